@@ -89,15 +89,13 @@ def test_parts_are_chosen_undone_redone_and_reset():
     assert not at.exception
     at.selectbox(key="w_part_nic").select("roce-100").run()
     assert not at.exception
-    assert (
-        at.session_state["parts_history"].states[-1]
-        == Choice(parts=(("gpus", 4), ("pcie", 3), ("nics", 1), ("nic", "roce-100"))).parts
-    )
+    history = at.session_state["machine_history_train"]
+    assert history.present.parts == (("gpus", 4), ("pcie", 3), ("nics", 1), ("nic", "roce-100"))
     at.button(key="parts_undo").click().run()
-    assert dict(at.session_state["parts_history"].states[-1])["nic"] == "roce-25"
+    assert dict(history.present.parts)["nic"] == "roce-25"
     assert at.selectbox(key="w_part_nic").value == "roce-25"
     at.button(key="parts_redo").click().run()
     assert at.selectbox(key="w_part_nic").value == "roce-100"
     at.button(key="parts_reset").click().run()
-    assert at.session_state["parts_history"].states[-1] == ()
+    assert history.present.parts == ()
     assert not at.exception

@@ -15,6 +15,7 @@ const PACKAGES = [
   "words",
   "player/draw",
   "player/charts",
+  "player/edit",
   "player/ui",
   "player",
   "transport",

@@ -22,6 +22,7 @@ from collsim.simulate.variants import VariantSearch
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time
 
+from ..editor.machine_card import draw_machine_card
 from ..scenario.address_parameters import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces, write_sentence
@@ -61,6 +62,7 @@ def draw() -> None:
     if latest_result is None:
         _describe_coming(now.choice)
         return
+    draw_machine_card(now.choice)
     table, (choice,) = latest_result
     _build_lead(choice)
     good = _select_runnable(table, choice)

@@ -69,7 +69,7 @@ ADDRESS = PageAddress(
         Word("model", create_name_reader("model", list_models)),
         Word("samples", count("samples", MOST_SAMPLES)),
         Word("machine", create_name_reader("machine", lambda: cs.machines())),
-        *(WORDS[name] for name in MACHINE_WORDS),
+        *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
     ),
 )
 

@@ -20,6 +20,8 @@ from collsim.units import parse_count
 from . import custom_machine
 from .address_parameters import LONGEST, Complaint, Word, read_words, shorten, write_value
 from .custom_machine import OWN
+from .machine_edits import LONGEST as LONGEST_EDITS
+from .machine_edits import Edits, read_edits, write_edits
 from .machine_parts import LONGEST as LONGEST_PARTS
 from .machine_parts import Parts, read_parts, write_parts
 
@@ -42,6 +44,7 @@ class MachineChoice:
         shape: size of a network that is not told by its number of ranks: `4x4` for a torus, `4` for a fat tree.
         reduces: of the network `switch`: its switch adds up and multicasts, as NVLS and SHARP need it.
         parts: other parts than the machine's own, by the words of `cs.machine`.
+        edits: what is changed of single cables and devices; of networks, too.
     """
 
     machine: str = "dgx-a100"
@@ -56,6 +59,7 @@ class MachineChoice:
     reduces: bool = False
     machine_text: str = ""
     parts: Parts = ()
+    edits: Edits = ()
 
     @property
     def machine_fields(self) -> dict[str, Any]:
@@ -262,6 +266,7 @@ WORDS: dict[str, Word] = {
         _build_machine_word("machine", lambda: [*cs.machines(), OWN]),
         _build_machine_word("network", lambda: list_networks()),
         Word("parts", read_parts, limit=LONGEST_PARTS, write=write_parts),
+        Word("edits", read_edits, limit=LONGEST_EDITS, write=write_edits),
         Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
         Word("dtype", create_name_reader("dtype", list_dtypes)),
         Word("engine", create_name_reader("engine", lambda: ENGINES)),
@@ -469,6 +474,8 @@ def read_file_fields(text: str) -> dict[str, Any]:
     return {
         "machine": OWN,
         "machine_text": text,
+        "parts": (),
+        "edits": (),
         **{name: type(getattr(Choice, name))(fields[name]) for name in facts.takes},
     }
 
@@ -481,7 +488,7 @@ def drop_own_machine(choice: Choice) -> Choice:
     """
     plain = Choice(nodes=1)
     if choice.machine == OWN:
-        defaults = {name: getattr(plain, name) for name in ("machine", *MACHINE_WORDS)}
+        defaults = {name: getattr(plain, name) for name in ("machine", *MACHINE_WORDS, "parts", "edits")}
     else:
         defaults = {}
     return replace(choice, machine_text="", **defaults)
@@ -572,6 +579,7 @@ def to_query(choice: Choice) -> dict[str, str]:
     query |= {name_option_key(name): write_value(value) for name, value in choice.options}
     if choice.on_machine:
         query["parts"] = write_parts(choice.parts)
+    query["edits"] = write_edits(choice.edits)
     if choice.algorithms:
         query |= {"algorithms": ",".join(choice.algorithms)}
     if choice.sizes != Choice.sizes:

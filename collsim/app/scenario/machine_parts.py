@@ -5,23 +5,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import collsim as cs
 from collsim.errors import CollsimError, describe_unknown
 from collsim.topology.cables import load_nics
+from collsim.topology.machine_builder import Machine
 from collsim.topology.parts.gpus import find_model
 from collsim.topology.parts.nvlinks import NVLINK_WORDS
+from collsim.topology.parts.refit import PARTS as REFITTED
+from collsim.topology.parts.refit import refit_machine
+from collsim.topology.parts.sockets import load_processors
 from collsim.train.compute.gpu_speeds import list_gpus
 
 #: Parts by name, as they were chosen; in the order of `PARTS`.
 Parts: TypeAlias = tuple[tuple[str, str | int], ...]
 #: What can be changed of a machine, beside its nodes, fabric and GPUDirect.
-PARTS = ("gpus", "gpu", "nvlink", "pcie", "nics", "nic", "oversubscription")
+PARTS = ("gpus", "gpu", "nvlink", "pcie", "cpu", "nics", "nic", "oversubscription")
 #: Characters that all parts take in an address.
 LONGEST = 160
 _VALUE = re.compile(r"[\w. -]{1,24}", re.ASCII)
 _MOST = 64
+_PCIE = re.compile(r"PCIe (\d)\.0 ")
+#: Processors that stand for a kind, and for none.
+_KINDS_OF_PROCESSOR = ("arm", "unknown")
 _FABRICS_WITH_SPINES = ("leaf-spine", "fat-tree", "rail")
 
 
@@ -89,13 +96,38 @@ def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
         "gpu": [name for name in list_gpus() if _is_of_same_maker(name, base.gpu)],
         "nvlink": [*NVLINK_WORDS, 3, 4, 5],
         "pcie": [3, 4, 5, 6],
+        "cpu": [name for name, each in load_processors().items() if each.is_amd == base.amd_cpu and _is_sold(name)],
     }
+    if not any(cable.kind == "upi" for *_, cable in base.connections):
+        del candidates["cpu"]
     if base.of_kind("nic") and topology.facts.nodes > 1:
         candidates |= {"nics": [1, 2, 4, 8], "nic": list(load_nics())}
     if topology.facts.fabric in _FABRICS_WITH_SPINES:
         candidates["oversubscription"] = [1, 2, 4]
-    values = {name: [value for value in each if _can_have(topology, name, value)] for name, each in candidates.items()}
+    parts = dict(topology.facts.parts)
+    values = {name: [value for value in each if _fits(base, parts, name, value)] for name, each in candidates.items()}
     return {name: each for name, each in values.items() if len(each) > 1}
+
+
+def find_own_values(topology: cs.Topology) -> dict[str, str | int]:
+    """Find what a machine has of each part before it was changed, where that is one of the values on the shelf.
+
+    Args:
+        topology: The machine.
+    """
+    base = topology.facts.base
+    if base is None or not base.of_kind("gpu"):
+        return {}
+    own: dict[str, str | int] = {"gpus": len(base.of_kind("gpu")), "oversubscription": 1}
+    labels = {cable.label for *_, cable in base.connections if cable.kind == "pcie"}
+    generations = {int(match[1]) for label in labels if (match := _PCIE.match(label))}
+    if len(generations) == 1:
+        own["pcie"] = generations.pop()
+    if model := find_model(base.gpu):
+        own["gpu"] = model.name
+    if base.of_kind("nic"):
+        own |= {"nics": len(base.of_kind("nic")), "nic": base.nic}
+    return own
 
 
 def _is_of_same_maker(name: str, other: str) -> bool:
@@ -103,9 +135,16 @@ def _is_of_same_maker(name: str, other: str) -> bool:
     return model is not None and present is not None and model.is_amd == present.is_amd
 
 
-def _can_have(topology: cs.Topology, name: str, value: str | int) -> bool:
+def _is_sold(processor: str) -> bool:
+    return processor not in _KINDS_OF_PROCESSOR
+
+
+def _fits(base: Machine, parts: dict[str, Any], name: str, value: str | int) -> bool:
+    """Whether the machine can have it beside its other parts; what is outside of a node fits every machine."""
+    if name not in REFITTED:
+        return True
     try:
-        topology.with_(**{name: value})
+        refit_machine(base, **{**parts, name: value})
     except CollsimError:
         return False
     return True

@@ -53,6 +53,7 @@ from .choice import (
     write_network,
 )
 from .custom_machine import OWN
+from .machine_edits import apply_edits
 
 #: Beyond these a page says no before it computes; the player stops earlier than the figures do.
 MOST_TRANSFERS = 1_000_000
@@ -160,7 +161,7 @@ def build_any_topology(choice: Choice, **more: Any) -> cs.Topology:
 def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
     if choice.machine in list_networks():
         topology: cs.Topology = parse_topology(write_network(choice), cs.topology.NETWORKS)
-        return topology
+        return apply_edits(topology, choice.edits)
     words: dict[str, Any] = {
         "nodes": choice.nodes,
         "fabric": choice.fabric,
@@ -170,8 +171,8 @@ def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
         **more,
     }
     if choice.machine == OWN:
-        return custom_machine.build(choice.machine_text, **words)
-    return cs.topology.machine(choice.machine, **words)
+        return apply_edits(custom_machine.build(choice.machine_text, **words), choice.edits)
+    return apply_edits(cs.topology.machine(choice.machine, **words), choice.edits)
 
 
 def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:

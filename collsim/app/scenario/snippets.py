@@ -12,7 +12,10 @@ import collsim as cs
 from . import custom_machine
 from .choice import Choice, build_engine_pair, list_networks, write_network
 from .custom_machine import OWN
+from .machine_edits import write_edit_calls
 
+#: File that holds a machine whose cables were edited, in commands, which have no words for that.
+EDITED_FILE = "changed.yaml"
 #: Programs of nccl-tests by collective (nccl-tests 2.19.6, src/*.cu).
 _PROGRAMS = {
     "allreduce": "all_reduce_perf",
@@ -83,6 +86,10 @@ def write_machine(choice: Choice, **more: Any) -> str:
         choice: The run that is chosen.
         **more: Further keywords of the call.
     """
+    return _write_machine_call(choice, **more) + write_edit_calls(choice.edits)
+
+
+def _write_machine_call(choice: Choice, **more: Any) -> str:
     parts = dict(choice.parts) if choice.on_machine else {}
     further = [f"{name}={value!r}" for name, value in (parts | more).items()]
     if choice.machine == OWN:
@@ -282,6 +289,8 @@ def write_machine_words(choice: Choice) -> list[str]:
     Args:
         choice: The run that is chosen.
     """
+    if choice.edits:  # which have no option there
+        return ["--topology-file", EDITED_FILE]
     if choice.machine in list_networks():
         return ["--topology", write_network(choice)]
     if choice.machine == OWN:

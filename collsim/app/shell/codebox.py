@@ -55,6 +55,8 @@ def _draw_part(part: CodePart) -> None:
         st.code(part.code, language=part.language, wrap_lines=part.language == "bash")
     if part.note:
         draw_note(part.note)
+    if snippets.EDITED_FILE in part.code and part.language == "bash" and t("code.edits") not in part.note:
+        draw_note(t("code.edits"))
 
 
 def draw_run_code(choice: Choice, used: dict[str, object], ranks: int) -> None:

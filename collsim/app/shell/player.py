@@ -20,9 +20,17 @@ def look() -> dict[str, str]:
 
 
 def mount_player(
-    timeline: dict[str, Any], run: str, start: Mapping[str, Any], key: str = "player", *, hides_phases: bool = False
+    timeline: Mapping[str, Any],
+    run: str,
+    start: Mapping[str, Any],
+    key: str = "player",
+    *,
+    hides_phases: bool = False,
+    panel: Mapping[str, Any] | None = None,
+    on_edit: Callable[[], None] | None = None,
 ) -> None:
-    """Mount the player. It plays on over reruns, and reports nothing: the browser keeps its moment.
+    """Mount the player. It plays on over reruns, and reports only what is changed of its machine: the browser keeps its
+    moment.
 
     Args:
         timeline: as `collsim.viz.timeline.encode` returns it.
@@ -30,10 +38,39 @@ def mount_player(
         start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
         key: of the component, another one on every page.
         hides_phases: a question is open whose answer is where a phase ends.
+        panel: what can be changed of the machine in the picture; None for nothing.
+        on_edit: is called when somebody changes it; the component's `edit` says what.
     """
     mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
-    mount(key=key, data={"id": run, "timeline": timeline, "hides_phases": hides_phases, **look(), **begins})
+    data = {"id": run, "timeline": timeline, "hides_phases": hides_phases, "editing": panel, **look(), **begins}
+    mount(key=key, data=data, on_edit_change=on_edit or _ignore)
+
+
+def _ignore() -> None:
+    """What a component without an editor calls."""
+
+
+#: Height of the picture of a machine alone, px.
+_MACHINE_HEIGHT = 380
+
+
+def mount_machine(timeline: Mapping[str, Any], run: str, panel: Mapping[str, Any], on_edit: Callable[[], None]) -> None:
+    """Mount the picture of a machine that is edited.
+
+    Args:
+        timeline: as `collsim.viz.timeline.machine_timeline` builds it.
+        run: names the machine; the same name means the same picture.
+        panel: what can be changed of it.
+        on_edit: is called when somebody changes it.
+    """
+    mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
+    options = {"compact": _MACHINE_HEIGHT, "idle": True, "view": "physical"}
+    mount(
+        key="machine_picture",
+        data={"id": run, "timeline": timeline, "editing": panel, **options, **look()},
+        on_edit_change=on_edit,
+    )
 
 
 def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, bool], None]) -> None:

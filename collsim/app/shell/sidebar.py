@@ -17,6 +17,8 @@ from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.network import count_offered_channels
 
+from ..editor.machine_history import record_machine, take_wanted
+from ..editor.parts_shelf import draw_parts_shelf
 from ..scenario import custom_machine
 from ..scenario.choice import (
     MOST_NODES,
@@ -58,7 +60,7 @@ from .controls import (
     switch,
 )
 from .filebox import draw_upload, get_upload
-from .machine_box import draw_machine_box, draw_parts_box
+from .machine_box import draw_machine_box
 from .notes import draw_mistake, draw_note, draw_part
 from .session import choose_text, get_session, t
 
@@ -150,12 +152,20 @@ def choose_where(
         drop: Called when the machine is dropped; None where it cannot be.
     """
     draw_part(t("where"), "next")
+    choice = take_wanted(choice)
     machine = choose_machine("place", choice.machine)
     if machine != choice.machine:
-        choice = replace(choice, machine=machine, parts=())
+        choice = replace(choice, machine=machine, parts=(), edits=())
     _draw_own_machine(choice, take or _take, drop or _drop)
-    if choice.machine not in list_networks():
-        return _choose_machine(choice)
+    if choice.machine in list_networks():
+        choice = _choose_network(choice)
+    else:
+        choice = _choose_machine(choice)
+    return record_machine(draw_parts_shelf(choice))
+
+
+def _choose_network(choice: Choice) -> Choice:
+    """Size and links of a generic network."""
     if has_shape(choice.machine):
         shapes = SHAPES[choice.machine]
         if "w_shape" in st.session_state or choice.shape:
@@ -181,7 +191,7 @@ def _choose_machine(choice: Choice) -> Choice:
     switched: dict[str, Any] = {
         name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
     }
-    return draw_parts_box(replace(choice, **switched))
+    return replace(choice, **switched)
 
 
 def _draw_own_machine(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:

@@ -13,6 +13,8 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
 
 from ...classroom import question_panel
+from ...editor.machine_card import hear_edit
+from ...editor.panel_document import describe_panel
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
@@ -124,7 +126,11 @@ def _play(timeline: dict[str, object], ident: str) -> None:
     now = get_session()
     # Until the chosen run is ready an earlier one stands in, which the moment of the address is not about.
     stands_in = filebox.get_upload() is None and now.good != now.choice
-    mount_player(timeline, ident, {key: now.start[key] for key in now.start if key == "view" or not stands_in})
+    start = {key: now.start[key] for key in now.start if key == "view" or not stands_in}
+    panel = None
+    if filebox.get_upload() is None:
+        panel = describe_panel(now.choice)
+    mount_player(timeline, ident, start, panel=panel, on_edit=partial(hear_edit, "player"))
 
 
 # ---- headline

@@ -14,6 +14,7 @@ from collsim.locale import LANGUAGES
 from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.bundle import read_bundle
 
+from ...editor.machine_card import draw_machine_card
 from ...scenario.address_parameters import write_size
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox
@@ -68,6 +69,7 @@ def draw() -> None:
         growthview.draw(_select_timed(choice), top)
     else:
         step_shown = _draw_step(choice, top)
+    draw_machine_card(choice.where)
     if step_shown is not None and choice.where.on_machine:
         draw_folded("upgrades", t("upgrades.title"), partial(_draw_upgrades, _select_timed(choice)))
     if step_shown is not None:

@@ -174,7 +174,18 @@ _WORDS = (
     _name("gpu", list_gpus),
     *(
         WORDS[name]
-        for name in ("own", "machine", "network", *MACHINE_WORDS, "parts", "ranks", "shape", "bandwidth", "alpha")
+        for name in (
+            "own",
+            "machine",
+            "network",
+            *MACHINE_WORDS,
+            "parts",
+            "edits",
+            "ranks",
+            "shape",
+            "bandwidth",
+            "alpha",
+        )
     ),
     _name("parallel", lambda: STRATEGIES, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
@@ -206,7 +217,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 
 def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
     """Of the place only what it has, and all of that where it is another place than usual."""
-    for name in ("machine", "network", "own", *MACHINE_WORDS, "parts", "ranks", "shape", "bandwidth", "alpha"):
+    for name in ("machine", "network", "own", *MACHINE_WORDS, "parts", "edits", "ranks", "shape", "bandwidth", "alpha"):
         text = query.pop(name, "")
         if _is_relevant(choice, name):
             if name == "own":
@@ -223,6 +234,8 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
 
 def _is_relevant(choice: TrainingChoice, name: str) -> bool:
     """Does the place take this word?"""
+    if name == "edits":
+        return True
     if choice.machine in list_networks():
         size = "ranks"
         if has_shape(choice.machine):

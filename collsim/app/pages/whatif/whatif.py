@@ -17,6 +17,7 @@ from collsim.sweep.synthesized_algorithm import can_synthesize
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
+from ...editor.machine_card import draw_machine_card
 from ...scenario import companions, snippets
 from ...scenario.address_parameters import Complaint, shorten
 from ...scenario.choice import Choice
@@ -96,6 +97,7 @@ def draw() -> None:
     with st.expander(t("whatif.all")):
         edit = _draw_changes(now.choice, get_remembered(PAGE))
     write_page_address(edit)
+    draw_machine_card(now.choice)
     complain(now.complaints)
     event = run_edits.choose_engine(now.choice, edit).engine == "event"
     synthesized, switches = edit.synthesize, edit.switches

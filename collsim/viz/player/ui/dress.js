@@ -45,6 +45,7 @@ export function dress(ui) {
   buildCrumbs(ui);
   parts.root.dataset.transfers = String(model.n);
   arrange(ui);
+  ui.editor?.update();
 }
 
 /** What can be chosen: the view, the speed, the chart, and what the bars of the chart show. */

@@ -153,6 +153,7 @@ function drawStage(ui) {
     logical || model.ranks > 32 ? view.landed : 0,
     state.node,
     view.t >= model.total,
+    ui.editor?.drawnKey,
     ...(logical ? [view.s, view.wrong, model.lockstep ? "" : view.act] : []),
   ].join();
   if (logical) view.lay = logicalLayout(model, view.slots.length, state.stageW, state.stageH);
@@ -167,6 +168,7 @@ function drawStage(ui) {
       ctx.scale(state.k, state.k);
       drawPhysical(ctx, view);
       drawMarks(ctx, view);
+      ui.editor?.draw(ctx, view);
     }
     keys.base = key;
     ui.baseAt = now;
@@ -183,7 +185,7 @@ function drawStage(ui) {
     const polyline = view.hover?.link == null ? [] : view.model.tl.links.path[view.hover.link];
     if (polyline.length) stroke(ctx, polyline, 2, view.colors.ink);
     if (moves) drawJourney(ctx, view);
-    drawTokens(ctx, view);
+    if (!ui.opts.idle) drawTokens(ctx, view);
   }
   showNode(ui);
   const many = view.act.length > 2000;

@@ -18,6 +18,7 @@ export function goInto(ui, node, tell = true) {
   forgetDrawn(ui);
   buildCrumbs(ui);
   arrange(ui);
+  ui.editor?.update();
   invalidate(ui);
   if (tell) report(ui, "node", 0);
 }

@@ -21,6 +21,7 @@ import { insideOf, nodeAt, openNode } from "../model/inside.js";
 import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
 import { buildCrumbs } from "./crumbs.js";
+import { MachineEditor } from "../edit/editor.js";
 import { goInto, nextNode } from "./nodes.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
@@ -37,6 +38,8 @@ import { problem, unpack } from "../model/read.js";
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
  *   hidesPhases  where a phase ends is not shown, as a question that is open asks it
  *   node      number of the node that is open, where nodes are boxes
+ *   editing   what of the machine can be changed (`app/editor/panel_document.py`); `onEdit(value)` is told what is wanted
+ *   idle      the picture of the machine alone: nothing is on its way
  *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
  *   onShare(state)       instead of copying a link; may return the text to copy
@@ -48,6 +51,7 @@ export function createPlayer(host, opts = {}) {
       render,
     ),
     { clock } = ui;
+  ui.editor = new MachineEditor(ui, () => wordsOf(ui));
   wire(ui);
   const stopListening = listen(ui);
   applyTheme(ui);
@@ -118,10 +122,19 @@ function setOptions(ui, o) {
   if (o.theme !== undefined) change(state, "theme", o.theme);
   if (o.view != null) change(state, "view", o.view);
   if (o.node !== undefined && ui.model) goInto(ui, o.node, false);
-  for (const name of ["header", "compact", "marks", "hidesPhases"]) if (name in o) change(opts, name, o[name]);
+  for (const name of ["header", "compact", "marks", "hidesPhases", "idle"]) if (name in o) change(opts, name, o[name]);
+  if ("editing" in o) changed = setEditing(ui, o.editing) || changed;
   if (!changed) return;
   ui.narrated = "";
   dress(ui);
+}
+
+/** Other data for the editor; whether the picture is another one for it. */
+function setEditing(ui, editing) {
+  const before = ui.editor.drawnKey;
+  ui.opts.editing = editing;
+  ui.editor.update();
+  return ui.editor.drawnKey !== before;
 }
 
 function destroy(ui) {
@@ -169,12 +182,14 @@ function wire(ui) {
   parts.live.addEventListener("click", (ev) => {
     if (!ui.view || state.view === "logical") return;
     const r = parts.live.getBoundingClientRect(),
-      hit = hitStage(ui, (ev.clientX - r.left - state.ox) / state.k, (ev.clientY - r.top - state.oy) / state.k);
-    if (hit?.device == null) return;
-    const e = ui.shown.tl.devices.endpoint[hit.device],
-      node = nodeAt(ui.shown, hit.device);
+      x = (ev.clientX - r.left - state.ox) / state.k,
+      y = (ev.clientY - r.top - state.oy) / state.k,
+      hit = hitStage(ui, x, y),
+      node = hit?.device == null ? null : nodeAt(ui.shown, hit.device);
     if (node != null && node !== state.node) goInto(ui, node);
-    else if (e >= 0) opts.onPick?.(e);
+    else if (ui.editor.click(x, y, ev.pointerType === "touch")) hideTip(ui);
+    else if (hit?.device != null && ui.shown.tl.devices.endpoint[hit.device] >= 0)
+      opts.onPick?.(ui.shown.tl.devices.endpoint[hit.device]);
   });
   for (const [canvas, move] of [
     [parts.live, onStageMove],

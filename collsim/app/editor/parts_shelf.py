@@ -1,0 +1,119 @@
+"""The shelf of parts in the sidebar: what a chosen machine could have in place of what it has, with undo, redo and
+reset."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from collsim.errors import CollsimError
+from collsim.topology.cables import load_nics
+
+from ..scenario.choice import Choice
+from ..scenario.machine_parts import PARTS, Parts, find_own_values, list_part_values, order_parts
+from ..scenario.outcome import build_topology
+from ..shell.controls import choose
+from ..shell.session import t
+from ..texts import has_text
+from .machine_history import get_history, record_machine, redo, reset, undo
+
+OWN = ""
+
+
+def draw_parts_shelf(choice: Choice) -> Choice:
+    """Draw the shelf under its label, which counts what was changed.
+
+    Args:
+        choice: The run that is chosen.
+
+    Returns:
+        The choice with the parts that are chosen now.
+    """
+    if not choice.on_machine and not choice.edits:
+        return choice
+    changes = len(choice.parts) + len(choice.edits)
+    if changes:
+        label = t("parts.changed", count=changes)
+    else:
+        label = t("parts.title")
+    shelf = st.expander(label, key="w_parts_shelf", on_change="rerun")
+    if not shelf.open:
+        return choice
+    with shelf:
+        if choice.on_machine:
+            choice = replace(choice, parts=_choose_parts(choice))
+        choice = record_machine(choice)
+        _draw_steps(choice)
+        _draw_export(choice)
+    return choice
+
+
+def _choose_parts(choice: Choice) -> Parts:
+    """A menu for each part that the machine can have in several variants."""
+    try:
+        topology = build_topology(choice)
+        values, own = list_part_values(topology), find_own_values(topology)
+    except CollsimError:  # the page says why it cannot be; here all parts can be given back
+        values, own = {name: [value] for name, value in choice.parts}, {}
+    current, parts = dict(choice.parts), dict[str, str | int]()
+    for name in PARTS:
+        if name not in values and name not in current:
+            continue
+        labels = label_values(name, [*values.get(name, []), current.get(name, OWN)], own.get(name, OWN))
+        value = choose(f"part_{name}", t(f"parts.{name}"), labels, current.get(name, OWN))
+        if value != OWN:
+            parts[name] = value
+    return order_parts(parts.items())
+
+
+def label_values(name: str, values: list[str | int], own: str | int) -> dict[str | int, str]:
+    """What the values of a part are called; the first one, "", is the machine's own.
+
+    Args:
+        name: The part.
+        values: What it could be.
+        own: What the machine has itself; "" where that has no name.
+    """
+    first = t("parts.own")
+    if name == "nics":  # another network has one card a node unless their number is said
+        own = OWN
+    if own != OWN:
+        first = t("parts.own.value", value=label_value(name, own))
+    return {OWN: first} | {value: label_value(name, value) for value in values if value not in (OWN, own)}
+
+
+def label_value(name: str, value: str | int) -> str:
+    """What a value of a part is called.
+
+    Args:
+        name: The part.
+        value: What it is.
+    """
+    if name == "nic" and value in load_nics():
+        return load_nics()[str(value)].cable.label
+    if has_text(f"parts.{name}.{value}"):
+        return t(f"parts.{name}.{value}")
+    if name == "oversubscription":
+        return f"{value} : 1"
+    return str(value)
+
+
+def _draw_steps(choice: Choice) -> None:
+    history = get_history()
+    undo_button, redo_button, reset_button = st.columns(3, gap="small")
+    able = history is not None and len(history.states) > 1
+    undo_button.button(t("parts.undo"), key="parts_undo", on_click=undo, disabled=not able, width="stretch")
+    able = history is not None and bool(history.undone)
+    redo_button.button(t("parts.redo"), key="parts_redo", on_click=redo, disabled=not able, width="stretch")
+    able = bool(choice.parts or choice.edits)
+    reset_button.button(t("parts.reset"), key="parts_reset", on_click=reset, disabled=not able, width="stretch")
+
+
+def _draw_export(choice: Choice) -> None:
+    """The machine as a file that `load_topology` reads."""
+    try:
+        text = build_topology(choice).to_yaml()
+    except CollsimError:
+        return
+    st.download_button(t("parts.yaml"), text, "machine.yaml", "text/plain", key="parts_yaml", on_click="ignore")

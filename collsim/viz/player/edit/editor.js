@@ -1,0 +1,183 @@
+// Editing a machine on its picture: parts are chosen with the pointer, a finger or the keyboard, and a panel opens beside.
+
+import { el } from "../draw/elements.js";
+import { fillPanel } from "./panel.js";
+import { cableKeys, listParts, partAt } from "./parts.js";
+import { drawTags } from "./tags.js";
+
+const REACH = { mouse: 6, touch: 18 }; // pixels on the screen within which a cable is meant
+const WIDE = 560; // of the card, pixels: a narrower one gets the panel as a sheet below
+const APART = 22; // between a part and its panel
+
+/**
+ * The editor of a player. `ui` is what the parts of the player share; `editing` of its options is the document of
+ * Python, without which nothing can be changed; `onEdit(value)` is told what is wanted.
+ */
+export class MachineEditor {
+  constructor(ui, words) {
+    this.ui = ui;
+    this.words = words;
+    this.parts = [];
+    this.part = null;
+    this.shown = null;
+    this.arranged = "";
+    this.panel = el("div", { className: "editpanel", role: "dialog", hidden: true });
+    this.buttons = el("div", { className: "partbuttons", role: "group" });
+    this.panel.addEventListener("keydown", (ev) => this.press(ev));
+    this.buttons.addEventListener("keydown", (ev) => this.move(ev));
+    ui.parts.card.append(this.panel);
+    ui.parts.stage.append(this.buttons);
+  }
+
+  get editing() {
+    return this.ui.opts.editing ?? null;
+  }
+
+  get isOn() {
+    return !!this.editing && this.ui.state.view !== "logical";
+  }
+
+  /** Other data, another run or another language: the parts anew, and the open panel with what it says now. */
+  update() {
+    const { ui } = this;
+    this.ui.parts.root.classList.toggle("editing", !!this.editing);
+    this.shown = null;
+    if (!ui.model || !this.isOn) {
+      this.close();
+      this.buttons.replaceChildren();
+      return;
+    }
+    this.list();
+    if (this.part) {
+      this.part = this.parts.find(({ key }) => cableKeys(this.part.key).includes(key)) ?? this.part;
+      this.fill();
+    }
+  }
+
+  /** The parts of what is on the stage, and a button for each that only the keyboard meets. */
+  list() {
+    const { ui } = this,
+      { shown, state } = ui,
+      key = [state.k, state.ox, state.oy, state.language].join();
+    if (this.shown === shown && this.arranged === key) return;
+    const focused = this.buttons.contains(ui.parts.root.getRootNode().activeElement);
+    this.parts = listParts(shown, this.words(), state.language);
+    [this.shown, this.arranged] = [shown, key];
+    this.buttons.setAttribute("aria-label", this.words().edit.parts);
+    this.buttons.replaceChildren(...this.parts.map((part, q) => this.buildButton(part, q)));
+    if (focused) this.buttons.querySelector('[tabindex="0"]')?.focus();
+  }
+
+  buildButton(part, q) {
+    const { k, ox, oy } = this.ui.state,
+      name = [part.title, part.note].filter(Boolean).join(", "),
+      button = el("button", { type: "button", "aria-label": name, tabIndex: q ? -1 : 0 });
+    button.dataset.part = part.key;
+    button.style.left = `${ox + part.x * k}px`;
+    button.style.top = `${oy + part.y * k}px`;
+    button.onclick = () => this.open(part, true);
+    return button;
+  }
+
+  /** Arrows go from part to part. */
+  move(ev) {
+    const all = [...this.buttons.children],
+      at = all.indexOf(ev.target),
+      by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[ev.key];
+    if (by == null || at < 0) return;
+    ev.preventDefault();
+    ev.stopPropagation();
+    const next = all[(at + by + all.length) % all.length];
+    all[at].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+
+  /** A click at a point of the stage; whether a part was meant. */
+  click(x, y, isTouch) {
+    if (!this.isOn) return false;
+    this.list();
+    const reach = (isTouch ? REACH.touch : REACH.mouse) / this.ui.state.k,
+      part = partAt(this.ui.shown, this.parts, x, y, reach);
+    if (part) this.open(part, false);
+    else this.close();
+    return !!part;
+  }
+
+  open(part, byKey) {
+    this.part = part;
+    this.panel.hidden = false;
+    this.fill();
+    if (byKey) this.panel.querySelector("button:not(.closer),select")?.focus();
+  }
+
+  close() {
+    if (this.panel.hidden) return;
+    const { part } = this,
+      hadFocus = this.panel.contains(this.panel.getRootNode().activeElement);
+    this.panel.hidden = true;
+    this.part = null;
+    if (hadFocus) [...this.buttons.children].find((button) => button.dataset.part === part?.key)?.focus();
+  }
+
+  fill() {
+    const { part, editing } = this;
+    fillPanel(this.panel, {
+      part,
+      editing,
+      words: this.words().edit,
+      send: (value) => this.send(value),
+      close: () => this.close(),
+    });
+    this.panel.classList.remove("busy");
+    this.place();
+  }
+
+  send(value) {
+    this.panel.classList.add("busy");
+    this.ui.opts.onEdit?.(value);
+  }
+
+  /** Beside the part, on the side with room; never over it. */
+  place() {
+    const { ui, part, panel } = this,
+      card = ui.parts.card.getBoundingClientRect(),
+      stage = ui.parts.stage.getBoundingClientRect(),
+      isSheet = card.width < WIDE;
+    panel.classList.toggle("sheet", isSheet);
+    if (isSheet) {
+      panel.style.left = panel.style.top = "";
+      return;
+    }
+    const { k, ox, oy } = ui.state,
+      half = part.type === "device" ? (ui.shown.tl.devices.w[part.index] * k) / 2 : 0,
+      x = stage.left - card.left + ox + part.x * k - ui.parts.stage.scrollLeft,
+      y = stage.top - card.top + oy + part.y * k,
+      wide = panel.offsetWidth,
+      right = x + half + APART,
+      left = right + wide < card.width ? right : Math.max(4, x - half - APART - wide);
+    panel.style.left = `${left}px`;
+    const bottom = Math.min(card.bottom, globalThis.innerHeight) - card.top; // of what is seen
+    panel.style.top = `${Math.max(4, Math.min(y - 40, bottom - panel.offsetHeight - 8))}px`;
+  }
+
+  /** Keys of the panel are its own: the player does not hear them. */
+  press(ev) {
+    ev.stopPropagation();
+    if (ev.key === "Escape") {
+      ev.preventDefault();
+      this.close();
+    }
+  }
+
+  draw(ctx, view) {
+    if (!this.isOn) return;
+    this.list();
+    drawTags(ctx, view, this.parts, this.editing.tags);
+  }
+
+  /** What of it changes the drawing. */
+  get drawnKey() {
+    return this.editing ? JSON.stringify(this.editing.tags) : "";
+  }
+}

@@ -1,0 +1,138 @@
+// The small panel that changes one part of a machine: what it is, what it could be, and what was changed so far.
+
+import { el } from "../draw/elements.js";
+import { cableKeys } from "./parts.js";
+
+const MOST_BUTTONS = 6; // options in a row; more are a list
+const FACTORS = [
+  ["x0.5", "half"],
+  ["x0.1", "tenth"],
+  ["x2", "double"],
+];
+
+/** Fill `box` for a part; `send(value)` tells the host what is wanted, `close()` takes the panel away. */
+export function fillPanel(box, { part, editing, words, send, close }) {
+  const focused = box.getRootNode().activeElement,
+    focus = box.contains(focused) ? (focused.dataset.act ?? "") : null;
+  box.setAttribute("aria-label", part.title);
+  box.replaceChildren(
+    el("header", {}, el("b", { textContent: part.title }), buildCloser(words, close)),
+    ...(part.note ? [el("p", { textContent: part.note })] : []),
+    ...(editing.error ? [el("p", { className: "wrong", role: "alert", textContent: editing.error })] : []),
+    ...listRows(part, editing).map((row) => buildRow(row, editing.rows[row], words, send)),
+    ...buildOwnRows(part, editing, words, send),
+    buildChanges(editing, words, send),
+    buildHistory(editing, words, send),
+    el("code", { textContent: editing.code }),
+  );
+  if (focus != null) (findAct(box, focus) ?? box.querySelector("button"))?.focus();
+}
+
+const findAct = (box, act) => [...box.querySelectorAll("[data-act]")].find((e) => e.dataset.act === act);
+
+function buildCloser(words, close) {
+  return el("button", {
+    type: "button",
+    className: "closer",
+    textContent: "×",
+    "aria-label": words.close,
+    onclick: close,
+  });
+}
+
+const listRows = (part, editing) =>
+  ((part.type === "link" ? editing.links : editing.devices)[part.kind] ?? []).filter((name) => name in editing.rows);
+
+/** One setting of all parts of this kind, with the values that the machine can have. */
+function buildRow(name, { label, value, options }, words, send) {
+  const act = (chosen) => send({ word: name, value: chosen });
+  if (options.length > MOST_BUTTONS) {
+    const list = el("select", { "aria-label": label, onchange: () => act(list.value) });
+    list.dataset.act = name;
+    list.append(
+      ...options.map(([text, shown]) => el("option", { value: text, textContent: shown, selected: text === value })),
+    );
+    return el("div", { className: "row" }, el("span", { textContent: label }), list);
+  }
+  const buttons = options.map(([text, shown]) => pressed(`${name}=${text}`, shown, text === value, () => act(text)));
+  return el("div", { className: "row" }, el("span", { textContent: label }), group(label, buttons));
+}
+
+const group = (label, buttons) =>
+  el("span", { className: "seg small", role: "group", "aria-label": label }, ...buttons);
+
+function pressed(act, text, isOn, onclick) {
+  const button = el("button", { type: "button", textContent: text, "aria-pressed": String(isOn), onclick });
+  button.dataset.act = act;
+  return button;
+}
+
+/** What can be done with this part alone, and with all cables of its kind. */
+function buildOwnRows(part, editing, words, send) {
+  const now = (target) => editing.edits.find((edit) => cableKeys(edit.target).includes(target)) ?? {};
+  if (part.type === "device") {
+    if (part.isRank || !editing.names.includes(part.key)) return [];
+    const off = pressed("off", words.remove, false, () => send({ action: "off", target: part.key, value: "" }));
+    return [el("div", { className: "row" }, el("span", { textContent: words.onlyDevice }), group(part.title, [off]))];
+  }
+  const rows = [buildScale(part, now(part.kind), words, send)];
+  if (part.key.split("~").every((name) => editing.names.includes(name)))
+    rows.unshift(buildCable(part, now(part.key), words, send), buildRate(part, words, send));
+  return rows;
+}
+
+function buildCable(part, now, words, send) {
+  const act = (action, value) => send(now.value === value ? { drop: part.key } : { action, target: part.key, value }),
+    rates = FACTORS.map(([value, name]) =>
+      pressed(`rate=${value}`, words[name], now.value === value, () => act("rate", value)),
+    ),
+    cut = pressed("cut", words.cut, false, () => act("cut", ""));
+  const label = words.onlyCable;
+  return el("div", { className: "row" }, el("span", { textContent: label }), group(label, [...rates, cut]));
+}
+
+/** A rate that is typed: `100Gbit/s`, `12.5GB/s`. */
+function buildRate(part, words, send) {
+  const field = el("input", { type: "text", placeholder: "12.5GB/s", "aria-label": words.rate, maxLength: 20 });
+  field.dataset.act = "typed";
+  const form = el("form", { className: "row" }, el("span", { textContent: words.rate }), field);
+  form.append(el("button", { type: "submit", className: "plain", textContent: words.set }));
+  form.onsubmit = (ev) => {
+    ev.preventDefault();
+    const value = field.value.replaceAll(" ", "");
+    if (value) send({ action: "rate", target: part.key, value });
+  };
+  return form;
+}
+
+function buildScale(part, now, words, send) {
+  const act = (value) =>
+      send(now.value === value ? { drop: part.kind } : { action: "scale", target: part.kind, value }),
+    rates = FACTORS.map(([value, name]) =>
+      pressed(`scale=${value}`, words[name], now.value === value, () => act(value)),
+    );
+  return el("div", { className: "row" }, el("span", { textContent: words.allCables }), group(words.allCables, rates));
+}
+
+/** What was changed of single parts, each with a button that takes it back. */
+function buildChanges({ edits }, words, send) {
+  return el(
+    "ul",
+    {},
+    ...edits.map(({ target, text }) => {
+      const back = pressed(`drop=${target}`, "×", false, () => send({ drop: target }));
+      back.setAttribute("aria-label", `${words.takeBack}: ${text}`);
+      back.removeAttribute("aria-pressed");
+      return el("li", {}, text, back);
+    }),
+  );
+}
+
+function buildHistory(editing, words, send) {
+  const buttons = ["undo", "redo", "reset"].map((name) => {
+    const button = pressed(name, words[name], false, () => send({ history: name }));
+    button.removeAttribute("aria-pressed");
+    return Object.assign(button, { disabled: !editing[name] });
+  });
+  return group(words.history, buttons);
+}

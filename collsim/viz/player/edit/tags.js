@@ -1,0 +1,45 @@
+// What was changed of a machine, on its picture: an outline in ink, and a black tag that says what it was.
+
+import { box, put, stroke, widthOf } from "../draw/canvas.js";
+import { LEAST, casing, onScreen } from "../draw/ruler.js";
+import { cableKeys } from "./parts.js";
+
+const MOST_TEXTS = 6; // of tags with the same text; the other parts have the outline alone
+
+/** Draw `tags` = [{key, text}] of the parts that are on the stage. */
+export function drawTags(ctx, view, parts, tags) {
+  const counts = new Map(),
+    byKey = new Map(parts.flatMap((part) => cableKeys(part.key).map((key) => [key, part])));
+  for (const { key, text } of tags) {
+    const part = byKey.get(key);
+    if (!part) continue;
+    outline(ctx, view, part);
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    if (text && count <= MOST_TEXTS) drawText(ctx, view, part, text);
+  }
+}
+
+function outline(ctx, view, { type, index }) {
+  const { model, colors } = view,
+    { devices, links } = model.tl;
+  if (type === "link") {
+    stroke(ctx, links.path[index], Math.max(3, onScreen(view, 3), casing(model, index) / 2), colors.ink);
+    return;
+  }
+  const [x, y, w, h] = [devices.x[index], devices.y[index], devices.w[index], devices.h[index]];
+  box(ctx, x - 2, y - 2, w + 4, h + 4, 6, null, colors.ink, Math.max(2.5, onScreen(view, 2)));
+}
+
+function drawText(ctx, view, part, text) {
+  const { model, colors } = view,
+    size = Math.max(12.5, onScreen(view, LEAST)),
+    wide = widthOf(ctx, text, size, true) + 10,
+    tall = size + 6,
+    { stage } = model.tl,
+    up = part.type === "device" ? model.tl.devices.h[part.index] / 2 + tall / 2 : 0,
+    x = Math.min(stage.w - wide - 1, Math.max(1, part.x - wide / 2)),
+    y = Math.min(stage.h - tall - 1, Math.max(1, part.y - up - tall / 2));
+  box(ctx, x, y, wide, tall, 4, colors.ink);
+  put(ctx, text, x + wide / 2, y + tall - 5, size, colors.card, { bold: true, align: "center" });
+}
