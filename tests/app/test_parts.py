@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.app.pages.train import step_upgrades
 from collsim.app.pages.train.training_choice import ADDRESS
 from collsim.app.scenario import snippets
-from collsim.app.scenario.choice import Choice, from_query, to_query
+from collsim.app.scenario.choice import from_query, to_query
 from collsim.app.scenario.machine_parts import PARTS, list_part_values
 from collsim.app.scenario.outcome import build_topology
 from collsim.locale import LANGUAGES

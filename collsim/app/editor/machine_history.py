@@ -11,7 +11,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 
 from ..scenario.choice import MACHINE_WORDS, WORDS, Choice, MachineChoice
-from ..scenario.machine_edits import MOST_EDITS, add_edit, drop_edit, parse_edit, select_possible_edits
+from ..scenario.machine_edits import MOST_EDITS, Edits, add_edit, drop_edit, parse_edit, select_possible_edits
 from ..scenario.machine_parts import PARTS, order_parts, read_parts
 from ..scenario.outcome import build_any_topology, build_topology
 from ..shell.controls import forget
@@ -107,7 +107,7 @@ def _copy_machine(choice: MachineChoice) -> MachineChoice:
     return MachineChoice(**choice.machine_fields)
 
 
-def _select_edits(choice: Choice) -> tuple[object, ...]:
+def _select_edits(choice: Choice) -> Edits:
     try:
         return select_possible_edits(build_any_topology(replace(choice, edits=())), choice.edits)
     except CollsimError:

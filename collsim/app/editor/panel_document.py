@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias, TypedDict
 
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.topology.cables import load_nics
 from collsim.topology.fabrics import FABRICS
+from collsim.topology.network import DEVICE_KINDS
 from collsim.units import format_bandwidth
 
 from ..scenario import snippets
@@ -174,7 +176,7 @@ def _list_rows(choice: MachineChoice, topology: cs.Topology) -> dict[str, PanelR
     return rows
 
 
-def _build_row(label: str, value: object, options: list[tuple[object, str]] | list[Option]) -> PanelRow:
+def _build_row(label: str, value: object, options: Sequence[tuple[object, str]]) -> PanelRow:
     return {"label": label, "value": str(value), "options": [(str(name), text) for name, text in options]}
 
 
@@ -190,8 +192,8 @@ def _list_tags(choice: MachineChoice, topology: cs.Topology) -> list[PanelTag]:
         if name in own:
             was = t("parts.was", value=label_value(name, own[name]))
         kinds = _MARKED_DEVICES.get(name, ())
-        for device, kind in zip(devices.name, devices.kind, strict=True):
-            if kind in kinds or (name == "oversubscription" and device.startswith("fabric/")):
+        for device, code in zip(devices.name, devices.kind.tolist(), strict=True):
+            if DEVICE_KINDS[code] in kinds or (name == "oversubscription" and device.startswith("fabric/")):
                 texts.setdefault(device, []).append(was)
         marked = [kind for kind, cable in enumerate(links.cables) if cable.kind in _MARKED_LINKS.get(name, ())]
         for a, b, kind in zip(links.src.tolist(), links.dst.tolist(), links.cable.tolist(), strict=True):

@@ -46,11 +46,11 @@ def build_machine_timeline(topology: Topology) -> EncodedTimeline:
 
 def _build_neighbour_step(topology: Topology) -> Schedule:
     """One step in which every rank sends a chunk to the next one in each ring."""
-    orders = topology.orders
-    if orders is None:
-        orders = np.arange(topology.ranks)[None, :]
+    orders = [list(range(topology.ranks))]
+    if topology.orders is not None:
+        orders = topology.orders.tolist()
     steps: list[Step] = []
-    for ring, order in enumerate(orders.tolist()):
+    for ring, order in enumerate(orders):
         for here, after in zip(order, [*order[1:], order[0]], strict=True):
             if here != after:
                 steps.append(copy(here, after, chunk=ring, into=len(orders) + ring))

@@ -1,7 +1,7 @@
 // What was changed of a machine, on its picture: an outline in ink, and a black tag that says what it was.
 
 import { box, put, stroke, widthOf } from "../draw/canvas.js";
-import { LEAST, casing, onScreen } from "../draw/ruler.js";
+import { LEAST, onScreen } from "../draw/ruler.js";
 import { cableKeys } from "./parts.js";
 
 const MOST_TEXTS = 6; // of tags with the same text; the other parts have the outline alone
@@ -24,7 +24,7 @@ function outline(ctx, view, { type, index }) {
   const { model, colors } = view,
     { devices, links } = model.tl;
   if (type === "link") {
-    stroke(ctx, links.path[index], Math.max(3, onScreen(view, 3), casing(model, index) / 2), colors.ink);
+    stroke(ctx, links.path[index], Math.max(1.6, onScreen(view, 1.6)), colors.ink);
     return;
   }
   const [x, y, w, h] = [devices.x[index], devices.y[index], devices.w[index], devices.h[index]];
