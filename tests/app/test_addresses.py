@@ -27,10 +27,12 @@ NONSENSE = [
     "1;2",
     "{}",
 ]
-#: Words that need others beside them: an answer its question, runners one another, a cable its machine, a log its run.
+#: Words that need others beside them: an answer its question, runners one another, a cable its machine, a
+#: collective its step, a log its run.
 NOT_ALONE = {
     "explore": {"answer", "class"},
     "whatif": {"cable"},
+    "train": {"open"},
     "race": {"own", *lineup.RUNNERS},
     "measured": {"machine", "nodes", "p2p", "gdr", "ranks"},
     "class": {"class"},

@@ -128,8 +128,12 @@ def test_names_that_separate_words_survive_the_address():
         "off:a~b",
         "off:",
         "scale:pcie:2",
-    ]
-    + ["paint:a~b:x2", "rate:a~b~c:x2", ",".join(f"cut:a{i}~b" for i in range(30)), "rate:a~b:x99999", "💥"],
+        "paint:a~b:x2",
+        "rate:a~b~c:x2",
+        ",".join(f"cut:a{i}~b" for i in range(30)),
+        "rate:a~b:x99999",
+        "💥",
+    ],
 )
 def test_what_is_no_edit_is_complained_about(text):
     choice, complaints = from_query({"machine": "pcie-8gpu", "edits": text})

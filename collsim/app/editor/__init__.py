@@ -1,1 +1,1 @@
-"""A machine edited where it is drawn: its history, the shelf of parts, the panel on the picture, and what to buy."""
+"""The sidebar of a run, and its machine edited where it is drawn: history, shelf of parts, panel, what to buy."""

@@ -195,7 +195,7 @@ def change_machine(machine: Where, texts: Mapping[str, str]) -> Where:
     if name in MACHINE_WORDS and (read := WORDS[name].read) is not None:
         changed = replace(machine, **{name: read(value)})
     else:
-        parts = {part: own for part, own in machine.parts if part != name}
+        parts = {part: present for part, present in machine.parts if part != name}
         if value or name not in PARTS:
             parts |= dict(read_parts(f"{name}:{value}"))
         changed = replace(machine, parts=order_parts(parts.items()))

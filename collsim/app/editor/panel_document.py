@@ -156,10 +156,10 @@ def _label_rate(value: str) -> str:
 
 
 def _list_rows(choice: MachineChoice, topology: cs.Topology) -> dict[str, PanelRow]:
-    values, own, current = list_part_values(topology), find_own_values(topology), dict(choice.parts)
+    values, own_values, current = list_part_values(topology), find_own_values(topology), dict(choice.parts)
     rows: dict[str, PanelRow] = {}
     for name, each in values.items():
-        labels = label_values(name, [*each, current.get(name, OWN)], own.get(name, OWN))
+        labels = label_values(name, [*each, current.get(name, OWN)], own_values.get(name, OWN))
         rows[name] = _build_row(t(f"parts.{name}"), current.get(name, OWN), list(labels.items()))
     takes = choice.where.takes
     switches = [("on", t("parts.on")), ("off", t("parts.off"))]
@@ -185,12 +185,12 @@ def _build_row(label: str, value: object, options: Sequence[tuple[object, str]])
 
 def _list_tags(choice: MachineChoice, topology: cs.Topology) -> list[PanelTag]:
     """A mark at each device and cable that was changed, with what it was."""
-    devices, links, own = topology.devices, topology.links, find_own_values(topology)
+    devices, links, own_values = topology.devices, topology.links, find_own_values(topology)
     texts: dict[str, list[str]] = {}
     for name, _ in choice.parts:
         was = ""
-        if name in own:
-            was = t("parts.was", value=label_value(name, own[name]))
+        if name in own_values:
+            was = t("parts.was", value=label_value(name, own_values[name]))
         kinds = _MARKED_DEVICES.get(name, ())
         for device, code in zip(devices.name, devices.kind.tolist(), strict=True):
             if DEVICE_KINDS[code] in kinds or (name == "oversubscription" and device.startswith("fabric/")):

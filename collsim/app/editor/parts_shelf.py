@@ -53,34 +53,34 @@ def _choose_parts(choice: Choice) -> Parts:
     """A menu for each part that the machine can have in several variants."""
     try:
         topology = build_topology(choice)
-        values, own = list_part_values(topology), find_own_values(topology)
+        values, own_values = list_part_values(topology), find_own_values(topology)
     except CollsimError:  # the page says why it cannot be; here all parts can be given back
-        values, own = {name: [value] for name, value in choice.parts}, {}
+        values, own_values = {name: [value] for name, value in choice.parts}, {}
     current, parts = dict(choice.parts), dict[str, str | int]()
     for name in PARTS:
         if name not in values and name not in current:
             continue
-        labels = label_values(name, [*values.get(name, []), current.get(name, OWN)], own.get(name, OWN))
+        labels = label_values(name, [*values.get(name, []), current.get(name, OWN)], own_values.get(name, OWN))
         value = choose(f"part_{name}", t(f"parts.{name}"), labels, current.get(name, OWN))
         if value != OWN:
             parts[name] = value
     return order_parts(parts.items())
 
 
-def label_values(name: str, values: list[str | int], own: str | int) -> dict[str | int, str]:
+def label_values(name: str, values: list[str | int], own_value: str | int) -> dict[str | int, str]:
     """What the values of a part are called; the first one, "", is the machine's own.
 
     Args:
         name: The part.
         values: What it could be.
-        own: What the machine has itself; "" where that has no name.
+        own_value: What the machine has itself; "" where that has no name.
     """
     first = t("parts.own")
     if name == "nics":  # another network has one card a node unless their number is said
-        own = OWN
-    if own != OWN:
-        first = t("parts.own.value", value=label_value(name, own))
-    return {OWN: first} | {value: label_value(name, value) for value in values if value not in (OWN, own)}
+        own_value = OWN
+    if own_value != OWN:
+        first = t("parts.own.value", value=label_value(name, own_value))
+    return {OWN: first} | {value: label_value(name, value) for value in values if value not in (OWN, own_value)}
 
 
 def label_value(name: str, value: str | int) -> str:

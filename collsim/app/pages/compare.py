@@ -23,6 +23,7 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..editor.machine_card import draw_machine_card
+from ..editor.sidebar import draw_sidebar
 from ..scenario.address_parameters import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces, write_sentence
@@ -37,7 +38,6 @@ from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, forma
 from ..shell.page import register_page
 from ..shell.results import get_latest
 from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, t
-from ..shell.sidebar import draw_sidebar
 from ..synthesis.box import offer
 from ..synthesis.synthesis_result import estimate_for_run, explain_synthesis
 

@@ -17,6 +17,7 @@ from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.pipeline_document import build_sharding_runner, get_formulas
 
+from ..editor.sidebar import choose_where
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
@@ -32,7 +33,6 @@ from ..shell.page import register_page
 from ..shell.player import look
 from ..shell.results import get_latest
 from ..shell.session import get_language, get_session, t
-from ..shell.sidebar import choose_where
 from .train.tabs import draw_tabs
 
 PAGE = "sharding"

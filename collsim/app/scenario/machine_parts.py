@@ -118,16 +118,16 @@ def find_own_values(topology: cs.Topology) -> dict[str, str | int]:
     base = topology.facts.base
     if base is None or not base.of_kind("gpu"):
         return {}
-    own: dict[str, str | int] = {"gpus": len(base.of_kind("gpu")), "oversubscription": 1}
+    own_values: dict[str, str | int] = {"gpus": len(base.of_kind("gpu")), "oversubscription": 1}
     labels = {cable.label for *_, cable in base.connections if cable.kind == "pcie"}
     generations = {int(match[1]) for label in labels if (match := _PCIE.match(label))}
     if len(generations) == 1:
-        own["pcie"] = generations.pop()
+        own_values["pcie"] = generations.pop()
     if model := find_model(base.gpu):
-        own["gpu"] = model.name
+        own_values["gpu"] = model.name
     if base.of_kind("nic"):
-        own |= {"nics": len(base.of_kind("nic")), "nic": base.nic}
-    return own
+        own_values |= {"nics": len(base.of_kind("nic")), "nic": base.nic}
+    return own_values
 
 
 def _is_of_same_maker(name: str, other: str) -> bool:

@@ -201,7 +201,8 @@ text-align:left;font:700 14px/22px ${wt};color:var(--ink)}
 .cs.compact .kinds{gap:0 18px;line-height:22px}.cs.compact.editing .crumbs{display:flex}
 .cs.editing .stage{cursor:pointer}
 .cs .partbuttons{position:absolute;left:0;top:0;pointer-events:none}
-.cs .partbuttons button{position:absolute;width:34px;height:34px;margin:-17px 0 0 -17px;border:0;background:none;padding:0}
+.cs .partbuttons button{position:absolute;width:34px;height:34px;margin:-17px 0 0 -17px;border:0;background:none;
+  padding:0}
 .cs .partbuttons button:focus-visible{outline:3px solid var(--ink);outline-offset:1px;border-radius:8px}
 .cs .editpanel{position:absolute;z-index:20;width:320px;background:var(--card);border:2px solid var(--ink);
   border-radius:10px;padding:8px 12px 10px;font-size:14px;line-height:19px;display:flex;flex-direction:column;gap:5px;
@@ -209,7 +210,8 @@ text-align:left;font:700 14px/22px ${wt};color:var(--ink)}
 .cs .editpanel[hidden]{display:none}.cs .editpanel.busy{opacity:.7}
 .cs .editpanel.sheet{position:fixed;left:6px;right:6px;bottom:6px;width:auto;max-height:62vh;overflow:auto}
 .cs .editpanel header{display:flex;justify-content:space-between;gap:8px;font-size:16px;line-height:22px}
-.cs .editpanel>.seg{align-self:flex-start}.cs .editpanel p{margin:0;color:var(--ink2)}.cs .editpanel .wrong{color:var(--fulltext);font-weight:700}
+.cs .editpanel>.seg{align-self:flex-start}.cs .editpanel p{margin:0;color:var(--ink2)}
+.cs .editpanel .wrong{color:var(--fulltext);font-weight:700}
 .cs .editpanel .row{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:3px 8px;margin:0}
 .cs .editpanel .row>span:first-child{color:var(--ink2)}
 .cs .editpanel .seg button{min-height:30px;padding:1px 9px}
@@ -223,7 +225,8 @@ text-align:left;font:700 14px/22px ${wt};color:var(--ink)}
 .cs .editpanel ul{margin:0;padding:0;list-style:none;max-height:96px;overflow:auto}.cs .editpanel ul:empty{display:none}
 .cs .editpanel li{display:flex;justify-content:space-between;gap:8px;align-items:center}
 .cs .editpanel li button{border:0;background:none;font-size:17px;min-width:32px;min-height:28px}
-.cs .editpanel code{font:12px/17px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;background:var(--sunk);
+.cs .editpanel code{font:12px/17px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;
+  background:var(--sunk);
   border-radius:5px;padding:4px 7px;overflow-wrap:anywhere;user-select:all}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}

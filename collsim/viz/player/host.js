@@ -5,8 +5,8 @@ import { withPlayback } from "./playback.js";
 import { createPlayer } from "./ui/player.js";
 
 /**
- * Streamlit: data = {id, timeline, language, theme, t, view, node, header, compact, idle, editing}. A call with the same id changes neither the
- * moment nor whether it plays.
+ * Streamlit: data = {id, timeline, language, theme, t, view, node, header, compact, idle, editing}.
+ * A call with the same id changes neither the moment nor whether it plays.
  */
 const streamlit = component(
   (box, { language, theme, view, t, node, header, compact, idle, hides_phases: hidesPhases }, send) => {

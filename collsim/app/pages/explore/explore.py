@@ -15,6 +15,7 @@ from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
 from ...classroom import question_panel
 from ...editor.machine_card import hear_edit
 from ...editor.panel_document import describe_panel
+from ...editor.sidebar import draw_sidebar
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
@@ -39,7 +40,6 @@ from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
-from ...shell.sidebar import draw_sidebar
 from ...texts import has_text
 from . import chunk_plot, fault_panel, first, gap_panel
 

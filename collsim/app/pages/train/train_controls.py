@@ -12,12 +12,12 @@ from collsim.train.model_families import models
 from collsim.train.parallel.strategy import OPTIMIZERS
 from collsim.train.step_request import NETWORKS
 
+from ...editor.sidebar import choose_where
 from ...scenario.choice import drop_own_machine, read_file_fields
 from ...shell.address import get_remembered, remember
 from ...shell.controls import choose, choose_quantity, choose_segment, number, switch
 from ...shell.notes import draw_part
 from ...shell.session import get_session, t
-from ...shell.sidebar import choose_where
 from . import training_choice
 from .training_choice import TrainingChoice
 

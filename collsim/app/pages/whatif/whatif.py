@@ -18,6 +18,7 @@ from collsim.units import format_bandwidth, format_time
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
 from ...editor.machine_card import draw_machine_card
+from ...editor.sidebar import draw_sidebar
 from ...scenario import companions, snippets
 from ...scenario.address_parameters import Complaint, shorten
 from ...scenario.choice import Choice
@@ -32,7 +33,6 @@ from ...shell.notes import complain, draw_heading, draw_note, format_title, form
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, is_dark, t
-from ...shell.sidebar import draw_sidebar
 from ...synthesis.box import draw_box, let_switches, offer
 from . import run_edits
 from .cards import draw_cards

@@ -1,4 +1,4 @@
-// Editing a machine on its picture: parts are chosen with the pointer, a finger or the keyboard, and a panel opens beside.
+// Editing a machine on its picture: parts are chosen with the pointer, a finger or the keyboard; a panel opens.
 
 import { el } from "../draw/elements.js";
 import { fillPanel } from "./panel.js";

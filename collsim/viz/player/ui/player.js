@@ -38,7 +38,8 @@ import { problem, unpack } from "../model/read.js";
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
  *   hidesPhases  where a phase ends is not shown, as a question that is open asks it
  *   node      number of the node that is open, where nodes are boxes
- *   editing   what of the machine can be changed (`app/editor/panel_document.py`); `onEdit(value)` is told what is wanted
+ *   editing   what of the machine can be changed (`app/editor/panel_document.py`)
+ *   onEdit(value)        when somebody wants to change it
  *   idle      the picture of the machine alone: nothing is on its way
  *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame

@@ -17,8 +17,6 @@ from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.network import count_offered_channels
 
-from ..editor.machine_history import record_machine, take_wanted
-from ..editor.parts_shelf import draw_parts_shelf
 from ..scenario import custom_machine
 from ..scenario.choice import (
     MOST_NODES,
@@ -39,9 +37,8 @@ from ..scenario.choice import (
     read_file_fields,
 )
 from ..scenario.outcome import build_topology
-from ..texts import has_text
-from .address import get_menu
-from .controls import (
+from ..shell.address import get_menu
+from ..shell.controls import (
     ALPHAS,
     BANDWIDTHS,
     NODES,
@@ -59,10 +56,13 @@ from .controls import (
     pick,
     switch,
 )
-from .filebox import draw_upload, get_upload
-from .machine_box import draw_machine_box
-from .notes import draw_mistake, draw_note, draw_part
-from .session import choose_text, get_session, t
+from ..shell.filebox import draw_upload, get_upload
+from ..shell.machine_box import draw_machine_box
+from ..shell.notes import draw_mistake, draw_note, draw_part
+from ..shell.session import choose_text, get_session, t
+from ..texts import has_text
+from .machine_history import record_machine, take_wanted
+from .parts_shelf import draw_parts_shelf
 
 _AUTO = "auto"
 
