@@ -74,3 +74,15 @@ def test_with_p_pieces_two_trees_take_p_and_one_steps_of_half_a_buffer_over_p():
         run = trees._run((trees._FIRST, trees._SECOND), pieces)
         assert run.time == pytest.approx((pieces + 1) * (1e-6 + 2**26 / (2 * pieces) / 25e9), rel=1e-3)
         cs.verify(run.schedule)
+
+
+def test_experts_beyond_a_node_take_longer_and_a_node_holds_more():
+    experts = import_module("collsim.lessons.chapters.19_experts")
+    inside, across = (experts._simulate_step(share) for share in (8, 16))
+    assert across.time > 1.3 * inside.time
+    assert across.memory.max() < inside.memory.max()
+    told = fill_section("dispatch")
+    assert set(told.trace.sent_bytes) == {told.trace.nbytes * 7 // 8}
+    rows = across.count_crossing_bytes()
+    cards = rows[(rows.lane == 0) & (rows.strategy == "expert") & (rows.link == "infiniband")]
+    assert cards.nbytes.sum() > rows[(rows.lane == 0) & (rows.strategy == "expert")].nbytes.sum() / 2

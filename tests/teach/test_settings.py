@@ -147,10 +147,20 @@ def test_the_split_to_choose_is_the_fastest_that_fits_into_40_gb():
         )
 
 
+def test_experts_are_best_spread_over_a_node_and_two_of_five_shares_do_not_fit():
+    e = exercise("spread-the-experts")
+    answers = {share: e.check(share) for share in (1, 2, 4, 8, 16)}
+    assert [share for share, answer in answers.items() if answer] == [8]
+    assert [share for share, answer in answers.items() if "does not fit" in answer.reason] == [1, 2]
+    memory = [answers[share].trace.memory.max() for share in (4, 8, 16)]
+    assert memory == sorted(memory, reverse=True)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
         ("fsdp-bytes", "many"),
+        ("spread-the-experts", 3),
         ("how-many-replicas", 3),
         ("small-bubble", 10**6),
         ("order-that-fits", "2f2b"),
