@@ -6,17 +6,13 @@ import pytest
 #: Pages with long sentences and refused words, each with how many; those that are not named have neither. Lower a
 #: figure in the change that makes it smaller.
 LIMITS: dict[str, tuple[int, int]] = {
-    "CHANGELOG.md": (28, 84),
-    "CODE_OF_CONDUCT.md": (0, 3),
-    "CONTRIBUTING.md": (0, 8),
-    "SECURITY.md": (7, 19),
+    "CHANGELOG.md": (28, 83),
     "docs/accuracy.md": (6, 24),
     "docs/accuracy/pages/accuracy.md": (2, 20),
     "docs/accuracy/pages/intervals.md": (0, 3),
     "docs/accuracy/pages/left_out.md": (3, 2),
     "docs/accuracy/pages/mpi_left_out.md": (1, 0),
     "docs/algorithms.md": (0, 5),
-    "docs/design.md": (6, 31),
     "docs/formats.md": (0, 4),
     "docs/hangs.md": (1, 27),
     "docs/machines.md": (4, 8),
