@@ -1,65 +1,138 @@
-"""Write docs/articles.md and docs/articles.zh.md from docs/articles/claims.toml: what five widely read articles say,
-and what is true of it. `make docs`; a test runs every check and compares the pages."""
+"""Write docs/articles.md and a page for each article (docs/articles/) from docs/articles/claims.toml.
+
+Both languages: what five widely read articles say and what is true of it, their words and where each is answered, and
+questions for a class whose answers are computed. `make docs`; a test runs every check and compares the pages.
+"""
 
 import tomllib
 from pathlib import Path
+from typing import Any
+
+import collsim as cs
+from collsim.dtypes import list_dtypes
+from collsim.training_scripts import read_script
 
 DOCS = Path(__file__).parent
 CLAIMS = DOCS / "articles" / "claims.toml"
-#: A page for each language.
-PAGES = {"en": DOCS / "articles.md", "zh": DOCS / "articles.zh.md"}
+LANGUAGES = ("en", "zh")
+#: What the expressions of claims and questions may name.
+NAMES = {"cs": cs, "list_dtypes": list_dtypes, "read_script": read_script}
+#: Pages of the app that a claim may name, and the page of the documentation that explains each.
+APP_PAGES = {"program": "howto/program.md", "script": "howto/training-script.md"}
 VERDICTS = {
     "right": ("right", "正确"),
     "right_if": ("right if", "有条件"),
-    "outdated": ("no longer", "已过时"),
-    "wrong": ("wrong", "错误"),
-    "term": ("a word", "术语"),
+    "outdated": ("wrong since", "已过时"),
+    "wrong": ("never was", "从来不是"),
 }
 WORDS = {
-    "en": (
-        "# What the articles say",
-        "| | it says | verdict | what is true | shown by |",
-        "a run",
-    ),
-    "zh": (
-        "# 文章怎么说",
-        "| | 文章说 | 判断 | 实际 | 在哪里看 |",
-        "运行",
-    ),
+    "en": {
+        "title": "# What the articles say",
+        "articles": "| | article | claims | right | right if | wrong since | never was | words |",
+        "claims": "| | line | it says | verdict | what is true | shown by |",
+        "run": "a run",
+        "words": "## Its words",
+        "word": "| line | word | answered by |",
+        "class": "## Questions for a class",
+        "note": "A teacher's sheet: each answer is computed by collsim when this page is made.",
+        "question": "| | question | answer |",
+    },
+    "zh": {
+        "title": "# 文章怎么说",
+        "articles": "| | 文章 | 论断 | 正确 | 有条件 | 已过时 | 从来不是 | 词语 |",
+        "claims": "| | 行 | 文章说 | 判断 | 实际 | 在哪里看 |",
+        "run": "运行",
+        "words": "## 其中的词语",
+        "word": "| 行 | 词语 | 在哪里回答 |",
+        "class": "## 课堂提问",
+        "note": "教师用表：每个答案都在生成本页时由 collsim 计算。",
+        "question": "| | 问题 | 答案 |",
+    },
 }
 
 
-def load_claims() -> dict:
-    """The articles and their claims."""
+def load_claims() -> dict[str, Any]:
+    """The articles, their claims, words and questions."""
     return tomllib.loads(CLAIMS.read_text(encoding="utf-8"))
 
 
-def write_page(language: str) -> str:
-    """The page in one language."""
-    title, head, run = WORDS[language]
-    k = ("en", "zh").index(language)
+def list_pages() -> dict[Path, tuple[int, str]]:
+    """Each page, with the number of its article (0: the page of all) and its language."""
+    suffixes = {"en": ".md", "zh": ".zh.md"}
+    pages = {DOCS / f"articles{suffixes[language]}": (0, language) for language in LANGUAGES}
+    for article in load_claims()["articles"]:
+        number = article["number"]
+        pages |= {DOCS / "articles" / f"{number}{suffixes[language]}": (number, language) for language in LANGUAGES}
+    return pages
+
+
+def write_page(number: int, language: str) -> str:
+    """A page in one language."""
     claims = load_claims()
-    parts = [title, claims["note"][language]]
-    for article in claims["articles"]:
-        rows = [
-            f"| {number} | {claim[language]} | {VERDICTS[claim['verdict']][k]} | {claim[f'answer_{language}']} | "
-            f"[{claim['page'].partition('#')[0].removesuffix('.md')}]({link(claim['page'], language)})"
-            f"{', ' + run if 'check' in claim else ''} |"
-            for number, claim in enumerate((c for c in claims["claims"] if c["article"] == article["number"]), 1)
-        ]
-        parts += [f"## {article['number']}. {article[language]}", "\n".join([head, "|---|---|---|---|---|", *rows])]
+    if number == 0:
+        return write_overview(claims, language)
+    words = WORDS[language]
+    article = next(article for article in claims["articles"] if article["number"] == number)
+    own = {key: [e for e in claims[key] if e["article"] == number] for key in ("claims", "terms", "questions")}
+    k = LANGUAGES.index(language)
+    rows = []
+    for row, claim in enumerate(own["claims"], 1):
+        verdict, answer = VERDICTS[claim["verdict"]][k], claim[f"answer_{language}"]
+        shown = format_link(claim["page"], language)
+        if "check" in claim:
+            shown += f", {words['run']}"
+        rows.append(f"| {row} | {claim['line']} | {claim[language]} | {verdict} | {answer} | {shown} |")
+    terms = [f"| {e['line']} | {e[language]} | {format_link(e['page'], language)} |" for e in own["terms"]]
+    questions = [
+        f"| {row} | {entry[language]} | {eval(entry['answer'], dict(NAMES))} |"
+        for row, entry in enumerate(own["questions"], 1)
+    ]
+    parts = [
+        f"# {number}. {article[language]}",
+        "\n".join([words["claims"], "|---|---|---|---|---|---|", *rows]),
+        words["words"],
+        "\n".join([words["word"], "|---|---|---|", *terms]),
+        words["class"],
+        words["note"],
+        "\n".join([words["question"], "|---|---|---|", *questions]),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
-def link(page: str, language: str) -> str:
+def write_overview(claims: dict[str, Any], language: str) -> str:
+    """The page of all articles."""
+    rows = []
+    for article in claims["articles"]:
+        number = article["number"]
+        verdicts = [claim["verdict"] for claim in claims["claims"] if claim["article"] == number]
+        counts = [len(verdicts), *(verdicts.count(verdict) for verdict in VERDICTS)]
+        counts.append(sum(term["article"] == number for term in claims["terms"]))
+        page = find_page(f"articles/{number}.md", language)
+        rows.append(f"| {number} | [{article[language]}]({page}) | " + " | ".join(map(str, counts)) + " |")
+    head = WORDS[language]["articles"]
+    return (
+        "\n\n".join([WORDS[language]["title"], claims["note"][language], "\n".join([head, "|---" * 8 + "|", *rows])])
+        + "\n"
+    )
+
+
+def format_link(target: str, language: str) -> str:
+    """A link from the page of an article to what answers."""
+    if target.startswith("app:"):
+        target = APP_PAGES[target.removeprefix("app:")]
+    file = target.partition("#")[0].removesuffix(".md")
+    return f"[{file}](../{find_page(target, language)})"
+
+
+def find_page(page: str, language: str) -> str:
     """A page in a language, where there is one."""
     file, _, part = page.partition("#")
     chinese = file.removesuffix(".md") + ".zh.md"
-    if language == "zh" and (DOCS / chinese).exists():
+    if language == "zh" and ((DOCS / chinese).exists() or file.startswith("articles/")):
         file = chinese
     return f"{file}#{part}" if part else file
 
 
 if __name__ == "__main__":
-    for language, path in PAGES.items():
-        path.write_text(write_page(language), encoding="utf-8")
+    for path, (number, language) in list_pages().items():
+        path.write_text(write_page(number, language), encoding="utf-8")

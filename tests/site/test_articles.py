@@ -1,44 +1,88 @@
-"""What docs/articles.md says of articles: each claim has its page, its words in both languages, and a run where one decides."""
+"""What docs/articles says of articles: each claim and word has a page that answers it, its words in both languages, and a
+run where one decides; the pages are what the data says."""
 
+import re
 from collections import Counter
+from pathlib import Path
 
 import make_articles
 import pytest
 
-import collsim as cs
-from collsim.dtypes import list_dtypes
-from collsim.training_scripts import read_script
+CLAIMS, TERMS, QUESTIONS = (make_articles.load_claims()[key] for key in ("claims", "terms", "questions"))
+PAGES = make_articles.list_pages()
+APP = Path(__file__).parents[2] / "collsim" / "app" / "pages"
+#: Lines of each article's text, to which `line` counts.
+LAST_LINES = {1: 4, 2: 82, 3: 4, 4: 37, 5: 106}
 
-CLAIMS = make_articles.load_claims()["claims"]
-NAMES = {"cs": cs, "list_dtypes": list_dtypes, "read_script": read_script}
 
-
-@pytest.mark.parametrize("language", make_articles.PAGES)
-def test_the_page_is_what_the_claims_say(language):
-    assert make_articles.PAGES[language].read_text(encoding="utf-8") == make_articles.write_page(language)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_is_what_the_claims_say(path):
+    assert path.read_text(encoding="utf-8") == make_articles.write_page(*PAGES[path])
 
 
 @pytest.mark.parametrize(
     "claim", [c for c in CLAIMS if "check" in c], ids=lambda c: f"{c['article']}:{c['line']} {c['en'][:40]}"
 )
 def test_the_run_of_a_claim_decides_as_the_page_says(claim):
-    assert eval(claim["check"], dict(NAMES)) is True
+    assert eval(claim["check"], dict(make_articles.NAMES)) is True
 
 
-def test_every_claim_has_its_words_its_verdict_and_a_page():
+def name_anchor(title):
+    return re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
+
+
+def read_part(page):
+    """The text of a page, or of one of its parts."""
+    file, _, anchor = page.partition("#")
+    text = (make_articles.DOCS / file).read_text(encoding="utf-8")
+    if not anchor:
+        return text
+    parts = re.split(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return dict(zip(map(name_anchor, parts[1::2]), parts[2::2], strict=True))[anchor]
+
+
+def find_answer(entry):
+    """What the target says of an entry: the meaning in the glossary's row, or the paragraph with the words; nothing if none."""
+    page, words = entry["page"], entry["has"]
+    if page.startswith("app:"):
+        return str(next(APP.glob(f"{page.removeprefix('app:')}*/*.py"), ""))
+    text = read_part(page)
+    if page.startswith("glossary.md"):
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")]
+        return next((row[2] for row in rows if row[0] == words or words in row[0].split(", ")), "")
+    return next((part for part in re.split(r"\n\n|\n(?=\|)", text) if words in part), "")
+
+
+def test_a_hundred_and_twenty_claims_and_words_are_answered():
+    assert len(CLAIMS) + len(TERMS) >= 120
+    assert len({(entry["article"], entry["en"]) for entry in (*CLAIMS, *TERMS)}) == len(CLAIMS) + len(TERMS)
+
+
+@pytest.mark.parametrize(
+    "entry", [*CLAIMS, *TERMS], ids=lambda entry: f"{entry['article']}:{entry['line']} {entry['en'][:30]}"
+)
+def test_what_a_claim_or_word_names_is_there_and_answers_it(entry):
+    assert 1 <= entry["line"] <= LAST_LINES[entry["article"]]
+    assert len(find_answer(entry)) >= 20, f"{entry['page']} has no {entry['has']!r}"
+
+
+def test_an_answer_that_is_not_there_is_noticed():
+    assert find_answer({"page": "glossary.md#words-of-articles", "has": "quantum"}) == ""
+    assert find_answer({"page": "training.md", "has": "no such words stand there"}) == ""
+    assert find_answer({"page": "app:teleport", "has": "x"}) == ""
+
+
+def test_every_claim_has_a_verdict_and_its_words_in_both_languages():
     for claim in CLAIMS:
         assert claim["verdict"] in make_articles.VERDICTS
         assert all(claim[key].strip() for key in ("en", "zh", "answer_en", "answer_zh"))
-        file, _, part = claim["page"].partition("#")
-        text = (make_articles.DOCS / file).read_text(encoding="utf-8")
-        titles = {
-            line.lstrip("#").strip().lower().replace(" ", "-") for line in text.splitlines() if line.startswith("#")
-        }
-        assert not part or part in titles, claim["page"]
 
 
-def test_each_article_has_claims_of_more_than_one_verdict():
+def test_each_article_has_claims_of_more_than_one_verdict_and_questions_for_a_class():
     verdicts = Counter((claim["article"], claim["verdict"]) for claim in CLAIMS)
-    for number in range(1, 6):
+    questions = Counter(question["article"] for question in QUESTIONS)
+    for number in LAST_LINES:
         assert len([key for key in verdicts if key[0] == number]) > 1
+        assert questions[number] >= 2
     assert len([claim for claim in CLAIMS if "check" in claim]) > len(CLAIMS) / 2
+    assert {claim["verdict"] for claim in CLAIMS} >= {"right", "right_if", "outdated", "wrong"}
