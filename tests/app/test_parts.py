@@ -12,6 +12,7 @@ from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import from_query, to_query
 from collsim.app.scenario.machine_parts import PARTS, list_part_values
 from collsim.app.scenario.outcome import build_topology
+from collsim.app.scenario.run_upgrades import list_run_upgrades, read_prices
 from collsim.locale import LANGUAGES
 
 QUESTION = {"machine": "pcie-8gpu", "nodes": "2", "parts": "gpus:4,pcie:3,nics:1,nic:roce-25"}
@@ -64,11 +65,11 @@ def test_the_panel_says_the_digits_of_python():
 
 
 def test_prices_are_read_or_refused():
-    assert step_upgrades.read_prices(" nic=2400, nic=roce-100=99 ") == (("nic", 2400.0), ("nic=roce-100", 99.0))
-    assert step_upgrades.read_prices("") == ()
+    assert read_prices(" nic=2400, nic=roce-100=99 ") == (("nic", 2400.0), ("nic=roce-100", 99.0))
+    assert read_prices("") == ()
     for text in ("nic", "nic=", "nic=dear", "=", "2400"):
         with pytest.raises(cs.CollsimError):
-            step_upgrades.read_prices(text)
+            read_prices(text)
 
 
 @pytest.mark.parametrize("page", ["explore", "train", "compare", "whatif"])
@@ -99,3 +100,15 @@ def test_parts_are_chosen_undone_redone_and_reset():
     at.button(key="parts_reset").click().run()
     assert history.present.parts == ()
     assert not at.exception
+
+
+def test_the_panel_of_a_collective_says_the_digits_of_python():
+    choice = from_query(QUESTION | {"nbytes": "64MiB"})[0]
+    shown = list_run_upgrades(choice, ())
+    run = cs.simulate(cs.schedule("allreduce_ring", topology=BOX), BOX, "64MiB")
+    table, wires = cs.upgrades(run), cs.purchases.compare_wires(run)
+    assert shown.explanation == tuple(table.explanation(language) for language in LANGUAGES)
+    assert [list(rows) for rows in shown.cells] == [table.list_cells(language) for language in LANGUAGES]
+    assert [list(rows) for rows in shown.wires] == [
+        [variant.list_cells(language) for variant in wires] for language in LANGUAGES
+    ]

@@ -24,6 +24,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ..editor.machine_card import draw_machine_card
 from ..editor.sidebar import draw_sidebar
+from ..editor.upgrades_panel import draw_run_upgrades
 from ..scenario.address_parameters import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces, write_sentence
@@ -62,7 +63,6 @@ def draw() -> None:
     if latest_result is None:
         _describe_coming(now.choice)
         return
-    draw_machine_card(now.choice)
     table, (choice,) = latest_result
     _build_lead(choice)
     good = _select_runnable(table, choice)
@@ -71,6 +71,9 @@ def draw() -> None:
         good = _with_nccl(good, choice)
     if not good.empty:
         _draw_comparison(table, good, choice)
+    draw_machine_card(now.choice)
+    largest = write_size(cs.size_range(now.choice.sizes)[-1])
+    draw_run_upgrades(replace(now.choice, nbytes=largest))
 
 
 def _draw_synthesis(choice: Choice) -> None:

@@ -16,6 +16,7 @@ from ...classroom import question_panel
 from ...editor.machine_card import hear_edit
 from ...editor.panel_document import describe_panel
 from ...editor.sidebar import draw_sidebar
+from ...editor.upgrades_panel import draw_run_upgrades
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
@@ -85,6 +86,7 @@ def draw() -> None:
         if not gap_panel.draw_closing(now.good, run_shown):
             _play_whole(run_shown, run_name(now.good))
         _draw_tables(run_shown, now.good)
+        draw_run_upgrades(now.good)
     elif question_panel.is_run_visible():  # else the run would answer the question
         _play_whole(run_shown, run_name(now.good))
 

@@ -2,56 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import collsim as cs
-from collsim.errors import CollsimError
-from collsim.locale import LANGUAGES, Text
-
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
+from ...scenario.run_upgrades import Prices, UpgradesView, describe_upgrades
 from . import step_scenarios
 from .training_choice import TrainingChoice
 
-#: Prices by part or change, as `cs.upgrades` takes them.
-Prices = tuple[tuple[str, float], ...]
 _RUNS = 60  # so many changes at most, with their pairs
-#: Characters of the field with prices.
-LONGEST_PRICES = 200
-
-
-@dataclass(frozen=True)
-class UpgradesView:
-    """What the panel shows, as plain data.
-
-    Attributes:
-        explanation: the sentences.
-        cells: in each language the rows, a cell by its heading.
-    """
-
-    explanation: Text
-    cells: tuple[tuple[dict[str, str], ...], ...]
-
-
-def read_prices(text: str) -> Prices:
-    """Read prices as a person types them: `nic=2400, nvlink=60000`.
-
-    Args:
-        text: The text.
-
-    Raises:
-        CollsimError: A price is no number, or its part is unknown.
-    """
-    prices: dict[str, float] = {}
-    for word in filter(None, (part.strip() for part in text[:LONGEST_PRICES].split(","))):
-        name, equals, number = word.rpartition("=")
-        try:
-            prices[name.strip()] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise CollsimError("{word!r} is not part=price, for example nic=2400", word=word)
-    return tuple(prices.items())
 
 
 def list_upgrades(
@@ -65,11 +22,7 @@ def list_upgrades(
         report_progress: Called with "run" and the share done, 0 to 1.
     """
     step = step_scenarios.apply_switches(choice, step_scenarios.time_step(step_scenarios.strip_switches(choice)))
-    table = cs.upgrades(
-        step, prices=dict(prices), progress=lambda done, count, _: report_progress("run", done / max(1, count))
-    )
-    explanation = tuple(table.explanation(language) for language in LANGUAGES)
-    return UpgradesView(explanation, tuple(tuple(table.list_cells(language)) for language in LANGUAGES))
+    return describe_upgrades(step, prices, report_progress)
 
 
 def estimate_upgrades(choice: TrainingChoice, _prices: Prices) -> float:

@@ -9,17 +9,15 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from collsim.errors import CollsimError
-from collsim.locale import LANGUAGES
 from collsim.units import format_bytes, format_time
 from collsim.viz.hosts.bundle import read_bundle
 
 from ...editor.machine_card import draw_machine_card
+from ...editor.upgrades_panel import draw_upgrades
 from ...scenario.address_parameters import write_size
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
-from ...shell.charts import draw_table
 from ...shell.codebox import CodePart
 from ...shell.controls import draw_folded, forget
 from ...shell.notes import (
@@ -71,7 +69,14 @@ def draw() -> None:
         step_shown = _draw_step(choice, top)
     draw_machine_card(choice.where)
     if step_shown is not None and choice.where.on_machine:
-        draw_folded("upgrades", t("upgrades.title"), partial(_draw_upgrades, _select_timed(choice)))
+        timed = _select_timed(choice)
+        options = (
+            step_upgrades.list_upgrades,
+            timed,
+            step_upgrades.estimate_upgrades,
+            step_scenarios.needs_engine(timed),
+        )
+        draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, *options))
     if step_shown is not None:
         torch = codebox.build_step_torch_parts(step_shown.torch)
     else:
@@ -89,38 +94,6 @@ def draw() -> None:
 def _select_timed(choice: TrainingChoice) -> TrainingChoice:
     """What of it decides when things happen: not what is opened, nor how it is shown."""
     return replace(choice, open="", show=PLAIN.show, every=False)
-
-
-def _draw_upgrades(choice: TrainingChoice) -> None:
-    """What to buy first: the sentences, prices, and a row for each part that could be better."""
-    text = st.text_input(
-        t("upgrades.prices"),
-        key="w_upgrade_prices",
-        placeholder="nic=2400, nvlink=60000",
-        help=t("upgrades.prices.help"),
-        max_chars=step_upgrades.LONGEST_PRICES,
-    )
-    try:
-        prices = step_upgrades.read_prices(text)
-    except CollsimError as error:
-        draw_mistake(write_sentence(error, get_language()))
-        return
-    latest_result = get_latest(
-        step_upgrades.list_upgrades,
-        choice,
-        prices,
-        expected=step_upgrades.estimate_upgrades,
-        compiled=step_scenarios.needs_engine(choice),
-        only=True,
-    )
-    if latest_result is None:
-        return
-    panel: step_upgrades.UpgradesView = latest_result[0]
-    cells = panel.cells[LANGUAGES.index(get_language())]
-    st.html(format_verdict(choose_text(panel.explanation), style="flex:none", token="done"))
-    if cells:
-        columns = {head: ([row[head] for row in cells], head) for head in cells[0]}
-        draw_table(columns)
 
 
 # ---- one step ------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
 from ...editor.machine_card import draw_machine_card
 from ...editor.sidebar import draw_sidebar
+from ...editor.upgrades_panel import draw_run_upgrades
 from ...scenario import companions, snippets
 from ...scenario.address_parameters import Complaint, shorten
 from ...scenario.choice import Choice
@@ -97,7 +98,6 @@ def draw() -> None:
     with st.expander(t("whatif.all")):
         edit = _draw_changes(now.choice, get_remembered(PAGE))
     write_page_address(edit)
-    draw_machine_card(now.choice)
     complain(now.complaints)
     event = run_edits.choose_engine(now.choice, edit).engine == "event"
     synthesized, switches = edit.synthesize, edit.switches
@@ -116,6 +116,8 @@ def draw() -> None:
     # where it is another, the last good pictures stand here, and this change may not be possible
     is_current = (choice, done) == (now.choice, edit)
     _draw_change(change_shown, choice, done, partial(_draw_synthesis, synthesized, switches) if is_current else None)
+    draw_machine_card(now.choice)
+    draw_run_upgrades(now.choice)
     if is_current:
         draw_folded("code", t("code.title"), partial(_draw_code, now.choice, edit))
 

@@ -1,0 +1,107 @@
+"""What to buy first for a run, and the same GPUs with other wires, as plain data. Nothing here knows Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import collsim as cs
+from collsim.errors import CollsimError
+from collsim.locale import LANGUAGES, Text
+from collsim.purchases import compare_wires
+
+from ..jobs.worker import ReportProgress
+from .choice import Choice
+from .outcome import estimate_outcome, ignore_progress, simulate
+
+#: Prices by part or change, as `cs.upgrades` takes them.
+Prices = tuple[tuple[str, float], ...]
+#: Rows of a table in each language, a cell by its heading.
+Cells = tuple[tuple[dict[str, str], ...], ...]
+#: Changes that are run at most, with their pairs; of the time that a page of a run takes.
+_SHARE_OF_RUNS = 20
+#: Characters of the field with prices.
+LONGEST_PRICES = 200
+
+
+@dataclass(frozen=True)
+class UpgradesView:
+    """What the panel shows, as plain data.
+
+    Attributes:
+        explanation: the sentences.
+        cells: the rows, what to buy first.
+        wires: the same GPUs with other wires.
+    """
+
+    explanation: Text
+    cells: Cells
+    wires: Cells
+
+
+def read_prices(text: str) -> Prices:
+    """Read prices as a person types them: `nic=2400, nvlink=60000`.
+
+    Args:
+        text: The text.
+
+    Raises:
+        CollsimError: A price is no number, or its part is unknown.
+    """
+    prices: dict[str, float] = {}
+    for word in filter(None, (part.strip() for part in text[:LONGEST_PRICES].split(","))):
+        name, equals, number = word.rpartition("=")
+        try:
+            prices[name.strip()] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise CollsimError("{word!r} is not part=price, for example nic=2400", word=word)
+    return tuple(prices.items())
+
+
+def describe_upgrades(
+    run: cs.StepTrace | cs.Trace, prices: Prices, report_progress: Callable[[str, float], None]
+) -> UpgradesView:
+    """Run it for every part that could be better, and with other wires.
+
+    Args:
+        run: As `cs.upgrades` takes it.
+        prices: What parts cost.
+        report_progress: Called with "run" and the share done, 0 to 1.
+    """
+    table = cs.upgrades(
+        run, prices=dict(prices), progress=lambda done, count, _: report_progress("run", done / max(1, count))
+    )
+    wires = compare_wires(run)
+    return UpgradesView(
+        tuple(table.explanation(language) for language in LANGUAGES),
+        tuple(tuple(table.list_cells(language)) for language in LANGUAGES),
+        tuple(tuple(variant.list_cells(language) for variant in wires) for language in LANGUAGES),
+    )
+
+
+def list_run_upgrades(
+    choice: Choice, prices: Prices, report_progress: ReportProgress = ignore_progress
+) -> UpgradesView:
+    """What to buy first for a collective.
+
+    Args:
+        choice: The run that is chosen.
+        prices: What parts cost.
+        report_progress: Called with "run" and the share done, 0 to 1.
+
+    Raises:
+        CollsimError: The run or its machine cannot be.
+    """
+    return describe_upgrades(simulate(choice), prices, report_progress)
+
+
+def estimate_run_upgrades(choice: Choice, _prices: Prices) -> float:
+    """Seconds that `list_run_upgrades` should take.
+
+    Args:
+        choice: The run that is chosen.
+        _prices: They change no time.
+    """
+    return _SHARE_OF_RUNS * estimate_outcome(choice)
