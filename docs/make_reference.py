@@ -60,7 +60,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "programs": (
         "Rank programs",
-        "What one rank runs, run for all; see [rank programs](../programs.md).",
+        "A rank program, run on all ranks; see [rank programs](../programs.md).",
         "program",
         ("programs",),
     ),
@@ -77,8 +77,8 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         ("diagnosis",),
     ),
     "real": (
-        "For real",
-        "A schedule on processes of this computer compared with its prediction; see [for real](../real.md).",
+        "Measured runs",
+        "A schedule, measured on this computer and compared with its prediction; see [measured runs](../real.md).",
         "run_for_real",
         ("lab",),
     ),
