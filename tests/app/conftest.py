@@ -5,7 +5,7 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
-from collsim.app.classroom import question_panel, student_page
+from collsim.app.classroom import question_card, student_page
 from collsim.app.jobs.engine_warmup import ENGINE
 from collsim.app.jobs.worker_pool import WorkerPool
 from collsim.app.server.clients import LOCAL
@@ -31,7 +31,7 @@ def sit_at(monkeypatch):
     """Called with a client: pages that run from now on belong to it. At first they belong to this computer."""
 
     def sit_at(client):
-        for module in (question_panel, student_page):
+        for module in (question_card, student_page):
             monkeypatch.setattr(module, "get_session_client", lambda: client)
 
     sit_at(LOCAL)

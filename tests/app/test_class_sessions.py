@@ -36,7 +36,7 @@ def sessions(clock):
 
 
 def pose(number, choice=Choice()):  # noqa: B008
-    return PosedQuestion(choice, 1, number, len(QUESTIONS), QUESTIONS[number])
+    return PosedQuestion("explore-1", number, len(QUESTIONS), QUESTIONS[number], choice)
 
 
 def start(sessions, number=STEPS, client=LOCAL):
@@ -204,22 +204,22 @@ def test_codes_spell_no_words_and_differ(sessions):
 
 def test_programs_of_students_are_listed_for_the_teacher_alone(sessions):
     key = sessions.open(LOCAL)
-    assert sessions.share_program(key[:4], PHONE, "anna", {"start": "ring"})
-    assert sessions.share_program(key[:4], LAPTOP, "bert", {"start": "send"})
-    assert sessions.share_program(key[:4], PHONE, "anna", {"start": "farm"}), (
+    assert sessions.share_work(key[:4], PHONE, "anna", "program", {"start": "ring"})
+    assert sessions.share_work(key[:4], LAPTOP, "bert", "write", {"start": "send"})
+    assert sessions.share_work(key[:4], PHONE, "anna", "program", {"start": "farm"}), (
         "a second one takes the place of the first"
     )
-    shown = [(program.number, dict(program.query)) for program in sessions.list_programs(key, LOCAL)]
+    shown = [(program.number, dict(program.query)) for program in sessions.list_works(key, LOCAL)]
     assert shown == [(2, {"start": "send"}), (3, {"start": "farm"})]
-    assert sessions.list_programs(key, PHONE) == sessions.list_programs(f"{key[:4]}-nothing1", LOCAL) == []
-    assert not sessions.share_program("none", PHONE, "anna", {})
+    assert sessions.list_works(key, PHONE) == sessions.list_works(f"{key[:4]}-nothing1", LOCAL) == []
+    assert not sessions.share_work("none", PHONE, "anna", "write", {})
 
 
 def test_a_class_takes_few_programs_of_a_client_and_no_long_ones(sessions, monkeypatch):
     key = sessions.open(LOCAL)
     code = key[:4]
-    assert not sessions.share_program(code, PHONE, "anna", {"code": "x" * class_sessions.LONGEST_PROGRAM})
-    assert [sessions.share_program(code, PHONE, f"v{k}", {}) for k in range(4)] == [True, True, True, False]
-    monkeypatch.setattr(class_sessions, "MOST_PROGRAMS", 4)
-    assert [sessions.share_program(code, LAPTOP, f"w{k}", {}) for k in range(2)] == [True, False]
-    assert sessions.share_program(code, PHONE, "v0", {"start": "send"}), "one's own program may be replaced"
+    assert not sessions.share_work(code, PHONE, "anna", "write", {"code": "x" * class_sessions.LONGEST_WORK})
+    assert [sessions.share_work(code, PHONE, f"v{k}", "write", {}) for k in range(4)] == [True, True, True, False]
+    monkeypatch.setattr(class_sessions, "MOST_WORKS", 4)
+    assert [sessions.share_work(code, LAPTOP, f"w{k}", "write", {}) for k in range(2)] == [True, False]
+    assert sessions.share_work(code, PHONE, "v0", "write", {"start": "send"}), "one's own program may be replaced"

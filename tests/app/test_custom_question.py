@@ -41,7 +41,7 @@ def test_revealed_votes_are_kept_question_by_question():
     key = sessions.open(LOCAL)
     first, second = parse_question("How long?", LINES), parse_question("Why?", "*a\nb")
     for number, (question, votes) in enumerate([(first, (1, 1, 0)), (second, (0,))]):
-        sessions.pose(key, LOCAL, PosedQuestion(Choice(), 0, -1 - number, 1, question))
+        sessions.pose(key, LOCAL, PosedQuestion("explore-0", -1 - number, 1, question, Choice()))
         round = sessions.get_leader_board(key, LOCAL).posed.round
         for voter, vote in enumerate(votes):
             assert sessions.vote(key[:4], LOCAL, str(voter), vote, round)

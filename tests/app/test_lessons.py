@@ -168,9 +168,9 @@ def test_a_moment_of_the_player_is_in_the_address():
 
 def test_where_a_phase_ends_is_hidden_until_the_question_is_answered():
     at = opened(lesson="ring")
-    assert played(at)["hides_phases"] is True
+    assert played(at)["hides"] == "phases"
     at.button(key="answer_ring_1").click().run()
-    assert played(at)["hides_phases"] is False
+    assert played(at)["hides"] == ""
 
 
 def test_a_lesson_is_kept_small():

@@ -8,7 +8,7 @@ from test_pages import address, compare, explore, fine, opened
 from test_question_panel import RUN, join_class
 
 import collsim as cs
-from collsim.app.classroom.question_panel import get_class_sessions
+from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.main import PAGES
 from collsim.app.scenario.choice import Choice, read_file_fields, to_query
 from collsim.app.server.clients import LOCAL

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, explore, messages, opened, players
 
 import collsim as cs
-from collsim.app.classroom.question_panel import get_class_sessions
+from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.scenario.choice import Choice, from_query
 from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settle_mode
 from collsim.app.scenario.run_questions import ask_about_run, break_run
@@ -56,6 +56,11 @@ def figures(at):
     return any('class="cs-head"' in e.proto.body for e in at.get("html"))
 
 
+def hidden_parts(at):
+    """What each player of the page does not show."""
+    return [json.loads(player.proto.json)["hides"] for player in players(at)]
+
+
 def join_class(code, **query):
     at = AppTest.from_function(student, default_timeout=60)
     at.query_params["class"] = code
@@ -79,14 +84,12 @@ def test_every_question_hides_its_answer_and_the_run_until_it_is_revealed(number
     assert question.ask[zh] in words(at)
     assert not [text for text in hidden if text in words(at)]
     assert not figures(at)
-    assert not players(at)
-    at.toggle(key="ask_peek").set_value(True).run()
-    assert players(at)
+    assert hidden_parts(at) == ["figures"]
     at.button(key="ask_reveal").click().run()
     assert not at.exception
     assert not [text for text in hidden if text not in words(at)]
     assert figures(at)
-    assert players(at)
+    assert hidden_parts(at) == [""]
     assert address(at)["answer"] == "shown"
     at.button(key="ask_again").click().run()
     assert not [text for text in hidden if text in words(at)]
@@ -174,7 +177,7 @@ def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_a
     room = address(teacher)["class"]
     code = room[:4]
     assert code in words(teacher)
-    assert not players(teacher)
+    assert hidden_parts(teacher) == ["figures"]
     one, other = join_class(code), join_class(code, lang="zh")
     question = QUESTIONS[0]
     assert question.ask[0] in words(one)

@@ -10,7 +10,10 @@ from test_pages import address, messages
 
 from collsim.app.pages.write import consent, drafts
 from collsim.app.pages.write.trial import run_code, try_code
+from collsim.app.scenario.choice import list_played_collectives
 from collsim.app.shell import results
+from collsim.app.texts import say
+from collsim.locale import LANGUAGES
 from collsim.sandbox import Isolation, detect_isolation
 from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, check_code
 from collsim.sandbox.produce import FunctionRequest
@@ -67,11 +70,15 @@ def sent(at, name):
 @pytest.mark.parametrize("name", drafts.STARTERS)
 def test_every_starting_point_opens_and_is_judged_in_both_languages(name):
     at = opened(start=name, lang="en")
-    wrong = name in ("short", "double")
+    wrong, verdict = name in ("short", "double"), "write.right"
+    if wrong:
+        verdict = "write.wrong"
+    elif name.startswith("skeleton"):
+        verdict = "write.begin"
     for language in (0, 1):
         assert not at.exception
         assert messages(at) == []
-        assert WRITE["write.wrong" if wrong else "write.right"][language].split("{")[0] in words(at)
+        assert WRITE[verdict][language].split("{")[0] in words(at)
         at.segmented_control(key="w_language").set_value("zh").run()
     assert sent(at, "collsim_player")["timeline"]["schema"] == "collsim.timeline/1"
     assert (sent(at, "collsim_player")["timeline"]["mistake"] is not None) == wrong
@@ -364,3 +371,24 @@ def test_a_name_of_thousands_of_parts_is_refused_in_a_sentence(code):
     with pytest.raises(Forbidden) as refused:
         check_code(code)
     assert refused.value.key in ("write.attribute", "write.deep")
+
+
+@pytest.mark.parametrize("collective", list_played_collectives())
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_collective_opens_with_its_task_and_a_start_that_is_no_error(collective, language):
+    at = opened(lang=language)
+    at.selectbox(key="w_collective").set_value(collective).run()
+    assert not at.exception
+    assert say(language, f"write.task.{collective}") in words(at)
+    assert messages(at) == []
+    assert not any("--cs-full" in e.proto.body for e in at.get("html") if "<style>" not in e.proto.body)
+    assert sent(at, "collsim_player")["timeline"]["mistake"] is None
+    if collective != "allreduce":
+        assert say(language, "write.begin") in words(at)
+
+
+def test_code_of_ones_own_stays_when_another_collective_is_chosen():
+    at = opened(code=drafts.pack_code(drafts.STARTERS["naive"][1] + "# mine\n"))
+    at.selectbox(key="w_collective").set_value("broadcast").run()
+    assert not at.exception
+    assert "# mine" in drafts.unpack_code(address(at)["code"])

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from collsim.locale import Text
 from collsim.teach.quiz.question import Question, format_answer_value
 
 from ..scenario.choice import Choice
@@ -30,8 +31,8 @@ IDLE_SECONDS = 45 * 60
 PRESENCE_SECONDS = 12
 #: Commonest answers that are shown; the others are counted together.
 MOST_GROUPS = 6
-#: Programs that a session shows, and characters of what one is sent as.
-MOST_PROGRAMS, LONGEST_PROGRAM = 24, 20_000
+#: Works of students that a session shows, and characters of what one is sent as.
+MOST_WORKS, LONGEST_WORK = 24, 20_000
 #: Revealed questions that a session remembers.
 MOST_REVEALED = 200
 _LETTERS = "bcdfghjkmnpqrstvwxz"  # no vowels, so that no word is spelled; no l, which looks like a 1
@@ -64,31 +65,33 @@ class TooManySessions(Exception):
 
 @dataclass(frozen=True)
 class PosedQuestion:
-    """A question about a run that a class is asked.
+    """A question that a class is asked, of whichever page.
 
     Attributes:
-        choice: The run that it is about.
-        seed: The seed of the questions about the run.
-        number: Its number among these, from 0; negative for a question that the teacher wrote.
-        count: How many questions there are about the run.
+        source: What asks it: a page, and what of the page it is about; the same question always has the same.
+        number: Its number among the questions of its source, from 0; negative for a question that the teacher wrote.
+        count: How many questions its source has.
         question: The question.
+        choice: The run that it is about, which students can play once the answer is revealed; None where there is none.
+        topic: What it is about, where that is no such run.
         round: Grows with every new vote, on the same question too.
     """
 
-    choice: Choice
-    seed: int
+    source: str
     number: int
     count: int
     question: Question
+    choice: Choice | None = None
+    topic: Text = ("",)
     round: int = 0
 
     def is_same(self, other: PosedQuestion) -> bool:
-        """Whether both are the same question about the same run.
+        """Whether both are the same question about the same thing.
 
         Args:
             other: The other question.
         """
-        return (self.choice, self.seed, self.number) == (other.choice, other.seed, other.number)
+        return (self.source, self.choice, self.number) == (other.source, other.choice, other.number)
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,18 @@ class Vote:
 
 
 @dataclass(frozen=True)
-class SharedProgram:
-    """A program that a student shows to the class: its number, the words of its address, and where it came from."""
+class SharedWork:
+    """What a student shows to the class, a program or a schedule.
+
+    Attributes:
+        number: Its number in the class, from 1.
+        page: Name of the page that opens it.
+        query: The words of its address on that page.
+        client: The client that it came from.
+    """
 
     number: int
+    page: str
     query: Mapping[str, str]
     client: str
 
@@ -127,8 +138,8 @@ class ClassSession:
         last_used: When the teacher's page last looked at it, in seconds of the clock.
         votes: The vote of each voter.
         last_seen: When each voter's page last looked.
-        programs: The program of each voter who shows one.
-        programs_sent: How many were ever sent.
+        works: What each voter shows who shows something.
+        works_sent: How many were ever sent.
     """
 
     code: str
@@ -140,8 +151,8 @@ class ClassSession:
     votes: dict[str, Vote] = field(default_factory=dict)
     last_seen: dict[str, float] = field(default_factory=dict)
     revealed: list[RevealedQuestion] = field(default_factory=list)
-    programs: dict[str, SharedProgram] = field(default_factory=dict)
-    programs_sent: int = 0
+    works: dict[str, SharedWork] = field(default_factory=dict)
+    works_sent: int = 0
 
 
 @dataclass(frozen=True)
@@ -348,34 +359,35 @@ class ClassSessions:
             session.votes[voter] = Vote(value, client)
             return True
 
-    def share_program(self, code: str, client: str, voter: str, query: Mapping[str, str]) -> bool:
-        """Show a program to the class, in place of an earlier one of the same voter.
+    def share_work(self, code: str, client: str, voter: str, page: str, query: Mapping[str, str]) -> bool:
+        """Show a work to the class, in place of an earlier one of the same voter.
 
         Args:
             code: The letters of the session.
             client: The client that it comes from.
             voter: A word of its browser tab.
-            query: The words of the program's address; whoever opens it reads them as those of a stranger's link.
+            page: Name of the page that opens it.
+            query: The words of its address; whoever opens it reads them as those of a stranger's link.
 
         Returns:
             Whether it is shown. It is not where there is no such class, the class or the client has as many as it may,
-            or the program is too long.
+            or the work is too long.
         """
         with self._lock:
             self._end_idle()
             session = self._sessions.get(code)
-            if session is None or sum(len(name) + len(text) for name, text in query.items()) > LONGEST_PROGRAM:
+            if session is None or sum(len(name) + len(text) for name, text in query.items()) > LONGEST_WORK:
                 return False
-            others = [program for sender, program in session.programs.items() if sender != voter]
-            of_client = sum(program.client == client for program in others)
-            if len(others) >= MOST_PROGRAMS or (client != LOCAL and of_client >= self._votes_per_client):
+            others = [work for sender, work in session.works.items() if sender != voter]
+            of_client = sum(work.client == client for work in others)
+            if len(others) >= MOST_WORKS or (client != LOCAL and of_client >= self._votes_per_client):
                 return False
-            session.programs_sent += 1
-            session.programs[voter] = SharedProgram(session.programs_sent, dict(query), client)
+            session.works_sent += 1
+            session.works[voter] = SharedWork(session.works_sent, page, dict(query), client)
             return True
 
-    def list_programs(self, class_key: str, client: str) -> list[SharedProgram]:
-        """Return the programs that students show, in the order in which they came; for the teacher of the class.
+    def list_works(self, class_key: str, client: str) -> list[SharedWork]:
+        """Return the works that students show, in the order in which they came; for the teacher of the class.
 
         Args:
             class_key: The secret key of the class's leader.
@@ -386,7 +398,7 @@ class ClassSessions:
             if session is None:
                 return []
             session.last_used = self._clock()
-            return sorted(session.programs.values(), key=lambda program: program.number)
+            return sorted(session.works.values(), key=lambda work: work.number)
 
     def _has_slot_for_voter(self, session: ClassSession, client: str) -> bool:
         """Whether there is a place for another vote; the client's oldest one makes it where it has its share."""

@@ -23,10 +23,10 @@ from ..shell.controls import add_space, label_algorithm, label_machine
 from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
 from ..shell.player import mount_player
 from ..shell.results import get_latest
-from ..shell.session import get_language, get_session, queue_reruns, t
+from ..shell.session import choose_text, get_language, get_session, queue_reruns, t
 from . import question_html
 from .class_sessions import PosedQuestion
-from .question_panel import ButtonKind, draw_votes, get_class_sessions
+from .question_card import ButtonKind, draw_votes, get_class_sessions
 
 PAGE = "class"
 
@@ -38,11 +38,6 @@ def get_invited_code() -> str:
     if match and not match[2]:
         return match[1]
     return ""
-
-
-def _open_program() -> None:
-    """Open the page on which a program is sent to the class whose code this page remembers."""
-    st.switch_page(get_menu()["program"])
 
 
 def _parse_code(text: str) -> str:
@@ -78,9 +73,14 @@ def draw() -> None:
         choice = board.posed.choice
     if choice is not None:
         _draw_description(choice)
+    elif board.posed is not None and (topic := choose_text(board.posed.topic)):
+        draw_note(topic)
     with st.container(border=True, key="card_question"):
         _draw_question(code, choice, board.is_revealed)
-    st.button(t("program.class.link"), key="class_program", on_click=_open_program)
+    with st.container(key="class_works", horizontal=True, gap="small"):
+        for page, label in (("program", "class.works.link"), ("write", "class.works.schedule")):
+            if st.button(t(label), key=f"class_{page}"):
+                st.switch_page(get_menu()[page])
     if choice is None or not board.is_revealed:
         return
     result = get_latest(
@@ -144,10 +144,12 @@ def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
         draw_status(t("class.wait"))
         return
     question = replace(posed.question, language=get_language())
-    if posed.number >= 0:
-        label = t("ask.count", number=posed.number + 1, all=posed.count)
-    else:
+    if posed.number < 0:
         label = t("class.custom")
+    elif posed.count == 1:
+        label = t("lessons.predict")
+    else:
+        label = t("ask.count", number=posed.number + 1, all=posed.count)
     st.html(question_html.render_question(label, question))
     if board.is_revealed:
         if board.own_vote is not None:

@@ -72,7 +72,12 @@ def make() -> None:
     runs = [run and asdict(run) for run in simple_run.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
     names = [run_name(use_single_channel(choice)), run_name(choice)]
-    run = {"id": run_name(choice), "names": names, "runs": runs, "questions": list(simple_run.questions)}
+    run = {
+        "id": run_name(choice),
+        "names": names,
+        "runs": runs,
+        "questions": [q.record() for q in simple_run.questions],
+    }
     for language in ("en", "zh"):
         data = {**run, "title": _build_title(choice, simple_run.ranks, language), "language": language}
         page = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.display.markup import escape_markdown, escape_text
+from collsim.display.markup import escape_text
 from collsim.locale import Text
 from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
@@ -16,6 +16,14 @@ from collsim.viz.timeline.timeline_document import build_encoded_timeline
 from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import LanePicture, Lesson
 from ..classroom import question_html
+from ..classroom.class_sessions import PosedQuestion
+from ..classroom.question_card import (
+    draw_answer,
+    draw_choices,
+    draw_class_button,
+    draw_class_question,
+    is_leading_class,
+)
 from ..scenario.address_parameters import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..shell.address import get_remembered, remember, write_page_address
@@ -113,22 +121,24 @@ def draw() -> None:
     with rail, st.container(key="lessonlist"):
         _draw_list(reading)
     with text, st.container(key="lessontext"):
-        _draw_text(reading, content)
+        is_hidden = _draw_text(reading, content)
     with picture, st.container(key="lessonstage"):
         start = {"view": content.view, **get_session().start}
-        key, is_open = f"player_lesson_{reading.lesson}", reading.lesson not in reading.answers
-        mount_player(content.timeline, reading.lesson, start, key, hides_phases=is_open)
+        key = f"player_lesson_{reading.lesson}"
+        mount_player(content.timeline, reading.lesson, start, key, hides="phases" if is_hidden else "")
 
 
-def _draw_text(reading: Reading, content: Content) -> None:
-    """Draw what stands beside the picture: the text, the question, and the way on."""
+def _draw_text(reading: Reading, content: Content) -> bool:
+    """Draw what stands beside the picture: the text, the question, and the way on. Return whether the answer to the
+    question is still hidden."""
     st.html(_draw_title(reading))
     lines = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.before)
     st.html(f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}')
     complain(get_session().complaints)
     with st.container(border=True, key="card_question"):
-        _draw_question(reading, content)
+        is_hidden = _draw_question(reading, content)
     _draw_navigation(reading, *st.columns(2, gap="small"))
+    return is_hidden
 
 
 def _draw_lanes(pictures: tuple[LanePicture, ...]) -> str:
@@ -173,27 +183,38 @@ def _on_answer(lesson: str, choice: int | None) -> None:
     remember(PAGE, replace(reading, answers=answers if choice is None else {**answers, lesson: choice}))
 
 
-def _draw_question(reading: Reading, content: Content) -> None:
-    """The question and its choices; once answered, every choice with its reason, and what follows."""
+def _draw_question(reading: Reading, content: Content) -> bool:
+    """The question, answered alone or by a class; once the answer is known, every choice with its reason, and what
+    follows. Return whether it is hidden."""
+    if is_leading_class():
+        topic = SECTIONS[reading.lesson][0].title
+        posed = PosedQuestion(f"lesson-{reading.lesson}", 0, 1, content.question, topic=topic)
+        is_hidden = draw_class_question(posed, t("lessons.predict"), lambda: None)
+        if not is_hidden:
+            _draw_rest(reading, content)
+        return is_hidden
     question = replace(content.question, language=get_language())
     st.html(question_html.render_question(t("lessons.predict"), question))
     answer = reading.answers.get(reading.lesson)
     if answer is None:
-        _build_choices(reading.lesson, question)
-        draw_note(t("lessons.waits"), kind="small")
-        return
-    st.html(question_html.render_answered_choices(question, answer))
-    verdict = t("lessons.right" if answer == question.answer else "lessons.wrong")
-    body = f"<p><b>{escape_text(verdict)}</b> {escape_text(question.explanation_text)}</p>"
-    body += "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.after)
-    lanes, rest = _draw_lanes(content.lanes_after), _draw_rest(reading, content)
-    st.html(f'<div class="cs-after" role="status">{body}</div>{lanes}{rest}')
+        keys = [f"answer_{reading.lesson}_{k}" for k in range(len(question.options))]
+        draw_choices(question, keys, lambda k: _on_answer(reading.lesson, k))
+        with st.container(key="ask_row", horizontal=True, gap="small", vertical_alignment="center"):
+            draw_class_button()
+            draw_note(t("lessons.waits"), kind="small")
+        return True
+    draw_answer(question, answer)
+    _draw_rest(reading, content)
     again = (reading.lesson, None)
     st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_on_answer, args=again)
+    return False
 
 
-def _draw_rest(reading: Reading, content: Content) -> str:
-    return _draw_table(content) + _draw_notebook(reading.lesson)
+def _draw_rest(reading: Reading, content: Content) -> None:
+    """What a section says once its question is answered."""
+    body = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.after)
+    rest = _draw_table(content) + _draw_notebook(reading.lesson)
+    st.html(f'<div class="cs-after">{body}</div>{_draw_lanes(content.lanes_after)}{rest}')
 
 
 def _draw_notebook(name: str) -> str:
@@ -203,20 +224,6 @@ def _draw_notebook(name: str) -> str:
         return ""
     text = t("lessons.notebook", notebook=lesson.notebook, exercises=", ".join(lesson.exercises))
     return f'<div class="cs-after"><p>{escape_text(text)}</p></div>'
-
-
-def _build_choices(lesson: str, question: Question) -> None:
-    with st.container(key="choices"):
-        for k, choice in enumerate(question.choices):
-            key, text = f"answer_{lesson}_{k}", choose_text(choice.text)
-            st.button(
-                escape_markdown(text),
-                key=key,
-                on_click=_on_answer,
-                args=(lesson, k),
-                width="stretch",
-                shortcut=str(k + 1),
-            )
 
 
 def _draw_table(content: Content) -> str:

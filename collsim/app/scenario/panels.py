@@ -61,7 +61,7 @@ class Panels:
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
-    if "seed" not in fields:  # no question without questions
+    if "seed" not in fields and "class_key" not in fields:  # no question without questions
         fields = {key: value for key, value in fields.items() if key not in ("number", "answer")}
     if "mode" not in query and not set(query) - set(_OF_SIMPLE):
         fields["mode"] = SIMPLE  # the first visit: a bare address

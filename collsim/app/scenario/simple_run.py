@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from collsim.analysis.run_facts import RunFacts
-from collsim.teach.quiz.moment_questions import list_step_questions
+from collsim.teach.quiz.moment_questions import QuestionAtStep, list_step_questions
 from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
 from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
 
@@ -22,13 +21,13 @@ class SimpleView:
     Attributes:
         runs: with one channel, and with all where that is another run.
         nbytes, ranks: of the run.
-        questions: those that stop the first run, as plain data.
+        questions: those that stop the first run.
     """
 
     runs: tuple[SimpleRun, SimpleRun | None]
     nbytes: int
     ranks: int
-    questions: tuple[dict[str, Any], ...]
+    questions: tuple[QuestionAtStep, ...]
 
 
 def use_single_channel(choice: Choice) -> Choice:
@@ -88,7 +87,7 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
     else:
         all_ = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
-    trace, questions = facts.trace, tuple(question.record() for question in list_step_questions(facts))
+    trace, questions = facts.trace, tuple(list_step_questions(facts))
     return SimpleView((build_simple_run(facts), all_), int(trace.nbytes), trace.schedule.ranks, questions)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -12,6 +12,8 @@ from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.race.race_document import Runner, build_course
 
 from .session import choose_text, get_language, is_dark
+
+Hidden = Literal["", "phases", "figures"]
 
 
 def look() -> dict[str, str]:
@@ -25,7 +27,7 @@ def mount_player(
     start: Mapping[str, Any],
     key: str = "player",
     *,
-    hides_phases: bool = False,
+    hides: Hidden = "",
     panel: Mapping[str, Any] | None = None,
     on_edit: Callable[[], None] | None = None,
 ) -> None:
@@ -37,13 +39,13 @@ def mount_player(
         run: names the run; the same name means the same picture, and nothing starts again.
         start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
         key: of the component, another one on every page.
-        hides_phases: a question is open whose answer is where a phase ends.
+        hides: What a question that is open asks: where phases end, or all figures of the run. Empty: nothing.
         panel: what can be changed of the machine in the picture; None for nothing.
         on_edit: is called when somebody changes it; the component's `edit` says what.
     """
     mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
-    data = {"id": run, "timeline": timeline, "hides_phases": hides_phases, "editing": panel, **look(), **begins}
+    data = {"id": run, "timeline": timeline, "hides": hides, "editing": panel, **look(), **begins}
     mount(key=key, data=data, on_edit_change=on_edit or _ignore)
 
 
@@ -73,7 +75,12 @@ def mount_machine(timeline: Mapping[str, Any], run: str, panel: Mapping[str, Any
     )
 
 
-def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Callable[[str, bool], None]) -> None:
+def mount_simple_page(
+    data: dict[str, Any],
+    start: Mapping[str, Any],
+    report: Callable[[str, bool], None],
+    ask_class: Callable[[int], None],
+) -> None:
     """Mount the simple page.
 
     It stands in no fragment: it shares the page with the switches at its head only, and what is sent together with one
@@ -83,6 +90,7 @@ def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Ca
         data: as the module `simple.js` takes it.
         start: `t` (s) at which the run begins, where it is given.
         report: is called with `cards` or `predict`, and on or off, when a reader switches that.
+        ask_class: is called with the number of a question, from 0, that is to be put to a class.
     """
     mount = st.components.v2.component("collsim_simple", js=read_bundle("simple"))
 
@@ -94,11 +102,18 @@ def mount_simple_page(data: dict[str, Any], start: Mapping[str, Any], report: Ca
         """
         report(name, bool(st.session_state["simple_page"][name]))
 
+    def put_question() -> None:
+        """A question is to be put to a class."""
+        number = st.session_state["simple_page"]["question"]
+        if isinstance(number, int):
+            ask_class(max(0, number))
+
     mount(
         key="simple_page",
         data={**data, **look(), "t": start.get("t")},
         on_cards_change=partial(switched, "cards"),
         on_predict_change=partial(switched, "predict"),
+        on_question_change=put_question,
     )
 
 

@@ -387,7 +387,7 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
             0.0,
             build_text("quiz", "kinds.would_change_nothing_only"),
         ),
-        (0.25, build_text("quiz", "kinds.quarter_guess_between_half")),
+        (0.25, build_text("quiz", "kinds.quarter_needs_half")),
     ]
     ideas += [
         (other, build_text("quiz", "kinds.doubling_saves", name=name))

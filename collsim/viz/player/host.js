@@ -9,9 +9,9 @@ import { createPlayer } from "./ui/player.js";
  * A call with the same id changes neither the moment nor whether it plays.
  */
 const streamlit = component(
-  (box, { language, theme, view, t, node, header, compact, idle, hides_phases: hidesPhases }, send) => {
+  (box, { language, theme, view, t, node, header, compact, idle, hides }, send) => {
     const onEdit = (value) => send.trigger("edit", value),
-      player = createPlayer(box, { language, theme, view, t, node, header, compact, idle, hidesPhases, onEdit });
+      player = createPlayer(box, { language, theme, view, t, node, header, compact, idle, hides, onEdit });
     let data = null,
       ready = Promise.resolve();
     return withPlayback("run", {
@@ -24,7 +24,7 @@ const streamlit = component(
           language: next.language,
           theme: next.theme,
           header: next.header,
-          hidesPhases: next.hides_phases,
+          hides: next.hides,
           compact: next.compact,
           editing: next.editing ?? null,
           ...(isOtherView && { view: next.view }),

@@ -33,7 +33,16 @@ function openAnswers(simple) {
   const go = el("button", { type: "button", className: "go", textContent: isShown ? words.on : words.let });
   go.onclick = () => simple.goOn();
   const help = el("small", { textContent: isShown ? words.onHelp : words.letHelp });
-  return [...choices, ...(isShown ? [verdict(simple)] : []), el("div", { className: "row" }, go, help)];
+  const row = el("div", { className: "row" }, go, isShown ? "" : classButton(simple), help);
+  return [...choices, ...(isShown ? [verdict(simple)] : []), row];
+}
+
+/** Puts the question to a class, where somebody hears it. */
+function classButton({ words, on, asked: question, questions }) {
+  if (!on.askClass) return "";
+  const button = el("button", { type: "button", className: "btn", textContent: words.askClass });
+  button.onclick = () => on.askClass(questions.indexOf(question));
+  return button;
 }
 
 function answerButton(simple, choice, q) {

@@ -28,7 +28,8 @@ const LIGHTING = 800; // ms in which the cables of all cards light up, one after
 /**
  * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language,
  * theme, t, names}; a run is what `collsim.viz.simple.simple_document.SimpleRun` holds, and is called by one of the
- * `names`. `on` = {cards(all), predict(on)} hears what a reader chooses.
+ * `names`. `on` = {cards(all), predict(on), askClass(number)} hears what a reader chooses. `classroom` =
+ * {number, revealed}: a class is asked that question, beside the picture, and the teacher reveals it there.
  */
 export function createSimple(host, on = {}) {
   const shell = createShell(host, {
@@ -72,6 +73,7 @@ async function hear(simple, listeners) {
   await simple.taken;
   const { data, all, predict } = simple;
   if (!data) return;
+  dressState(simple);
   if (all !== !!(data.all && simple.models[1])) listeners.cards?.(all);
   if (predict !== !!data.predict) listeners.predict?.(predict);
 }
@@ -114,6 +116,7 @@ async function setSimple(simple, data) {
   if (before && before.id === data.id) {
     simple.data = { ...data, runs: before.runs };
     dress0(simple);
+    followClass(simple);
     return;
   }
   const timelines = await Promise.all(data.runs.map((run) => run && unpack(run.timeline)));
@@ -137,7 +140,28 @@ async function setSimple(simple, data) {
   simple.mid.style.display = "";
   begin0(simple, data.t ?? 0);
   dress0(simple);
+  followClass(simple);
 }
+
+/** The picture stands at the step that the class is asked about, and goes on once its votes are revealed. */
+function followClass(simple) {
+  const { clock, data } = simple,
+    question = data.classroom && simple.questions[data.classroom.number];
+  if (!question) return;
+  const { revealed: isRevealed } = data.classroom;
+  if (simple.all) turnCards(simple, false);
+  if (simple.asked !== question || question.shown !== isRevealed) {
+    clock.pause();
+    clock.seek(simple.model.step0[question.step]);
+    Object.assign(simple, { predict: true, asked: question });
+    Object.assign(question, { shown: false, given: null });
+    dressState(simple);
+  }
+  if (isRevealed && !question.shown) goOn(simple);
+}
+
+/** Whether a class still votes on what the next moments would show. */
+const isVoting = ({ data }) => !!data.classroom && !data.classroom.revealed;
 
 /** Show the run of one card or of all from a moment on; both at the same pace. */
 function begin0(simple, t) {
@@ -201,6 +225,7 @@ function dressState(simple) {
   simple.head.replaceChildren(...head);
   simple.asks.setAttribute("aria-pressed", String(predict));
   root.classList.toggle("asking", !!predict);
+  root.classList.toggle("classroom", !!simple.data.classroom);
   root.dataset.predict = String(predict);
   root.dataset.question = question ? String(simple.questions.indexOf(question) + 1) : "";
   if (predict) buildSide(simple);
@@ -301,7 +326,7 @@ function answer(simple, q) {
 /** Let the pieces of this step arrive, then show the answer; after that, go on to the next question. */
 function goOn(simple) {
   const { asked: question, clock, model } = simple;
-  if (!question) return;
+  if (!question || isVoting(simple)) return;
   if (question.shown) {
     simple.asked = null;
     dressState(simple);
@@ -338,6 +363,7 @@ function toggle0(simple) {
 
 function step0(simple, by) {
   const { clock, model } = simple;
+  if (isVoting(simple)) return;
   if (simple.asked) ask(simple, null);
   clock.pause();
   if (by > 0) clock.seek(nextStart(model, stepAt(model, clock.t)));
@@ -398,6 +424,7 @@ export default component((box, _, send) => {
   const listeners = {
     cards: (all) => send.state("cards", all),
     predict: (on) => send.state("predict", on),
+    askClass: (number) => send.trigger("question", number),
   };
   return globalThis.collsimFirst?.moveTo(box, listeners) ?? withPlayback("run", createSimple(box, listeners));
 });

@@ -74,6 +74,8 @@ export const SIMPLE_CSS = `
 .sp.asking .mid{display:grid;grid-template-columns:minmax(0,1fr) minmax(380px,34%);gap:20px;align-items:start}
 .sp.asking .side{display:grid;gap:12px}
 .sp.asking .time{grid-template-columns:auto minmax(0,1fr)}.sp.asking .key{display:none}
+.sp.classroom :is(.top,.side,.predict){display:none!important}
+.sp.classroom.asking .mid{display:block}
 .sp .asks{font-size:40px;line-height:46px;letter-spacing:-.7px;text-wrap:pretty;flex:1;align-self:center;min-width:0}
 .sp .asks.soon{font-weight:400;color:var(--ink2);font-size:26px}
 .sp .which{font-size:15px;line-height:21px;color:var(--ink2);text-align:right}

@@ -38,7 +38,7 @@ from ...shell.notes import (
     format_verdict,
 )
 from ...shell.page import register_page
-from ...shell.player import mount_player
+from ...shell.player import Hidden, mount_player
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from ...texts import has_text
@@ -79,7 +79,9 @@ def draw() -> None:
     broken = fault_panel.draw_broken_run(now.good)
     if broken is not None:
         _play_broken(broken, run_shown)
-    elif not question_panel.draw_panel(now.good):
+    elif now.panels.seed is not None:
+        _ask(run_shown, now.good, now.panels.seed)
+    else:
         _draw_headline(run_shown)
         for pair in run_shown.notes:
             draw_note(choose_text(pair))
@@ -87,8 +89,18 @@ def draw() -> None:
             _play_whole(run_shown, run_name(now.good))
         _draw_tables(run_shown, now.good)
         draw_run_upgrades(now.good)
-    elif question_panel.is_run_visible():  # else the run would answer the question
-        _play_whole(run_shown, run_name(now.good))
+
+
+def _ask(outcome: Outcome, choice: Choice, seed: int) -> None:
+    """A question beside the run, whose figures follow the answer."""
+    text, picture = question_panel.create_columns()
+    with text:
+        is_hidden = question_panel.draw_panel(choice, seed)
+    with picture:
+        _play_whole(outcome, run_name(choice), hides="figures" if is_hidden else "")
+    if not is_hidden:
+        _draw_headline(outcome)
+        _draw_tables(outcome, choice)
 
 
 def _play_broken(broken: BrokenRun, outcome: Outcome) -> None:
@@ -100,12 +112,12 @@ def _play_broken(broken: BrokenRun, outcome: Outcome) -> None:
         _play_whole(outcome, run_name(now.good))
 
 
-def _play_whole(outcome: Outcome, ident: str) -> None:
+def _play_whole(outcome: Outcome, ident: str, hides: Hidden = "") -> None:
     """The run in the player; a sentence where it is too large for that."""
     if outcome.timeline is None:
         draw_note(t("player.large", transfers=f"{outcome.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}"))
     else:
-        _play(outcome.timeline, ident)
+        _play(outcome.timeline, ident, hides)
 
 
 def _from_file(choice: Choice) -> None:
@@ -123,16 +135,16 @@ def _from_file(choice: Choice) -> None:
     _draw_tables(outcome, choice)
 
 
-def _play(timeline: dict[str, object], ident: str) -> None:
+def _play(timeline: dict[str, object], ident: str, hides: Hidden = "") -> None:
     """The player, from the moment of the address."""
     now = get_session()
     # Until the chosen run is ready an earlier one stands in, which the moment of the address is not about.
     stands_in = filebox.get_upload() is None and now.good != now.choice
     start = {key: now.start[key] for key in now.start if key == "view" or not stands_in}
     panel = None
-    if filebox.get_upload() is None:
+    if filebox.get_upload() is None and not hides:
         panel = describe_panel(now.choice)
-    mount_player(timeline, ident, start, panel=panel, on_edit=partial(hear_edit, "player"))
+    mount_player(timeline, ident, start, hides=hides, panel=panel, on_edit=partial(hear_edit, "player"))
 
 
 # ---- headline

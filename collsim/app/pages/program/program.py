@@ -12,6 +12,7 @@ from collsim.errors import Sentence
 from collsim.rank_engine.start import MOST_RANKS
 from collsim.units import format_bytes, format_time, parse_bytes, parse_time
 
+from ...classroom.class_works import draw_class_works
 from ...scenario.choice import read_file_fields
 from ...scenario.mistakes import write_sentence
 from ...scenario.run_files import Upload
@@ -28,7 +29,6 @@ from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
 from . import program_drafts as drafts
 from . import program_parts as parts
-from .class_programs import draw_class_programs
 from .job_files import draw_job_files
 from .program_drafts import ProgramDraft
 from .program_verdict import (
@@ -91,7 +91,7 @@ def draw() -> None:
                 _draw_restored(description, source, verdict.line)
             _draw_mends(source, verdict.mends)
         draw_job_files()
-        draw_class_programs(PAGE, draft)
+        draw_class_works(PAGE, drafts.ADDRESS.write(draft))
     if verdict is not None and result is not None:
         with right, st.container(key="program_run"):
             _draw_run(result[1][0], verdict)

@@ -81,9 +81,24 @@ _BODIES: dict[str, tuple[str, str]] = {
 """,
     ),
 }
-#: Code to begin with, by name: the collective it is for, and the code.
+#: The first transfer of each collective, and what is to be thought of next.
+_FIRST_TRANSFERS = {
+    "reduce": "cs.reduce(1, 0, chunk=0)  # rank 0 adds what rank 1 holds: who is next?",
+    "broadcast": "cs.copy(0, 1, chunk=0)  # now ranks 0 and 1 hold it: who is next?",
+    "allgather": "cs.copy(0, 1, chunk=0)  # chunk r begins on rank r, and all want all",
+    "reduce_scatter": "cs.reduce(0, 1, chunk=1)  # the sum of chunk r is wanted on rank r",
+    "gather": "cs.copy(1, 0, chunk=1)  # chunk r begins on rank r",
+    "scatter": "cs.copy(0, 1, chunk=1)  # chunk r is wanted on rank r",
+    "alltoall": "cs.copy(0, 1, chunk=1, into=n)  # slot n + r takes what rank r sends",
+    "sendrecv": "cs.copy(0, 1, chunk=0, into=1)  # slot 1 takes what comes",
+}
+_SKELETON = "skeleton_"
+#: Code to begin with, by name: the collective it is for, and the code. A skeleton has the first transfer alone.
 STARTERS: dict[str, tuple[str, str]] = {
     name: (collective, _HEAD + body) for name, (collective, body) in _BODIES.items()
+} | {
+    f"{_SKELETON}{collective}": (collective, f"{_HEAD}def my_{collective}(n):\n    yield {transfer}\n")
+    for collective, transfer in _FIRST_TRANSFERS.items()
 }
 _turns = itertools.count(1)
 
@@ -112,10 +127,25 @@ class Draft:
         """The starting point whose code this is."""
         return next((name for name, (_, code) in STARTERS.items() if code == self.code), None)
 
+    @property
+    def is_skeleton(self) -> bool:
+        """Nobody has written anything yet: the code is a skeleton, for its own collective."""
+        return self.code == STARTERS.get(f"{_SKELETON}{self.collective}", ("", ""))[1]
+
 
 def list_machines_and_networks() -> list[str]:
     """Machines and networks to run on, those that any number of ranks fits."""
     return [*MACHINES, *(name for name in list_networks() if not has_shape(name))]
+
+
+def list_starters(collective: str) -> list[str]:
+    """Names of the starting points, those of a collective first; a skeleton is offered for its own collective alone.
+
+    Args:
+        collective: Name of the collective.
+    """
+    names = [name for name in STARTERS if name in _BODIES or name == f"{_SKELETON}{collective}"]
+    return sorted(names, key=lambda name: (STARTERS[name][0] != collective, name in _BODIES))
 
 
 def start_draft(draft: Draft, name: str) -> Draft:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.viz.timeline.timeline_document import build_encoded_timeline
+from collsim.viz.timeline.timeline_document import build_encoded_timeline, build_timeline, encode
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
@@ -65,4 +65,7 @@ def judge_draft(draft: Draft, report_progress: ReportProgress = ignore_progress)
         "sent": busiest,
         "share": busiest / max(1, trace.nbytes),
     }
-    return Verdict(tried, figures, build_encoded_timeline(trace))
+    timeline = build_encoded_timeline(trace)
+    if draft.is_skeleton:  # what nobody has written yet is no mistake
+        timeline = encode({**build_timeline(trace), "mistake": None})
+    return Verdict(tried, figures, timeline)

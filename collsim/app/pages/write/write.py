@@ -16,11 +16,12 @@ from collsim.schedule import Schedule
 from collsim.teach.exercises.failure import format_history
 from collsim.units import format_bytes, format_time
 
+from ...classroom.class_works import draw_class_works
 from ...scenario.choice import list_played_collectives
 from ...scenario.mistakes import write_sentence
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import SIZES, choose_quantity, label_machine, number, pick
-from ...shell.notes import complain, describe_bound, draw_mistake
+from ...shell.notes import complain, describe_bound, draw_mistake, draw_note
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -44,6 +45,7 @@ def draw() -> None:
     complaints = list(get_session().complaints)
     draft = _draw_controls(draft)
     st.html(f'<style>{_STYLE}</style><h1 class="cs-title">{escape_text(t("write.title"))}</h1>')
+    draw_note(f"{t('write.task')}{t('colon')}{t(f'write.task.{draft.collective}')}")
     complain(complaints)
     write_page_address(draft)
     with st.container(key="write_stage"):
@@ -73,6 +75,7 @@ def draw() -> None:
             _play_verdict(of, latest_result[0])
         with right:
             _draw_verdict(of, latest_result[0].tried, latest_result[0].figures)
+    draw_class_works(PAGE, drafts.ADDRESS.write(draft))
     _draw_notes(draft)
 
 
@@ -98,12 +101,19 @@ def _draw_controls(draft: Draft) -> Draft:
     with st.sidebar:
         st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
         st.session_state["w_start"] = draft.starter or "own"
-        names = list(drafts.STARTERS)
+        names = drafts.list_starters(draft.collective)
         if not draft.starter:
             names.append("own")
-        labels = {name: t(f"write.start.{name}") for name in names}
+        elif draft.starter not in names:
+            names.append(draft.starter)
+        labels = {name: t(f"write.start.{name.partition('_')[0]}") for name in names}
         st.selectbox(t("write.start"), names, format_func=labels.__getitem__, key="w_start", on_change=_on_start_picked)
-        draft = replace(draft, collective=pick("collective", list_played_collectives(), draft.collective))
+        collective = pick("collective", list_played_collectives(), draft.collective)
+        if draft.starter and collective != draft.collective:  # nobody's own code: the page begins with that collective
+            remember(PAGE, drafts.start_draft(draft, drafts.list_starters(collective)[0]))
+            st.session_state.pop("w_start", None)
+            st.rerun()
+        draft = replace(draft, collective=collective)
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MOST_RANKS))
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
         machine_label = _label_machine(draft.machine)
@@ -140,6 +150,8 @@ def _draw_verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) 
     body = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
     if tried.passed:
         token = "done"
+    elif draft.is_skeleton:
+        token = "ink"
     else:
         token = "full"
     st.html(
@@ -149,11 +161,11 @@ def _draw_verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) 
     if tried.passed and figures and tried.schedule is not None:
         st.html(f'<div class="cs-head">{_build_figures(tried.schedule, figures, draft)}</div>')
     if tried.schedule is not None and tried.schedule.steps:
-        if tried.passed:
+        if tried.passed or draft.is_skeleton:
             st.html(_draw_diagram(tried.schedule, None, None))
         else:
             st.html(_draw_diagram(tried.schedule, tried.step, tried.rank))
-        if not tried.passed and tried.rank is not None and tried.chunk is not None:
+        if not (tried.passed or draft.is_skeleton) and tried.rank is not None and tried.chunk is not None:
             history = format_history(tried.schedule, tried.rank, tried.chunk, get_language())
             st.html(f'<pre class="cs-steps">{html.escape(history)}</pre>' if history else "<span></span>")
     if tried.printed.strip():
@@ -180,8 +192,10 @@ def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
         if tried.failed:
             lines = [*lines, t("write.otherwrong", failed=tried.failed), tried.describe(get_language())]
         return head, lines
-    if tried.schedule is not None and tried.rank is not None and tried.chunk is not None:
-        values: dict[str, object] = {"who": tried.schedule.who(tried.rank), "chunk": tried.chunk}
+    if draft.is_skeleton:
+        return t("write.begin"), [t("write.begin.more", collective=draft.collective)]
+    if tried.rank is not None and tried.chunk is not None:
+        values: dict[str, object] = {"who": t("endpoint.rank", index=tried.rank), "chunk": tried.chunk}
         if tried.step is None:
             head = t("write.where", **values)
         else:

@@ -68,6 +68,7 @@ export default {
   hidden: "How full each cable is stays hidden until the answer.",
   let: "Let them arrive",
   letHelp: "Space. The answer appears when the last piece has arrived.",
+  askClass: "Ask a class",
   on: "Go on",
   onHelp: "Space: to the next ?",
   right: "Right.",

@@ -67,6 +67,7 @@ export default {
   hidden: "回答之前，不显示每条线缆用了多少。",
   let: "让它们到达",
   letHelp: "空格。最后一块到达时显示答案。",
+  askClass: "全班作答",
   on: "继续",
   onHelp: "空格：到下一个 ?",
   right: "正确。",

@@ -44,6 +44,7 @@ export function dress(ui) {
   buildHead(ui);
   buildCrumbs(ui);
   parts.root.dataset.transfers = String(model.n);
+  parts.root.classList.toggle("quiz", ui.opts.hides === "figures");
   arrange(ui);
   ui.editor?.update();
 }

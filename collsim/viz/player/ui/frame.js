@@ -43,6 +43,13 @@ export function stepSpan(ui) {
   return s < 0 ? null : [model.step0[s], Math.max(model.step1[s], model.step0[s] + 1e-12)];
 }
 
+/** What the stage says of its links; while figures are hidden, nothing of how much of a cable is used. */
+function factsAt(ui, model, t, s, act) {
+  const facts = stageFacts(model, t, s, act);
+  if (ui.opts.hides !== "figures") return facts;
+  return { ...facts, share: new Float64Array(model.nlinks), key: `${facts.key} hidden` };
+}
+
 /** What is to be drawn at this moment; what did not change is taken over from the scene before. */
 function sceneAt(ui) {
   const { state, model, clock, scratch, still, view: before } = ui;
@@ -66,9 +73,10 @@ function sceneAt(ui) {
     wait,
     hover,
     reduced: still.matches,
-    facts: stageFacts(model, t, s, act),
+    facts: factsAt(ui, model, t, s, act),
     marks: ui.opts.marks ?? [],
-    hidesPhases: !!ui.opts.hidesPhases,
+    hidesPhases: ui.opts.hides === "phases",
+    hidesFigures: ui.opts.hides === "figures",
     fill: !ui.opts.marks, // on a way hop by hop nothing is finished
     grid: before?.grid,
     drawn: before?.drawn ?? [],
@@ -134,7 +142,7 @@ function onStage(ui) {
   const { view, model, shown: stageModel } = ui;
   if (stageModel === model) return view;
   const P = Object.create(view);
-  return Object.assign(P, { model: stageModel, facts: stageFacts(stageModel, view.t, view.s, view.act) });
+  return Object.assign(P, { model: stageModel, facts: factsAt(ui, stageModel, view.t, view.s, view.act) });
 }
 
 function drawStage(ui) {

@@ -36,7 +36,7 @@ import { problem, unpack } from "../model/read.js";
  *   compact   height in pixels of a stage that stands alone, without narration, controls and linked views (a race,
  *             a machine)
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
- *   hidesPhases  where a phase ends is not shown, as a question that is open asks it
+ *   hides     what a question that is open asks is not shown: "phases" (where one ends) or "figures" (all of the run)
  *   node      number of the node that is open, where nodes are boxes
  *   editing   what of the machine can be changed (`app/editor/panel_document.py`)
  *   onEdit(value)        when somebody wants to change it
@@ -123,7 +123,7 @@ function setOptions(ui, o) {
   if (o.theme !== undefined) change(state, "theme", o.theme);
   if (o.view != null) change(state, "view", o.view);
   if (o.node !== undefined && ui.model) goInto(ui, o.node, false);
-  for (const name of ["header", "compact", "marks", "hidesPhases", "idle"]) if (name in o) change(opts, name, o[name]);
+  for (const name of ["header", "compact", "marks", "hides", "idle"]) if (name in o) change(opts, name, o[name]);
   if ("editing" in o) changed = setEditing(ui, o.editing) || changed;
   if (!changed) return;
   ui.narrated = "";

@@ -144,6 +144,9 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.present .kinds{font-size:18px;line-height:30px}
 .cs.compact .card{border:0;padding:0;background:none}.cs.compact .mid{grid-template-columns:minmax(0,1fr)}
 .cs.compact :is(.nar,.head,.tr,.running,.right,.panel,.tabs,.foot,.words,.legend){display:none!important}
+.cs.quiz :is(.nar .say,.stepno,.clock,.real,.speedword,.running,.right,.panel,.tabs,.foot,.words,.kinds,.tools){
+  display:none!important}
+.cs.quiz .mid{grid-template-columns:minmax(0,1fr)}
 .cs.compact .kinds{gap:0 18px;line-height:22px}.cs.compact.editing .crumbs{display:flex}
 .cs.editing .stage{cursor:pointer}
 .cs .partbuttons{position:absolute;left:0;top:0;pointer-events:none}

@@ -184,7 +184,7 @@ export function hideTip(ui) {
 
 export function onStageMove(ui, ev) {
   const { parts, state, view } = ui;
-  if (!view) return;
+  if (!view || view.hidesFigures) return;
   const r = parts.live.getBoundingClientRect(),
     x = ev.clientX - r.left,
     y = ev.clientY - r.top;

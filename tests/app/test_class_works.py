@@ -5,7 +5,7 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from collsim.app.classroom.question_panel import get_class_sessions
+from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft, change_source
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts import say
@@ -33,7 +33,7 @@ def open_page(**query):
 @pytest.fixture
 def class_page():
     """The page of a teacher who has opened a class, and its code."""
-    at = open_page(lang="en").button(key="program_class_open").click().run()
+    at = open_page(lang="en").button(key="works_class_open").click().run()
     key = at.session_state["session"].panels.class_key
     yield at, key
     get_class_sessions().close(key, LOCAL)
@@ -42,14 +42,14 @@ def class_page():
 def test_a_program_is_sent_and_runs_on_the_projector_after_a_click(class_page):
     teacher, key = class_page
     assert not teacher.exception
-    assert say("en", "program.class.none") in show(teacher)
+    assert say("en", "class.works.none") in show(teacher)
     words = ADDRESS.write(change_source(ProgramDraft(collective="none", ranks=3), SOURCE))
     student = open_page(lang="zh", **words)
-    student.text_input(key="w_program_class").set_value(key[:4].upper())
-    next(button for button in student.button if button.label == say("zh", "program.class.send")).click().run()
+    student.text_input(key="w_works_class").set_value(key[:4].upper())
+    next(button for button in student.button if button.label == say("zh", "class.works.send")).click().run()
     assert not student.exception
-    assert say("zh", "program.class.sent") in show(student)
-    teacher.run().button(key="class_program_1").click().run()
+    assert say("zh", "class.works.sent") in show(student)
+    teacher.run().button(key="class_work_1").click().run()
     assert not teacher.exception
     assert say("en", "write.link") in show(teacher)
     assert "written by a student" not in show(teacher)
@@ -64,7 +64,7 @@ def test_a_program_is_sent_and_runs_on_the_projector_after_a_click(class_page):
 
 def test_a_code_that_no_class_has_is_refused():
     student = open_page(lang="en")
-    student.text_input(key="w_program_class").set_value("none")
-    next(button for button in student.button if button.label == say("en", "program.class.send")).click().run()
+    student.text_input(key="w_works_class").set_value("none")
+    next(button for button in student.button if button.label == say("en", "class.works.send")).click().run()
     assert not student.exception
-    assert say("en", "program.class.refused") in show(student)
+    assert say("en", "class.works.refused") in show(student)
