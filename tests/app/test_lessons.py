@@ -9,7 +9,9 @@ from sampling import cross
 from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
+from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.pages.lessons import load_lesson
+from collsim.app.server.clients import LOCAL
 from collsim.display.markup import escape_text
 from collsim.lessons.chapters import LESSONS as CHAPTERS
 from collsim.lessons.chapters import SECTIONS
@@ -192,3 +194,24 @@ def test_rows_of_a_pipeline_stand_in_its_lesson_and_those_of_the_answer_come_wit
     told, k = fill_section("orders"), int(language == "zh")
     assert open_lesson() == [one.describe(k) for one in told.lanes]
     assert open_lesson(answer="1") == [one.describe(k) for one in (*told.lanes, *told.lanes_after)]
+
+
+def test_a_lessons_question_is_put_to_a_class_beside_the_picture():
+    teacher = opened(lesson="ring")
+    teacher.button(key="ask_class").click().run()
+    key = teacher.session_state["session"].panels.class_key
+    question = load_lesson("ring").question
+    board = get_class_sessions().get_board(key[:4], "anna")
+    assert board.posed.question == question
+    assert get_class_sessions().vote(key[:4], LOCAL, "anna", float(question.answer), board.posed.round)
+    teacher.run()
+    assert not teacher.exception
+    assert played(teacher)["hides"] == "phases"
+    assert question.explanation[0] not in words(teacher)
+    teacher.button(key="class_reveal").click().run()
+    assert played(teacher)["hides"] == ""
+    assert question.explanation[0] in words(teacher)
+    assert "1 · 100 %" in words(teacher)
+    teacher.button(key="lesson_next").click().run()
+    assert get_class_sessions().get_board(key[:4], "anna").posed.question != question, "the next lesson asks its own"
+    get_class_sessions().close(key, LOCAL)

@@ -6,8 +6,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.simple_run import run_simple, use_all_channels, use_single_channel
+from collsim.app.server.clients import LOCAL
 from collsim.locale import LANGUAGES
 
 
@@ -144,3 +146,17 @@ def test_the_story_opens_in_both_languages():
         data = sent(at, "collsim_story")
         assert data["language"] == language
         assert len(data["story"]["training"]["steps"]) == 5
+
+
+def test_a_question_of_the_first_page_is_put_to_a_class_and_the_picture_waits_for_the_votes(sit_at):
+    key = get_class_sessions().open(LOCAL)
+    at = opened(**{"mode": "simple", "predict": "1", "class": key})
+    assert not at.exception
+    assert sent(at)["classroom"] == {"number": 0, "revealed": False}
+    at.button(key="ask_next").click().run()
+    posed = get_class_sessions().get_board(key[:4], "anna").posed
+    assert posed.question.record()["text"] == {name: sent(at)["questions"][1]["text"][name] for name in LANGUAGES}
+    at.button(key="class_reveal").click().run()
+    assert sent(at)["classroom"] == {"number": 1, "revealed": True}
+    at.button(key="ask_end").click().run()
+    assert "classroom" not in sent(at)

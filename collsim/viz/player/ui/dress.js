@@ -166,7 +166,8 @@ export function arrange(ui) {
       ? Math.max(260, globalThis.innerHeight - presentChrome(ui))
       : roomForStage(ui);
   let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
-  if (!compact) k = Math.max(k, Math.min(0.75, roomH / st.h)); // too small to read: the stage scrolls sideways instead
+  // too small to read: the stage scrolls sideways instead, but not beside a question, which wants all of it in view
+  if (!compact && opts.hides !== "figures") k = Math.max(k, Math.min(0.75, roomH / st.h));
   k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
   state.k = k;
   state.stageW = Math.max(leftW, st.w * k);
