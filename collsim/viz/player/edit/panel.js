@@ -25,10 +25,10 @@ export function fillPanel(box, { part, editing, words, send, close }) {
     buildHistory(editing, words, send),
     el("code", { textContent: editing.code }),
   );
-  if (focus != null) (findAct(box, focus) ?? box.querySelector("button"))?.focus();
+  if (focus != null) (findAct(box, focus) ?? box.querySelector("button")).focus();
 }
 
-const findAct = (box, act) => [...box.querySelectorAll("[data-act]")].find((e) => e.dataset.act === act);
+const findAct = (box, act) => [...box.querySelectorAll("[data-act]")].find((e) => e.dataset.act === act && !e.disabled);
 
 function buildCloser(words, close) {
   return el("button", {

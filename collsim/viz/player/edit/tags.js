@@ -37,9 +37,10 @@ function drawText(ctx, view, part, text) {
     wide = widthOf(ctx, text, size, true) + 10,
     tall = size + 6,
     { stage } = model.tl,
-    up = part.type === "device" ? model.tl.devices.h[part.index] / 2 + tall / 2 : 0,
+    edge = part.type === "device" ? model.tl.devices.h[part.index] / 2 : 0,
+    away = part.isRank ? -edge : edge && edge + tall / 2, // chunks come to GPUs from above
     x = Math.min(stage.w - wide - 1, Math.max(1, part.x - wide / 2)),
-    y = Math.min(stage.h - tall - 1, Math.max(1, part.y - up - tall / 2));
+    y = Math.min(stage.h - tall - 1, Math.max(1, part.y - away - tall / 2));
   box(ctx, x, y, wide, tall, 4, colors.ink);
   put(ctx, text, x + wide / 2, y + tall - 5, size, colors.card, { bold: true, align: "center" });
 }

@@ -1,0 +1,97 @@
+"""A machine edited on its picture, with the pointer, the keyboard and a finger; every address opens again."""
+
+import random
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from collsim.app.scenario.choice import from_query
+from collsim.app.scenario.outcome import build_topology
+
+pytestmark = pytest.mark.browser
+
+SLOW = 60_000
+START = "?collective=allreduce&algorithm=allreduce_ring&machine=pcie-8gpu&nodes=2&nbytes=25MiB&view=physical"
+PARTS = ".cs.editing .partbuttons button"
+#: Buttons of the panel that change the machine, not what is chosen already.
+EDITS = ".editpanel [data-act]:not([aria-pressed=true]):not(:disabled):is(button)"
+
+
+def open_editor(page, url):
+    page.goto(url)
+    page.locator(PARTS).first.wait_for(state="attached", timeout=SLOW)
+    page.locator(".stBodyStatus, [data-test-script-state=running]").first.wait_for(state="detached", timeout=SLOW)
+
+
+def read_choice(page):
+    query = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    choice, complaints = from_query({name: text for name, text in query.items() if name not in ("view", "lang", "t")})
+    assert not complaints
+    return choice
+
+
+def open_panel(page, part):
+    part.focus()
+    page.keyboard.press("Enter")
+    page.locator(".editpanel:not([hidden])").wait_for(timeout=SLOW)
+
+
+def edit(page, button):
+    button.click()
+    page.locator(".editpanel.busy").wait_for(state="detached", timeout=SLOW)
+
+
+def require_whole_picture(page):
+    """Nothing failed, and what is drawn is the machine of the address."""
+    assert page.locator(".stException").count() == 0
+    choice = read_choice(page)
+    ranks = build_topology(choice).ranks
+    page.locator('.cs.editing .partbuttons button[aria-label="rank 0"]').wait_for(state="attached", timeout=SLOW)
+    labels = page.locator(PARTS).evaluate_all("all => all.map((e) => e.getAttribute('aria-label'))")
+    drawn = {label for label in labels if re.fullmatch(r"rank \d+", label)}
+    boxes = [label for label in labels if re.match(r"Node \d+", label)]
+    assert boxes or len(drawn) == ranks, (choice, labels)
+
+
+def test_the_keyboard_changes_a_cable_and_takes_it_back(page, app_url):
+    open_editor(page, app_url + START)
+    cable = page.locator(PARTS).and_(page.get_by_label(re.compile("NIC 0 – InfiniBand switch, node 0")))
+    open_panel(page, cable)
+    edit(page, page.locator(".editpanel [data-act='rate=x0.5']"))
+    page.wait_for_url(re.compile("edits=rate"), timeout=SLOW)
+    assert 'with_link("node0/nic0", "fabric/switch0", bandwidth="x0.5")' in page.locator(".editpanel code").inner_text()
+    assert "×0.5" in page.locator(".editpanel li").inner_text()
+    edit(page, page.locator(".editpanel [data-act=undo]"))
+    page.wait_for_url(lambda url: "edits=" not in url, timeout=SLOW)
+    page.keyboard.press("Escape")
+    assert page.locator(".editpanel").is_hidden()
+
+
+def test_a_click_on_a_card_chooses_another_and_what_cannot_be_says_why(page, app_url):
+    open_editor(page, app_url + START)
+    box = page.locator(PARTS + "[data-part='node0/nic1']").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".editpanel select[data-act=nic]").select_option("roce-25")
+    page.wait_for_url(re.compile("parts=nic%3Aroce-25"), timeout=SLOW)
+    open_panel(page, page.locator(PARTS + "[data-part='fabric/switch0']"))
+    edit(page, page.locator(".editpanel [data-act=off]"))
+    page.locator(".editpanel [role=alert]").wait_for(timeout=SLOW)
+    assert read_choice(page).edits == ()
+
+
+@pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
+def test_random_edits_leave_a_whole_picture_and_an_address_that_opens_again(page, app_url, count):
+    draw = random.Random(count)
+    open_editor(page, app_url + START)
+    for _ in range(count):
+        parts = page.locator(PARTS)
+        open_panel(page, parts.nth(draw.randrange(parts.count())))
+        buttons = page.locator(EDITS)
+        if buttons.count():
+            edit(page, buttons.nth(draw.randrange(buttons.count())))
+        require_whole_picture(page)
+    before, address = read_choice(page), page.url
+    open_editor(page, address)
+    require_whole_picture(page)
+    assert read_choice(page) == before
