@@ -16,11 +16,22 @@ import numpy as np
 
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words, join_words
-from ..rank_engine.engine import Message, RunMode
+from ..rank_engine.engine import (
+    MAIN,
+    MOST_BYTES,
+    MOST_CALLS,
+    MOST_MESSAGES,
+    MOST_STEPS,
+    MOST_THREADS,
+    MOST_TURNS,
+    Message,
+    RunMode,
+)
 from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
 from ..rank_engine.pasted_source import RestoredSource
+from ..sandbox.run_program import MOST_SECONDS
 from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..simulate.trace import views
@@ -60,7 +71,7 @@ class ProgramRun:
         ranks: how many ranks ran.
         results: what each rank returned, left in its output buffer, or last called `result`.
         waits: ranks that cannot go on, with call, line and peers; empty unless it hangs.
-        cycle: the ranks of the shortest cycle of waits, or None.
+        cycle: the ranks of the shortest cycle of waits, or None; `cycles` has all that share no rank.
         errors: exceptions that ended ranks.
         printed: what each rank printed.
         leftover: messages that nobody received.
@@ -115,6 +126,11 @@ class ProgramRun:
         if self.collective is None:
             return (None,) * len(self.results)
         return self.results
+
+    @property
+    def cycles(self) -> tuple[tuple[int, ...], ...]:
+        """The cycles of waits that share no rank, the shortest first."""
+        return tuple(find_cycles(self.waits))
 
     @property
     def is_right(self) -> bool:
@@ -453,6 +469,8 @@ def _shorten(value: object, longest: int = _LONGEST_VALUE) -> str:
 
 def _describe_error(execution: Execution) -> Words:
     error = execution.errors[0]
+    if error.limit is not None:
+        return _describe_limit(error)
     sentence = Sentence(
         "Rank {rank} ends in {kind} in line {line}: {message}",
         rank=max(error.rank, 0),
@@ -464,6 +482,36 @@ def _describe_error(execution: Execution) -> Words:
         return sentence
     waits = join_words(_describe_calls(execution.waits))
     return Sentence("{error}. Others then wait for it: {waits}.", error=sentence, waits=waits)
+
+
+def _describe_limit(error: RankError) -> Words:
+    """Where a run was stopped, and the limit that it reached."""
+    stop = Sentence("Rank {rank} is stopped in line {line}", rank=max(error.rank, 0), line=error.line)
+    if error.limit == "messages":
+        return Sentence(
+            "{stop}: it has sent more than {messages:,} messages or {nbytes:,} bytes, with all ranks together",
+            stop=stop,
+            messages=MOST_MESSAGES,
+            nbytes=MOST_BYTES,
+        )
+    if error.limit == "calls":
+        return Sentence("{stop}: the ranks have made more than {most:,} calls together", stop=stop, most=MOST_CALLS)
+    if error.limit == "threads":
+        return Sentence("{stop}: more than {most:,} threads or coroutines are begun", stop=stop, most=MOST_THREADS)
+    if error.limit == "turns":
+        return Sentence("{stop}: the ranks took {most:,} turns and have not ended", stop=stop, most=MOST_TURNS)
+    if error.limit == "steps":
+        return Sentence(
+            "{stop} after {most:,} steps, a turn of a loop counted as one and each call as ten more: the loop or the "
+            "function there does not seem to end",
+            stop=stop,
+            most=MOST_STEPS,
+        )
+    return Sentence(
+        "{stop} after {seconds:g} s: the loop or the function there does not seem to end",
+        stop=stop,
+        seconds=MOST_SECONDS,
+    )
 
 
 def _describe_hang(execution: Execution) -> Words:
@@ -479,6 +527,16 @@ def _describe_hang(execution: Execution) -> Words:
     rest = len(execution.waits) - len(waiting)
     if rest:
         waits = Sentence("{waits}, and {count} more wait behind them", waits=waits, count=rest)
+    if len(cycles) > 1:
+        ranks = join_words(
+            [
+                " → ".join("main" if rank == MAIN else str(rank) for rank in (*cycle, cycle[0]))
+                for cycle in cycles[:_MOST_SHOWN]
+            ]
+        )
+        waits = Sentence(
+            "{waits}. These are {count} separate cycles: {ranks}", waits=waits, count=len(cycles), ranks=ranks
+        )
     calls = {by_rank[rank].call.lower() for rank in stuck}
     if cycles and calls <= {"send", "ssend"}:
         return Sentence("{waits}. All of them send, and none has called a receive.", waits=waits)
@@ -541,25 +599,31 @@ def _format_ranks(ranks: Sequence[int]) -> str:
 
 
 def _describe_wait(wait: RankWait) -> Words:
+    waiter = _name_ranks((wait.rank,))
     if wait.ended:
-        peers = ", ".join(map(str, wait.ended))
         return Sentence(
-            "rank {rank} waits in {call} (line {line}) for rank {peers}, which has ended",
-            rank=wait.rank,
+            "{waiter} waits in {call} (line {line}) for {peers}, which has ended",
+            waiter=waiter,
             call=wait.call,
             line=wait.line,
-            peers=peers,
+            peers=_name_ranks(wait.ended),
         )
     if not wait.peers:
-        return Sentence("rank {rank} waits in {call} (line {line})", rank=wait.rank, call=wait.call, line=wait.line)
-    peers = ", ".join(map(str, wait.peers[:8]))
+        return Sentence("{waiter} waits in {call} (line {line})", waiter=waiter, call=wait.call, line=wait.line)
     return Sentence(
-        "rank {rank} waits in {call} (line {line}) for rank {peers}",
-        rank=wait.rank,
+        "{waiter} waits in {call} (line {line}) for {peers}",
+        waiter=waiter,
         call=wait.call,
         line=wait.line,
-        peers=peers,
+        peers=_name_ranks(wait.peers[:_MOST_SHOWN]),
     )
+
+
+def _name_ranks(ranks: Sequence[int]) -> Words:
+    """`rank 0, 2`, or the process that starts threads, which is no rank."""
+    if MAIN in ranks:
+        return Sentence("the main thread")
+    return Sentence("rank {ranks}", ranks=", ".join(map(str, ranks)))
 
 
 def _describe_late(first: Execution, late: Execution) -> Words:

@@ -18,22 +18,30 @@ import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol, get_args
 
 import numpy as np
 
-from ..errors import CollsimError
-from .stand_ins.objects import copy_object
+from .stand_ins.objects import Anything, copy_object
 
 ANY = -1  # any source, any tag
 MAIN = -1  # the number of the process that starts threads, which is no rank
 #: Of one run; what a class or a page waits for.
 MOST_MESSAGES, MOST_BYTES, MOST_POLLS, MOST_TURNS = 20_000, 2**30, 2_000, 2_000_000
+MOST_STEPS = 10_000_000  # of one rank: about a second of loops that only add
+MOST_CALLS, MOST_THREADS = 100_000, 10_000  # sends, receives, collectives, puts and gets; threads and coroutines
+
+_MOST_LOOKS = 1_000  # waits that are ended to look ahead
 
 #: A call that may suspend its rank.
 Blocking = Generator[Any, Any, Any]
 Task = Generator["PostedCall | None", object, object]
 
+
+#: What stops a run that reaches it: steps of one rank; messages or bytes, calls of a library, threads and turns of all
+#: ranks together; time.
+Limit = Literal["steps", "messages", "calls", "threads", "turns", "time"]
+LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 EventKind = Literal["send", "receive", "collective", "wait", "sleep"]
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
@@ -49,11 +57,28 @@ class RunMode:
             receiver's buffer is filled when the receiver waits.
         choices: which of the sources that have sent, from the lowest on, each receive from any source takes that has
             more than one; the lowest beyond the end.
+        looks_ahead: where all hang, a wait for a queue, a lock or an event ends without what it waits for, so that it
+            shows who would use these later.
     """
 
     eager_limit: float = -1
     is_late: bool = False
     choices: tuple[int, ...] = ()
+    looks_ahead: bool = False
+
+
+class Stop(BaseException):
+    """The run is stopped; not an Exception, so that few programs catch it, and `Engine.stopped` says it where one
+    does."""
+
+
+@dataclass(frozen=True)
+class StoppedRank:
+    """Where a run was stopped: the rank whose turn it was, its line, and the limit that was reached."""
+
+    rank: int
+    line: int
+    limit: Limit
 
 
 @dataclass(frozen=True)
@@ -100,6 +125,18 @@ class RankEvent(NamedTuple):
     is_complete: bool = False
 
 
+class SharedUse(NamedTuple):
+    """What a thread does with a queue, a lock, an event or a barrier.
+
+    Attributes:
+        number: of the shared object, in the order in which the program made them.
+        action: `put`, `get`, `release`, `set` or `wait`.
+    """
+
+    number: int
+    action: str
+
+
 @dataclass(eq=False, slots=True)
 class PostedCall:
     """What a rank has called and may wait for.
@@ -113,6 +150,7 @@ class PostedCall:
         alternatives: of a wait for any of several operations, these.
         is_collective: whether all members of a communicator have to make the same call.
         error: what its `wait` ends in.
+        needs: the use of a shared object that ends the wait; who makes it is known only where somebody does.
     """
 
     rank: int
@@ -127,6 +165,7 @@ class PostedCall:
     on_wait: Callable[[], None] | None = None
     alternatives: tuple[PostedCall, ...] = ()
     is_collective: bool = False
+    needs: SharedUse | None = None
 
     def settle(self) -> bool:
         """Move the bytes that are moved as late as possible: its rank asks now. Returns whether it is complete."""
@@ -292,6 +331,12 @@ class Engine:
         self._groups: dict[Hashable, list[tuple[PostedCall, tuple[int, ...]]]] = {}
         self._posts = 0
         self.nbytes = 0
+        self.stopped: StoppedRank | None = None
+        self.uses: dict[SharedUse, set[int]] = {}  # of shared objects, with the threads that made them
+        self.holders: dict[int, list[int]] = {}  # the threads that hold a lock, by the number of the lock
+        self._shared_objects = 0
+        self._calls = self._looks = 0
+        self._exhaust: list[Callable[[], None]] = []  # of the step counters
         self.queues: list[SharedQueue] = []  # whose items come in an order that depends on timing
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
@@ -314,20 +359,20 @@ class Engine:
             number = sum(rank.number >= 0 for rank in self.ranks)
         rank = Rank(number, task)
         self.ranks.append(rank)
+        if len(self.ranks) > MOST_THREADS:
+            self.stop("threads")
         self._runnable.append(rank)
         return rank
 
     def run(self) -> None:
-        """Let ranks take turns until all have ended or none can go on.
-
-        Raises:
-            CollsimError: for more turns, messages or bytes than one run may have.
-        """
+        """Let ranks take turns until all have ended, none can go on, or one is stopped."""
         steps = idle_polls = 0
         while self._runnable or self._decide():
             rank = self._runnable.popleft()
             polls = rank.polls
             self._step(rank)
+            if self.stopped is not None:  # also where the program caught it
+                return
             idle_polls += 1
             if rank.polls <= polls:
                 idle_polls = 0
@@ -336,7 +381,8 @@ class Engine:
                 idle_polls = 0
             steps += 1
             if steps > MOST_TURNS:
-                raise CollsimError("the ranks took {most:,} turns and have not ended", most=MOST_TURNS)
+                self.stopped = StoppedRank(rank.number, self._find_line(rank), "turns")
+                return
 
     def _step(self, rank: Rank) -> None:
         """Run a rank until it waits, yields its turn or ends."""
@@ -362,6 +408,9 @@ class Engine:
                     return
         except StopIteration as end:
             rank.result, rank.has_ended = end.value, True
+        except Stop as stop:
+            if self.stopped is None:  # a signal raised it
+                self.stopped = StoppedRank(rank.number, self._find_error_line(stop), "time")
         except Exception as error:
             rank.error, rank.has_ended = error, True
             rank.error_line = self._find_error_line(error)
@@ -391,6 +440,8 @@ class Engine:
             if traceback.tb_frame.f_code in self.codes:
                 line = traceback.tb_lineno
             traceback = traceback.tb_next
+        if not line and error.__cause__ is not None:  # Python makes a RuntimeError of a StopIteration
+            return self._find_error_line(error.__cause__)
         return line
 
     def line_of_call(self) -> int:
@@ -401,6 +452,46 @@ class Engine:
                 return frame.f_lineno
             frame = frame.f_back
         return 0
+
+    def make_step_counter(self) -> Callable[[int], bool]:
+        """A function that counts the steps of one process of the program, and stops the run after `MOST_STEPS`."""
+        left = MOST_STEPS
+
+        def count_steps(steps: int) -> bool:
+            nonlocal left
+            left -= steps
+            if left < 0:
+                self.stop("steps")
+            return True
+
+        def exhaust() -> None:
+            nonlocal left
+            left = -1
+
+        self._exhaust.append(exhaust)
+        return count_steps
+
+    def count_call(self) -> None:
+        """Count a call of a library; the run is stopped after `MOST_CALLS`."""
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            self.stop("calls")
+
+    def stop(self, limit: Limit) -> NoReturn:
+        """Stop the run: a limit is reached.
+
+        Args:
+            limit: Which one.
+
+        Raises:
+            Stop: Always.
+        """
+        if self.stopped is None:
+            assert self.current is not None
+            self.stopped = StoppedRank(self.current.number, self.line_of_call(), limit)
+            for exhaust in self._exhaust:  # a program may catch it: its loops and functions raise it again
+                exhaust()
+        raise Stop
 
     def complete(self, operation: PostedCall, result: object = None) -> None:
         """Mark an operation as done and let its waiting ranks run.
@@ -420,6 +511,22 @@ class Engine:
                 self._runnable.append(rank)
         operation.waiting.clear()
 
+    # ---- what threads share
+
+    def number_shared_object(self) -> int:
+        """The number of a new queue, lock, event or barrier."""
+        self._shared_objects += 1
+        return self._shared_objects - 1
+
+    def note_use(self, use: SharedUse) -> None:
+        """Note that the running thread uses a shared object.
+
+        Args:
+            use: What it does with it.
+        """
+        if self.current is not None:
+            self.uses.setdefault(use, set()).add(self.current.number)
+
     # ---- messages
 
     def post_send(self, post: MessagePost) -> MessagePost:
@@ -432,18 +539,14 @@ class Engine:
             The same post.
 
         Raises:
-            CollsimError: for more messages or bytes than one run may have.
+            Stop: for more messages or bytes than one run may have.
         """
         self.sends.append(post)
         self._number(post)
         self._note(post, "send", post.line)
         self.nbytes += post.nbytes
         if len(self.sends) > MOST_MESSAGES or self.nbytes > MOST_BYTES:
-            raise CollsimError(
-                "more than {messages:,} messages or {nbytes:,} bytes in one run",
-                messages=MOST_MESSAGES,
-                nbytes=MOST_BYTES,
-            )
+            self.stop("messages")
         # An eager sender may change its buffer at once, so the bytes are copied now; late ones are read in a wait.
         is_eager = self._is_eager(post)
         if post.buffer is not None and (is_eager or not self.mode.is_late):
@@ -485,6 +588,7 @@ class Engine:
         return post.nbytes <= self.mode.eager_limit and not post.is_synchronous
 
     def _number(self, post: MessagePost) -> None:
+        self.count_call()
         post.position, post.dtype = self._posts, describe_dtype(post.buffer)
         self._posts += 1
 
@@ -560,6 +664,7 @@ class Engine:
         Returns:
             The same post.
         """
+        self.count_call()
         calls = self._collectives.setdefault(post.communicator, {rank: [] for rank in members})
         post.nbytes, post.dtype = count_bytes(post.value), describe_dtype(post.value)
         calls[post.rank].append(post)
@@ -590,6 +695,7 @@ class Engine:
         Returns:
             The same post.
         """
+        self.count_call()
         self._groups.setdefault(name, []).append((post, members))
         return post
 
@@ -597,7 +703,18 @@ class Engine:
 
     def _decide(self) -> bool:
         """Make one choice that depends on timing; False where there is none to make."""
-        return self._form_group() or self._serve_any() or any(queue.serve() for queue in self.queues)
+        if self._form_group() or self._serve_any() or any(queue.serve() for queue in self.queues):
+            return True
+        return self.mode.looks_ahead and self._end_shared_wait()
+
+    def _end_shared_wait(self) -> bool:
+        """End the wait of the first thread that waits for a shared object, with an item that can be anything."""
+        for rank in self.ranks:
+            if rank.wait is not None and rank.wait.needs is not None:
+                self._looks += 1
+                self.complete(rank.wait, (Anything(),))
+                return self._looks < _MOST_LOOKS
+        return False
 
     def _form_group(self) -> bool:
         for name, calls in list(self._groups.items()):

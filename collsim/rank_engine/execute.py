@@ -17,7 +17,20 @@ import numpy as np
 
 from ..errors import CollsimError, Sentence
 from .calls import Calls, Coroutine, mark_coroutine
-from .engine import MAIN, ConnectionClosed, Engine, Message, Rank, RankEvent, RunMode, StackFrame, Task
+from .engine import (
+    MAIN,
+    ConnectionClosed,
+    Engine,
+    Limit,
+    Message,
+    Rank,
+    RankEvent,
+    RunMode,
+    SharedUse,
+    StackFrame,
+    Stop,
+    Task,
+)
 from .expected import ProgramCollective, count_output
 from .mpi_dialect import SUBSTITUTES, build_mpi_modules
 from .process_dialect import build_process_modules
@@ -26,6 +39,7 @@ from .rewrite import (
     CALL,
     CALL_NOW,
     COROUTINE,
+    COUNT,
     ENTER,
     EXIT,
     GENERATOR,
@@ -56,6 +70,7 @@ class RankWait:
         frames: the functions it is in, outermost first.
         ended: those of `peers` that have ended and will do nothing.
         is_collective: whether all members of a communicator have to make the same call.
+        needs: the use of a shared object that it waits for.
     """
 
     rank: int
@@ -66,16 +81,26 @@ class RankWait:
     frames: tuple[StackFrame, ...]
     ended: tuple[int, ...]
     is_collective: bool = False
+    needs: SharedUse | None = None
 
 
 @dataclass(frozen=True)
 class RankError:
-    """An exception that ended a rank: its type, its text and its line."""
+    """What ended a rank: an exception, or a limit.
+
+    Attributes:
+        rank: the rank.
+        kind: the type of the exception.
+        text: what the exception says.
+        line: where it was raised, or where the rank was stopped.
+        limit: what the run reached, so that it was stopped; None for an exception.
+    """
 
     rank: int
     kind: str
     text: str
     line: int
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +151,7 @@ class Execution:
         groups: the ranks of each communicator that had a collective.
         payloads: what each message held, where that was to be kept.
         provenance: which numbers each message holds, where that was looked for.
+        uses: of queues, locks and other shared objects, with the threads that made them.
     """
 
     mode: RunMode
@@ -139,6 +165,7 @@ class Execution:
     groups: tuple[tuple[int, ...], ...] = ()
     payloads: tuple[object, ...] = ()
     provenance: Provenance | None = None
+    uses: Mapping[SharedUse, frozenset[int]] = field(default_factory=dict)
 
     @property
     def hangs(self) -> bool:
@@ -187,9 +214,6 @@ def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Exe
 
     Returns:
         What came of it.
-
-    Raises:
-        CollsimError: for more turns, messages or bytes than one run may have.
     """
     engine = Engine(plan.ranks, mode, plan.program.codes, notes_events=not keeps_payloads)
     numbers = range(plan.ranks)
@@ -243,6 +267,7 @@ class _Process:
             GENERATOR: self.calls.mark_generator,
             AWAIT: self.calls.await_value,
             COROUTINE: mark_coroutine,
+            COUNT: engine.make_step_counter(),
             IMPORT_ALL: self._import_all,
         }
 
@@ -500,15 +525,19 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
         RankError(rank.number, type(rank.error).__name__, _describe_error(rank.error), rank.error_line)
         for rank in failed
     )
+    waits = tuple(_list_waits(engine))
+    if (stopped := engine.stopped) is not None:  # the others were stopped as well, wherever they were
+        errors, waits = (RankError(stopped.rank, "", "", stopped.line, stopped.limit),), ()
     return Execution(
         engine.mode,
         tuple(rank.result for rank in engine.ranks[: len(scripts)]),
         tuple(engine.list_messages()),
-        tuple(_list_waits(engine)),
+        waits,
         errors,
         tuple("".join(script.printed)[:_PRINTED] for script in scripts),
         tuple(engine.options),
         groups=tuple(engine.groups.values()),
+        uses={use: frozenset(threads) for use, threads in engine.uses.items()},
     )
 
 
@@ -516,7 +545,7 @@ def _describe_error(error: BaseException | None) -> str:
     """The text of an error; where a word of mpi4py is missing that is not simulated, also what to use instead."""
     try:
         text = str(error)
-    except Exception:  # an exception of the program may have a `__str__` that fails
+    except (Exception, Stop):  # an exception of the program may have a `__str__` that fails, or never ends
         return ""
     name = getattr(error, "name", None)
     if isinstance(error, AttributeError) and name in SUBSTITUTES and SUBSTITUTES[name] not in text:
@@ -525,25 +554,59 @@ def _describe_error(error: BaseException | None) -> str:
 
 
 def _list_waits(engine: Engine) -> Iterator[RankWait]:
-    """Where ranks wait that cannot go on; a process that only waits for its threads is left out."""
+    """Where ranks wait that cannot go on."""
     ended = {rank.number for rank in engine.ranks if rank.has_ended}
-    waiting = [rank for rank in engine.ranks if rank.wait is not None]
-    for rank in waiting:
+    for rank in engine.ranks:
         operation = rank.wait
-        assert operation is not None
-        if rank.number == MAIN and len(waiting) > 1:
+        if operation is None:
             continue
         frames = tuple(rank.list_frames(engine.codes))
         line = operation.line
         if frames:
             line = frames[-1].line
+        peers = operation.peers
+        if operation.needs is not None and operation.needs.action == "release":
+            peers = tuple(sorted(set(engine.holders[operation.needs.number])))
         yield RankWait(
             rank.number,
             operation.call,
             line,
-            operation.peers,
+            peers,
             operation.is_any,
             frames,
-            tuple(peer for peer in operation.peers if peer in ended),
+            tuple(peer for peer in peers if peer in ended),
             operation.is_collective,
+            operation.needs,
         )
+
+
+def find_users(first: Execution, ahead: Execution | None = None) -> Execution:
+    """Say for whom threads wait that wait for a queue, a lock or an event: those who use it in what is needed.
+
+    Args:
+        first: an execution that hangs.
+        ahead: one that shows who would use them later (`RunMode.looks_ahead`).
+
+    Returns:
+        The execution with the peers of such waits; a process that only waits for its threads is left out.
+    """
+    waiting = {wait.rank for wait in first.waits}
+    waits = [_name_users(wait, first, ahead, waiting) for wait in first.waits]
+    others = [wait for wait in waits if wait.rank != MAIN]
+    if others and not any(MAIN in wait.peers for wait in others):
+        waits = others
+    return replace(first, waits=tuple(waits))
+
+
+def _name_users(wait: RankWait, first: Execution, ahead: Execution | None, waiting: set[int]) -> RankWait:
+    if wait.needs is None or wait.peers:
+        return wait
+    users: set[int] = set()
+    for execution in (first, ahead):
+        if execution is not None:
+            users |= execution.uses.get(wait.needs, frozenset())
+    users.discard(wait.rank)
+    ended = users - waiting
+    if not ended < users:  # nobody is left who would
+        return replace(wait, peers=tuple(sorted(users)), ended=tuple(sorted(ended)))
+    return replace(wait, peers=tuple(sorted(users - ended)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .engine import RunMode
-from .execute import Execution
+from .execute import Execution, find_users
 
 UNLIMITED = float("inf")
 MOST_ORDERS = 32  # executions in other orders of arrival
@@ -25,9 +25,12 @@ def execute_modes(execute: Callable[[RunMode], Execution], limit: float) -> list
     """
     first = execute(RunMode(limit))
     if first.errors:
-        return [first]
+        return [find_users(first)]
     if first.hangs:
-        return [first, execute(RunMode(UNLIMITED))]
+        ahead = None
+        if any(wait.needs is not None for wait in first.waits):
+            ahead = execute(RunMode(UNLIMITED, looks_ahead=True))
+        return [find_users(first, ahead), execute(RunMode(UNLIMITED))]
     executions = [first, execute(RunMode(limit, is_late=True)), *_execute_orders(execute, limit, first)]
     if limit >= 0:
         executions.append(execute(RunMode()))
@@ -44,7 +47,7 @@ def _execute_orders(execute: Callable[[RunMode], Execution], limit: float, first
             return
         execution = execute(RunMode(limit, choices=pending.pop()))
         pending += _list_other_choices(execution)
-        yield execution
+        yield find_users(execution)
 
 
 def _list_other_choices(execution: Execution) -> list[tuple[int, ...]]:

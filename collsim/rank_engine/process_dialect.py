@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from .calls import Coroutine, wait_for
-from .engine import Blocking, Engine, PostedCall, Rank
+from .engine import Blocking, Engine, PostedCall, Rank, SharedUse
 from .stand_ins.objects import copy_object
 from .stand_ins.standard_library import list_library_words
 from .stand_ins.tensors import KnownModule
@@ -22,7 +22,30 @@ _LONGEST_SLEEP = 1e6  # s
 _PIPE_LIMIT = 65_536
 
 
-class Queue:
+class SharedObject:
+    """What several threads use: who waits for it waits for those who will use it, as far as these are known.
+
+    Args:
+        engine: whose threads they are.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self.number = engine, engine.number_shared_object()
+
+    def __deepcopy__(self, memo: object) -> SharedObject:
+        return self  # a process gets a copy of its arguments, and what it shares with others
+
+    def _note(self, action: str) -> None:
+        self._engine.note_use(SharedUse(self.number, action))
+
+    def _post(self, call: str, needs: str) -> PostedCall:
+        """A wait of the thread that runs, for another one's use of this object."""
+        post = _post_call(self._engine, call)
+        post.needs, post.is_any = SharedUse(self.number, needs), True
+        return post
+
+
+class Queue(SharedObject):
     """A queue between threads, which take turns as they like: of several that have put something, any may have been
     first.
 
@@ -32,14 +55,14 @@ class Queue:
     """
 
     def __init__(self, engine: Engine, maxsize: int = 0) -> None:
-        self._engine, self._maxsize = engine, maxsize
+        super().__init__(engine)
+        self._maxsize = maxsize
+        if engine.mode.eager_limit == float("inf"):  # whatever is sent is buffered
+            self._maxsize = 0
         self._items: deque[tuple[int, object]] = deque()  # with the rank that put it
         self._putters: deque[tuple[PostedCall, object]] = deque()
         self._getters: deque[PostedCall] = deque()
         engine.queues.append(self)
-
-    def __deepcopy__(self, memo: object) -> Queue:
-        return self  # a process gets a copy of its arguments, and the queue that it shares with others
 
     def put(self, item: object, *_: object, **__: object) -> Blocking:
         """Add an item; wait while the queue is full. Arguments such as `block` and `timeout` are ignored.
@@ -47,7 +70,8 @@ class Queue:
         Args:
             item: Not copied: ranks of the engine share one memory.
         """
-        post = self._post("put")
+        self._note("put")
+        post = self._post("put", needs="get")
         if self._maxsize and len(self._items) >= self._maxsize:
             self._putters.append((post, item))
             yield from wait_for(post)
@@ -56,7 +80,8 @@ class Queue:
 
     def get(self, *_: object, **__: object) -> Blocking:
         """Take an item; wait while there is none. Arguments such as `block` and `timeout` are ignored."""
-        post = self._post("get")
+        self._note("get")
+        post = self._post("get", needs="put")
         self._getters.append(post)
         return (yield from wait_for(post))[0]
 
@@ -66,6 +91,8 @@ class Queue:
         Returns:
             Whether there was one to give.
         """
+        while self._getters and self._getters[0].is_complete:  # went on without an item (`RunMode.looks_ahead`)
+            self._getters.popleft()
         if not self._getters or not self._items:
             return False
         source = self._choose_source(sorted({rank for rank, _ in self._items}))
@@ -83,9 +110,6 @@ class Queue:
         return self._engine.choose(ranks)
 
     put_nowait, get_nowait = put, get
-
-    def _post(self, call: str) -> PostedCall:
-        return _post_call(self._engine, call)
 
     def qsize(self) -> int:
         """The number of items."""
@@ -115,6 +139,7 @@ def _post_call(engine: Engine, call: str) -> PostedCall:
     """A wait of the rank that runs, not complete yet."""
     rank = engine.current
     assert rank is not None
+    engine.count_call()
     return PostedCall(rank.number, call, engine.line_of_call())
 
 
@@ -153,8 +178,9 @@ class Connection:
         """
         item, nbytes = copy_object(obj)
         post = _post_call(self._engine, "send")
+        post.needs, post.is_any = SharedUse(self._outgoing.number, "get"), True
         yield from self._outgoing.put((item, post))
-        if nbytes > _PIPE_LIMIT:
+        if nbytes > max(_PIPE_LIMIT, self._engine.mode.eager_limit):
             yield from wait_for(post)
 
     def recv(self) -> Blocking:
@@ -177,7 +203,7 @@ class Connection:
         """Nothing is held."""
 
 
-class Semaphore:
+class Semaphore(SharedObject):
     """A semaphore of threads; with one slot it is a lock.
 
     Args:
@@ -186,11 +212,10 @@ class Semaphore:
     """
 
     def __init__(self, engine: Engine, value: int = 1) -> None:
-        self._engine, self._free = engine, value
+        super().__init__(engine)
+        self._free = value
         self._waiting: deque[PostedCall] = deque()
-
-    def __deepcopy__(self, memo: object) -> Semaphore:
-        return self
+        self._holders = engine.holders.setdefault(self.number, [])
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> Blocking:
         """Take a slot; wait while there is none.
@@ -202,15 +227,16 @@ class Semaphore:
         Returns:
             Whether it was taken.
         """
+        post = self._post("acquire", needs="release")
         if self._free > 0:
             self._free -= 1
-            return True
-        if not blocking:
+        elif blocking:
+            self._waiting.append(post)
+            yield from wait_for(post)
+        else:
             yield None
             return False
-        post = _post_call(self._engine, "acquire")
-        self._waiting.append(post)
-        yield from wait_for(post)
+        self._holders.append(post.rank)
         return True
 
     def release(self, n: int = 1) -> None:
@@ -219,7 +245,13 @@ class Semaphore:
         Args:
             n: How many.
         """
+        self._note("release")
+        current = self._engine.current
         for _ in range(n):
+            if current is not None and current.number in self._holders:
+                self._holders.remove(current.number)
+            elif self._holders:  # another thread gives back what its holder took
+                self._holders.pop(0)
             if self._waiting:
                 self._engine.complete(self._waiting.popleft())
             else:
@@ -279,7 +311,7 @@ class ReentrantLock(Semaphore):
             super().release()
 
 
-class ThreadBarrier:
+class ThreadBarrier(SharedObject):
     """A barrier of threads.
 
     Args:
@@ -288,11 +320,9 @@ class ThreadBarrier:
     """
 
     def __init__(self, engine: Engine, parties: int) -> None:
-        self._engine, self.parties = engine, parties
+        super().__init__(engine)
+        self.parties = parties
         self._waiting: list[PostedCall] = []
-
-    def __deepcopy__(self, memo: object) -> ThreadBarrier:
-        return self
 
     def wait(self, timeout: object = None) -> Blocking:
         """Wait until all have come.
@@ -303,19 +333,21 @@ class ThreadBarrier:
         Returns:
             How many had come before.
         """
+        self._note("wait")
         number = len(self._waiting)
         if number + 1 == self.parties:
             waiting, self._waiting = self._waiting, []
             for post in waiting:
                 self._engine.complete(post)
             return number
-        post = _post_call(self._engine, "wait")
+        post = self._post("wait", needs="wait")
+        post.is_any = False  # all who will come have to
         self._waiting.append(post)
         yield from wait_for(post)
         return number
 
 
-class ThreadEvent:
+class ThreadEvent(SharedObject):
     """A flag that threads wait for.
 
     Args:
@@ -323,14 +355,13 @@ class ThreadEvent:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._is_set = engine, False
+        super().__init__(engine)
+        self._is_set = False
         self._waiting: list[PostedCall] = []
-
-    def __deepcopy__(self, memo: object) -> ThreadEvent:
-        return self
 
     def set(self) -> None:
         """Let all go on that wait."""
+        self._note("set")
         self._is_set = True
         waiting, self._waiting = self._waiting, []
         for post in waiting:
@@ -351,7 +382,7 @@ class ThreadEvent:
             timeout: Not used.
         """
         if not self._is_set:
-            post = _post_call(self._engine, "wait")
+            post = self._post("wait", needs="set")
             self._waiting.append(post)
             yield from wait_for(post)
         return True

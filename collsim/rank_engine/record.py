@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, Sentence
-from .engine import KINDS, Message, RankEvent, RunMode, StackFrame
+from .engine import KINDS, LIMITS, Message, RankEvent, RunMode, StackFrame, Stop
 from .execute import Execution, Piece, Provenance, RankError, RankWait
 from .provenance import REASONS
 
@@ -96,7 +96,7 @@ def _pack_execution(execution: Execution, table: _ArrayTable) -> dict[str, objec
             ]
             for wait in execution.waits
         ],
-        "errors": [[error.rank, error.kind, error.text, error.line] for error in execution.errors],
+        "errors": [[error.rank, error.kind, error.text, error.line, error.limit] for error in execution.errors],
         "printed": list(execution.printed),
     }
 
@@ -133,7 +133,7 @@ def _describe(value: object) -> str:
     """The text of an object, which is compared with that of other executions; its type where it has none."""
     try:
         text = str(value)
-    except Exception:  # the program's own code: `__str__` and `__repr__` may raise anything
+    except (Exception, Stop):  # the program's own code: `__str__` and `__repr__` may raise anything, or never end
         text = object.__repr__(value)
     return _ADDRESS.sub("", text)[:_MOST_TEXT]
 
@@ -171,10 +171,7 @@ def _unpack_execution(record: dict[str, Any], arrays: Sequence[np.ndarray]) -> E
         tuple(_unpack_value(value, arrays) for value in record["results"]),
         tuple(_unpack_message(message) for message in record["messages"]),
         tuple(_unpack_wait(wait) for wait in record["waits"]),
-        tuple(
-            RankError(_read_number(rank), _read_text(kind), _read_text(text), _read_number(line))
-            for rank, kind, text, line in record["errors"]
-        ),
+        tuple(_unpack_error(error) for error in record["errors"]),
         tuple(map(_read_text, record["printed"])),
         events=tuple(_unpack_event(event) for event in record.get("events", ())),
         groups=tuple(tuple(map(_read_number, members)) for members in record.get("groups", ())),
@@ -225,6 +222,13 @@ def _unpack_wait(wait: Sequence[Any]) -> RankWait:
         tuple(map(_read_number, ended)),
         bool(is_collective),
     )
+
+
+def _unpack_error(error: Sequence[Any]) -> RankError:
+    rank, kind, text, line, limit = error
+    if limit not in (None, *LIMITS):
+        raise ValueError
+    return RankError(_read_number(rank), _read_text(kind), _read_text(text), _read_number(line), limit)
 
 
 def _unpack_event(event: Sequence[object]) -> RankEvent:

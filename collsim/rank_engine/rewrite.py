@@ -8,6 +8,9 @@ would not do: the sandbox starts none, and one that was started before stays out
 What Python calls by itself cannot suspend: the body of a class, special methods such as `__eq__`, and the program's own
 generators. Their calls become `call_now(f, a)`, which refuses to wait.
 
+Each turn of a loop and each call of a function of the program counts its steps, so that what never ends is stopped
+after so many of them, whatever exceptions it catches.
+
 Line numbers are those of the source, because every new node takes the place of the one that it replaces.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,12 +31,17 @@ from .pasted_source import describe_syntax_error
 MODULE_FUNCTION = "module_of_program"
 #: Names in the rewritten code that the engine supplies.
 CALL, CALL_NOW, AWAIT, COROUTINE, IMPORT_ALL = "call__", "call_now__", "await__", "coroutine__", "import_all__"
-ENTER, EXIT, GENERATOR = "enter__", "exit__", "generator__"
+ENTER, EXIT, GENERATOR, COUNT = "enter__", "exit__", "generator__", "count_steps__"
+_RESERVED = re.compile(
+    rf"\b({'|'.join((CALL, CALL_NOW, AWAIT, COROUTINE, IMPORT_ALL, ENTER, EXIT, GENERATOR, COUNT, MODULE_FUNCTION))})\b"
+)
+_STEPS_OF_CALL = 10  # a call through the engine takes about ten times as long as a turn of a loop that only adds
 #: Special methods that only `call`, `enter` and `exit` of the engine call, so that they may wait.
 _DRIVEN_METHODS = ("__init__", "__call__", "__enter__", "__exit__")
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _SUITES = ("body", "orelse", "finalbody")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COUNTED = (ast.For, ast.While, ast.FunctionDef)  # that what is in them is repeated
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,11 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
         raise CollsimError(describe_syntax_error(source, line, message, isinstance(error, IndentationError))) from None
     except (RecursionError, MemoryError):
         raise CollsimError("the program is nested too deeply") from None
+    if name := _RESERVED.search(source):
+        line = source.count("\n", 0, name.start()) + 1
+        raise CollsimError(
+            "line {line}: the engine uses the name {name} itself; choose another one", line=line, name=name[0]
+        )
     functions = {
         node.name: tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args))
         for node in tree.body
@@ -217,11 +231,16 @@ class _Rewriter(ast.NodeTransformer):
 
     def _rewrite_suites(self, node: ast.AST) -> None:
         """Rewrite each statement of a block, with the functions for its comprehensions before it."""
+        count = []
+        if isinstance(node, _COUNTED):  # now, as the calls are still those of the source
+            count = [_build_count(node)]
         for suite in _SUITES:
             body = getattr(node, suite, None)
             if not isinstance(body, list):
                 continue
             statements: list[ast.stmt] = []
+            if suite == "body":
+                statements += count
             for statement in body:
                 outer, self._hoisted = self._hoisted, []
                 rewritten = self.visit(statement)
@@ -383,7 +402,7 @@ class _Rewriter(ast.NodeTransformer):
     def _rewrite_comprehension(self, node: ast.AST, kind: str) -> ast.AST:
         """A comprehension with calls becomes a function that fills a list, a set or a dict, and a call of it."""
         if not any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(node)):
-            return node
+            return _count_comprehension(node)
         # The function would stand before the statement, where a lambda's parameters do not exist, and `:=` in it would
         # bind a variable of its own.
         is_bound_here = self._is_in_lambda or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))
@@ -391,7 +410,7 @@ class _Rewriter(ast.NodeTransformer):
             outer_can_wait, self._can_wait = self._can_wait, False
             self.generic_visit(node)
             self._can_wait = outer_can_wait
-            return node
+            return _count_comprehension(node)
         # A comprehension is a scope of its own, in which `yield` is a syntax error since Python 3.8.
         function = _build_comprehension_function(node, kind, self._make_name("comprehension"))
         outer, self._hoisted = self._hoisted, []
@@ -429,6 +448,40 @@ def _walk_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             pending.extend(ast.iter_child_nodes(node))
+
+
+def _count_steps(node: ast.AST) -> int:
+    """The steps of one turn of a loop, or of one call of a function: 1, and more for each call in it; what is in loops
+    and functions inside of it counts there."""
+    steps = 1
+    pending: list[ast.AST] = list(getattr(node, "body", ()))
+    if isinstance(node, ast.While):
+        pending.append(node.test)
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Call | ast.Await):
+            steps += _STEPS_OF_CALL
+        if not isinstance(part, (*_COUNTED, ast.AsyncFunctionDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(part))
+    return steps
+
+
+def _build_count(node: ast.AST) -> ast.stmt:
+    """The statement that counts steps, in the line of its loop or function."""
+    return ast.copy_location(ast.Expr(_call_count(node, _count_steps(node))), node)
+
+
+def _call_count(node: ast.AST, steps: int) -> ast.expr:
+    call = ast.Call(ast.Name(COUNT, ast.Load()), [ast.Constant(steps)], [])
+    return ast.fix_missing_locations(ast.copy_location(call, node))
+
+
+def _count_comprehension(node: ast.AST) -> ast.AST:
+    """A comprehension whose turns are counted by a condition, which is always true."""
+    assert isinstance(node, _COMPREHENSIONS)
+    for generator in node.generators:
+        generator.ifs.insert(0, _call_count(node, 1))
+    return node
 
 
 def _make_generator_mark(node: ast.FunctionDef) -> ast.stmt:

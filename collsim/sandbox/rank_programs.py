@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+import signal
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import FrameType
 
 import numpy as np
 
+from ..errors import CollsimError
 from .frames import Kind, build_frame
 from .handins import File, find_program
 from .produce import Late, Send, build_failure
@@ -45,6 +49,7 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
         send: takes a frame.
     """
     # a process that runs no rank program starts without these
+    from ..rank_engine.engine import Stop
     from ..rank_engine.execute import execute
     from ..rank_engine.modes import execute_modes
     from ..rank_engine.provenance import find_provenance
@@ -56,6 +61,7 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
     gc.freeze()
     gc.set_threshold(_COLLECTED)
     arrays: dict[bytes, np.ndarray] = {}
+    _stop_at_signal()
     try:
         plan = build_plan(source, request.ranks, request.entry, request.collective, request.nbytes, request.arguments)
         executions = execute_modes(lambda mode: share_arrays(execute(plan, mode), arrays), request.limit)
@@ -64,8 +70,22 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
         send(build_frame(Kind.EXECUTIONS, (), pack_executions(executions)))
     except Late:
         raise
+    except Stop:  # a signal came where no rank ran
+        error = CollsimError("the program takes too long; fewer ranks or smaller messages take less time")
+        send(build_failure(request.ranks, error))
     except BaseException as error:
         send(build_failure(request.ranks, error))
+
+
+def _stop_at_signal() -> None:
+    """Stop the rank whose turn it is at the signal of the process outside, which ends this one a little later."""
+    from ..rank_engine.engine import Stop
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Stop
+
+    if hasattr(signal, "SIGXCPU") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGXCPU, stop)
 
 
 def send_answer(file: File, exercise: str, request: ProgramRequest, ranks: Sequence[int], send: Send) -> None:

@@ -21,6 +21,8 @@ class Limits:
         steps: that the function may yield.
         transfers: in these steps.
         output: bytes of the tables of one attempt, 24 for each transfer.
+        asks_for_line: whether a process that is late is asked where it is before it is ended: by SIGXCPU, which its
+            Python may answer, then by SIGQUIT, at which its stack is written as text (`faulthandler`).
     """
 
     seconds: float = 10.0
@@ -28,3 +30,4 @@ class Limits:
     steps: int = 20_000
     transfers: int = 2_000_000
     output: int = 100_000_000
+    asks_for_line: bool = False

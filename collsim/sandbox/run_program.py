@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ..errors import CollsimError, ScheduleError
 from ..rank_engine.execute import Execution
 from ..rank_engine.record import unpack_executions
 from .attempt import Ended, describe_ending, read_failure
-from .frames import Kind, split
+from .frames import Ending, Kind, split
 from .handins import File
 from .jobs import BoxTask
 from .produce import FunctionRequest
@@ -16,7 +17,10 @@ from .rank_programs import ProgramRequest
 from .resource_limits import Limits
 from .sandbox_launcher import run_sandboxed
 
-_LIMITS = Limits(seconds=20.0, output=160_000_000)
+MOST_SECONDS = 20.0
+_LIMITS = Limits(seconds=MOST_SECONDS, output=160_000_000, asks_for_line=True)
+#: A line of the program in the stack of a process that did not even answer a signal: it computes below Python.
+_LINE = re.compile(rb'File "<program>", line (\d{1,7})\b')
 
 
 def execute_program(text: str, request: ProgramRequest, allow_unsandboxed: bool) -> list[Execution]:
@@ -75,4 +79,11 @@ def _read_executions(ended: Ended) -> list[Execution] | CollsimError:
 
 
 def _describe_ending(ended: Ended) -> CollsimError:
+    line = _LINE.search(ended.data)
+    if ended.how == Ending.LATE and line is not None:
+        return ScheduleError(
+            "the program did not end within {seconds:g} seconds; it is in line {line}",
+            seconds=_LIMITS.seconds,
+            line=int(line[1]),
+        )
     return ScheduleError(describe_ending(ended.how, _LIMITS))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import faulthandler
 import json
 import os
 import select
@@ -48,6 +49,9 @@ _START = "from collsim.sandbox.student_process import main; main()"
 _START_SECONDS = 20.0  # for Python itself to start on a busy server
 #: Bytes that are read at a time: as many as a pipe of Linux holds.
 _PART = 1 << 16
+#: Signals that ask a late process for its line, and how long it may take to answer each.
+_QUESTIONS = tuple(getattr(signal, name) for name in ("SIGXCPU", "SIGQUIT") if hasattr(signal, name))
+_ANSWER_SECONDS = 1.0
 
 
 # ---- a fresh process
@@ -193,7 +197,7 @@ def run_forked(job: Job, limits: Limits, isolation: Isolation, readable: Sequenc
         _run_child(job, theirs, limits, isolation, readable, parent)
     os.close(theirs)
     try:
-        data, how = _read(ours, limits)
+        data, how = _read(ours, limits, child)
     finally:
         os.close(ours)
         status = _end(child)
@@ -212,6 +216,8 @@ def _run_child(
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_DFL)
+        if limits.asks_for_line and hasattr(faulthandler, "register"):  # Windows has no signals
+            faulthandler.register(signal.SIGQUIT, out, all_threads=False)
         _restrict(limits)
         enter_sandbox(isolation, readable=readable)
         job(lambda frame: _send(out, frame))
@@ -254,7 +260,7 @@ def _restrict(limits: Limits) -> None:
     import resource
 
     limit_by_name = {
-        "CPU": int(limits.seconds) + 1,
+        "CPU": int(limits.seconds + len(_QUESTIONS) * _ANSWER_SECONDS) + 1,
         "FSIZE": 0,
         "CORE": 0,
         "NPROC": 0,  # threads count as well; root is not held by it, but by the filter
@@ -303,14 +309,22 @@ def _can_map_page(most: int, hard: int) -> bool:
     return True
 
 
-def _read(ours: int, limits: Limits) -> tuple[bytes, int]:
+def _read(ours: int, limits: Limits, child: int) -> tuple[bytes, int]:
     """What the child writes until it ends, says too much, or the time is over."""
     deadline = time.monotonic() + limits.seconds
+    questions = list(_QUESTIONS) if limits.asks_for_line else []
     parts: list[bytes] = []
     total = 0
-    while (left := deadline - time.monotonic()) > 0:
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            if not questions:
+                break
+            os.kill(child, questions.pop(0))
+            deadline = time.monotonic() + _ANSWER_SECONDS
+            continue
         if not select.select([ours], [], [], left)[0]:
-            break
+            continue
         part = os.read(ours, _PART)
         if not part:
             return b"".join(parts), Ending.WELL

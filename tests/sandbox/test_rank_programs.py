@@ -47,14 +47,20 @@ def test_what_reaches_out_is_refused():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("def run(rank, size):\n    while True:\n        pass\n", "seconds"),
+        ("def run(rank, size):\n    while True:\n        pass\n", "Rank 0 is stopped in line 2 after 10,000,000 steps"),
+        # what Python computes in one step is asked for its line when its time is over
+        (
+            "import numpy as np\ndef run(rank, size):\n    while True:\n        np.ones(1 << 22).sum()\n",
+            "stopped in line",
+        ),
+        ("import itertools\ndef run(rank, size):\n    return -1 in itertools.count()\n", "it is in line 3"),
         ("def run(rank, size):\n    return [0] * 10**11\n", "MemoryError"),
         ("def run(rank, size):\n    return run(rank, size)\n", "RecursionError"),
         ("import os\ndef run(rank, size):\n    import sys\n    sys.exit(3)\n", "sys.exit(3)"),
     ],
 )
 def test_what_does_not_end_ends_in_a_sentence(source, message, monkeypatch):
-    monkeypatch.setattr(run_program, "_LIMITS", Limits(seconds=3.0, memory=1 << 28))
+    monkeypatch.setattr(run_program, "_LIMITS", Limits(seconds=3.0, memory=1 << 28, asks_for_line=True))
     try:
         said = cs.program(source, 2, entry="run").explanation()
     except cs.CollsimError as error:
@@ -73,7 +79,7 @@ GOOD = {
     "results": [{"array": 0}, [None, True, "x", 1.5]],
     "messages": [[0, 1, 0, 8, 0, None, 3, None]],
     "waits": [[0, "send", 3, [1], False, [["run", 3]], [], False]],
-    "errors": [[1, "ValueError", "boo", 4]],
+    "errors": [[1, "ValueError", "boo", 4, None], [0, "", "", 5, "steps"]],
     "printed": ["", ""],
 }
 ARRAY = ["<f4", [2]]
@@ -97,7 +103,8 @@ def test_executions_are_read_and_what_is_none_is_refused():
         ("messages", [[0, 1]]),
         ("waits", [[0, 7, 3, [1], False, [], [], False]]),
         ("waits", {"a": 1}),
-        ("errors", [[1, "a", "b", 1e99]]),
+        ("errors", [[1, "a", "b", 1e99, None]]),
+        ("errors", [[1, "a", "b", 1, "money"]]),
         ("printed", 7),
         ("printed", [None]),
     ]:

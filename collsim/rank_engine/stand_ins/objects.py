@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import types
+from collections.abc import Iterator
 
 #: Modules that a program's own classes and functions seem to be of; nothing can be imported from there. What namedtuple
 #: makes is of the module that calls it, which is the engine's.
@@ -56,3 +57,27 @@ def copy_object(value: object) -> tuple[object, int]:
     nbytes = file.tell()
     file.seek(0)
     return _Unpickler(file, pickler.names).load(), nbytes
+
+
+class Anything:
+    """What stands for an object that nobody has made: whatever is computed with it is another one."""
+
+    def __call__(self, *_: object, **__: object) -> Anything:
+        return self
+
+    def __getattr__(self, name: str) -> Anything:
+        if name.startswith("__"):  # what Python asks of every object, as in copying it
+            raise AttributeError(name)
+        return self
+
+    def __iter__(self) -> Iterator[Anything]:
+        return iter((self, self))  # mostly a pair is put
+
+    def __index__(self) -> int:
+        return 0
+
+    def __bool__(self) -> bool:
+        return True
+
+    __getitem__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __call__
+    __floordiv__ = __mod__ = __pow__ = __neg__ = __matmul__ = __call__
