@@ -93,7 +93,7 @@ def generators():
     measurements."""
     recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
     scripts = re.findall(r"^\t\$\(PYTHON\) (\S+\.py)$", recipe, re.MULTILINE)
-    return [path for path in scripts if not re.search("studies|licences|numbers", path)]
+    return [path for path in scripts if not re.search("studies|licences|numbers|screens", path)]
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,11 @@ from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summarize
 from .exercises.program_exercise import ProgramExercise, ProgramResult
+from .exercises.program_task import ProgramTask
+from .exercises.setting_task import SettingExercise, SettingResult
 from .exercises.solved_exercises import progress, progress_path
+from .exercises.task import Task
 from .exercises.tasks import PROGRAMS, SETTINGS, TASKS
-from .exercises.tasks.program_task import ProgramTask
-from .exercises.tasks.setting import SettingExercise, SettingResult
-from .exercises.tasks.task import Task
 from .language import require_language
 from .quiz.question import Question, Reply
 from .quiz.questions import questions

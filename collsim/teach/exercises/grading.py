@@ -24,9 +24,9 @@ from ...sandbox.sandbox_launcher import run_sandboxed
 from ..language import require_language
 from .exercise import Exercise, Result, judge_attempt
 from .program_exercise import ProgramExercise, ProgramResult, judge_ended
+from .program_task import ProgramTask
 from .submissions import Submission, list_submissions
 from .tasks import GRADED
-from .tasks.program_task import ProgramTask
 
 if TYPE_CHECKING:
     import pandas as pd
