@@ -44,16 +44,19 @@ def allreduce_nvls_tree(n, chunks=1, per_node=8, topology=None):
     nodes = count_nodes(n, per_node, topology)
     g = n // nodes
     rank, piece = (a.ravel() for a in np.indices((n, 2 * g)))
+    # The buffer has two pieces a head, so that each of the two trees carries half of it.
     is_of_head = piece // 2 == rank % g  # head h has pieces 2h and 2h+1, one for each tree
     head, head_piece, switch = rank[is_of_head], piece[is_of_head], n + rank // g
     first, second = build_double_binary_tree(nodes)
     members, slots = np.arange(n).reshape(nodes, g).T, np.arange(2 * g).reshape(g, 2, 1)
+    # All heads run the same pair of trees at once: a head's members are the GPUs of its number in every node.
     trees = [
         step.map_to(members, slots)
         for step in together(
             [*reduce_up(first, 0), *broadcast_down(first, 0)], [*reduce_up(second, 1), *broadcast_down(second, 1)]
         )
     ]
+    # The node's switch is a helper behind the n ranks: it adds what its GPUs send and multicasts the result.
     inside = [reduce(rank, switch, chunk=piece), copy(n + head // g, head, chunk=head_piece)]
     back = [copy(head, n + head // g, chunk=head_piece), copy(switch, rank, chunk=piece)]
     yield from pipeline_chunks([*inside, *trees, *back], chunks, stride=2 * g)

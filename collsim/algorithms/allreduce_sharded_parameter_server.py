@@ -51,6 +51,7 @@ def allreduce_sharded_parameter_server(n, servers: int | None = None, server: Li
     else:
         home = shards
     worker, shard = (a.ravel() for a in np.meshgrid(np.arange(n), shards, indexing="ij"))
+    # A rank that is itself a server already has its own shard; only the others push and pull it.
     away = worker != home[shard]
     worker, shard = worker[away], shard[away]
     yield reduce(worker, home[shard], chunk=shard)

@@ -116,6 +116,8 @@ def lower_bound(
     if n < 2:
         return Bound(0.0, 0.0)
     blocks = compute_block_bytes(nbytes, n, find_itemsize(dtype))
+    # Two kinds of bounds: what one rank's own links carry, and what must cross a cut of the network. The larger
+    # counts.
     rank_time, rank_cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers)
     cut = _find_worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
     if cut is None or rank_time > cut.time:
@@ -127,6 +129,7 @@ def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> To
     """The topology with the ranks that take part: so many of them, or those that are named."""
     if ranks is None:
         return topology
+    # A string is a Sequence too, and is left to `parse_count`, which says what is wrong with it.
     if isinstance(ranks, Sequence) and not isinstance(ranks, str):
         selected = np.array(ranks)
         is_whole = selected.ndim == 1 and selected.dtype.kind in "iu"
@@ -180,6 +183,7 @@ def _bound_by_rank_links(
 
 def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
     """The cut that needs longest for what must cross it, when every block has at least `block` bytes."""
+    # What crosses the cut per block, from which root, whether the reversed network is searched, and bytes of a block.
     what, source, reverse, size = {
         "allgather": ("allgather", None, False, block),
         "reduce_scatter": ("allgather", None, True, block),
@@ -195,6 +199,7 @@ def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: in
     ratio, side = find_worst_cut(what, topology, n, root=source, reverse=reverse)
     if side is None or not np.isfinite(ratio):
         return None
+    # An alltoall sends a block for each pair of ranks on the two sides; the others a block for each rank inside.
     inside = int(side[topology.endpoint_device[:n]].sum())
     blocks = {"flow": 1, "alltoall": inside * (n - inside)}.get(what, inside)
     return build_cut(topology, side, n, float(size * blocks), reverse=reverse)

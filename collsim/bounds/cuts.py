@@ -267,6 +267,7 @@ def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool)
             routes = topology.routes(others, sources)
     except TopologyError:  # some cannot reach each other: then this says nothing
         return np.inf, ()
+    # Only links that the routes use count: a wider way that no route takes helps nobody.
     used = np.flatnonzero(np.bincount(routes.link))
     side = _find_cut_side(topology, used, rank, others, leaving)
     if side is None:  # pragma: no cover - the flow is below the endless arcs
@@ -403,6 +404,8 @@ def _search_flow(search: _Search, root: int | None) -> tuple[float, Side | None]
     """The narrowest cut between the root and a rank; between any two ranks when None: some cut around rank 0, one way
     or the other.
     """
+    # Cuts around one rank are cheap to test, and often the narrowest: a good first value makes the flows below stop
+    # early.
     start = root or 0
     rank_alone = [search.without(rank) for rank in range(search.n) if search.n <= 1024 and rank != start]
     sides = [*rank_alone, *([] if root is not None else [~side for side in rank_alone])]
@@ -417,10 +420,13 @@ def _search_flow(search: _Search, root: int | None) -> tuple[float, Side | None]
         others = [r for r in range(search.n) if r != start]
     else:
         others = []
+    # From any rank to any other goes through rank 0, so that cuts between rank 0 and each other rank, both ways,
+    # suffice.
     directions = [(start, r) for r in others] + ([(r, start) for r in others] if root is None else [])
     for a, b in directions:
         if not narrow:
             break
+        # A flow that reaches `narrow` cannot improve on it, so the search stops there.
         value, side = max_flow(graph, capacity.copy(), int(search.device[a]), int(search.device[b]), narrow)
         if side is not None:
             narrow, best = value, side[:-1]

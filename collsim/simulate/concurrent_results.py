@@ -243,10 +243,12 @@ class ConcurrentTrace:
 
 def _merge_traces(several: ConcurrentTrace) -> MergedTrace:
     traces = several.traces
+    # Each schedule gets slots and channels of its own behind those of the schedules before it.
     slots = np.cumsum([0, *(t.schedule.slots for t in traces)]).tolist()
     channels = np.cumsum([0, *(t.schedule.channels for t in traces)]).tolist()
     step_of = np.array([(p, k) for p, t in enumerate(traces) for k in range(t.schedule.steps)], np.int64).reshape(-1, 2)
     begin, end = (np.concatenate([getattr(t.timing, name) for t in traces]) for name in ("step_start", "step_end"))
+    # A stable sort: steps that begin together stay in the order of their schedules, so that two runs look alike.
     order = np.argsort(begin, kind="stable")
     steps = [
         _renumber_step(step, placement, slots[p], channels[p])

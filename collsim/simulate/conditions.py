@@ -135,6 +135,7 @@ def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> npt.NDA
         raise CollsimError(message, name=name, value=value) from error
     if array.size and array.dtype.kind not in "iu":
         raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
+    # An empty array has dtype float; it means no rank, which is right here.
     if array.size:
         bad = array[(array < 0) | (array >= topology.ranks)]
     else:
@@ -300,6 +301,7 @@ def _parse_factor(rank: int, value: object) -> float:
     except (TypeError, ValueError) as error:
         message = "slow[{rank}]={value!r} is not a number; slow={{{rank}: 2}} makes rank {rank} half as fast"
         raise CollsimError(message, rank=rank, value=value) from error
+    # The bounds keep products and quotients of rates far from overflow.
     if not 1 / _SLOWEST < factor < _SLOWEST:
         raise CollsimError(
             "slow[{rank}]={value!r} must be more than 0 and less than {most:g}; slow={{{rank}: 2}} makes rank "

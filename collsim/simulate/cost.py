@@ -80,6 +80,7 @@ def _count_steps(job: Job) -> int:
 def _estimate_job(job: Job, traffic: _OtherTraffic, topology: Topology, conditions: Conditions) -> Effort:
     routes, visits, crossings, shares = 0, 0.0, 0.0, False
     slots, patterns = Slots(job.slot_bytes), job.singles
+    # Steps that join the same pairs have the same routes: these are found once for the group.
     for group in group_by_pairs(patterns):
         first = patterns[group[0]]
         src = np.concatenate([job.placement[first.src], traffic.src])
@@ -146,12 +147,15 @@ def _estimate_visits(
     def count_visits(selected: npt.NDArray[np.bool_]) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
         owners, link = owner[selected], routes.link[selected].astype(np.int64)
+        # Flows that share no link never meet, so each part of the traffic that hangs together is counted for itself.
         part = _find_parts(owners, link, n, links)
         looked = moving & noticed
         flows, many = np.bincount(part[looked], weight[looked], n), np.bincount(part[moving], minlength=n)
         crowded = shared[link]
         cables = np.bincount(np.unique(part[owners[crowded]] * links + link[crowded]) // links, minlength=n)
         own_moving = np.flatnonzero(moving[:own_flows])
+        # A visit happens when some flow begins or ends; flows of one latency begin together, and those of one share
+        # end together.
         if conditions.jitter:
             moments = 2.0 * np.bincount(part[own_moving], minlength=n)
         else:

@@ -142,10 +142,13 @@ def _run_jobs(
     plan = number_jobs(jobs)
     if progress is not None:
         progress(0, plan.rows)
+    # Compiling is long and cannot be interrupted safely.
     with defer_interrupt():
         from .kernels import walk  # noqa: F401  (brings the compiler, and compiles)
     run = _Run(plan, topology, conditions, progress)
     how = "program order"
+    # One pass in program order is many times faster than the event queue; where it finds that order wrong, the queue
+    # starts anew.
     if not (conditions.shortcuts and run.walk_in_order()):
         how = "events"
         _require_memory(jobs, _ROW_BYTES + _GATE_BYTES)
@@ -182,6 +185,7 @@ class _Run:
     compile them."""
 
     def __init__(self, plan: NumberedJobs, topology: Topology, conditions: Conditions, progress: Progress | None):
+        # Imported late: it brings the compiler, which costs a second that lockstep runs do not need.
         from .kernels.kernel_records import ROW
 
         self.plan, self.conditions, self.progress, self.visits = plan, conditions, progress, 0
@@ -204,6 +208,7 @@ class _Run:
         rows, start = self.rows, 0.0 if self.conditions.eager else -1.0
         for job, base, listed in zip(self.plan.jobs, self.plan.bases, self.parts, strict=True):
             row = base.row
+            # A pause or a plain flow has no chunks: its bytes are written straight into the rows below.
             if job.schedule is not None:
                 sizes = job.slot_bytes.astype(np.float64)
             else:
@@ -228,6 +233,7 @@ class _Run:
         self.lay_out()
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
+        # Keep `links["last"]` below any time, or a first transfer at 0 s would look like one that came out of order.
         links["last"] = -1.0  # nobody has come yet, not even at 0 s
         network = self.net.routes, self.net.route_link, links, np.zeros(self.units, kernel_records.UNIT)
         rules = self.sharing, self.gamma, self.conditions.overhead
@@ -350,6 +356,7 @@ def _reverse_edges(edges: Edges, rows: int) -> Edges:
 def _explain_circle(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> ScheduleError:
     """The circle in which transfers wait for one another."""
     row = int(np.argmax(pending))
+    # Following any unfinished predecessor must come back to a transfer that was seen: the rest would have ended.
     seen: dict[int, int] = {}
     while row not in seen:
         seen[row] = len(seen)
@@ -363,6 +370,7 @@ def _explain_circle(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bo
     schedule = plan.jobs[number].schedule
     assert schedule is not None
     names: list[Words] = []
+    # Six are enough to find the mistake in a schedule; a circle may have thousands.
     for r in circle[:6]:
         t = schedule.transfers[r - plan.bases[number].row]
         names.append(

@@ -197,6 +197,7 @@ def number_jobs(jobs: Sequence[Job]) -> NumberedJobs:
     route_of: list[list[Ints]] = []
     routes = 0
     sources, goals = [], []
+    # Identical pairs of a job are numbered once, because a route is found for each pair only.
     for job in jobs:
         bases.append(Bases(row, endpoint, queue, slot))
         ids, src, dst = job.shape.distinct
@@ -335,6 +336,7 @@ def build_parts(plan: NumberedJobs, number: int) -> list[Records]:
         part["route"] = route
         part["send"] = base.queue + p.src * job.channels + p.channel
         part["receive"] = base.queue + p.dst * job.channels + p.channel
+        # A repetition shifts chunks within blocks of `modulus`: the kernel adds the shift to the offset and wraps it.
         modulus = get_repetition(p)[1]
         part["read_offset"], part["write_offset"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
         part["block"] = p.chunk - part["read_offset"]
@@ -367,6 +369,7 @@ def build_edges(plan: NumberedJobs) -> Edges:
         return Edges(np.zeros(0, np.int64), np.zeros(0, np.int32))
     if any(d is None and job.schedule is not None for d, job in zip(dependencies, plan.jobs, strict=True)):
         raise ScheduleError("schedules with and without explicit dependencies cannot run together")
+    # Starts run over all rows, so that a job without dependencies (a pause) adds rows without entries.
     starts, rows = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)]
     for d, job, base in zip(dependencies, plan.jobs, plan.bases, strict=True):
         if d is None:

@@ -188,15 +188,18 @@ class HelperPlacement:
         for schedule, ranks in schedules:
             many = schedule.endpoints - schedule.ranks
             if many and schedule.helpers_on != "host":
+                # Schedules with equal needs share their switches: a switch reduces for many groups.
                 key: _Helpers = many, schedule.helpers_on, ranks
                 if key not in served:
                     listed = np.arange(schedule.ranks) if ranks is None else ranks
                     wide = topology.with_helpers(many, schedule.helpers_on, listed)
                     served[key] = wide.endpoint_device[topology.ranks :][:many]
             else:
+                # Host helpers of schedules do not run at the same place: the largest number of them is enough.
                 hosts = max(hosts, many)
         wide, first = topology.with_helpers(hosts), topology.ranks + hosts
         devices, switches, known = [wide.endpoint_device[:first]], dict[_Helpers, int](), dict[bytes, int]()
+        # Different requests may get the same devices; these stand once in the list.
         for key, devices_of_key in served.items():
             if devices_of_key.tobytes() not in known:
                 known[devices_of_key.tobytes()] = first

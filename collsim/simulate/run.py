@@ -189,6 +189,7 @@ def simulate(
         "eager": eager,
         "shortcuts": shortcuts,
     }
+    # Only options that were given are passed on: the lockstep engine refuses any, and defaults belong to the engine.
     options = {name: value for name, value in options.items() if value is not None}
     require_progress(progress, *COUNTED)
     work, conditions = _parse_request("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
@@ -226,6 +227,7 @@ def _parse_request(
         if many:
             engine = "event"
     else:
+        # A barrier after each step across all schedules would couple collectives that are independent.
         engine = require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError("{who} got an empty list; give at least one schedule", who=who)
@@ -276,6 +278,7 @@ def _place_schedules(
 def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int], groups: list[Longs]) -> Topology:
     """The topology with places for the helpers of all schedules, in their order: hosts of their own, but a switch may
     reduce for many."""
+    # One schedule asks once; several need host helpers side by side and may share switches.
     if len(schedules) == 1:
         return topology.with_helpers(helpers[0], schedules[0].helpers_on, groups[0])
     switches = {
@@ -318,6 +321,7 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
     if ranks is None or (is_count and ranks == schedule.ranks):
         return select_ranks(topology, schedule.ranks)
     try:
+        # numpy refuses ragged lists, and makes a 2-D array of nested ones: both are caught by the checks below.
         group = np.asarray(ranks)
     except ValueError:  # lists of different lengths
         group = np.zeros(0, object)
@@ -377,6 +381,7 @@ def _run_event(
         )
     traces = []
     for i, schedule in enumerate(work.schedules):
+        # Each trace sees the network with its own ranks and helpers, although all ran on one.
         view, placement = _view_topology(work.topology, schedule, work.ranks[i], work.placement[i])
         again = partial(_run_trace_again, rerun, work.topology, i)
         others = tuple(timings[:i] + timings[i + 1 :])
@@ -546,6 +551,7 @@ def simulate_flows(
             "traffic itself",
             name=name,
         )
+    # A slow rank is a slower network: links of its device are scaled before routes are found.
     conditions = parse_conditions(topology, {**options, "sharing": sharing})
     topology = slow_down(topology, conditions)
     all_flows = build_flows(topology, src, dst, nbytes, start)
@@ -607,6 +613,7 @@ def simulate_many(
         raise CollsimError(message, runs=runs, most=_MOST_RUNS)
     times = np.empty(many)
     with open_progress(progress, "runs", "runs done", "in all") as tell:
+        # Seeds differ by one, so that run i can be repeated alone with `simulate(seed=seed + i)`.
         for i in range(many):
             times[i] = simulate(
                 schedule, topology, nbytes, dtype, "event", jitter=jitter, seed=first + i, **options
@@ -687,6 +694,7 @@ def expected_cost(
     ):
         return _estimate_steps(work, "symmetry")
     n, effort = sum(len(s) for s in work.schedules), estimate_effort(jobs, work.topology, conditions)
+    # Where flows never share a link the queue is not needed, and a transfer costs an eighth.
     queued = effort.shares or not conditions.shortcuts or conditions.eager
     units = n * (_QUEUED if queued else 1.0) + effort.routes * _ROUTED + effort.crossings * _CROSSED
     seconds = _SECONDS_RUN + units * _SECONDS_TRANSFER * (1.0 if find_spec("numba") is not None else _PLAIN)

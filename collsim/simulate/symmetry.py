@@ -43,6 +43,7 @@ def time_by_symmetry(job: Job, topology: Topology, conditions: Conditions) -> Ti
         or conditions.injection
     ):
         return None
+    # Where all of this holds, a step begins everywhere at once, and barriers change nothing.
     if not all(_has_predecessors(before, pattern, job.channels) for before, pattern in pairwise(schedule.patterns)):
         return None
     if not _has_equal_repetitions(job, schedule.patterns, topology, conditions.sharing):

@@ -278,6 +278,7 @@ class Trace(NamesNearAttributes):
         total = np.zeros(self.schedule.endpoints)
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
+            # Repetitions move equal bytes unless the size leaves a remainder; then each is counted for itself.
             if slots.has_equal_repetitions(pattern):
                 repetitions = 1
             else:
@@ -450,12 +451,15 @@ class Trace(NamesNearAttributes):
         used_kinds = self._list_used_kinds()
         savings: dict[str, float] = {}
         next_kinds: dict[str, str] = {}
+        # Doubling every kind in turn and running again shows what helps: the busiest link need not be the one that
+        # limits.
         for used_kind in used_kinds:
             faster = self.run_again(self.topology.scaled(kind=used_kind, by=2))
             savings[used_kind] = 1 - faster.duration / self.duration
             if len(used_kinds) > 1 and savings[used_kind] >= SMALL:
                 next_kinds[used_kind] = links.kind(int(np.argmax(faster.link_busy)))
         busiest = int(np.argmax(share))
+        # Where nothing saves anything, the busiest link names the kind.
         kind = _find_largest_saving(savings, str(kinds[busiest]))
         link = int(np.argmax(np.where(kinds == kind, share, -1.0)))
         cable = links.cables[links.cable[link]]
@@ -514,6 +518,7 @@ class Trace(NamesNearAttributes):
         alternating = ""
         if neck.has_alternating_links:
             alternating = ", and others of its kind at other times"
+        # Beyond half of the time, wider links would mislead: latency is named first.
         if neck.latency > 0.5:
             link, share = self.topology.link_name(neck.busiest), _format_percent(neck.busiest_share)
             busiest = f"the busiest link, {link}, is used {share} of it"

@@ -60,6 +60,8 @@ def _listen(bar: ProgressBar, until: ExitStack) -> None:
 def defer_interrupt() -> Iterator[None]:
     """Ctrl-C waits until the end: numba interrupted while it is imported fails in every later run of the process, and
     an interrupt that comes while it loads or compiles, or while processes fork, may be lost."""
+    # Signal handlers exist in the main thread only; None means that one was set outside Python and cannot be
+    # restored.
     if (
         threading.current_thread() is not threading.main_thread()
         or (previous_handler := signal.getsignal(signal.SIGINT)) is None
@@ -73,4 +75,5 @@ def defer_interrupt() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, previous_handler)
     if pressed:
+        # Only now, with the import or fork over, is it safe to deliver it.
         signal.raise_signal(signal.SIGINT)

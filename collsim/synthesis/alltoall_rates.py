@@ -75,6 +75,7 @@ def find_pairs(topology: Topology, ranks: int) -> Pairs:
     rank_on = np.full(len(topology.devices), -1, np.int64)
     rank_on[topology.endpoint_device[:ranks]] = np.arange(ranks)
     src, dst = rank_on[links.src], rank_on[links.dst]
+    # Without switches each link is a pair with a route of itself alone.
     if len(topology.devices) == ranks:  # ranks and nothing else
         routes = Routes(np.arange(len(links) + 1, dtype=np.int64), np.arange(len(links), dtype=np.int32))
         pairs = Pairs(topology, ranks, src, dst, routes)
@@ -84,6 +85,7 @@ def find_pairs(topology: Topology, ranks: int) -> Pairs:
             raise TopologyError(message, name=topology.name, ranks=ranks, pairs=ranks * (ranks - 1), most=MOST_PAIRS)
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)
+        # A pair whose route passes another rank is that rank's business: it relays.
         pairs = _drop_relayed(Pairs(topology, ranks, a, b, routes), rank_on)
     _require_connected(pairs)
     return pairs
@@ -108,6 +110,7 @@ def _require_connected(pairs: Pairs) -> None:
     for src, dst in ((pairs.src, pairs.dst), (pairs.dst, pairs.src)):
         reached = np.zeros(pairs.ranks, bool)
         reached[0], before = True, 0
+        # Breadth first by whole arrays: each round marks everything one hop further.
         while (now := int(reached.sum())) != before:
             before = now
             reached[dst[reached[src]]] = True

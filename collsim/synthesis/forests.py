@@ -99,6 +99,7 @@ def _plan_forest(
     if reverse:
         directed = pairs.reversed
     else:
+        # Trees that reduce are trees that broadcast on the reversed network, read backwards.
         directed = pairs
     if reverse:
         phase = search_phases.REDUCING_TREES
@@ -108,6 +109,7 @@ def _plan_forest(
     rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)
+    # Rates are fractions; whole trees need whole capacities, at a small loss that `effort` limits.
     whole_trees = find_whole_trees(directed, rate, value, root, most_trees, enough)
     need = np.zeros(pairs.ranks, np.int64)
     need[slice(None) if root is None else root] = whole_trees.trees

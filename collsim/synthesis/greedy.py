@@ -195,10 +195,12 @@ def synthesize_by_matching(
     pairs = find_pairs(topology, ranks)
     chunks = per_block * ranks
     total = chunks * (ranks if kind.name in PERSONALIZED else 1)
+    # Memory grows with ranks times chunks, and is checked before anything is allocated.
     if ranks * total > MOST_CELLS:
         message = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
         raise CollsimError(message, ranks=ranks, chunks=total)
     matchings: list[tuple[Matching, bool]] = []
+    # An allreduce is a reduce_scatter and an allgather; each is matched for itself.
     for name, reverse in SEARCHED_AS[kind.name]:
         if reverse:
             directed = pairs.reversed
@@ -238,6 +240,7 @@ def _freeze_matchings(
     def yield_steps() -> Iterator[Step]:
         for matching, reverse in matchings:
             last = int(matching.step.max(initial=-1))
+            # Reversed matchings end with what was matched first: their steps count from the end.
             if reverse:
                 moment = last - matching.step
             else:

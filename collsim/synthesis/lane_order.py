@@ -56,6 +56,7 @@ def _run_clock(
     pair_of = np.empty(len(tail), np.int64)
     for p in range(len(start) - 1):
         pair_of[edges[start[p] : start[p + 1]]] = p
+    # Event by event: lanes that are free choose an edge; then time moves to the next end.
     while True:
         for i in range(awakes):
             lane = awake[i]
@@ -65,6 +66,7 @@ def _run_clock(
                 continue
             piece = sent[e]
             sent[e] += 1
+            # A piece is ready a step after the edge above carried it, and a lane carries one piece a step.
             clock[lane] = max(clock[lane], ready[e, piece]) + 1
             step[e, piece, 0], step[e, piece, 1] = clock[lane] - 1, lane - first[pair[lane]]
             carried[lane] = e * step.shape[1] + piece
@@ -74,6 +76,7 @@ def _run_clock(
         if size == 0:
             return
         now, awakes = key[heap[0]], 0
+        # Ends at the same moment up to rounding are taken together, or the order of lanes would depend on rounding.
         while size > 0 and key[heap[0]] <= now * (1 + 1e-12):
             ended[awakes] = pop(heap, size, key)
             awake[awakes] = ended[awakes]
@@ -81,6 +84,7 @@ def _run_clock(
             size -= 1
         for i in range(awakes):
             e, piece = carried[ended[i]] // step.shape[1], carried[ended[i]] % step.shape[1]
+            # Children of the edge may carry this piece now; lanes that slept for want of work wake up.
             for f in below[begin[e] : begin[e + 1]]:
                 have[f] += 1
                 ready[f, piece] = step[e, piece, 0] + 1

@@ -90,7 +90,9 @@ def time_candidates(
                 require_right(plan)
                 trace = simulate(plan, topology, nbytes, engine="event")
             except CollsimError:  # no place for its helpers here, or wrong
+                # An algorithm that cannot run here is no candidate, and its other variants would fail alike.
                 break
+            # A thousand-millionth of margin, so that rounding does not decide between equals.
             if entry.name not in best or trace.time < best[entry.name].time * (1 - 1e-9):
                 best[entry.name] = trace
     return best
@@ -142,6 +144,8 @@ def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) 
         if plan.endpoints > ranks or plan.steps >= steps or len(plan) > MOST_ROWS:
             continue
         rows = plan.transfers
+        # Only schedules whose every transfer has a direct pair count; a relay would cost steps that are not counted
+        # here.
         if pairs[rows["src"], rows["dst"]].all() and find_fault(plan) is None:
             best, steps = plan, plan.steps
     return best

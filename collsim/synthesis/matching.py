@@ -55,6 +55,7 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
     last = heap[size - 1]
     size -= 1
     position = 0
+    # The last item sinks from the top until both children have larger keys.
     while True:
         child = 2 * position + 1
         if child >= size:
@@ -100,10 +101,12 @@ def choose(
             if not wanted[v, c]:
                 continue
         elif far[v, goal[c]] >= far[u, goal[c]]:
+            # A chunk for one rank only is worth carrying only where it comes nearer to it.
             continue
         if best < 0 or holders[c] < holders[best]:
             best = c
         looked_at += 1
+        # Looking at all chunks would make each choice linear; a bounded look finds a rare one nearly always.
         if looked_at >= LOOKED_AT:
             break
     return best
@@ -188,6 +191,7 @@ def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, que
     carried[e] = -1
     awake[number] = e
     number += 1
+    # Pairs out of this rank that had nothing to carry may carry the new chunk.
     for i in range(out_start[v], out_start[v + 1]):
         f = out[i]
         if carried[f] == IDLE:

@@ -54,6 +54,7 @@ def join(gates: Gates, column: int, row: int, begin: int, key: int, newest: Ints
     `begin` is the first row of the step: a lead before it belongs to an earlier step.
     """
     lead = newest[key]
+    # The lead is the newest row before this step, so this row opens a group.
     if lead < begin:  # no row of this step yet
         before[key] = lead
         newest[key] = row
@@ -62,6 +63,7 @@ def join(gates: Gates, column: int, row: int, begin: int, key: int, newest: Ints
         if lead >= 0:
             gates[lead, column + BEHIND] = row
         return lead
+    # A member points at its lead; the encoding leaves -1 and positive numbers for leads.
     gates[row, column + BEHIND] = _NONE_BEHIND - 1 - lead
     if before[key] < 0:
         gates[lead, column + LEFT] += 1
@@ -109,6 +111,7 @@ def build(
             if offset >= modulus:
                 offset -= modulus
             waits = 0
+            # A row waits for the newest write of what it reads; rows of one step do not see one another's writes.
             source = newest_write[p["read"] + offset]
             gates[me, READERS] = -1
             gates[me, NEXT_READER] = -1
@@ -121,6 +124,7 @@ def build(
                 waits += join(gates, SENDS, me, row, key, queues[0], queues[1]) >= 0
                 if gates.shape[1] > RECEIVES:
                     waits += join(gates, RECEIVES, me, row, p["receive"], queues[2], queues[3]) >= 0
+                # The largest send group says how many seats an endpoint can need at once.
                 queues[5, key] = queues[5, key] + 1 if queues[0, key] != me else 1
                 queues[4, key] = max(queues[4, key], queues[5, key])
             rows[me]["waits"] += ONE_GATE * waits
@@ -234,6 +238,7 @@ def finish_job(
     jobs[job, ROWS] -= 1
     if jobs[job, ROWS] > 0:
         return n
+    # The list of followers is linked through `follows`; each is released when its last predecessor has ended.
     entry = jobs[job, FOLLOW]
     while entry >= 0:
         behind = follows[entry, 0]

@@ -188,8 +188,10 @@ def set_ends(
         link["queued"] = front
         if front < 0:
             continue
+        # A new rate moves the end of the front flow; an unchanged one leaves its entry in the queue.
         if queued != front or abs(new - link["rate"]) > SAME * link["rate"]:
             link["rate"] = new
+            # `mark` and `served` count bytes: what is left of the front flow, at the new rate, is when it ends.
             push(queue, counters, SIZE, t + max(0.0, seats[front]["mark"] - link["served"]) / new, front)
         if len(log):
             _note_rates(link["first"], t, link["rate"], nodes, seats, counters, log)

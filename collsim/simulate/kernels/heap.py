@@ -45,8 +45,10 @@ def _move_down(heap: Heap, n: int, i: int, key: float, item: int) -> None:
     """Put an item in place i of n, and let it sink to where it belongs."""
     heap[i]["key"] = key
     bits = heap[i]["bits"]
+    # Four children a node: a heap half as high as a binary one, whose four keys lie in one cache line.
     below = 4 * i + 1
     while below < n:
+        # Keys are compared as integers (`bits`), without branches that the processor would guess wrong.
         first, second = heap[below]["bits"], heap[below + 1]["bits"]
         third, fourth = heap[below + 2]["bits"], heap[below + 3]["bits"]
         left, right = below + (second < first), below + 2 + (fourth < third)

@@ -222,6 +222,8 @@ def _compile(function: Kernel, **options: bool) -> Kernel:
     kernel: Numba = partial(numba.njit, nogil=True, _nrt=False, **options)
     try:
         kernel = kernel(cache=True)(function)
+        # numba's stamp is the time of one file; a kernel depends on all files of this folder, so their digest
+        # replaces it.
         kernel._cache._cache_file._source_stamp = _digest_sources(str(Path(function.__code__.co_filename).parent))
     except RuntimeError:  # no directory for the cache
         kernel = kernel()(function)

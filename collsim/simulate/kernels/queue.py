@@ -129,6 +129,7 @@ def _set_off(
     s = seats[seat]
     row = rows[s["row"]]
     route = routes[row["route"]]
+    # The route's endpoints have not joined yet: try again when they have.
     if route["ready"] > t:
         push(queue, counters, SIZE, route["ready"], seat)
         return
@@ -142,9 +143,11 @@ def _set_off(
         time += route["latency"]
         s["next"] = ARRIVES
     elif sharing == FIFO:
+        # Store and forward: latency is added at each hop, so here only the overhead passes.
         time += overhead + extra
     else:
         time += route["latency"] + extra
+        # Eager: the latency counts from when the data was there, and may already be over.
         if data >= 0.0:
             time = max(t, max(data, route["ready"]) + route["latency"] + extra)
             row["start"] = time - route["latency"] - extra
@@ -232,6 +235,7 @@ def _reduce_first(
     counters: Longs,
 ) -> int:
     """Where reducing takes time, the device takes what arrives one after another; how many of ARRIVED are done now."""
+    # Arrivals of one moment are reduced in the order of the program, so that two runs agree.
     _sort_by_row(work[ARRIVED], arrived, seats)
     done = 0
     for i in range(arrived):

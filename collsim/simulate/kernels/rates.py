@@ -246,6 +246,7 @@ def _join_others(
         head = links[route_link[hop]]["head"]
         if head >= 0 and seats[head >> bits]["hop"] < 0:
             _give_company(head >> bits, seats, route_link, links, nodes, counters)
+        # Until now nobody shared the other flow's links, so it stood in no list there.
         if links[route_link[hop]]["quiet"]:
             _note_flow(route_link[hop], seats, route_link, links, nodes, counters)
     _open_up(seat, seats, work, counters)
@@ -254,6 +255,7 @@ def _join_others(
         _link_in(node, NOTICED, route_link[hop], links, nodes)
         links[route_link[hop]]["open"] += 1
         node += 1
+    # Rates change only after all links know the flow; else a link would be computed twice.
     for hop in range(first, last):
         _mark_dirty(route_link[hop], links, heap, counters)
 
@@ -302,6 +304,7 @@ def _leave_others(
         here = route_link[s["first"] + hop]
         link = links[here]
         link["count"] -= 1
+        # A quiet link knows of one flow only, the one that leaves.
         if link["quiet"]:
             link["head"] = -1
             link["quiet"] = 0
@@ -309,6 +312,7 @@ def _leave_others(
             _link_out(node, NOTICED if s["seen"] else ALONE, here, links, nodes)
             link["open"] -= 1
         else:
+            # The flow took its rate from another link: that rate is free here now.
             _link_out(node, HELD, here, links, nodes)
             link["residual"] += s["next_rate"]
         if link["count"] == 0:
@@ -352,6 +356,7 @@ def _release(
     bits = counters[BITS]
     links[here]["level"] = np.inf
     while node >= 0:
+        # The next entry is read before this one moves to another list.
         seat, after = node >> bits, nodes[node]["after"]
         s = seats[seat]
         fetch(seats, after >> bits)
@@ -363,6 +368,7 @@ def _release(
             other = seat << bits
             for hop in range(s["first"], s["last"]):
                 link = links[route_link[hop]]
+                # The link that gives more already counts the flow as its own; the others have to forget its old rate.
                 if other != node and link["quiet"] == 0:
                     link["residual"] += s["next_rate"]
                     link["open"] += 1
@@ -406,6 +412,7 @@ def hold(
     if unchanged:
         _mark_dirty(here, links, heap, counters)
     elif link["open"] == 0 and link["residual"] >= 0.0 and heap[here]["position"] >= 0:  # nobody there waits for a rate
+        # A link without flows of its own needs no level; it leaves the queue of links to compute.
         link["level"] = np.inf
         counters[VISITED] += 1
         drop(heap, counters, DIRTY, here)

@@ -167,6 +167,7 @@ def walk_in_order(
     for k in range(first, last):
         by = k * shift % modulus
         for i in range(m):  # all transfers of a step look at what was there before it
+            # Rows of a pattern repeat with shifted chunks; the shift wraps within blocks of `modulus`.
             p, me = part[i], rows[row + i]
             offset = p["read_offset"] + by
             if offset >= modulus:
@@ -181,6 +182,8 @@ def walk_in_order(
             time = max(time, routes[route]["ready"])
             me["start"] = time
             extra = delay[row + i] if len(delay) else 0.0
+            # A negative end says that a link was asked for out of order of time: the caller falls back on the event
+            # queue.
             end = _cross_in_order(time, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
             if end >= 0.0 and gamma > 0.0 and p["reduce"]:
                 end = _reduce_in_order(end, me["nbytes"], gamma, routes[route]["unit"], units)
