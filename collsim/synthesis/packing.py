@@ -215,12 +215,16 @@ class _Grower:
         if growing:
             begun = batches
         else:
+            # In a graph where trees grow, all batches count as begun; otherwise one of a single rank is fed at its
+            # root.
             begun = [b for b in batches if len(b.inside) > 1]
         for b in [] if growing else batches:
             if len(b.inside) == 1:
                 unbegun[b.root] += b.count
         self.batches, self.other_trees = begun, sum(b.count for b in batches)
+        # More than any flow can be: an arc of this capacity never limits.
         self.endless = self.other_trees + int(self.left.sum()) + 1
+        # A batch may feed the ranks that it has reached; a growing one may come to any.
         reaches = [np.arange(n) if growing else np.array(b.inside) for b in begun]
         src = [self.src, np.full(n, n), *(np.array([n] + [n + 1 + i] * len(to)) for i, to in enumerate(reaches))]
         dst = [self.dst, np.arange(n), *(np.array([n + 1 + i, *to]) for i, to in enumerate(reaches))]

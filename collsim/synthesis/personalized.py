@@ -75,15 +75,18 @@ def assign_slots(
     if kind.name not in PERSONALIZED:
         return chunk.astype(np.int32), chunk.astype(np.int32)
     pair, piece = np.divmod(chunk, per_block)
+    # A chunk's number says from whom and for whom it is, and which piece of that block.
     origin, goal = np.divmod(pair, ranks)
     chunks = ranks * per_block
     written = chunks + origin * per_block + piece
     relayed = np.flatnonzero(dst != goal)
     order = relayed[np.lexsort((step[relayed], dst[relayed]))]
+    # A relayed chunk lands in a slot of its own behind the result, numbered by the order of arrival at that rank.
     first = np.searchsorted(dst[order], dst[order])  # where the transfers to the same rank begin
     written[order] = 2 * chunks + np.arange(len(order)) - first
     slot_of = np.full((ranks, ranks * chunks), -1, np.int64)
     slot_of[dst, chunk] = written
+    # The first hop reads the sender's own block; later hops read where the chunk landed.
     read = np.where(src == origin, goal * per_block + piece, slot_of[src, chunk])
     return read.astype(np.int32), written.astype(np.int32)
 

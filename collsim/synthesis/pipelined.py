@@ -72,6 +72,7 @@ def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, r
     """
     src, dst, depth, unit = [], [], [], []
     used: dict[int, int] = {}
+    # Trees of one root follow one another, so that their numbers are one range: that root's share.
     for tree in sorted(trees, key=lambda t: t.root):
         first = used.get(tree.root, 0)
         used[tree.root] = first + tree.count
@@ -94,6 +95,7 @@ def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_
     number = np.full((pairs.ranks, pairs.ranks), -1, np.int64)
     number[pairs.src, pairs.dst] = np.arange(len(pairs))
     used = np.zeros(len(pairs), bool)
+    # The largest latency of a pair decides how many pieces pay: a pipeline waits for its slowest hop.
     used[number[src, dst]] = True
     # Only pairs that carry something count; a link that two of them cross is shared.
     crossed = np.bincount(pairs.routes.link[used[pairs.pair_of]], minlength=len(pairs.topology.links))

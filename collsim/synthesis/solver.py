@@ -106,6 +106,7 @@ def find_least_steps(
     else:
         n = ranks
     pairs = find_pairs(topology, n)
+    # In each step a chunk moves one hop, so the longest shortest path is a bound that needs no solver.
     hops = _count_hops(n, pairs.src, pairs.dst)
     if not kind.rooted:
         a, b = (int(x) for x in np.unravel_index(np.argmax(hops), hops.shape))
@@ -188,6 +189,7 @@ def solve_exactly(
         return Answer(steps, rounds, chunks, None, True)
     answers: list[tuple[Longs, bool]] = []
     for name, reverse in parts:
+        # Each half has half of the steps and rounds; the reversed network turns an allgather into a reduce_scatter.
         directed, extent = pairs.reversed if reverse else pairs, (steps // len(parts), rounds // len(parts))
         is_certain, rows = _Model(directed, get_collective(name), root, chunks, *extent).solve_within(seconds, report)
         if rows is None:
@@ -249,6 +251,7 @@ class _Model:
             for v in range(n):
                 if self.initial_chunks[v, c]:
                     continue
+                # Receiving a chunk twice never helps, and the solver need not look at it.
                 every = [x for s in range(self.steps) for x in self.into.get((c, v, s), [])]
                 if self.final_chunks[v, c]:
                     self.model.add_exactly_one(every)
@@ -257,6 +260,7 @@ class _Model:
         src = self.pairs.src.tolist()
         for (c, e, s), variable in self.x.items():
             if not self.initial_chunks[src[e], c]:
+                # What a rank did not begin with must have arrived in an earlier step.
                 before = [x for t in range(s) for x in self.into.get((c, src[e], t), [])]
                 self.model.add(sum(before) >= variable)
 
@@ -341,6 +345,7 @@ def _freeze_answers(
 
     def yield_steps() -> Iterator[Step]:
         for rows, reverse in answers:
+            # The half that reduces was searched as an allgather on the reversed network: its last step comes first.
             if reverse:
                 moment = steps - 1 - rows[:, 2]
             else:
@@ -391,6 +396,7 @@ def find_fewest_steps(
         parts = len(SEARCHED_AS[kind.name])
     least *= parts
     refused: Words = ""
+    # Rounds grow from their least number, so the first schedule found has the fewest.
     for rounds in range(least, _MOST_ROUNDS, parts):
         answer = solve_exactly(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, report=report)
         if answer.schedule is not None:

@@ -217,6 +217,7 @@ def search_schedule(
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
         search = _Search(kind, topology, n, root, goal, effort, pieces, switches, tell)
         schedule, outcome = search.run(method)
+    # Not only searched for right, but replayed: a synthesized schedule gets no trust in advance.
     verify(schedule)
     _reports[schedule] = outcome
     return SynthesisOutcome(schedule, search.library)
@@ -273,10 +274,12 @@ class _Search:
             methods = [method]
         if method is not None:
             return self.run_method(method)
+        # Methods with a proof end the search; only an allreduce of the library may still have fewer steps.
         if methods == ["exact"] or methods == ["trees"]:
             result = self.run_method(methods[0])
             return self.find_shorter(result[0]) or result
         candidates = self.run_methods(methods)
+        # With a fixed number of pieces the trees are asked for, and library algorithms would be no answer.
         if self.pieces is None:
             candidates += self.time_library()
         if len(candidates) == 1:
@@ -388,6 +391,7 @@ class _Search:
     def pack_trees(self) -> tuple[Schedule, Sentence]:
         """Spanning trees packed at the narrowest cut."""
         plan, schedule = self.plan_trees(finer=False)
+        # A finer plan takes several times as long, so it is tried only where the plain one is far from the bound.
         may_refine = self.objective == "bandwidth" and self.effort == "normal" and self.ranks <= _FINE_RANKS
         if may_refine and self.pieces is None and self.gaps[schedule] > _FAR:
             finer = self.plan_trees(finer=True)
@@ -432,6 +436,7 @@ class _Search:
             counts = (1,)
         for per_block in counts:
             schedule = self.match_blocks(per_block)
+            # Timing a schedule beyond this size costs more than the rest of the search: take what there is.
             if len(schedule) > greedy.MOST_TIMED:
                 return schedule if best is None else best, _BY_MATCHING
             if best is None or self.measure(schedule) < self.measure(best):

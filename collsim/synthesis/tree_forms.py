@@ -129,7 +129,9 @@ def find_fastest_form(
     pieces = count_pieces(plan, nbytes, effort)
     left = TIMED[effort] // (1 if ranks <= FEW else 2)
     forms = TimedForms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, left)
+    # Near enough to the rate of the trees, further orders of lanes cannot gain more than this margin.
     enough = (NEAR if ranks <= FEW else NEAR_OF_MANY) * nbytes / plan.shares / plan.rate
+    # Rounds and plain steps come first: nearly always one of them is best, and they are cheap to time.
     orders_tried = (*([ROUNDS] if all(map(has_rounds, plan.forests)) else []), 0, *LANES[:orders])
     for number, lanes in enumerate(orders_tried):
         if forms.time <= enough:

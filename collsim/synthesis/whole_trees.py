@@ -80,6 +80,7 @@ def _search_rate(
     pairs: Pairs, rate: Floats, value: float, root: int | None, trees: int, least: float
 ) -> WholeTrees | None:
     """The largest rate above `least` at which so many trees fit, or None."""
+    # No tree can carry more than its share of the cut; the search goes down from there.
     high = value / trees
     if least:
         low = max(least, 0.7 * high)
@@ -93,6 +94,7 @@ def _search_rate(
         capacity = fit_trees(pairs, rate, middle, root, trees)
         if capacity is None:
             high = middle
+            # Nothing above `least` is left to find.
             if high <= least * 1.001:
                 break
         else:

@@ -40,6 +40,7 @@ def build_pcie(generation: int, lanes: int = 16) -> Cable:
         message = "PCIe generation {generation!r} is unknown; known: {known}"
         raise TopologyError(message, generation=generation, known=", ".join(pcie["generations"]))
     row = generations[generation]
+    # Rate and effective rate grow with lanes; latency belongs to the generation.
     nominal = row["nominal"] * lanes / 16
     return Cable(
         kind="pcie",
@@ -124,6 +125,7 @@ def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
         links: joined side by side.
         gcn: LLVM's name of the architecture, with or without `gfx`.
     """
+    # LLVM names an architecture by digits that only begin alike: 90a and 910 are one table row, other 90x the oldest.
     short = gcn.lower().removeprefix("gfx")
     if short.startswith(("90a", "910")):
         short = "910"

@@ -326,6 +326,7 @@ class ClusterRouter:
         assert self.fabric is not None
         assert self._fabric_repair is not None
         gone, paths_left = self._fabric_repair
+        # Links of a closed-form route are numbers; those that were removed are marked in `gone`.
         broken = np.flatnonzero((gone[np.maximum(fabric_links, 0)] & (fabric_links >= 0)).any(axis=1))
         if not len(broken):
             return fabric_links
@@ -334,6 +335,7 @@ class ClusterRouter:
         link |= {(y, x): 2 * i + 1 for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True))}
         new: dict[int, list[int]] = {}
         for i in broken.tolist():
+            # Hop by hop over what is left, because the closed form knows no detours.
             device, goal, new[i] = int(src[i]), int(dst[i]), []
             while device != goal:
                 then = int(paths_left.find_next_hops(goal)[device])
@@ -343,6 +345,7 @@ class ClusterRouter:
                     )
                 new[i].append(link[device, then])
                 device = then
+        # Detours may be longer than any route of the intact fabric, so the table gets wider where needed.
         width = max(fabric_links.shape[1], *(len(w) for w in new.values()))
         table = np.full((len(fabric_links), width), -1, np.int64)
         table[:, : fabric_links.shape[1]] = fabric_links
@@ -369,6 +372,7 @@ class ClusterRouter:
             return Leg((), -1, -1, (), "")
         paths, kinds = self._paths[state], self.machine.kinds
         path = paths.best(a, b)
+        # Host memories and switches take part as helpers; P2P rules are about two GPUs.
         if kinds[a] != "gpu" or kinds[b] != "gpu":
             if path is not None:
                 message = "{level} path between {ends}"
@@ -382,6 +386,7 @@ class ClusterRouter:
             return Leg(path.links, -1, -1, (), Sentence("over the chips' own links"))
         if path is not None and self._p2p(path):
             return Leg(path.links, -1, -1, (), Sentence("{path}, GPUDirect P2P", path=self._describe_path(path)))
+        # NCCL stages through the receiver's side: its buffer lies in the memory next to the receiving GPU.
         memory = None
         if self.policy.shm:
             memory = self._find_memory(state, b)
@@ -429,11 +434,13 @@ class ClusterRouter:
         own_card = self.card_of(state, a)
         if self.fabric is None or card_in is None or own_card is None:
             return Sentence("no network card with a working cable")
+        # NCCL's PXN: a GPU whose card is far away hands its data over NVLink to a neighbour that is next to it.
         card_out, out = own_card, self._to_card(state, a, own_card)
         direct = self._paths[state].best(a, self.cards[own_card])
         if direct is None or direct.type > PXN:
             out = self._pass_through_peer(state, a, own_card) or out
         lanes = self.fabric.lanes
+        # Cards of different rails meet at the spine only; a peer whose card is on the receiver's rail avoids that.
         if lanes is not None and lanes[card_out] != lanes[card_in]:
             wanted = [
                 c for c in range(len(self.cards)) if lanes[c] == lanes[card_in] and c not in self._hurt[0][state].cards
@@ -534,6 +541,7 @@ class ClusterRouter:
             return None
         if self.machine.kinds[device] != "gpu":
             return path.links, Sentence("from host memory") if sending else Sentence("to host memory")
+        # GPUDirect RDMA is allowed or not by the distance between GPU and card (NCCL_NET_GDR_LEVEL).
         if self._gdr(seen, sending):
             return path.links, Sentence("{level}, GPUDirect RDMA", level=LEVELS[seen.type])
         staged = self._stage_through_memory(state, ends, self._find_memory(state, device))
@@ -583,6 +591,7 @@ def find_smi_word(machine: Machine, path: Path) -> str:
     Returns:
         `NV4`, `PIX`, `PXB`, `PHB`, `NODE` or `SYS`.
     """
+    # A file's own word wins: it is what the machine's nvidia-smi printed.
     word_of_file = machine.words.get((path.devices[0], path.devices[-1]))
     if word_of_file:
         return word_of_file
@@ -591,6 +600,7 @@ def find_smi_word(machine: Machine, path: Path) -> str:
         if cable.kind == "xgmi":
             return "XGMI"
         return f"NV{cable.width}"
+    # NVB passes another GPU; nvidia-smi has no word for it and prints the way that PCIe alone would take.
     if path.type == NVB:
         plain = MachinePaths(
             machine,

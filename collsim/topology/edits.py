@@ -51,6 +51,7 @@ def with_link(
     if bandwidth is None and alpha is None:
         message = "with_link({a!r}, {b!r}) changes nothing; give bandwidth='half', bandwidth='25GB/s' or alpha='2us'"
         raise TopologyError(message, a=a, b=b)
+    # A cable is a link in each direction, and an edit is of the cable.
     which = _find_cable_links(topology, a, b)
     rate, delay = topology.links.bandwidth.copy(), topology.links.alpha.copy()
     try:
@@ -72,6 +73,7 @@ def with_link(
     }
     now = {"bandwidth": format_bandwidth(rate[which][0]), "alpha": format_time(delay[which][0])}
     values = {"bandwidth": bandwidth, "alpha": alpha}
+    # The text repeats the user's own words where there are some ("half"), and the resulting figure otherwise.
     changes = [f"{k} {v if isinstance(v, str) else now[k]}" for k, v in values.items() if v is not None]
     text = f"{_format_pair(topology, a, b)}: {', '.join(changes)}"
     return _record_edit(topology, _relabel_links(topology.links, which, rate, delay), text, ("with_link", call))
@@ -93,6 +95,7 @@ def scale_links(topology: Topology, kind: str | None, by: float) -> Topology:
     if kind is not None and (not isinstance(kind, str) or kind not in kinds):
         message = "{name} has no links of that kind: {unknown}"
         raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", kind, kinds))
+    # Rates change link by link and the cables with them, because sentences and labels read the cable.
     chosen = np.array([kind is None or c.kind == kind for c in links.cables], bool)
     rate = np.where(chosen[links.cable], links.bandwidth * by, links.bandwidth)
     cables = tuple(_scale_cable(c, by) if yes else c for c, yes in zip(links.cables, chosen, strict=True))
@@ -149,6 +152,7 @@ def _remove_links(topology: Topology, lost: npt.NDArray[np.bool_], text: str, ca
         old.cables,
     )
     smaller = _record_edit(topology, links, text, call)
+    # A router computes routes by formula; it must be told which links are gone, and may be unable to do without.
     if topology.router is not None:
         if not isinstance(topology.router, Repairs):
             raise TopologyError("{name} cannot lose links", name=topology.name)
@@ -169,6 +173,7 @@ def _require_routes(topology: Topology) -> None:
             src, dst = np.divmod(np.arange(n * n), n)
             topology.routes(src, dst)
             return
+        # With many endpoints not all pairs are tried: losing a link shows at the nearest, the next node or the first.
         node = topology.devices.node[topology.endpoint_device]
         _, first, which = np.unique(node, return_index=True, return_inverse=True)
         everyone = np.arange(n)

@@ -23,6 +23,7 @@ def explain(topology: Topology, src: str | int, dst: str | int) -> str:
     path = " → ".join([hops[0].src, *(hop.dst for hop in hops)])
     description = ""
     if topology.router is not None:
+        # Only machines with rules (P2P, GPUDirect, PXN) have a reason to tell; plain networks take the shortest way.
         ends = int(topology.endpoint_device[a]), int(topology.endpoint_device[b])
         description = str(topology.router.describe_route(*ends))
     if description:

@@ -213,6 +213,7 @@ class _FabricRequest:
     def uplink(self, times: float, trunk: bool = False) -> Cable:
         """A cable between switches with the rate of `times` cards."""
         cable = self.cable
+        # A trunk is several cables side by side, and is named so; a faster single cable is not.
         label = cable.label
         if trunk and times != 1:
             label = f"{times:g} × {cable.label}"

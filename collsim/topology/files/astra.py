@@ -51,6 +51,7 @@ def read_astra_network(text: str, name: str, options: dict[str, object]) -> Topo
         raise FormatError("{name}, {error}", name=name, error=error) from None
     if not isinstance(data, dict):
         raise FormatError("{name}: expected the keys {keys}", name=name, keys=", ".join(_KEYS))
+    # The parser keeps the last of two equal keys in silence, so doubles are looked for in the nodes.
     keys = [str(key.value) for key, _ in node.value]  # type: ignore[union-attr]
     if twice := [key for key in dict.fromkeys(keys) if keys.count(key) > 1]:
         raise FormatError("{name}: key {twice!r} is there twice", name=name, twice=twice[0][:40])
@@ -68,6 +69,7 @@ def _read_dimensions(data: dict[str, object], name: str) -> list[tuple[str, int,
             message = "{name}: {key} must be a list with an entry per dimension, for example [ 8 ]; it is {value}"
             raise FormatError(message, name=name, key=key, value=_shorten(value))
         columns.append(value)
+    # Every list has an entry a dimension; one that is shorter would be paired wrongly without this.
     if len({len(c) for c in columns}) > 1:
         raise FormatError(
             "{name}: {keys} entries; all need as many",
@@ -93,6 +95,7 @@ def _read_dimensions(data: dict[str, object], name: str) -> list[tuple[str, int,
                 "{name}: dimension {i} has bandwidth {rate} GB/s and latency {delay} ns; they must be numbers above 0"
             )
             raise FormatError(message, name=name, i=i, rate=_shorten(rate), delay=_shorten(delay))
+        # ASTRA-sim counts GB as 2^30 bytes.
         dims.append((kind, size, rate * 2**30, delay * 1e-9))
     return dims
 
@@ -119,6 +122,7 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
     rank, stride, switches = np.arange(ranks), 1, 0
     parts: list[tuple[Longs, Longs, Cable]] = []
     for i, (kind, size, rate, delay) in enumerate(dims):
+        # Mixed-radix numbers: the stride of a dimension is the product of the sizes before it.
         here = rank // stride % size
         group = rank - here * stride
         cable = Cable(
@@ -135,6 +139,7 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
             switches += len(firsts)
         else:
             steps = range(1, size)
+            # A ring joins neighbours; of a dimension of two only one cable, not one in each sense.
             if kind == "Ring":
                 steps = range(1, 2)
             for step in steps:

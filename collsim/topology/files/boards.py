@@ -129,6 +129,7 @@ def add_nvlinks(machine: Machine, board: Board) -> Machine:
         The machine with them.
     """
     model = GPUS[board.gpu]
+    # A board that no machine of the catalogue has is the common one: every GPU with all links to one NVSwitch.
     if board.machine is None:
         connections = tuple(
             (machine.devices[g], "nvswitch", build_nvlink(model.nvlink, model.links)) for g in machine.of_kind("gpu")

@@ -109,6 +109,7 @@ class _YamlNode:
             raise self.build_error("expected a mapping with {allowed}", allowed=", ".join(sorted(allowed)))
         entries: dict[str, _YamlNode] = {}
         for key, value in self.node.value:
+            # Errors carry the line of the key, which is where the reader has to look.
             name = str(key.value)
             node = _YamlNode(key, self.file, self.what)
             if name not in allowed:
@@ -188,6 +189,7 @@ def _build(top: dict[str, _YamlNode], name: str, options: dict[str, Any]) -> Top
                 written_options = {}
             return machine(
                 _read_machine(node),
+                # Options of the call win over those of the file.
                 **{**{key: _read_option(key, item) for key, item in written_options.items()}, **options},
             )
         if options:
@@ -199,6 +201,7 @@ def _build(top: dict[str, _YamlNode], name: str, options: dict[str, Any]) -> Top
         raise
     except (CollsimError, TypeError) as error:
         raise node.build_error(error) from None
+    # Neither machine nor network: the file lists links.
     return _read_graph(top, name)
 
 
@@ -211,6 +214,7 @@ def _read_cable(node: _YamlNode, cables: dict[str, _YamlNode]) -> Cable:
                 if cables
                 else Sentence("no cable {cable!r} under 'cables'", cable=node.value)
             )
+        # A name under `cables` stands for a cable that is written once.
         node = cables[node.value]
     entries = node.keys(_CABLE, ("kind", "bandwidth", "source"))
     value = {key: item.value for key, item in entries.items()}
@@ -222,6 +226,7 @@ def _read_cable(node: _YamlNode, cables: dict[str, _YamlNode]) -> Cable:
             for k in ("bandwidth", "nominal", "effective")
             if value.get(k) is not None
         }
+        # Without a nominal rate the cable's rate is taken for what the label promises.
         rates.setdefault("nominal", rates["bandwidth"])
         texts = {k: str(value[k]) for k in ("kind", "source")}
         label = str(value.get("label", value["kind"]))
@@ -266,6 +271,8 @@ def _read_machine(node: _YamlNode) -> str | Machine:
                 (builder.devices.index(a), builder.devices.index(b)): word for a, b, word in plain["words"]
             }
         built = Machine.from_builder(builder, **{"title": plain["name"], "about": "", **plain})
+        # `kinds` is computed from the device names and raises for one that says nothing; better here than at the
+        # first use.
         _ = built.kinds
     except (TopologyError, ValueError, TypeError) as error:
         if isinstance(error, FormatError):
@@ -287,6 +294,7 @@ def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
         if str(entries["name"].value) in devices:
             raise entries["name"].build_error("device {name!r} is there twice", name=entries["name"].value)
         devices[str(entries["name"].value)] = {k: v.value for k, v in entries.items() if k != "name"}
+    # Devices are numbered in the order of the file: ranks follow it unless `rank` says otherwise.
     number = {device: i for i, device in enumerate(devices)}
     joined: dict[tuple[int, int], Cable] = {}
     for item in top["links"].items():
@@ -325,6 +333,7 @@ def _route_as_written(topology: Topology, routing: _YamlNode) -> Topology:
             alpha[figures[0].value] = parse_time(figures[2].value)
         except CollsimError as error:
             raise item.build_error(error) from None
+    # Shortest paths depend on the figures, so routes of an edited file are found with those from before.
     return replace(topology, next_hop=ShortestPaths(len(topology.devices), links.src, links.dst, bandwidth, alpha))
 
 
@@ -348,6 +357,7 @@ def _apply_calibration(topology: Topology, node: _YamlNode, as_written: bool) ->
     entries = node.keys({*_CALIBRATION, "held_out_error", "size_corrections"}, _CALIBRATION)
     kinds = {cable.kind for cable in topology.links.cables}
     items = entries["links"].fields().items()
+    # Kinds that this machine does not have (another option asked for fewer cards) are left out.
     links = {kind: _read_link_figures(item) for kind, item in items if as_written or kind in kinds}
     try:
         factors = {key: float(item.value) for key, item in entries["nccl"].fields().items()}
@@ -399,6 +409,7 @@ def to_yaml(topology: Topology) -> str:
     data: dict[str, Any] = {"collsim": 1, "name": topology.name}
     facts = topology.facts
     calls = [{what: arguments} for what, arguments in facts.calls]
+    # The shortest true form is written: a name, a call, or, for what neither can say, every link.
     if facts.base is not None:
         is_known = machines().get(facts.base.name) == facts.base
         data["machine"] = facts.base.name if is_known else _write_machine(facts.base)
@@ -411,6 +422,7 @@ def to_yaml(topology: Topology) -> str:
         calls = []  # the links are written as the edits left them
     calibration, before = facts.calibration, len(calls)
     if calibration is not None:
+        # Edits before a calibration were measured with it; those after it come on top.
         before = facts.calls_before_calibration
     if calls[:before]:
         data["edits"] = calls[:before]
@@ -487,6 +499,7 @@ def _write_links(topology: Topology) -> dict[str, object]:
     ]
     cable = _name_cables(used)
     rank = {int(d): r for r, d in enumerate(topology.endpoint_device[: topology.ranks])}
+    # A device hosts at most one rank here, so the number stands with the device.
     devices = [
         {"name": n, "kind": DEVICE_KINDS[k], "node": int(m)} | ({"rank": rank[i]} if i in rank else {})
         for i, (n, k, m) in enumerate(zip(names, topology.devices.kind, topology.devices.node, strict=True))
@@ -511,6 +524,7 @@ def _write_routing(topology: Topology) -> dict[str, object]:
         if are_alike:
             return {}
         return {"routing": "alike"}
+    # Only links whose figures changed since are listed, which keeps files of edited machines short.
     changed = np.flatnonzero((paths.bandwidth != links.bandwidth) | (paths.alpha != links.alpha))
     rows = [[int(i), float(paths.bandwidth[i]), float(paths.alpha[i])] for i in changed]
     if rows:

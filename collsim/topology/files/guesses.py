@@ -89,6 +89,7 @@ def guess_parts(seen: MatrixHints, options: Mapping[str, object]) -> Guesses:
 
 def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumption]) -> str:
     if requested is not None:
+        # NV# in the text is evidence; a GPU without NVLink contradicts it.
         kind = find_gpu_name(requested)
         if seen.links and not GPUS[kind].nvlink:
             raise TopologyError(
@@ -102,6 +103,7 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
         assumptions.append(Assumption("gpu", taken, reason, _BRIDGED))
         return ""
     table = (*(_OLD_BY_LINKS if seen.old else ()), *_BY_LINKS)
+    # The fewest links that fit: a GPU with more would have shown them unless some are down.
     kind = next((name for most, name in table if seen.links <= most), "B200")
     reason = f"the GPU is not in the text: up to {seen.links} NVLinks", f"文本没有说明 GPU：至多 {seen.links} 条 NVLink"
     others = _OTHER_GPUS[kind]

@@ -137,6 +137,7 @@ def read_nvlink_rates(lines: Sequence[str]) -> Iterator[tuple[int, str, float]]:
         device = _DEVICE.match(line)
         if device is None:
             continue
+        # NVLinks stand below their GPU and are summed there; any other device ends that GPU's list.
         _, link, rate, kind, _, bus, _ = device.groups()
         if link == "NVL" and current:
             rates[current] += float(rate)
@@ -175,6 +176,7 @@ def _add_device(tree: _Tree, device: re.Match[str], rates: Mapping[str, float], 
         raise FormatError("{name}: a tree of more than {most:,} devices", name=name, most=_MOST_DEVICES)
     depth = -1
     if link is not None:
+        # Indentation is the only structure of the log: what is deeper hangs on the line above.
         depth = len(indent)
     while tree.path and tree.path[-1][0] >= depth:
         tree.path.pop()
@@ -200,6 +202,7 @@ def _add_device(tree: _Tree, device: re.Match[str], rates: Mapping[str, float], 
     elif kind == "GPU" and link == "PCI":
         pci = _add_pci(above, kind, number, float(rate), "")
         total = rates.get(number, 0.0)
+        # The log has the sum of all links; capability and count follow from the rates that generations have.
         capability, count = _find_nvlink(total, float(rate))
         tree.of_link = total / count
         rank = re.match(r"\d{1,7}\b", words or "")

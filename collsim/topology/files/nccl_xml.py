@@ -125,6 +125,7 @@ def read_nccl_topology(text: str, name: str, options: dict[str, object]) -> Topo
     elements = list(root.iter())
     progress = _Progress(MachineBuilder(), any(e.tag == "gpu" for e in elements))
     progress.notes += _list_unknown(elements)
+    # Ranks come from the file where it has them, so that rank r here is rank r in the log.
     order = _order_gpus(root, progress.any_gpu, name)
     progress.builder.add(*(f"gpu{i}" for i in range(len(order))))
     cpus = [child for child in root if child.tag == "cpu"]
@@ -145,6 +146,7 @@ def read_nccl_topology(text: str, name: str, options: dict[str, object]) -> Topo
     _join_links(progress, name)
     machine, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
     card = _build_card(progress, board)
+    # The rest of the options goes to the machine; completing the NVLinks is done by then.
     rest = dict(options)
     if parse_nvlink(rest.get("nvlink")) == "board":
         rest.pop("nvlink")  # it is completed here
@@ -163,6 +165,7 @@ def _complete(
     has_links = any(cable.kind in ("nvlink", "xgmi") for *_, cable in machine.connections)
     if word == "none" or has_links or len(progress.gpus) < 2:
         return machine, None
+    # The PCI device id tells an SXM module from a card: only modules have NVLink that a file can leave out.
     devices = [pci for pci in root.iter("pci") if _read_bus(pci) in progress.bus]
     gpu = find_module(pci.get("device", "") for pci in devices)
     if not gpu and options.get("gpu") is not None and (word or not progress.any_gpu):
@@ -176,6 +179,7 @@ def _complete(
             f"{board.label}; nvlink='none' leaves them out"
         )
         return add_nvlinks(machine, board), board
+    # A file of a module without any GPU element says nothing of its links; PCIe alone would be a wrong answer.
     is_bare = not progress.any_gpu and any(pci.get("class", "").startswith(_MODULE_CLASS) for pci in devices)
     if word == "board" or (is_bare and (not gpu or GPUS[gpu].links)):
         raise FormatError(
@@ -196,6 +200,7 @@ def _parse(text: str, name: str) -> Element:
     root: Element | None = None
     try:
         source = GrowingReader(name, text)
+        # Elements are counted while parsing: a hostile file must be refused before it fills the memory.
         for event, element in iterparse(source, events=("start", "end"), forbid_dtd=True):
             source.reset()
             depth += 1 if event == "start" else -1
@@ -205,6 +210,7 @@ def _parse(text: str, name: str) -> Element:
             if depth > _DEEPEST or count > _MOST:
                 message = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
                 raise FormatError(message, name=name, most=_DEEPEST, elements=_MOST)
+            # Attributes too: a single element may hold megabytes.
             if len(element.attrib) > _MOST_ATTRIBUTES or any(
                 len(value) > _LONGEST_VALUE for value in element.attrib.values()
             ):
@@ -263,6 +269,7 @@ def _order_gpus(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]
                 rank = gpu.get("rank")
             if any_gpu and rank is None:
                 continue
+            # Without ranks the order of the file counts.
             number = position
             if rank is not None:
                 number = _parse_whole(rank, -1)
@@ -317,6 +324,7 @@ def _walk(
         )
         return
     chip = (element.get("vendor", ""), element.get("device", ""))
+    # A switch of Broadcom shows as two levels of one chip; NCCL flattens it, or the path would count a hop too many.
     if parent is not None and chip in _BROADCOM and chip == (parent.get("vendor", ""), parent.get("device", "")):
         me = above
     else:
@@ -337,6 +345,7 @@ def _add_gpus(element: Element, above: str, slot: Cable, order: list[tuple[str, 
         progress.notes.append(f"GPU {bus} has no rank, so it is not part of the communicator")
     if len(own_gpus) > 1:
         progress.notes.append(f"PCI device {bus} has {len(own_gpus)} <gpu> elements; they share its slot")
+        # Parts of one GPU share the slot: a switch of the builder stands for it.
         shared, progress.switches = f"pcie{progress.switches}", progress.switches + 1
         progress.builder.connect(shared, above, slot)
         above = shared
@@ -420,6 +429,7 @@ def _join_links(progress: _Progress, name: str) -> None:
                 if link.tag == "nvlink" and link.get("tclass") == _POWER:
                     progress.builder.connect(me, _find_socket(me, progress), _build_gpu_link(link.tag, sm, count, gpu))
                 elif link.tag == "nvlink" and link.get("tclass", "").startswith("0x0680"):
+                    # NVSwitches of a node work as one; how many links of each GPU go there is summed.
                     switched[me] += count
                 elif target not in progress.bus:
                     progress.notes.append(
@@ -428,6 +438,7 @@ def _join_links(progress: _Progress, name: str) -> None:
                 elif progress.bus[target] == me:
                     progress.notes.append(f"{me}: {link.tag} to itself is left out")
                 elif frozenset((me, progress.bus[target])) not in done:
+                    # Both GPUs list the link; it is added for the pair that comes first.
                     done.add(frozenset((me, progress.bus[target])))
                     progress.builder.connect(me, progress.bus[target], _build_gpu_link(link.tag, sm, count, gpu))
     for me, gpu in progress.gpus:
@@ -481,11 +492,13 @@ def _build_card(progress: _Progress, board: Board | None) -> Nic | None:
         reason = "the file gives no rate of the cards", "文件没有说明网卡的速率"
         progress.assumptions.append(Assumption("nic", "ib-hdr, 25 GB/s", reason, ("ib-edr", "ib-ndr")))
         return find_nic("ib-hdr")
+    # The model of a machine has one rate for all its cards: the fastest is taken, with a note.
     if len(speeds) > 1:
         progress.notes.append(f"ports of {', '.join(map(str, speeds))} Mbit/s; all are given {speeds[-1]}")
     rate = speeds[-1] * progress.ports * 1e6 / 8
     source = f"bandwidth measured by NCCL: speed={speeds[-1]} Mbit/s in the file, {progress.ports} ports of a card"
     gigabits = speeds[-1] * progress.ports / 1000
+    # System interfaces have no RDMA, whatever their rate.
     if all(_is_socket(net) for net in progress.nets):
         names = ", ".join(sorted({net.get("name", "") for net in progress.nets}))
         progress.notes.append(f"{names}: interfaces of the system, which NCCL uses over TCP sockets, without RDMA")

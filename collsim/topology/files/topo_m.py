@@ -109,6 +109,7 @@ def _complete(
     word, gpu = parse_nvlink(options.get("nvlink")), ""
     if options.get("gpu") is not None:
         gpu = find_gpu_name(options["gpu"])
+    # Without a hint in the text hidden links are only a guess, so nothing is added silently.
     is_only_guessed = "topo -mp" not in text and word != "board"
     is_hidden = gpu in _BOARDS_ONLY or not is_only_guessed
     has_links = any(cable.kind == "nvlink" for *_, cable in machine.connections)
@@ -152,6 +153,7 @@ def _parse_matrix(text: str, name: str) -> _Matrix:
             matrix.notes.append(f"line {i + 1}: a second matrix begins here; it is left out, with what follows it")
             break
         elif line and not re.fullmatch(r"```\w*|[-:+= ]+", line):
+            # Shell prompts and rules of a table around the matrix are no rows.
             block, known = _read_line(matrix, line, i + 1, name, block)
             strange += [] if known else [i]
     matrix.notes += _note_unknown_lines(lines, strange)
@@ -213,6 +215,7 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
         message = "{name}, line {line}: a second row for {row}; the first is line {first}"
         raise FormatError(message, name=name, line=number, row=row, first=matrix.line[row])
     count = len(matrix.names)
+    # A terminal may run two cells together (`NODENODE`); they are taken apart, with a note.
     mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
     matrix.notes += [f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in mended]
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
@@ -221,6 +224,7 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
             "{name}, line {line}: {row} has {cells} cells, but there are {count} columns; was the line cut or wrapped?"
         )
         raise FormatError(message, name=name, line=number, row=row, cells=len(cells), count=count)
+    # `topo -p2p` prints a matrix of the same shape whose words say something else.
     if _P2P_STATUS & set(cells[:count]):
         raise FormatError(
             "{name}, line {line}: this is nvidia-smi topo -p2p's, which does not say over what; paste nvidia-smi "
@@ -238,6 +242,7 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
                 column=column,
                 cell=format_value(cell),
             )
+        # A row or column out of place shows on the diagonal first.
         if (cell == "X") != (row == column):
             message = "{name}, line {line}: {row} to {column} is {cell}; X belongs on the diagonal, and only there"
             raise FormatError(message, name=name, line=number, row=row, column=column, cell=format_value(cell))
@@ -278,7 +283,9 @@ def _build_machine(matrix: _Matrix, name: str, taken: Guesses) -> tuple[Machine,
     gpu_slot = build_pcie(taken.pcie, model.lanes)
     _connect_pcie(builder, matrix, local, slot, gpu_slot, taken.cpu)
     memory = usual_memory(taken.cpu)
+    # Bandwidth of host memory bounds what is staged through it; the text cannot know it.
     notes.append(f"host memory ({memory.bandwidth / 1e9:g} GB/s) is not in the text: as in a usual server")
+    # Where every pair has NVLink, nothing tells which GPUs share a PCIe switch.
     if (
         any(all(matrix.between(a, b).startswith("NV") for b in matrix.names if b != a) for a in matrix.gpus)
         and len(matrix.gpus) > 1
