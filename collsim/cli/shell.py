@@ -44,6 +44,7 @@ COMMANDS = {
     **dict.fromkeys(("convert", "plan-schema"), "file_commands"),
     **dict.fromkeys(("accuracy", "predict", "nccl-diff", "calibrate"), "nccl"),
     **dict.fromkeys(("worksheet", "slides", "grade", "site", "app"), "teaching"),
+    "mcp": "mcp_server",
 }
 
 #: What other tools call a command, or what people try first.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: Commands that answer with nothing: what they do does not end by itself.
-SERVE = {"app"}
+SERVE = {"app", "mcp"}
 SMALL = ("--topology", "switch(4)", "--nbytes", "1MiB")
 COMMANDS = {
     "list": ["machines"],
