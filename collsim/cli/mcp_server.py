@@ -6,6 +6,8 @@ as a client may send anything.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import collsim as cs
@@ -25,6 +27,7 @@ def mcp() -> None:
     Protocol, until it closes stdin (needs `pip install 'collsim\[mcp]'`)."""
     try:
         from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ModuleNotFoundError as error:
         raise CollsimError(
@@ -32,8 +35,24 @@ def mcp() -> None:
         ) from None
     server = MCPServer("collsim", version=cs.__version__, log_level="ERROR")
     for tool in (compare, predict, diagnose, explain):
-        server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))(tool)
+        annotations = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        server.tool(annotations=annotations)(_translate_errors(tool, ToolError))
     server.run("stdio")
+
+
+def _translate_errors(
+    tool: Callable[..., dict[str, Any]], error_type: type[Exception]
+) -> Callable[..., dict[str, Any]]:
+    """The tool with the errors that the protocol's package passes on to a client; it hides the text of all others."""
+
+    @functools.wraps(tool)
+    def run_tool(*arguments: Any, **options: Any) -> dict[str, Any]:
+        try:
+            return tool(*arguments, **options)
+        except CollsimError as error:
+            raise error_type(str(error)) from error
+
+    return run_tool
 
 
 def compare(collective: str, machine: str, nodes: int = 1, nbytes: list[str] | None = None) -> dict[str, Any]:
