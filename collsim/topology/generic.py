@@ -268,6 +268,7 @@ def switch(
     if reduces:
         options = {"reduces": True}
     else:
+        # Only options that differ from the default stand in the network's name.
         options = {}
     network = _build_network(
         "switch", (n,), n, rank, np.full(n, n), Through(n), bandwidth, alpha, extra=extra, options=options
@@ -443,11 +444,13 @@ def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     if k % 2:
         raise TopologyError("fat_tree({k}): k, the ports of a switch, must be even; use {even}", k=k, even=k + 1)
     half = k // 2
+    # Each edge switch has a cable to every aggregation switch of its pod.
     hosts, layer = half * half * k, half * k
     _require_small("fat_tree", hosts + 2 * layer + half * half, 3 * hosts, "use a smaller k")
     host, edge, agg = np.arange(hosts), hosts + np.arange(layer), hosts + layer + np.arange(layer)
     pod, i = np.divmod(np.arange(layer), half)
     up_a, up_b = np.repeat(edge, half), hosts + layer + np.repeat(pod * half, half) + np.tile(np.arange(half), layer)
+    # Aggregation switch i of each pod goes to the i-th group of core switches, so that pods meet at all of them.
     core = hosts + 2 * layer + np.repeat(i * half, half) + np.tile(np.arange(half), layer)
     a = np.concatenate([host, up_a, np.repeat(agg, half)])
     b = np.concatenate([hosts + host // half, up_b, core])
@@ -481,14 +484,17 @@ def dragonfly(
         6
     """
     p, a, h = parse_count(hosts, "hosts"), parse_count(switches, "switches"), parse_count(cables, "cables")
+    # The largest dragonfly: each group has one cable to every other, a*h of them.
     groups = a * h + 1
     ranks, total = p * a * groups, a * groups
     _require_small("dragonfly", ranks + total, ranks + total * (a + h), "use fewer switches")
     x, y = np.triu_indices(a, 1)
     group = np.repeat(np.arange(groups) * a, len(x))
+    # Cable `wire` of group gx goes to group gx + wire + 1; seen from there it is cable groups - 2 - wire.
     gx, wire = np.divmod(np.arange(groups * a * h), a * h)
     gy = (gx + wire + 1) % groups
     near, far = gx * a + wire // h, gy * a + (groups - 2 - wire) // h
+    # Each cable was found from both of its groups; it is kept once.
     once = gx < gy
     ends_a = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
     ends_b = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
@@ -532,6 +538,7 @@ def _build_network(
     what its shape cannot be drawn without."""
     rate, delay = _parse_rates(shape, bandwidth, alpha)
     source = "as given by who built this network"
+    # The default rates are for teaching, and their source says so; given ones have no other source than the caller.
     if rate == parse_bandwidth(BANDWIDTH) and delay == parse_time(ALPHA):
         source = _TEACHING_SOURCE
     cable = Cable("cable", format_bandwidth(rate), rate, delay, source, nominal=rate)

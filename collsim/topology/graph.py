@@ -255,6 +255,7 @@ def build_topology(
         next_hop=paths,
         reducing=_find_reducing_switches(nodes, kinds),
     )
+    # Links may be one-way: ranks that cannot answer are found here and not in the middle of a run.
     require_connected(topology, paths)
     return topology
 
@@ -442,6 +443,7 @@ def to_networkx(topology: Topology) -> nx.DiGraph[Any]:
     names, devices, links = list(topology.devices.name), topology.devices, topology.links
     for name, kind, node in zip(names, devices.kind.tolist(), devices.node.tolist(), strict=True):
         graph.add_node(name, kind=DEVICE_KINDS[kind], node=node)
+    # `rank` is written too, because the order of GPUs need not be that of the ranks.
     for rank in range(topology.ranks):
         graph.nodes[names[topology.endpoint_device[rank]]]["rank"] = rank
     for i in range(len(links)):

@@ -611,6 +611,7 @@ class Topology(NamesNearAttributes):
         assert self.next_hop is not None
         columns: list[Column] = []
         moving = np.flatnonzero(current != goal)
+        # A route longer than there are devices goes in circles: a fault in a routing function of the user's.
         while len(moving):
             if len(columns) > len(self.devices):
                 message = "{name}: the route from rank {src} to rank {dst} never arrives"
@@ -624,6 +625,7 @@ class Topology(NamesNearAttributes):
                 Column(moving if len(moving) < len(current) else None, self.link_between(current[moving], nxt))
             )
             current[moving] = nxt
+            # Pairs that arrived drop out, so that long routes of a few pairs do not cost a pass over all.
             moving = moving[nxt != goal[moving]]
         return columns
 

@@ -82,11 +82,13 @@ def with_helpers(
         raise TopologyError(message, count=count, most=_MOST_HELPERS)
     if not isinstance(on, str) or on not in HELPER_LOCATIONS:
         raise TopologyError(describe_unknown("place for a helper", on, HELPER_LOCATIONS))
+    # Helpers that sit where they cannot serve (hosts, where switches are wanted) are placed anew.
     if not all(_can_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
         topology = replace(topology, endpoint_device=topology.endpoint_device[: topology.ranks])
     more = count - (topology.endpoints - topology.ranks)
     if more <= 0:
         return topology
+    # A machine has host memory for servers; a plain network gets hosts of their own.
     if on == "host" and not isinstance(topology.router, HasMemory):
         return _with_hosts(topology, more)
     if not isinstance(topology.router, HasMemory):
@@ -159,6 +161,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     if not links.cables:
         message = "{name} has no cable to copy for a helper; use switch({ranks})"
         raise TopologyError(message, name=topology.name, ranks=topology.ranks)
+    # All-to-all networks stay all-to-all: new hosts are joined with one another, too.
     among = 0
     if topology.shape == "fully_connected":
         among = more * (more - 1) // 2
@@ -175,6 +178,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         np.append(old.kind, np.full(more, DEVICE_KINDS.index("host"), np.int8)),
         np.append(old.node, np.full(more, -1, np.int32)),
     )
+    # Each new host is joined to the devices before it only, so that a pair gets one cable.
     earlier = [np.append(joins, me[:i]) if among else joins for i in range(more)]
     other = np.concatenate(earlier)
     own_host = np.repeat(me, [len(group) for group in earlier])
@@ -189,6 +193,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         np.append(links.cable, np.zeros(len(src), np.int32)),
         links.cables,
     )
+    # Shortest paths are found anew with the new hosts; a routing in closed form knows them by their joints.
     next_hop = topology.next_hop
     if isinstance(next_hop, ShortestPaths):
         next_hop = ShortestPaths.of_links(len(devices), joined)

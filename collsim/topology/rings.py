@@ -39,14 +39,17 @@ def _order_by_tree(machine: Machine) -> tuple[int, ...]:
 
 def _find_link_rings(machine: Machine) -> list[tuple[int, ...]]:
     rank = {machine.devices[device]: r for r, device in enumerate(machine.ranks)}
+    # Width counts NVLinks: each ring takes one off every pair it passes.
     free: dict[tuple[int, int], int] = {}
     for a, b, cable in machine.connections:
         if cable.kind in ("nvlink", "xgmi", "ici") and a in rank and b in rank:
             free[rank[a], rank[b]] = free[rank[b], rank[a]] = cable.width
     rings: list[tuple[int, ...]] = []
     while len(rings) < 32 and (ring := _find_one_ring(len(rank), free)):
+        # Links carry both directions, so the ring backwards is a second ring on the same links.
         back = (ring[0], *ring[:0:-1])
         steps = list(zip(ring, (*ring[1:], ring[0]), strict=True))
+        # As many equal rings as the narrowest pair allows.
         times = min(free[step] for step in steps)
         rings += [ring, back] * times if len(ring) > 2 else [ring] * times
         for x, y in steps:
@@ -61,6 +64,7 @@ def _find_one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] 
     if n < 2:
         return None
     stack: list[tuple[int, ...]] = [(0,)]
+    # A depth-first search without recursion and with a limit: finding a Hamiltonian cycle may take exponential time.
     for _ in range(_MOST_STEPS):
         if not stack:
             return None
@@ -70,5 +74,6 @@ def _find_one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] 
                 return path
             continue
         next_gpus = [(free[path[-1], b], -b) for b in range(n) if b not in path and free.get((path[-1], b), 0) > 0]
+        # The widest link is pushed last and so tried first; of equals the lowest number.
         stack += [(*path, -b) for _, b in sorted(next_gpus)]
     return None

@@ -38,6 +38,7 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
         raise TopologyError(describe_unknown("topology", name, builders))
     values: list[object] = []
     keywords: dict[str, object] = {}
+    # Values are simple (no nested brackets), so a split at commas is enough.
     for part in filter(None, (p.strip() for p in inside.split(","))):
         key, equals, value = part.partition("=")
         if equals:
@@ -52,6 +53,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     require_keywords(name, keywords, parameters, takes_any)
     try:
+        # `bind` finds what is missing or too much before the builder runs, so that its own TypeErrors are never
+        # hidden.
         inspect.signature(builder).bind(*values, **keywords)
     except TypeError as error:
         message = "topology {text!r}: {error}; {name} takes {signature}"

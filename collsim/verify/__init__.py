@@ -90,12 +90,15 @@ def verify(schedule: Schedule) -> None:
     cells = schedule.endpoints * max(schedule.slots, kind.slots(schedule.chunks))
     require_memory(schedule, _NUMBERS * cells)
     filled = mark_initial_slots(schedule)
+    # Sums of random weights are compared instead of sets of terms: 64 bits make a chance agreement impossible in
+    # practice.
     values = np.zeros(filled.shape, np.uint64)
     values[filled] = draw_weights(schedule.ranks, int(filled.sum()))
     first_weights = values[: schedule.ranks].copy()
     try:
         apply_schedule(schedule, values, filled, add_counts)
     except ScheduleError as error:
+        # A read of an empty slot ends the replay early; its sentence gets the step where the fault began.
         raise _add_origin(schedule, error) from None
 
     wrong = find_wrong_cells(schedule, first_weights, values, filled)
@@ -125,6 +128,7 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
     rank, slot = _choose_cell(wrong, start)
     want = find_expected_terms(schedule, rank, slot)
     from_start = False
+    # What a cell has may have grown exponentially in a wrong schedule; then it is not written out.
     try:
         writes = trace_contributions(schedule, (rank, slot))
     except ScheduleError as too_many:
@@ -136,6 +140,7 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
             how = Sentence("No step writes it.")
         else:
             how = Sentence("It was never replaced.")
+        # No library algorithm is near: the fault is looked for in the history of this cell alone.
         if start is None:
             start = find_origin_of_cell(schedule, (rank, slot), want, writes)
         from_start = start is None

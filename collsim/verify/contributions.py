@@ -176,6 +176,7 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
     filled = mark_initial_slots(schedule)
     writes: dict[Cell, list[Write]] = {}
 
+    # A cell that no step has written holds its own contribution, or nothing.
     def find_terms(key: Cell) -> Terms:
         if key not in writes:
             writes[key] = [Write(-1, {key: 1} if filled[key] else {})]
@@ -183,6 +184,7 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
 
     find_terms(cell)
     additions = 0
+    # Forward over the steps that matter, which the walk back has listed last first.
     for number, arrivals in reversed(_find_arrivals(schedule, cell, filled.shape)):
         written = []  # only now do they count: all transfers of a step read what was there before it
         for target, (senders, adds) in arrivals.items():
@@ -217,6 +219,8 @@ def _find_arrivals(
         for repetition in reversed(range(pattern.times)):
             number -= 1
             step = pattern.repetition(repetition)
+            # Only transfers into a cell that reaches the goal matter; what they read becomes relevant before that
+            # step.
             rows = np.flatnonzero(relevant[step.dst, step.into])
             if not len(rows):
                 continue

@@ -61,6 +61,7 @@ class Origin:
         where: dict[str, Any] = {"who": format_endpoint(schedule.ranks, self.rank), "chunk": self.chunk}
         step = self.step + 1
         match self.kind:
+            # "never" means that no step at all brings it; "lost" that one is missing where others are there.
             case "never":
                 return Sentence("No step brings the rest into chunk {chunk} of {who}.", **where)
             case "lost" if self.ends:
@@ -102,6 +103,7 @@ def _find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None
     here, there = rows[step : step + 1], original_rows[step : step + 1]
     if not here and not there:
         return None
+    # A whole step that has no partner on the other side is reported as too many or missing, not as changed rows.
     if not there or rows[step + 1 : step + 2] == there:  # a step too many
         lost, extra = Counter[Row](), here[0]
     elif not here or original_rows[step + 1 : step + 2] == here:  # a step too few
@@ -139,9 +141,11 @@ def _find_similar(schedule: Schedule) -> Schedule | None:
         root = None
     for other, rows in _list_library(schedule.collective, schedule.ranks, root):
         fits = (other.chunks, other.endpoints) == (schedule.chunks, schedule.endpoints)
+        # Different sizes cannot be the same algorithm with a mistake in it.
         if not fits or min(len(schedule), len(other)) < _ALIKE * max(len(schedule), len(other)):
             continue
         alike, until = _measure_similarity(steps, rows)
+        # A schedule that is the library's own moves the same in every step and has no mistake to find.
         if (alike, until) > most and steps != rows:
             best, most = other, (alike, until)
     return best

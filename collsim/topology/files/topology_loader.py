@@ -60,12 +60,14 @@ def load_topology(path: str | PathLike[str], **options: object) -> Topology:
     """
     file = require_path(path)
     try:
+        # The size is asked before the file is read: a hostile file must not fill the memory.
         size = file.stat().st_size
         if size > _LARGEST:
             message = "{name} has {size:,} bytes; a topology file of more than {most:,} is refused"
             raise FormatError(message, name=file.name, size=size, most=_LARGEST)
         text = _decode(file.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
+        # A machine's name where a file belongs is a common slip, and gets the call that was meant.
         if str(path) in machines():
             raise FormatError(
                 "there is no file {path}; cs.machine({path!r}) is the machine of that name", path=str(path)
@@ -127,12 +129,14 @@ def _find_reader(text: str, name: str) -> Callable[[str, str, dict[str, object]]
         return read_nccl_topology
     from . import astra, collsim_yaml, nccl_tree, topo_m
 
+    # Formats are told by what stands in the text, never by the file's ending: people paste.
     if nccl_tree.matches_format(text):
         return nccl_tree.read_nccl_tree
     if topo_m.matches_format(text):
         return topo_m.read_topo_matrix
     if astra.matches_format(text):
         return astra.read_astra_network
+    # A known format of another program gets a sentence that says what reads it.
     if not collsim_yaml.matches_format(text) and (unread := find_unread_format(text)) is not None:
         raise unread.build_error(name)
     return collsim_yaml.read_machine_file

@@ -34,6 +34,7 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     """
     import yaml
 
+    # libyaml's parser is many times faster, but not every wheel of PyYAML has it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = values = 0
     try:
@@ -41,6 +42,7 @@ def compose(text: str, name: str, expected: str) -> Node | None:
             where: Words = name
             if event.start_mark:
                 where = _find_line(name, event.start_mark)
+            # An alias can blow a small file up to any size.
             if isinstance(event, yaml.AliasEvent):
                 message = "{where}: refused, aliases (*name) are not taken here; write the value out"
                 raise FormatError(message, where=where)
@@ -56,6 +58,7 @@ def compose(text: str, name: str, expected: str) -> Node | None:
         line: Words = ""
         if mark:
             line = Sentence(", line {line}", line=mark.line + 1)
+        # libyaml has a limit of depth of its own, and says so in words of its own.
         if mark and _LIBRARYS_DEPTH in (getattr(error, "problem", None) or ""):
             raise _refuse_depth(_find_line(name, mark)) from None
         message = "{name}{line} is not {expected}: {error}"

@@ -150,11 +150,13 @@ def machine(
         node = name
     else:
         node = _find_machine(name)
+    # A network named by rate alone (`tcp-10`) is one card a node unless the machine has several of that kind.
     if nics is None and not isinstance(name, Machine):
         nics = _count_named_cards(node, nic)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nvlink": nvlink, "nics": nics, "gpus": gpus}
     base = node
     node = refit_machine(base, gpu=gpu, pcie=pcie, cpu=cpu, nvlink=nvlink, nics=nics, gpus=gpus)
+    # Checked before anything is built, so that the message is about the argument and not about what it led to.
     _require_pxn(pxn)
     _require_shm(shm)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
@@ -167,9 +169,11 @@ def machine(
     devices, order = _place_ranks(node, count, placement)
     request: dict[str, object] = {"nodes": count, "p2p": p2p, "gdr": gdr, "shm": shm, "pxn": pxn, "fabric": fabric}
     request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
+    # The name of the topology is the call that makes it, and lists only what differs from the defaults.
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
     arguments = ", ".join(f"{k}={_format_argument(v)}" for k, v in (changed | other).items())
+    # `placement` is stored as it was given: "by hand" alone could not be repeated.
     settings = changed
     if order != "node":
         settings = {**changed, "placement": placement}
@@ -179,6 +183,7 @@ def machine(
     topology = _join_nodes(
         node, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
     )
+    # Without shared memory NCCL goes over the network cards of the node, which then need a switch between them.
     if shm:
         return topology
     return join_cards(topology)
@@ -268,6 +273,7 @@ def join_cards(topology: Topology) -> Topology:
     card = find_nic(facts.options.get("nic") or node.nic)
     fabric = build_fabric("switch", 1, len(node.of_kind("nic")), apply_rates(card.cable, facts.rates))
     links, built = topology.links, _build_links(node, 1, fabric, card, facts.rates)
+    # Their cables to devices of the node are there already; only those to the new switch are appended.
     first = 2 * len(node.connections)  # those of the cards come last
     added = {name: getattr(built, name)[first:] for name in ("src", "dst", "alpha", "bandwidth")}
     cables = (*links.cables, *built.cables)
@@ -342,6 +348,7 @@ def _find_card(node: Machine, name: str | None) -> Nic | None:
 def _build_net(
     node: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
 ) -> Fabric | None:
+    # The extent is estimated first: arrays of a cluster that does not fit are never made.
     cards = len(node.of_kind("nic"))
     orders = max(1, cards, len(node.paths)) * len(node.ranks)
     extent = Extent(nodes * len(node.devices), 2 * nodes * (len(node.connections) + cards), numbers=nodes * orders)
@@ -351,6 +358,7 @@ def _build_net(
     if nodes > 1 and card is None:
         message = "machine {name!r} has no network card, so there can be no {nodes} nodes; use nodes=1"
         raise TopologyError(message, name=node.name, nodes=nodes)
+    # One node has no fabric, but its options are checked as if it had.
     if card:
         cable = apply_rates(card.cable, rates)
     else:
@@ -393,6 +401,7 @@ def _build_policy(
 def _place_ranks(node: Machine, nodes: int, placement: str | list[int]) -> tuple[Ints, str]:
     """Device of each rank, and the placement's name."""
     per = len(node.ranks)
+    # Rank r of node m is device r of the node, m machines further.
     default_devices = (np.arange(nodes)[:, None] * len(node.devices) + np.array(node.ranks)).ravel().astype(np.int32)
     if isinstance(placement, str):
         if placement == "node":
@@ -402,6 +411,7 @@ def _place_ranks(node: Machine, nodes: int, placement: str | list[int]) -> tuple
         raise TopologyError(
             describe_unknown("placement", placement, ["node", "round-robin"]) + Sentence(", or give a list")
         )
+    # A list says for each rank whose place it takes; each place is taken once.
     order = np.asarray(placement)
     if order.shape != default_devices.shape or not np.array_equal(np.sort(order), np.arange(len(default_devices))):
         message = "placement must hold each of 0 to {last} once; it has {size} entries"
@@ -435,10 +445,13 @@ def _build_links(node: Machine, nodes: int, net: Fabric | None, card: Nic | None
     split = 2 * nodes * len(inside)
     src, dst, kind = (np.empty(split + 2 * more, np.int32) for _ in range(3))
     first = (np.arange(nodes, dtype=np.int32) * np.int32(len(number)))[:, None]
+    # Written straight into the columns: a cluster of 16,384 GPUs has millions of links, and copies of them would
+    # count.
     np.add(first, local.ravel(), out=src[:split].reshape(nodes, -1))
     np.add(first, local[:, ::-1].ravel(), out=dst[:split].reshape(nodes, -1))
     kind[:split].reshape(nodes, -1)[:] = np.repeat([cables.index(c) for c in inside], 2)
     if net is not None and card is not None:
+        # The two directions of a cable stand next to each other: link 2i and link 2i + 1.
         src[split::2], src[split + 1 :: 2] = _find_fabric_ends(node, nodes, net)
         dst[split::2], dst[split + 1 :: 2] = src[split + 1 :: 2], src[split::2]
         kind[split : split + 2 * net.ports], kind[split + 2 * net.ports :] = len(cables), len(cables) + 1
@@ -472,8 +485,10 @@ def change_parts(topology: Topology, changes: Mapping[str, object]) -> Topology:
             "{name} is no machine, so it has no {parts} to change; with_link, scaled and without_link change its links"
         )
         raise TopologyError(message, name=topology.name, parts=", ".join(changes) or "parts")
+    # Later arguments win: the changes over the parts over the options of the first call.
     arguments = {**facts.options, **facts.parts, **changes}
     base: str | Machine = facts.base
+    # A machine of the catalogue goes by its name, so that the result has the name that the reader knows.
     if machines().get(facts.base.name) == facts.base:
         base = facts.base.name
     build: Callable[..., Topology] = machine  # which checks its arguments
@@ -481,6 +496,7 @@ def change_parts(topology: Topology, changes: Mapping[str, object]) -> Topology:
     before = len(facts.calls)
     if facts.calibration is not None:
         before = facts.calls_before_calibration
+    # Edits made before a calibration are part of what was measured; those after it come on top of it.
     rebuilt = _repeat_edits(rebuilt, facts.calls[:before])
     if facts.calibration is not None:
         kinds = {cable.kind for cable in rebuilt.links.cables}
@@ -502,6 +518,7 @@ def _keep_file(topology: Topology, facts: TopologyFacts, changes: Mapping[str, o
     reading = facts.reading
     if reading is not None:
         reading = replace(reading, options=tuple({**dict(reading.options), **changes}.items()))
+    # An assumption of the reader that the caller has now decided is none any longer.
     settled = {str(assumption) for assumption in facts.assumptions if changes.get(assumption.option) is not None}
     remaining = replace(
         topology.facts,

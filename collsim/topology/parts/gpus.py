@@ -59,6 +59,7 @@ class GpuModel:
 
 def _read_models() -> dict[str, GpuModel]:
     models = {}
+    # Data sheets change more often than code, so models are rows of a file.
     for row in read_csv(__file__, "gpus.csv"):
         models[row["name"]] = GpuModel(
             name=row["name"],

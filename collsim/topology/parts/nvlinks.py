@@ -65,10 +65,12 @@ def refit_nvlinks(machine: Machine, nvlink: str | int) -> Machine:
     if not machine.of_kind("gpu") or (model is not None and model.is_amd):
         message = "machine {name!r} has no GPU of NVIDIA's, so nvlink={nvlink!r} has no place"
         raise TopologyError(message, name=machine.name, nvlink=nvlink)
+    # A generation alone is a thought experiment: other wires for the same GPUs, whether they are sold so or not.
     if isinstance(nvlink, int):
         if any(cable.kind == "nvlink" for *_, cable in machine.connections):
             return _renew_nvlinks(machine, nvlink)
         return _join_by_switch(machine, build_nvlink(nvlink, LINKS_OF_GENERATION[nvlink]))
+    # "bridge" and "board" are products, and only GPUs that have them get them.
     if model is None or not model.links:
         message = "nvlink={nvlink!r}: {gpu} is not sold with NVLink; a generation gives it some all the same: nvlink=4"
         raise TopologyError(message, nvlink=nvlink, gpu=machine.gpu or "the GPU")
@@ -86,6 +88,7 @@ def _remove_nvlinks(machine: Machine) -> Machine:
     if len(connections) == len(machine.connections):
         return machine
     names = [name for name in machine.devices if not name.startswith("nvswitch")]
+    # Devices are renumbered without the switches, and the words of `nvidia-smi` go with their numbers.
     number = {machine.devices.index(name): i for i, name in enumerate(names)}
     gpus = set(machine.of_kind("gpu"))
     words = {

@@ -96,15 +96,18 @@ def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence
     count, nodes, numbers = len(ranks), _list_nodes(topology), _number_gpus(topology)
     if count and nodes.max() < 0:
         return format_ranks(ranks.tolist())
+    # Counted a node, because people name GPUs by node and number.
     gpus_of_node: dict[int, list[int]] = {}
     for rank in ranks.tolist():
         gpus_of_node.setdefault(int(nodes[rank]), []).append(int(numbers[rank]))
     node_count = len(np.unique(topology.devices.node[_find_gpus(topology)]))
     gpus = [_name_gpus(sorted(numbers)) for numbers in gpus_of_node.values()]
+    # Every node alike is the common case and gets the shortest sentence.
     if node_count == len(gpus) > 1 and all(str(name) == str(gpus[0]) for name in gpus):
         return Sentence("{count} ranks: {gpus} of each node", count=count, gpus=gpus[0])
     if count == 1:
         return Sentence("1 rank: {gpus} of node {node}", gpus=gpus[0], node=next(iter(gpus_of_node)))
+    # A long list of nodes would hide the answer.
     if len(gpus) > _MOST_NAMED:
         template = "{count} ranks on {nodes} of {all_nodes} nodes"
         return Sentence(template, count=count, nodes=len(gpus), all_nodes=node_count)

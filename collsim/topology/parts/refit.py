@@ -53,9 +53,11 @@ def refit_machine(
     wires = None
     if nvlink is not None:
         wires = parse_nvlink_part(nvlink)
+    # The order counts: fewer GPUs first, then other GPUs with their links, then wires of their own.
     if gpus is not None:
         machine = with_gpus(machine, gpus)
     if wires == "none":
+        # Without NVLink of the old GPU, which the new one might not have.
         machine = refit_nvlinks(machine, wires)
     if gpu is not None:
         machine = replace(_with_gpu(machine, find_gpu_name(gpu), wires is None), gpu=label_gpu(gpu))
@@ -65,6 +67,7 @@ def refit_machine(
         machine = _with_pcie(machine, pcie)
     if cpu is not None:
         machine = _with_processor(machine, cpu)
+    # Cards last: they go beside GPUs and into slots that the steps above have settled.
     if nics is None:
         return machine
     return with_cards(machine, nics)
@@ -90,6 +93,7 @@ def _with_gpu(machine: Machine, name: str, with_links: bool) -> Machine:
             return build_bridge(cable.width)
         return build_nvlink(model.nvlink, cable.width)
 
+    # Links of the node stay as many as they are; only their generation follows the GPU.
     refitted = machine
     if with_links:
         refitted = _replace_cables(machine, "nvlink", links)
@@ -171,6 +175,7 @@ def _add_cards(machine: Machine, count: int) -> Machine:
         slots = sum(free.values()) * bool(there)
         raise TopologyError(message, count=count, name=machine.name, there=len(there), slots=slots)
     cards = {machine.devices[card] for card in there}
+    # A new card gets a cable like that of a card which is there: slots of one machine are alike.
     slot = next(cable for a, b, cable in machine.connections if cards & {a, b})
     first = 1 + max(int(name.removeprefix("nic") or 0) for name in cards)
     connections, devices = list(machine.connections), list(machine.devices)
@@ -179,6 +184,7 @@ def _add_cards(machine: Machine, count: int) -> Machine:
         free[host] -= 1
         devices.append(f"nic{number}")
         connections.append((f"nic{number}", host, slot))
+    # Rings and paths of the file were for the old cards; they are searched anew.
     return replace(machine, devices=tuple(devices), connections=tuple(connections), rings=(), paths=())
 
 
@@ -247,7 +253,10 @@ def with_gpus(machine: Machine, gpus: int | str) -> Machine:
         return machine
     paths, unused = MachinePaths(machine), set(devices[count:])
     unused_cards = [
-        card for card in machine.of_kind("nic") if (near := _nearest_gpus(paths, devices, card)) and near <= unused
+        # A card goes with its GPUs: NCCL would use it for none of the others.
+        card
+        for card in machine.of_kind("nic")
+        if (near := _nearest_gpus(paths, devices, card)) and near <= unused
     ]
     smaller = remove_devices(machine, [machine.devices[device] for device in (*unused, *unused_cards)])
     return replace(smaller, rings=(), paths=())

@@ -145,9 +145,11 @@ def identify_processor(arch: str, vendor: str, family: int, model: int) -> str:
             return "power9"
         return "arm"
     same = {name: p for name, p in load_processors().items() if p.vendor == vendor and p.models}
+    # Family and model must both match; models are numbered anew in each family.
     for name, p in same.items():
         if family in p.families and model in p.models:
             return name
+    # Intel's server processors share family 6, so the newest known model before this one is the nearest.
     if vendor == "GenuineIntel":
         return _find_newest_before(model)
     older = [name for name, p in same.items() if p.families[0] <= family]
