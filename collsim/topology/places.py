@@ -193,7 +193,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         np.append(links.cable, np.zeros(len(src), np.int32)),
         links.cables,
     )
-    # Shortest paths are found anew with the new hosts; a routing in closed form knows them by their joints.
+    # Shortest paths are a table over devices, and have to be found anew with the new ones.
     next_hop = topology.next_hop
     if isinstance(next_hop, ShortestPaths):
         next_hop = ShortestPaths.of_links(len(devices), joined)
