@@ -50,6 +50,7 @@ def calibrate(
     topology = resolve_topology(topology, "calibrate")
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
+    # A column that the log fills wins; the caller's word fills the rows that do not say it.
     if collective is not None and "collective" in table:
         table = table.assign(collective=table["collective"].where(table["collective"].notna(), collective))
     elif collective is not None:

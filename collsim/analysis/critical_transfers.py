@@ -149,11 +149,13 @@ def _split_times(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
     routes = trace.topology.routes(trace.placement[table["src"]], trace.placement[table["dst"]])
     links = trace.topology.links
     alpha, beta = np.zeros(len(rows)), np.zeros(len(rows))
+    # Only transfers of the path are looked up, which are few; the schedule may have millions.
     for i in range(len(rows)):
         route = routes[i]
         if len(route):
             alpha[i] = links.alpha[route].sum()
             beta[i] = trace.slot_bytes[table["chunk"][i]] / links.bandwidth[route].min()
+    # A transfer of the path ends where the next begins, so what is neither latency nor bytes in between is waiting.
     ends = np.append(trace.start[rows][1:], trace.time)
     begins = np.append(trace.begin, ends[:-1])
     return CriticalPath(trace, rows, alpha, beta, np.maximum(ends - begins - alpha - beta, 0.0))

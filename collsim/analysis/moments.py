@@ -78,6 +78,7 @@ def list_moments(trace: Trace, replay: CountedReplay) -> tuple[Moment, ...]:
         rows = slice(row, row + len(step))
         row += len(step)
         nbytes = trace.slot_bytes[step.chunk]
+        # Steps are the same when they join the same pairs with the same bytes, so both are the key.
         pairs = step.src.tobytes() + step.dst.tobytes()
         if (pattern := pairs + nbytes.tobytes()) not in limits:  # most steps of a schedule repeat another one's
             limits[pattern] = _find_limits(_get_routes(trace, step, pairs, route_cache), nbytes, bandwidth)

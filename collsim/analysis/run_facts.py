@@ -145,6 +145,7 @@ class RunFacts:
         """
         trace, schedule, topology = self.trace, self.trace.schedule, self.trace.topology
         entry = find_schedule_algorithm(schedule)
+        # Channels beyond the rings of the machine would share links that the first ones fill.
         if topology.orders is None:
             offered = 0
         else:

@@ -111,11 +111,13 @@ def best(
     orders = parse_count(orders, "orders", least=0)
     size, kind = parse_bytes(nbytes), get_collective(collective).name
     runs = list(_run_all(kind, _list_names(kind, algorithm), topology, size, engine, simulation))
+    # Equal times up to rounding are ordered by name, so that the winner does not depend on the platform.
     fastest = min((run.trace for run in runs if run.trace is not None), key=_get_key)
     rows = [run.row() for run in runs]
     chosen = None
     for order, trace in _try_orders(fastest, orders, engine, simulation):
         rows.append({**_Run(trace.schedule, trace).row(), "order": ",".join(map(str, order))})
+        # Only a real gain replaces the plain order, which is the simpler answer.
         if round_time(trace.time) < round_time(fastest.time):
             fastest, chosen = trace, order
     table = sort_table(pd.DataFrame(rows), "time", "algorithm").reset_index(drop=True)
@@ -224,10 +226,14 @@ def _run_variants(name: str, topology: Topology, nbytes: int, engine: Engine, si
     else:
         runs = [run()]
     if "chunks" in options:
+        # Chunks are searched with the channels that were best without them: the two hardly depend on one another
+        # here.
         settled = dict(min(runs, key=lambda run: run.time).schedule.options)
         coarse = [run(**settled, chunks=c) for c in _CHUNKS]
         top = min(range(len(coarse)), key=lambda i: coarse[i].time)
         low, high = _CHUNKS[max(top - 1, 0)], _CHUNKS[min(top + 1, len(_CHUNKS) - 1)]
+        # The time has one valley over the number of chunks, so only the neighbourhood of the best power of two is
+        # refined.
         between = sorted({low + (high - low) * k // 6 for k in range(1, 6)} - set(_CHUNKS))
         runs += [*coarse, *(run(**settled, chunks=c) for c in between)]
     return runs
@@ -320,11 +326,13 @@ def crossover(
 
     def is_first_faster(size: int) -> bool:
         time, other = (simulate(plan, topology, size, engine=engine).time for plan in plans)
+        # A tie counts for the first, or rounding would make the crossing jump.
         return round_time(time) <= round_time(other)
 
     at_first = is_first_faster(low)
     if is_first_faster(high) == at_first:
         return None
+    # The bisection relies on one crossing; the docstring says so.
     size = _bisect(lambda nbytes: is_first_faster(nbytes) == at_first, low, high)
     if not at_first:
         plans.reverse()
@@ -400,6 +408,7 @@ def cheapest(
                 "within": fastest.time <= target,
             }
         )
+    # A stable sort keeps machines of one price in the caller's order.
     return (
         pd.DataFrame(rows)
         .sort_values(["within", "price"], ascending=[False, True], kind="stable")

@@ -150,6 +150,7 @@ class MachineParts:
         model, peaks = find_model(gpu), dict[float, str]()
         if gpu not in list_gpus() or model is None:
             return
+        # A GPU that is hardly faster would never be bought for speed, so it is not offered.
         least = _FASTER * get_gpu_speed(gpu, dtype).peak
         for name in list_gpus():
             other, peak = find_model(name), get_gpu_speed(name, dtype).peak
@@ -158,6 +159,7 @@ class MachineParts:
             watts = other.card_watts
             if self.is_board:
                 watts = other.module_watts
+            # Of GPUs of one speed the first in the table stands for all.
             if watts is not None:  # it is sold in that form
                 peaks.setdefault(peak, name)
         for peak in sorted(peaks)[:_MOST_GPUS]:
@@ -180,7 +182,10 @@ class MachineParts:
         """Faster cards of the same kind of network, the same rate with RDMA, and more of them."""
         family = card.name.split("-")[0]
         faster = [
-            nic for nic in load_nics().values() if nic.name.split("-")[0] == family and _get_rate(nic) > _get_rate(card)
+            # Another kind of network (its family) is another purchase, which `list_changes` does not propose here.
+            nic
+            for nic in load_nics().values()
+            if nic.name.split("-")[0] == family and _get_rate(nic) > _get_rate(card)
         ]
         if not card.rdma:  # Ethernet with RDMA, at the same rate too
             faster += [
@@ -189,6 +194,7 @@ class MachineParts:
         for nic in sorted(faster, key=lambda nic: (_get_rate(nic), nic.rdma)):
             yield PartChange("nic", nic.name)
         here, gpus = len(self.machine.of_kind("nic")), len(self.machine.of_kind("gpu"))
+        # Twice the cards, or one for each GPU: what boards offer; counts between them rarely fit the slots.
         for count in dict.fromkeys((2 * here, gpus)):
             if count > here and self._fits("nics", count):
                 yield PartChange("nics", count)

@@ -131,9 +131,11 @@ def estimate_costs(
     """
     named = {"gpu_hour": gpu_hour, "watts": watts, "kwh": kwh, "epoch": epoch, "tokens": tokens}
     for name, value in named.items():
+        # A bool is a Real in Python, and a NaN fails both comparisons.
         is_number = isinstance(value, Real) and not isinstance(value, bool) and 0 < value < math.inf
         if value is not None and not is_number:
             raise CollsimError("{name}={value!r} must be a number above 0", name=name, value=value)
+    # Power of the GPU alone: the rest of the machine is not known well enough to be put into a sum.
     if watts is None:
         watts = find_gpu_watts(step.topology)
     counts = {"step": 1.0}

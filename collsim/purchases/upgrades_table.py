@@ -159,6 +159,7 @@ class Upgrades:
             best = max(self.free, key=lambda row: row.saved)
             yield say("free", part=best.text(language), saved=format_time(best.saved), share=_format_share(best.share))
         singles = [row for row in self.worth_buying if not row.is_pair]
+        # A pair counts only where it saves more than its better half by a margin that can be noticed.
         pairs = [row for row in self.worth_buying if row.is_pair and row.more_than_alone > _WORTH * self.time]
         if not singles and not pairs:
             if self.computing_share:
@@ -166,6 +167,7 @@ class Upgrades:
             else:
                 yield say("nothing")
             return
+        # Wires are named as not worth it only where all that helps is faster computing.
         if self.computing_share and all(change.part in COMPUTING_PARTS for row in singles for change in row.changes):
             yield say("nothing.wires", share=_format_share(self.computing_share))
         if singles:
@@ -240,6 +242,7 @@ class Upgrades:
             cells = {head("part"): row.text(language), head("time"): format_time(row.time)}
             cells[head("saves")] = format_saving(row.saved)
             cells[head("range")] = ""
+            # An interval narrower than what is shown would only repeat the saving.
             if row.high > row.low + _NOTHING:
                 cells[head("range")] = f"{format_saving(row.low)} … {format_saving(row.high)}"
             cells[head("note")] = self._write_note(row, language)
@@ -355,6 +358,8 @@ def upgrades(
     with open_progress(progress, "changes", "done", "in all", "row") as report_progress:
         for change in changes:
             row = _time_changes(timed, (change,), money, refused)
+            # A setting that costs nothing and saves nothing is no row; a part that does not help is one, because it
+            # warns.
             if row is not None and (row.saved > 0 or not row.is_free):
                 rows.append(_mark_enough(row, rows))
             if report_progress is not None:
@@ -362,6 +367,8 @@ def upgrades(
         pairs = _list_pairs(rows)
         for number, (a, b) in enumerate(pairs):
             row = _time_changes(timed, (*a.changes, *b.changes), money, refused)
+            # Pairs are shown where both together save more than the better one alone; else they would only fill the
+            # table.
             if row is not None and row.saved > max(a.saved, b.saved) + _NO_MORE * timed.time:
                 row = replace(row, more_than_alone=row.saved - max(a.saved, b.saved))
                 if not _is_bettered(row, rows):
@@ -405,10 +412,12 @@ def _time_changes(
         refused.append((changes[0], error))
         return None
     saved = timed.time - changed.time
+    # The savings at both ends of the interval of the model: they bound what can be promised.
     ends = [before - after for before, after in zip(timed.ends, changed.ends, strict=True)]
     prices = [money.get(str(change), money.get(change.part)) for change in changes]
     known = [price for price in prices if price is not None]
     price = None
+    # Without the price of every part a pair has none: half a price would make it look cheap.
     if len(known) == len(prices):
         price = sum(known)
     share = saved / max(timed.time, _NOTHING)

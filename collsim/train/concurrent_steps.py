@@ -96,6 +96,8 @@ class ConcurrentSteps:
             return translate(language, "train", "concurrent_steps.no_shared_link", steps=listed)
         links = self.topology.links
         cable, name = links.cables[links.cable[self.shared_link]], self.topology.link_name(self.shared_link)
+        # What would change the slowdown is asked of the model itself: the step runs again with links of that kind
+        # doubled.
         wider = self._change_topology(self.topology.scaled(kind=cable.kind, by=2))
         now = ", ".join(f"× {s:.3g}" for s in wider.slowdown)
         key = "concurrent_steps.meet_on_link"
@@ -163,10 +165,12 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
             message = "GPU {gpu} is used by two of the steps; give each GPUs of its own: ranks=[...]"
             raise CollsimError(message, gpu=both[0])
         taken |= ranks
+    # Steps alone are timed on shared links, too, or the difference would be one of two models.
     alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
     parts = [RunningStep(t.step, _list_task_seconds(t), t.interference) for t in alone]
     ran = time_shared(parts, get_collective_model(traces[0].request), None)
     shared: list[StepTrace] = [
+        # A trace of earlier steps would hold steps that ran without neighbours.
         replace(t, begin=r.begin, end=r.end, link_bytes=r.link_bytes, previous=None)
         for t, r in zip(alone, ran, strict=True)
     ]

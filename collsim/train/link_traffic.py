@@ -40,11 +40,13 @@ def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepReques
     often: dict[Hashable, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
+        # Collectives of the same group, size and kind send alike: one schedule for all of them.
         key = network.make_key(step, task)
         _, repeats = often.get(key, (task, 0))
         often[key] = task, task.repeats + repeats
     for task, times in often.values():
         for group in step.get_groups(task):
+            # Servers on hosts of their own stand behind the ranks of the group and are left out by the shorter zip.
             for rank, nbytes in zip(
                 group, count_sent_bytes(network.build_schedule(group, task), task.nbytes), strict=False
             ):
@@ -127,6 +129,7 @@ class _LinkByteCounter:
         is_within = (src < many) & (dst < many)
         kinds = self._list_narrowest_kinds(ranks[src[is_within]], ranks[dst[is_within]])
         listed = list(zip(src[is_within].tolist(), kinds, nbytes[is_within].tolist(), strict=True))
+        # Bytes to a helper leave by the GPU's own exit, wherever the helper is.
         away = (src < many) & (dst >= many)  # to a switch that adds up, or to a server
         listed += [
             (int(member), self._find_exit_kind(group[member], task), float(size))

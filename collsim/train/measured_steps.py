@@ -151,6 +151,7 @@ def _read_table(path: str | PathLike[str]) -> tuple[list[str], list[list[str]]]:
     rows: list[list[str]] = []
     try:
         columns = [unguard_cell(name) for name in read_csv_columns(path, reader)]
+        # Answers of an earlier run are dropped, so that a file can be fed back.
         positions = [i for i, name in enumerate(columns) if name not in _RESULT_COLUMNS]
         for cells in filter(None, reader.reader):  # blank lines are no rows
             if len(cells) > len(columns):
@@ -214,6 +215,7 @@ def parse_row(row: Mapping[str, str]) -> MeasuredStep:
         "dtype": dtype,
         "compute": fast,
         "recompute": recompute,
+        # The step was run, so it fitted; how the framework saved memory is not known.
         "memory": 2**60,  # it ran
     }
     return MeasuredStep(call, _parse_seconds(row, known, batch, gpus, call))
@@ -311,10 +313,12 @@ def _build_sized_model(known: str, h: int, layers: int, heads: int, seq: int) ->
 def _build_machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple[Topology, tuple[int, ...]]:
     """The machine, with as fast a network as the row says, and the GPUs that take part: the first of each node."""
     per = machine(name).ranks
+    # An NVL72 rack is one node whatever the row calls one.
     many = max(nodes if name != "gb200-nvl72" else 0, -(-gpus // per))
     box = machine(name, nodes=many)
     if many > 1 and nic is not None:
         kinds = {cable.kind for cable in box.links.cables}
+        # The network is scaled to the rate of the row: its kind, latency and count of cards stay.
         nominal_rate = sum(get_nic_rates(name))
         kind = "ethernet"
         if "infiniband" in kinds:
@@ -322,6 +326,7 @@ def _build_machine(name: str, gpus: int, nodes: int, nic: float | None) -> tuple
         box = box.scaled(kind=kind, by=nic * 1e9 / nominal_rate)
     if gpus % many:
         raise CollsimError("{gpus} GPUs are not spread evenly over {many} nodes", gpus=gpus, many=many)
+    # GPUs of each node are the first ones, as schedulers give them out.
     gpus_per_node = gpus // many
     return box, tuple(node * per + i for node in range(many) for i in range(gpus_per_node))
 
@@ -450,6 +455,7 @@ def _parse_data_strategy(row: Mapping[str, str], p: int, box: Topology) -> Paral
         return _MEGATRON_FP16
     if any(word in mode for word in ("Megatron", _MEGATRON)):
         return ddp(view=True)  # gradients are in one buffer (megatron/core/distributed/distributed_data_parallel.py)
+    # "bucket_cap_mb=1" must not match 16 or 100.
     if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):
         return ddp(bucket="1MiB")
     return ddp()

@@ -149,6 +149,8 @@ def _parse_measured(compute: Compute, model: Model) -> Any:
     if isinstance(compute, os.PathLike) or (isinstance(compute, str) and compute.endswith((".json", ".json.gz"))):
         compute = read_profile(compute, [layer.name for layer in model.layers])
     if isinstance(compute, TorchProfile):
+        # A trace with every layer annotated gives times a layer; the backward pass takes twice the forward one unless
+        # known.
         if len(compute.layer_seconds) == len(model.layers):
             return {k: (v, 2 * v) for k, v in compute.layer_seconds.items()}
         return compute.seconds
@@ -159,6 +161,7 @@ def _parse_measured(compute: Compute, model: Model) -> Any:
             message = "compute has {entries} entries for the {layers} layers of {name}; give one each"
             raise CollsimError(message, entries=len(compute), layers=len(model.layers), name=model.name)
         return [_parse_layer_times(layer.name, value) for layer, value in zip(model.layers, compute, strict=True)]
+    # A word that is neither a GPU nor a file is likelier a misspelt GPU than a time.
     if isinstance(compute, str) and compute[:1].isalpha():
         raise CollsimError(
             "compute: {unknown}, or give a time such as '97ms'", unknown=describe_unknown("GPU", compute, list_gpus())
@@ -189,6 +192,7 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
         if is_join(step, task):
             return fast.join_time * (step.ranks > 1)
         if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
+            # The same tuple of work is shared by many tasks of a step; its identity is the cheapest key.
             if id(task.layer_work) not in known:
                 known[id(task.layer_work)] = sum(
                     fast.estimate_layer_seconds(w, layers[w.layer]) for w in task.layer_work
@@ -236,6 +240,7 @@ def _estimate_eager_task(step: TrainingStep, task: StepTask, speed: EagerSpeed) 
         return speed.estimate_pass_seconds(layers[task.layer], task.flops, task.memory_bytes, task.ops, is_backward)
     if task.kind == "optimizer":
         weights = step.model.tensors
+        # Narrow weights have a wide copy, which makes the optimizer of PyTorch run kernels of another kind.
         is_narrow = find_itemsize(weights[0][1]) < find_itemsize("float32")
         return speed.estimate_optimizer_seconds(task.memory_bytes, step.optimizer, len(weights), is_narrow)
     return speed.estimate_seconds(task.flops, task.memory_bytes, task.ops, task.kind, 0, True), 0.0
@@ -281,6 +286,7 @@ def _apply_layer_times(
     seconds = modelled.copy()
     for i, task in enumerate(step.tasks):
         if task.layer_work:
+            # A box of several layers is summed layer by layer, because only some of them may be measured.
             seconds[i] = _sum_box_seconds(step, task, fast, layer_times, names)
             continue
         name = ""
@@ -307,6 +313,7 @@ def _sum_box_seconds(
     seen: dict[int, int] = {}
     for w in task.layer_work:
         seen[w.layer] = seen.get(w.layer, 0) + 1
+    # In units of the forward pass: a whole backward pass is two, one of its halves one.
     first: set[int] = set()
     for w in task.layer_work:
         layer = step.model.layers[w.layer]

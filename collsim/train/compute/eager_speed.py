@@ -255,12 +255,15 @@ class EagerSpeed(GpuSpeed):
     def _estimate_attention_seconds(self, layer: Layer, flops: float, is_backward: bool) -> float:
         passes = _PRODUCTS[is_backward]
         done = _compute_share(layer, flops, is_backward)
+        # Attention with stored scores is two products and passes over a matrix of scores; a fused kernel is one
+        # operation.
         if layer.pointwise:  # scores are stored
             product = self.rates["product", ""]
             moved = self._get_score_bytes(layer)[is_backward] * layer.pointwise * done
             if is_backward:
                 moved *= _BACKWARD_POINTWISE
             return flops / (self.peak * product.share) + 2 * passes * product.seconds + self._move(moved, "pointwise")
+        # FLOPs of attention grow with the square of tokens, outputs with tokens: their quotient is the length.
         tokens = max(1.0, layer.flops / (4 * layer.outputs))
         operation = "attention"
         if layer.heads and layer.outputs <= _NARROW_HEAD * tokens * layer.heads:
@@ -296,9 +299,11 @@ class EagerSpeed(GpuSpeed):
         passes = _PRODUCTS[is_backward]
         done = _compute_share(layer, flops, is_backward)
         pointwise = layer.pointwise * done
+        # The product's own reads and writes overlap with its FLOPs; pointwise work comes after it.
         moved = memory_bytes - pointwise * passes * find_itemsize(self.dtype)
         product = max(flops / (peak * share), moved / self._pointwise_rate)
         seconds = product + rate.seconds + self._estimate_pointwise_seconds(layer, pointwise, is_backward)
+        # A second tensor is a bias, which PyTorch adds, and reduces in the backward pass, in a kernel of its own.
         if len(layer.tensors) > 1:
             bias, accesses = ("bias gradient", 1) if is_backward else ("convolution bias", 2)
             seconds += self._move(accesses * layer.outputs * done * find_itemsize(self.dtype), bias, is_backward)
@@ -407,6 +412,7 @@ def get_eager_speed(
     fast = EagerSpeed(**vars(speed), memory_format=memory_format, optimizer_kernels=optimizer_kernels, rates=rates)
     if host_launch is None:
         return fast
+    # Only the ratio of hosts is known, so all launches are scaled alike.
     factor = parse_time(host_launch, "host_launch") / fast.forward_launch
     launches = ("forward_launch", "backward_launch", "optimizer_launch")
     return replace(fast, **{name: getattr(fast, name) * factor for name in launches})

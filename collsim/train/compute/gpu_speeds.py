@@ -318,6 +318,7 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     g = _load_gpus()[gpu]
     small = dtype != "float32"
     peak = (g.half if small else g.fp32) * 1e12
+    # TF32 is PyTorch's default for convolutions and not for products, so it is stored beside the peak of products.
     matrix = None
     if g.tf32 and not small:
         matrix = g.tf32 * 1e12
@@ -330,6 +331,7 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
         **g.constants,
     }
     gain = 1.0
+    # cuDNN's Winograd kernels do fewer FLOPs than the layer counts, which shows on V100 in float32 alone.
     if gpu == "V100" and not small:
         gain = _V100_WINOGRAD
     return GpuSpeed(

@@ -78,10 +78,13 @@ def read_profile(path: str | PathLike[str], names: Collection[str] = ()) -> Torc
     kernels = [(a, b, name.lower().startswith("nccl")) for name, kind, a, b in spans if kind == "kernel"]
     if not kernels:
         refuse(path, "", "has no event of category kernel; was the profiler told to record activities of CUDA?")
+    # A trace without steps of the profiler counts as one step from its first kernel to its last.
     steps = steps or [(min(a for a, _, _ in kernels), max(b for _, b, _ in kernels))]
     inside = _group_by_step(steps, kernels)
+    # Kernels on several streams overlap: the union of their spans is the time in which the GPU was busy.
     work = [_measure_union([(a, b) for a, b, nccl in step_kernels if not nccl]) for step_kernels in inside]
     talk = [_measure_union([(a, b) for a, b, nccl in step_kernels if nccl]) for step_kernels in inside]
+    # The median, because the first steps of a profile warm up.
     if not (seconds := statistics.median(work)):
         message = (
             "of its {steps} steps most have no kernel but NCCL's; record the activities of CUDA in steps that compute"
@@ -109,6 +112,7 @@ def _parse_span(path: str | PathLike[str], number: int, event: dict[str, Any]) -
     """Name, category, begin and end in s."""
     ts, dur = event.get("ts"), event.get("dur", 0)
     for value in (ts, dur):
+        # `json` reads NaN and Infinity; no comparison with them is true, and a bool is an int.
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
             refuse(
                 path,

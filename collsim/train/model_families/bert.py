@@ -37,6 +37,7 @@ def _build_bert(name: str, seq: int = 512, flash: bool = True, masked_lm: bool =
     size = shape.seq * h
     embeddings = Layer(
         "embeddings",
+        # Words, positions and segments are three tables; the norm behind them has two tensors.
         (_WORDS * h, _POSITIONS * h, _TYPES * h, h, h),
         traffic=6 * size,
         activations=size,

@@ -87,6 +87,8 @@ def _build_attention(shape: TransformerShape, name: str) -> list[Layer]:
     kv_width = shape.heads * (_QUERY_DIM - _ROPE_DIM + _VALUE_DIM)
     norm = shape.build_norm
     return [
+        # Narrow matrices (down) are computed by every GPU of a tensor-parallel group: only the wide ones are split by
+        # heads.
         shape.build_linear(f"{name}.queries.down", h, _QUERY_RANK, activations=h, partition=""),
         replace(norm(f"{name}.queries.norm"), tensors=(_QUERY_RANK,), traffic=2 * shape.seq * _QUERY_RANK),
         shape.build_linear(

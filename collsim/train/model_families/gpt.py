@@ -25,6 +25,7 @@ def _build_gpt(
     name: str, seq: int | None = None, flash: bool | None = None, padded: bool | None = None, dropout: bool = True
 ) -> Model:
     h, layers, heads, longest, source = _TABLE[name]
+    # Hugging Face's GPT-2 differs from Megatron's in kernels and in padding of the vocabulary, not in shape.
     is_huggingface = source is _GPT2
     if flash is None:
         flash = is_huggingface  # its default is torch's scaled_dot_product_attention

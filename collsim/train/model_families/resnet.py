@@ -28,6 +28,7 @@ def _build_resnet(
     net.add_norm("bn1")
     net.add_max_pool("maxpool", 3, 2)
     for stage, count in enumerate(blocks):
+        # Channels double with each stage, whose first block halves the image (but for the first stage).
         planes = 64 * 2**stage
         for block in range(count):
             prefix, is_first = f"layer{stage + 1}.{block}", block == 0

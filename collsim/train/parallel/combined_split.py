@@ -151,6 +151,7 @@ class Split(ParallelStrategy):
         if dp > 1 and self.data_strategy is None:
             message = "{says} is one replica on {together} of {ranks} GPUs; say how {dp} keep together: * ddp()"
             raise CollsimError(message, says=self.label, together=self.replica_size, ranks=ranks, dp=dp)
+        # Experts are spread over ranks that otherwise share samples, so their number divides those.
         shared = dp * self.get_size(ContextParallel)
         if shared % e:
             message = "expert({e}): {shared} ranks of data and context parallelism do not share experts by {e}"
@@ -248,6 +249,7 @@ def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split
         if not all(part.axis for part in value.parts):
             raise _build_part_error(value.label)
         parts += value.parts
+        # The order of ranks is a property of the product; a part that names one wins over the default.
         if value.rank_order != RANK_ORDER:
             order = value.rank_order
     kinds = [part.axis for part in parts]

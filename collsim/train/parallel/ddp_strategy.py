@@ -304,6 +304,7 @@ class _StepWriter:
         workload, p = self.workload, self.parallel
         first: list[int] = []
         for micro in range(workload.accumulate):
+            # Without synchronisation before the last microbatch gradients add up locally (`no_sync`).
             sync = micro == workload.accumulate - 1 or not p.no_sync
             waits = self.add_buffer_broadcasts(micro) if micro == 0 or not p.no_sync else ()
             passed = add_forward(self.out, workload, 0, micro, waits)
@@ -408,6 +409,7 @@ class _StepWriter:
         """One way between gradients and a bucket: a kernel for each tensor, unless they are views; a hook's cast beside
         it."""
         p, size, into = self.parallel, self.sizes[number], not after
+        # Gradients that are views of the bucket need no copy; each other tensor is a kernel of its own.
         moved, ops = (0, 0) if p.view else (2 * size, len(self.layout[number]))
         if p.hook:
             moved, ops = moved + size + self.count_wire_bytes(size), ops + 1

@@ -54,6 +54,7 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
     blocks = sorted((unit.parameters for unit in listed if unit.is_block), reverse=True)
     root = sum(unit.parameters for unit in listed if not unit.is_block)
     gathers = accumulate
+    # Weights that were released after the forward pass are gathered once more for the backward pass.
     if data.reshard_after_forward:
         gathers *= 2
     reduces = 1
@@ -61,7 +62,9 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
         reduces = accumulate
     moved = item * (gathers * sum(blocks) + accumulate * root) + wire * reduces * (sum(blocks) + root)
     sent = moved * (shards - 1) / shards
+    # Among replicas of the shards it is a plain allreduce of a shard, which a ring sends twice.
     sent += 2 * wire * reduces * (copies - 1) / copies * (sum(blocks) + root) / shards
+    # At most the block at work and the prefetched one are whole, and then the largest two count.
     if data.reshard_after_forward:
         alive = 1 + data.prefetch
     else:

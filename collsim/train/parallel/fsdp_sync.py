@@ -133,11 +133,14 @@ class FsdpSync(ReplicaSync):
 
         keeps_blocks, ahead, units = self.strategy.keeps_weights, self.strategy.prefetch, range(len(pairs))
         if keeps_blocks:
+            # Weights that stay gathered add up through the forward pass, and go one by one in the backward pass.
             back = [sum(root) + sum(blocks[: i + 1]) for i in units]
             there = [size + ahead * get_neighbour_size(i, 1) for i, size in enumerate(back)]
         else:
             there = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, 1) for i in units]
             back = [sum(root) + blocks[i] + ahead * get_neighbour_size(i, -1) for i in units]
+        # Gradients of the root wait for the whole root; those of a block for its own reduction, which the next block
+        # covers.
         back = [size + sum(root[i:]) + blocks[i] + get_neighbour_size(i, 1) for i, size in enumerate(back)]
         return np.tile(np.array(there + back[::-1], float) * self.item_bytes, micros)
 
@@ -255,6 +258,7 @@ class FsdpSync(ReplicaSync):
             begun: Task with which the backward pass began.
         """
         alone = self.shards == 1 and self.strategy.replicate == 1
+        # Gradients that are not reduced in this microbatch stay whole from the first one on.
         if self.strategy.no_sync and not self.is_last(micro) and not alone:
             for unit in units:
                 self.since.setdefault(unit.first, begun)
@@ -267,6 +271,7 @@ class FsdpSync(ReplicaSync):
                 self.reduce(lane, unit.name, [(unit, begun)], micro)
             else:
                 self.pending.setdefault(lane, []).append((unit, begun))
+        # The root is reduced after the first unit's backward pass, the last one that adds to it.
         if units and units[0] is self.builder.stages[self.builder.stage_ranks.index(lane)][0] and lane in self.pending:
             self.reduce(lane, "root", self.pending.pop(lane), micro)
 
