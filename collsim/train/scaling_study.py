@@ -83,11 +83,13 @@ def measure_scaling(
         if kind == "strong":
             samples = first
         else:
+            # Weak scaling: samples a GPU stay as in the first row.
             samples = first * count // counts[0]
         row, error = _time_row(model, _build_machine(machine, count), samples, count, parallel, options)
         if error is not None and not rows:
             raise error
         rows.append(row)
+    # One GPU by itself gets the share that a GPU had in the first row.
     _add_efficiency(rows, _measure_one_gpu(model, machine, first // rows[0]["gpus"], options))
     frame = pd.DataFrame(rows)
     return frame[[*(name for name in frame if name != "error"), "error"]]
@@ -194,6 +196,7 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
     for factor in slow:
         if not isinstance(factor, Real) or isinstance(factor, bool):
             raise CollsimError("slow: {factor!r} is no number; give how many times as long it computes", factor=factor)
+    # All GPUs of a lane do the same, so that any of them stands for the slow one.
     rank = trace.step.lanes[0][0]
     computing = trace.computing
     stops: dict[str, Words] = {}
@@ -226,6 +229,7 @@ def _time_loss(
             change = {"machine": trace.topology.without_link(*change["machine"])}
         time = trace.what_if(**change).time
     except CollsimError as error:
+        # A network without the cable may not be connected; then the job stops, which is a result.
         stops[name] = error.sentence
         return {
             "what": what,

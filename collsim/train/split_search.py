@@ -195,6 +195,7 @@ def iterate_legal_splits(
         Splits, samples of a microbatch and recomputation.
     """
     n, model = len(request.ranks), request.model
+    # Tensor parallelism stays within a node: over the network its allreduces would never pay.
     per = n // request.topology.facts.nodes
     blocks = sum(unit.is_block for unit in build_units(model, LayerPartition()))
     for t in _list_divisors(per):
@@ -203,6 +204,7 @@ def iterate_legal_splits(
         for c in contexts:
             if n % (t * c):
                 continue
+            # Stages get equally many blocks, or the fullest one would set the time of all.
             for p in _list_divisors(n // (t * c)):
                 if p > 1 and blocks % p:
                     continue
@@ -218,6 +220,7 @@ def _iterate_variants(
     t, c, p, dp = sizes
     data: list[ParallelStrategy | None] = [None]  # one replica is kept together by nothing
     if dp * c > 1:
+        # How replicas keep together is tried in the three ways that frameworks offer; FSDP only without a pipeline.
         data = [ddp(), zero(1, reduce_dtype="float32")]
         if p == 1:
             data.append(fsdp())
@@ -227,6 +230,7 @@ def _iterate_variants(
         samples_per_replica = request.batch // dp
         for micro in [k for k in range(1, _MOST_SAMPLES + 1) if samples_per_replica % k == 0]:
             many = samples_per_replica // micro
+            # Interleaving needs a number of microbatches that the stages divide (Megatron-LM).
             for v in [1] + [k for k in _list_divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:
                 for data_strategy in data:
                     parts: list[Any] = (

@@ -120,6 +120,7 @@ class StepEstimator:
         Returns:
             Seconds and bytes of a microbatch.
         """
+        # Equal units at equal places take as long: a model of 96 blocks is estimated block by kind.
         key = (
             unit.partition,
             self.get_unit_key(unit),
@@ -179,6 +180,7 @@ class StepEstimator:
             )
 
         overlapped = estimate_compute(what.overlapped_work)
+        # What the ring sends beside attention is hidden; only the excess over computing counts.
         inside = time_sends(what.collectives) + max(0.0, time_sends(what.ring_hops) - overlapped)
         return estimate_compute(what.plain_work) + estimate_compute(what.final_work) + overlapped + inside, inside
 
@@ -245,6 +247,7 @@ class StepEstimator:
         if (m == 1 or pipe.size == 1) and (
             data.is_built_by_unit("B", 0) or builder.split.has_torch_buckets(builder.workload)
         ):
+            # Two microbatches show the peak: from the second on nothing new is kept.
             gathered = data.estimate_gathered_bytes(pairs, min(m, 2))
             activations, moving = _find_peak(
                 [[pair] for pair in pairs], data, *_list_unit_passes(len(pairs), min(m, 2)), gathered

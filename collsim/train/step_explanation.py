@@ -57,8 +57,10 @@ def explain_change(trace: StepTrace) -> Text:
         moved = _find_most_changed_part(was, trace)
     if was is None or moved is None:
         return build_text("train", "step_explanation.no_part_step_changes")
+    # The part that changed most is what a reader looks for first.
     name, before, now = moved
     key = "now_per_old_batch"
+    # With other numbers of samples two times are no comparison; they are brought to one number.
     if was.step.samples == trace.step.samples:
         key = "now"
     line = build_text(
@@ -191,6 +193,7 @@ def _describe_exposed(trace: StepTrace) -> Text:
         return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
     costs, share = format_time(trace.exposed), _format_percent(trace.exposed / trace.time)
     waiting = trace.exposed - trace.interference_time
+    # Below a twentieth of a percent the sentence about interference would be about rounding.
     is_slowed = trace.interference_time > 5e-4 * trace.time
     if waiting <= 1e-9 * trace.time and not is_slowed:
         return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
@@ -237,6 +240,7 @@ def describe_waits(trace: StepTrace) -> Text:
     waits = list_network_waits(trace)
     task = waits[0].tasks[-1]
     buckets = [i for i, t in enumerate(trace.step.tasks) if t.bucket >= 0 and not t.is_compute]
+    # A wait for something else than a bucket is described by its kind.
     if not parallel.holds_model or trace.step.tasks[task].bucket < 0 or not buckets:
         return _describe_waits_of_kind(trace, waits)
     many, last = len(buckets), buckets[-1]
@@ -257,6 +261,7 @@ def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> T
     task = trace.step.tasks[most.tasks[-1]]
     size, seconds_each = format_bytes(task.nbytes), format_time(most.seconds_each)
     part = build_text("train", "step_explanation.of_that_for", seconds=format_time(seconds))
+    # All of it, up to what the shown digits can tell.
     if seconds > (1 - 5e-4) * (trace.exposed - trace.interference_time):
         part = build_text("train", "step_explanation.all_of_that_for")
     if task.name == "buffers":

@@ -41,6 +41,7 @@ def save_step(trace: StepTrace, path: str | PathLike[str]) -> Path:
     """
     target = require_path(path)
     name = target.name.lower()
+    # The longer endings first: `.trace.json` is one of `.json`, too.
     if name.endswith((".trace.json", ".perfetto.json", ".pftrace.json")):
         _write_text(target, json.dumps({"displayTimeUnit": "ms", "traceEvents": list(list_trace_events(trace))}))
     elif name.endswith(".json"):

@@ -226,11 +226,13 @@ def parse_request(arguments: StepArguments) -> StepRequest:
     require_word("network of a training step", arguments.network, NETWORKS)
     require_word("dtype of a training step", arguments.dtype, DTYPES)
     require_word("optimizer", arguments.optimizer, OPTIMIZERS)
+    # The strategy is built for this recomputation, which changes its units.
     parallel = arguments.parallel.select_builder(require_word("recompute", arguments.recompute, RECOMPUTE))
     if arguments.background is not None and arguments.network != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
     ranks = _parse_ranks(arguments.ranks, topology)
     replicas, micro_batch = parallel.count_replicas(len(ranks)), arguments.micro_batch
+    # With one microbatch a pipeline has no overlap at all, which nobody means by leaving it out.
     if micro_batch is None and parallel.stage_count > 1 and not parallel.accumulate:
         micro_batch = 1  # as many microbatches as there can be: with one, stages would work one at a time
     batch, micro, accumulate = _resolve_batch(arguments.batch, micro_batch, parallel.accumulate, replicas)
@@ -284,6 +286,7 @@ def _parse_ranks(wanted: Any, topology: Topology) -> tuple[int, ...]:
     if isinstance(wanted, Integral) and not isinstance(wanted, bool):
         return tuple(select_ranks(topology, int(wanted)).tolist())
     try:
+        # `islice` keeps an endless iterator from being read to its end.
         items = tuple(islice(wanted, n + 1))
     except TypeError:
         items = (None,)
@@ -310,6 +313,7 @@ def _resolve_batch(batch: int | None, micro: int | None, accumulate: int | None,
     total = parse_count(batch, "batch")
     if micro is not None:
         size = parse_count(micro, "micro_batch")
+        # Both were given, so they must agree; the message has the next number that does.
         if total % (size * ranks) or (accumulate is not None and total != size * ranks * accumulate):
             wanted = Sentence("{size} × {ranks} GPUs", size=size, ranks=ranks)
             if accumulate:
@@ -388,6 +392,7 @@ def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace
     cost = estimate_compute_costs(step, request.topology, request.compute)
     slower = resolve_interference(cost.speed, request.interference)
     network = get_collective_model(request)
+    # A straggler slows the computing of its lane; collectives then wait for it by themselves.
     if request.slow:
         cost = replace(cost, seconds=cost.seconds * _compute_slowdowns(step, request.slow))
     seconds = cost.seconds + network.time_collectives(step)
@@ -395,6 +400,7 @@ def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace
     if request.network == "alone":
         begin, end = time_alone(step, seconds, slower)
     else:
+        # The shared timing brings the event engine and its compiler, which alone-timing does not need.
         from .timing import RunningStep, time_shared
 
         ran = time_shared([RunningStep(step, seconds, slower)], network, request.background, request.eager)[0]
@@ -415,6 +421,7 @@ def _parse_stragglers(factors: Mapping[int, float] | None, ranks: tuple[int, ...
         )
         raise CollsimError(message, slow=factors)
     for rank, factor in factors.items():
+        # A numpy number is a number as well; a bool is not.
         good = isinstance(factor, int | float | np.integer) and not isinstance(factor, bool) and 1 <= factor < 1e6
         if isinstance(rank, bool) or rank not in ranks or not good:
             raise CollsimError(
@@ -449,6 +456,7 @@ def _write_notes(
 
 def _require_memory(trace: StepTrace) -> None:
     """Refuse a step that no GPU could hold, and say what would fit."""
+    # Without the GPU's capacity nothing can be refused.
     request, fast = trace.request, trace.costs.speed
     if request.memory is not None:
         capacity: float = parse_bytes(request.memory, "memory")
@@ -468,6 +476,7 @@ def _require_memory(trace: StepTrace) -> None:
     if not request.parallel.holds_model:
         remedy = _describe_nearest_fit(request, capacity)
     elif most := _find_fitting_micro_batch(trace, capacity):
+        # Fewer samples at a time is the cheapest remedy; splitting the model comes after it.
         remedy = Sentence("micro_batch={most} would fit", most=most)
     else:
         remedy = Sentence(
@@ -555,10 +564,12 @@ def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
             "what_if wants something to change, for example what_if(overlap=False) or what_if(network=2)"
         )
     options = request.parallel.list_options()
+    # Where the caller fixed batch and microbatch, one of them must give way to a change of the other.
     follow = not request.parallel.holds_model or request.accumulate != (request.parallel.accumulate or 1)
     changed_options: dict[str, Any] = {}  # `follow`: the number of microbatches follows from the batch and what is one
     for name, value in changes.items():
         if name == "network" and not isinstance(value, str):
+            # A number for `network` is a factor on all links; a word chooses how collectives are timed.
             arguments["machine"] = _scale_links(arguments["machine"], _parse_factor(value))
         elif name == "first_step":
             arguments["step"] = 1 if _require_flag(name, value) else STEADY_STEP
@@ -577,6 +588,7 @@ def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
                 )
             )
     if changed_options:
+        # A strategy is immutable: options that belong to it make another one.
         arguments["parallel"] = arguments["parallel"].with_options(**changed_options)
         if "accumulate" in changed_options:
             arguments["batch"] = None

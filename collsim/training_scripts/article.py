@@ -46,6 +46,7 @@ def find_code(text: str) -> CodeBlocks:
     is_script = not blocks and is_python(text)
     if is_script or not (blocks or _has_prose(text)):
         commands = find_command_lines(text)
+        # Command lines and nothing else: each is read for itself.
         if commands and all(line.strip() in commands for line in text.splitlines() if line.strip()):
             return CodeBlocks((), tuple(commands))
         if is_script or not commands:
@@ -54,6 +55,7 @@ def find_code(text: str) -> CodeBlocks:
     scripts = []
     for language, block in blocks:
         inside = find_command_lines(block)
+        # A block without a language is told by what is in it.
         if language in ("bash", "sh", "shell", "console") or (inside and not is_python(block)):
             commands += inside
         else:

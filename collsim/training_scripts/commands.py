@@ -114,6 +114,7 @@ def read_command_line(text: str) -> CommandLine:
     except ValueError as error:
         raise CollsimError("the command cannot be read: {reason}", reason=str(error)) from None
     environment: dict[str, str] = {}
+    # Assignments before the command are its environment (`NCCL_DEBUG=INFO python main.py`).
     while words and re.match(r"^[A-Z][A-Z0-9_]*=", words[0]):
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
@@ -122,6 +123,7 @@ def read_command_line(text: str) -> CommandLine:
     launcher = PurePath(words.pop(0)).name
     if re.fullmatch(r"python[\d.]*", launcher):
         launcher = "python"
+        # `python -m torch.distributed.launch` is a launcher, not a script.
         if words[:2] in (["-m", "torch.distributed.launch"], ["-m", "torch.distributed.run"]):
             launcher = words[1]
             words = words[2:]
@@ -170,14 +172,17 @@ def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[i
         return next((number for text in texts if (number := _read_number(text)) is not None), None)
 
     if launcher in ("torchrun", "torch.distributed.run", "torch.distributed.launch"):
+        # An elastic range (`1:4`) is read as its least number.
         nodes = launcher_options.get("--nnodes", "1").partition(":")[0]
         per_node = launcher_options.get("--nproc_per_node", launcher_options.get("--nproc-per-node", "1"))
+        # One process a GPU: how many that is, the machine says.
         if per_node in ("gpu", "auto"):
             return _read_number(nodes) or 1, None
         return _read_number(nodes) or 1, _read_number(per_node) or 1
     if launcher in ("mpirun", "mpiexec", "horovodrun"):
         return 1, read_number("-np", "-n", "--np") or 1
     if launcher == "srun":
+        # srun counts tasks over all nodes.
         nodes_number = read_number("-N", "--nodes") or 1
         tasks = read_number("--ntasks_per_node") or max(
             1, (read_number("-n", "--ntasks") or nodes_number) // nodes_number

@@ -66,6 +66,7 @@ def apply_edits(source: str, edits: Iterable[SourceEdit]) -> str:
     Returns:
         The new text.
     """
+    # ast counts columns in bytes of UTF-8, so edits are made on bytes.
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     if lines and not lines[-1].endswith(b"\n"):
         lines[-1] += b"\n"
@@ -73,6 +74,7 @@ def apply_edits(source: str, edits: Iterable[SourceEdit]) -> str:
     for line in lines:
         starts.append(starts[-1] + len(line))
     data, last = b"".join(lines), (len(lines) + 2, 0)
+    # From the end to the beginning, so that earlier positions stay true.
     for edit in sorted(set(edits), reverse=True):
         if edit.end > last or edit.end[0] > len(lines) + 1:
             continue

@@ -112,6 +112,7 @@ def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         names_devices = device_ids is not None and not (
             isinstance(device_ids, ast.Constant) and device_ids.value is None
         )
+        # On a CPU machine with gloo this is right code, and a finding would be a false alarm.
         if is_ddp and not names_devices and facts.list_backends() != ["nccl"]:
             continue  # DDP of a model on CPUs is right with gloo
         if not is_ddp and not names_devices and not _is_for_gpus(facts):
@@ -122,6 +123,7 @@ def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         else:
             key, device = "model_on_cpu_data_parallel", "0"
             if isinstance(device_ids, ast.List | ast.Tuple) and device_ids.elts:
+                # Its own first device, if the script lists some.
                 device = ast.unparse(device_ids.elts[0])
         edits = [replace_node(model, f"{name}.to({device})")]
         if is_ddp:
@@ -134,6 +136,7 @@ def _find_no_set_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not wrapped or facts.list_backends() != ["nccl"] or facts.selects_device() or not facts.groups:
         return
     edits = list(_define_local_rank(facts))
+    # device_ids must name the device that set_device chooses, or DDP would copy to GPU 0.
     for call in facts.ddp:
         device_ids = call.get_argument(1, "device_ids")
         if device_ids is not None:
@@ -205,6 +208,7 @@ def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     for call in facts.calls:
         if not call.path.startswith("torch.distributed."):
             continue
+        # Only the first part after the package: `distributed.nn.all_reduce` is a module, not a missing call.
         name = call.path.removeprefix("torch.distributed.").partition(".")[0]
         if name in known or name.startswith("_"):
             continue
@@ -221,6 +225,7 @@ def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not facts.groups:
         return
+    # The two calls of its own do not use the group.
     used_paths = {call.path for call in facts.calls if call.path.startswith("torch.distributed.")}
     used_paths -= {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
     if used_paths or facts.ddp or facts.is_sharded or facts.uses_framework:
@@ -246,6 +251,7 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             yield ScriptFinding("unknown_backend", facts.groups[0].line, "fails", values)
     if backends != ["nccl"]:
         return
+    # The script says that it runs on a CPU, and nowhere that it has GPUs: NCCL cannot be its backend.
     is_cpu = any(isinstance(n, ast.Constant) and n.value == "cpu" for n in ast.walk(facts.tree))
     if is_cpu and not facts.find_methods("cuda", "set_device", "is_available") and '"cuda' not in facts.source:
         argument = facts.groups[0].get_argument(0, "backend")
@@ -265,6 +271,7 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         factories = [
             value for value in assigned if isinstance(value, ast.Call) and facts.resolve(value.func) in _FACTORIES
         ]
+        # Only where every assignment of the name makes a CPU tensor: else it is not known which one counts.
         if assigned and len(factories) == len(assigned) and facts.is_on_gpu(tensor, call.line) is False:
             values = {"name": ast.unparse(tensor), "operation": call.method}
             edits = tuple(_insert_after(value, ".cuda()") for value in assigned)
@@ -279,6 +286,7 @@ def _find_no_zero_grad(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         return
     if facts.uses_framework:
         return
+    # The optimizer that steps in the same loop is the one whose gradients would add up.
     steps = {step.loops: step for step in reversed(facts.find_methods("step"))}  # the first of each loop
     for call in facts.find_methods("backward"):
         step, statement = steps.get(call.loops), call.statement
@@ -297,6 +305,7 @@ def _find_no_sampler(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         return
     loaders = facts.find_calls("torch.utils.data.DataLoader")
     for call in loaders:
+        # Evaluation may read all data on each rank, and a dataset may shard itself.
         if _is_evaluation(facts, call) or call.has_any_keywords() or _has_own_shard(facts, call):
             continue
         if call.get_argument(3, "sampler") is None and call.get_argument(4, "batch_sampler") is None:
@@ -348,6 +357,7 @@ def _find_sampler_mistakes(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         has_sampler = sampler is not None and not (isinstance(sampler, ast.Constant) and sampler.value is None)
         if has_sampler and isinstance(shuffle, ast.Constant) and shuffle.value is True:
             yield ScriptFinding("shuffle_with_sampler", call.line, "fails", {}, tuple(_remove_shuffle(call)))
+    # Without shuffling every epoch is in one order anyway.
     if not samplers or facts.find_methods("set_epoch"):
         return
     for loop in (node for node in ast.walk(facts.tree) if isinstance(node, ast.For)):
@@ -397,6 +407,7 @@ def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator
     """Lines that give each process the number of its GPU, behind the imports and init_process_group."""
     if "local_rank" in facts.values and "torch.cuda.set_device" in facts.source:
         return
+    # Inserted lines go behind what they need: imports, and the process group.
     imports = [node for node in facts.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     if imports and not re.search(r"^\s*import os\b", facts.source, re.MULTILINE):
         yield insert_lines(imports[0].lineno, ["import os"], "")

@@ -160,6 +160,7 @@ def _find_decoder_shape(workload: Workload, split: Split, listed: list[tuple[Mod
     if expert is not None and expert.size > 1:
         raise CollsimError("no PyTorch script for {part}: torch has no module for experts", part=expert.label)
     shape = read_decoder_shape(workload.model)
+    # A model whose ends are known can be written as one module with stages; any other runs unit by unit.
     if shape is not None and {"norm", "head"} <= {unit.name for unit in listed[-1]}:
         _require_whole(workload.model.name, shape, tensor)
         return shape
@@ -221,6 +222,7 @@ def _write_differences(workload: Workload, split: Split, sizes: DecoderShape | N
         missing = [name for name in torch.missing if name in changed]
         if missing:
             differences += [f"{' and '.join(missing)} of {data.label}: torch has no such switch for it"]
+        # What torch does otherwise is told in the script itself, because its times will differ for it.
         if dims["pp"] > 1 and workload.accumulate > 1 and torch.reduces_each:
             differences.append(
                 "torch reduces a pipeline's gradients once, after its last microbatch, and keeps weights that a"
@@ -284,6 +286,7 @@ def _write_imports(workload: Workload, split: Split, sizes: DecoderShape | None,
             styles += ["SequenceParallel"]
         lines += ["from torch.distributed.tensor import Replicate, Shard"]
         lines += ["from torch.distributed.tensor.parallel import (", *(f"    {name}," for name in sorted(styles)), ")"]
+    # Imports only for what the script uses: a reader takes each of them for a hint.
     if workload.recompute == "selective":
         lines.append("from torch.utils.checkpoint import checkpoint")
     return "\n".join(lines) + "\n"
@@ -297,6 +300,7 @@ def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     torch, policy = data.describe_torch(workload.dtype), ""
     values = {"what": torch.purpose, "call": torch.call, "mesh": 'mesh["dp"]', "policy": "", "reshard": ""}
     values |= {"waited": "", "more": ""}
+    # torch reduces in the type of the parameters unless a policy says another.
     if workload.dtype != "float32" or torch.reduce_dtype != "float32":
         policy = _POLICY.format(dtype=workload.dtype, reduce=torch.reduce_dtype)
         values["policy"] = ", mp_policy=policy"
@@ -343,6 +347,7 @@ def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends:
         values["schedule"] = TORCH_SCHEDULES[split.pipeline.schedule]
         if ends:
             values |= {"ends": _ENDS, "added": _ADDED}
+        # torch's classes of single-stage schedules take a stage, the others a list.
         if values["schedule"] in SINGLE_STAGE_SCHEDULES:
             values["stages"] = "stages[0]"
         return _STAGED.format(mine=format_stages(split.pipeline), **values)

@@ -175,6 +175,7 @@ def _write_text_model(model: Model) -> str:
     names = {layer.name: layer for layer in model.layers}
     scores = next(layer for layer in model.layers if layer.partition == "heads")
     sizes = _TEXT[model.name]
+    # Whether scores are stored decides between eager attention and SDPA, which differ in time and memory.
     attention = "sdpa"
     if scores.pointwise:
         attention = "eager"
@@ -223,6 +224,7 @@ def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
     words = "\n".join(f"    {word}," for word in ["model", *_list_ddp_keywords(parallel)])
     wrap = (
         "model, x = make(asked.batch)\nmodel, x = model.to(device), x.to(device)\n"
+        # torch has no argument for the first bucket alone; its default is a module constant.
         + (f"dist._DEFAULT_FIRST_BUCKET_BYTES = {parallel.first}\n" if parallel.first and not parallel.bucket else "")
         + f"model = torch.nn.parallel.DistributedDataParallel(\n{words}\n)\n"
     )
@@ -257,6 +259,7 @@ def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
 def _list_ddp_keywords(parallel: DDP) -> list[str]:
     """Keywords of DistributedDataParallel."""
     words = ["device_ids=[device] if gpu else None"]
+    # MiB as a number: short where that is exact, else with all digits, so that the buckets come out equal.
     mebi = [n / 2**20 for n in (parallel.first, parallel.bucket) if n is not None]
     if len(mebi) == 2:
         words.append(f"bucket_cap_mb_list={mebi}")

@@ -56,6 +56,7 @@ def format_launch_lines(step: ScriptedStep, init: str, file: str = "step.py") ->
     if step.parallel.is_one_process:
         return f"CUDA_VISIBLE_DEVICES={','.join(map(str, gpus))} python {file}"
     ranks, processes_per_node = len(gpus), len(gpus) // nodes
+    # torchrun starts a process a GPU and sets the environment; with tcp:// each process gets a line.
     if init == "env://":
         far = "--standalone"
         if nodes > 1:

@@ -31,6 +31,7 @@ def time_alone(step: TrainingStep, seconds: Floats, interference: float) -> tupl
         if before:
             start = max([end[b] for b in before])
         stop = start + spent
+        # Each lane may be slowed by other collectives; the slowest of them ends the task.
         if interference and task.stream == COMPUTE:
             stop = max(find_slowed_end(start, spent, busy[lane], interference) for lane in task.lanes)
         elif interference and task.is_communication and spent:

@@ -122,6 +122,7 @@ class Footprints:
         """(hops,) links, numbers of the groups that cross them, and bytes."""
         by_plan: dict[int, tuple[Schedule, list[tuple[int, tuple[int, ...]]]]] = {}
         for number, group in enumerate(step.get_groups(task)):
+            # Groups with the same schedule are counted together, with one lookup of routes.
             plan = self.network.build_schedule(group, task)
             by_plan.setdefault(id(plan), (plan, []))[1].append((number, group))
         for plan, groups in by_plan.values():
@@ -132,6 +133,7 @@ class Footprints:
                 chosen: slice | Longs = slice(None)
                 if pair is not None:
                     chosen = pair
+                # Empty pieces cross links without loading them.
                 loaded = size[chosen] > 0
                 yield link[loaded].astype(np.int64), owner[chosen][loaded], size[chosen][loaded]
 

@@ -320,6 +320,7 @@ def _add_chain_launches(
         row: list[int] = []
         for _ in range(times):
             waits = after
+            # A collective that repeats runs one after another within its group; groups run side by side.
             if row:
                 waits = (row[-1],)
             launches.append(Launch(waits, group_entry.delay, group_entry.schedule, group_entry.nbytes, group))

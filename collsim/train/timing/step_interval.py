@@ -118,6 +118,7 @@ def compute_step_interval(
     """
     kind = classify_step(step)
     ratios = load_step_ratios()[kind]
+    # The interval of published steps and the doubt of the network are two doubts, joined as independent ones.
     low, high = (_join_doubts(*bounds) for bounds in zip((ratios.low, ratios.high), network, strict=True))
     reason = Sentence(
         "four in five of {rows} published steps of {kind} took {low} to {high} of the predicted time (sources: "
@@ -128,6 +129,7 @@ def compute_step_interval(
         low=f"{ratios.low:.2f}",
         high=f"{ratios.high:.2f}",
     )
+    # A doubt of the network too small to be seen in two digits is not told.
     if max(network) > _NOTED * min(network):
         template = (
             "{reason}; with its collectives at the ends of their intervals it takes {fast} to {slow} of that time"

@@ -41,6 +41,7 @@ def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float
     """
     if not work:
         return start
+    # Spans are in order and mostly long past: the search runs back from the end.
     first = len(busy)
     while first and busy[first - 1][1] > start:
         first -= 1
@@ -50,6 +51,7 @@ def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float
             break
         left -= max(0.0, a - now)
         now = max(now, a)
+        # Within a span work goes on at the reduced rate, so what is left takes longer.
         if left <= (b - now) * rate:
             return now + left / rate
         left -= (b - now) * rate
@@ -99,6 +101,7 @@ def intersect_spans(first: Sequence[tuple[float, float]], second: Sequence[tuple
         j = _find_first_after(second, first[0][0])
     else:
         j = len(second)
+    # Two ordered lists are walked like a merge: the one that ends first moves on.
     while i < len(first) and j < len(second):
         a, b = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
         if b > a:
@@ -128,6 +131,7 @@ def subtract_spans(spans: Sequence[tuple[float, float]], removed: Sequence[tuple
     out: Spans = []
     first = 0
     for a, b in spans:
+        # Both lists are in order, so the search goes on where the last one ended.
         first = bisect_right(removed, a, lo=first, key=itemgetter(1))
         position = a
         for number in range(first, len(removed)):

@@ -107,6 +107,7 @@ class CollectiveModel:
                 message = "algorithm={algorithm!r} is no allreduce; collsim list algorithms names them"
                 raise CollsimError(message, algorithm=algorithm)
         self.algorithm = algorithm
+        # All of these are caches: a step asks for the same collectives hundreds of times.
         self._seconds: dict[Hashable, float] = {}
         self._placements: dict[Ranks, NodePlacement] = {}
         self._gpu_descriptions: dict[tuple[int, ...], int] = {}
@@ -425,9 +426,11 @@ class CollectiveModel:
         if self.algorithm and not task.algorithm and task.kind == "allreduce":
             name = self.algorithm
         options = dict(task.options)
+        # Chains send their buffer in pieces of a slot of NCCL, unless the task says an algorithm of its own.
         if not task.algorithm and task.kind in _CHAINS:
             options["chunks"] = min(_MOST_PIECES, max(1, -(-task.nbytes // SLOT)))
         is_whole = group == tuple(range(self.topology.ranks))
+        # Schedules that use the machine's layout (rings along NVLink) fit only where all of its ranks take part.
         transfers = schedule(name, ranks=len(group), topology=self.topology if is_whole else None, **options)
         require_right(transfers)  # steps of training are compared by their time
         return transfers

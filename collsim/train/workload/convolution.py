@@ -57,6 +57,7 @@ class ConvolutionBuilder:
         """
         inputs, group_width = self.size, self.channels // groups
         weights = channels * group_width * kernel * kernel
+        # Rounded up, as "same" padding gives it.
         self.channels, self.side = channels, -(-self.side // stride)
         passes = 3 if relu else 1  # ReLU reads and writes the output once more
         layer = Layer(

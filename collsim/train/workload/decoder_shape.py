@@ -107,6 +107,7 @@ def _read_sizes(
     h = norm.tensors[0]
     qkv_width, heads_width = qkv.tensors[0] // h, out.tensors[0] // h
     flash, dropout = attention.pointwise == 0, attention.mask_bytes > 0
+    # A fused loss keeps one mask instead of the logits; that shows whether the kernels were fused.
     fused = head.mask_bytes == 4 * head.outputs * (embedding.tensors[0] // h)
     beside_inputs, scores_per_head = attention.activations / model.tokens - qkv_width, 1
     if not flash:

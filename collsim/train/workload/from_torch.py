@@ -60,9 +60,11 @@ def trace_module(module: Module, inputs: tuple[Tensor, ...], name: str | None) -
             "from_torch: the first dimension of the first input is the batch; it must hold at least one sample"
         )
     recorder = _LeafRecorder(torch, len(inputs[0]))
+    # No gradients: hooks and the counter need the forward pass alone, and less memory.
     with flop_counter.FlopCounterMode(display=False) as counter, torch.no_grad():
         hooks = [hook for leaf, label in _list_leaves(module) for hook in recorder.watch(leaf, label, counter)]
         try:
+            # A user's module may raise anything; hooks are removed in every case.
             module(*inputs)
         except Exception as error:  # whatever a user's module raises
             message = "from_torch: {kind} does not run on these inputs: {error}"
@@ -74,6 +76,7 @@ def trace_module(module: Module, inputs: tuple[Tensor, ...], name: str | None) -
     recorder.require_all_parameters(module)
     size = inputs[0].numel() // len(inputs[0])
     tokens = 0
+    # A floating-point input has no tokens; whole numbers are words.
     if not inputs[0].dtype.is_floating_point:
         tokens = size
     source = f"torch {torch.__version__}, FLOPs by torch.utils.flop_counter"

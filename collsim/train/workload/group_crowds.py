@@ -131,6 +131,7 @@ def measure_crowd(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], n
     network = placement.topology
     count = len(network.links)
     total, alone, users = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
+    # Groups share few schedules: bytes of each are counted once.
     pairs = {id(plan): count_pair_bytes(plan, nbytes) for plan, _ in plans}
     for plan, group in plans:
         src, dst, sizes = pairs[id(plan)]
@@ -142,6 +143,7 @@ def measure_crowd(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], n
                 hops = pair
             loaded += np.bincount(link, sizes[hops], count)
         total += loaded
+        # A link that only one group uses may be crowded by it alone; the ratio compares the two.
         alone = np.maximum(alone, loaded)
         users += loaded > 0
     sorts, nodes = _sort_links(network), network.devices.node
@@ -152,6 +154,7 @@ def measure_crowd(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], n
     }
     is_port = sorts == "card"
     nodes_of_ports = np.maximum(nodes[network.links.src], nodes[network.links.dst])[is_port]
+    # Only nodes with a port in use count: idle nodes have free cards that nobody could use.
     in_use = users[is_port] > 0
     busy_cards = 0.0
     if in_use.any():

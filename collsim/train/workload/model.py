@@ -105,6 +105,7 @@ class Layer:
             raise CollsimError("a layer's name must be a text that is not empty, got {name!r}", name=self.name)
         label = Sentence("layer {name!r}", name=self.name)
         for attribute in _SIZES:
+            # The class is frozen: checked values are put in through `object`.
             object.__setattr__(self, attribute, _parse_sizes(label, attribute, getattr(self, attribute)))
         for attribute in _FIGURES:
             object.__setattr__(self, attribute, _parse_figure(label, attribute, getattr(self, attribute)))
@@ -215,6 +216,7 @@ class Model:
         if len(self.layers) > MOST_LAYERS:
             raise CollsimError(TOO_MANY_LAYERS, name=self.name, layers=len(self.layers), most=MOST_LAYERS)
         object.__setattr__(self, "layers", tuple(self.layers))
+        # Names address layers (compute by name, edits), so two of one name would be one in every table.
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)

@@ -100,6 +100,8 @@ class TransformerShape:
 
     def route_layer(self, layer: Layer) -> Layer:
         """A matrix `layer` of the MLP as one of each expert: each token goes through `top_k` of them."""
+        # Weights exist for every expert, work for the chosen ones: tensors grow with `experts`, all else with
+        # `top_k`.
         if not self.experts:
             return layer
         return replace(
@@ -320,10 +322,12 @@ def transformer(
     )
     name = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     layer_count = shape.layers * len(build_block(shape, "h.0"))
+    # A model of a million blocks is a slip of the keyboard, and would fill the memory before anything is said.
     if layer_count > MOST_LAYERS:  # refused before they are built: memory might not hold them
         raise CollsimError(TOO_MANY_LAYERS, name=name, layers=layer_count, most=MOST_LAYERS)
     table = [build_embedding(shape, positions)]
     for number in range(shape.layers):
+        # Every second block sees a window: gpt-oss's pattern, beginning with the first block.
         table += build_block(shape, f"h.{number}", window=0 if number % 2 else shape.window)
     table += [shape.build_norm("norm"), build_head(shape, tied)]
     return Model(name, tuple(table), shape.seq, 8 * shape.seq, source)
@@ -372,6 +376,7 @@ def build_embedding(shape: TransformerShape, positions: bool = False) -> Layer:
     """
     size = shape.seq * shape.h
     tables: tuple[int, ...] = (shape.vocab * shape.h,)
+    # A table of positions has a row a token of the sample.
     if positions:
         tables += (size,)
     return Layer(
@@ -493,6 +498,7 @@ def build_routed_mlp(shape: TransformerShape, name: str) -> list[Layer]:
     Returns:
         The layers, in the order of the forward pass.
     """
+    # The router is an ordinary small product; experts are the MLP's layers, routed.
     layers = [shape.route_layer(layer) for layer in build_mlp(shape, f"{name}.mlp")]
     if not shape.experts:
         return layers
