@@ -74,6 +74,7 @@ def _build_message_classes() -> dict[str, Any]:
         )
     except ImportError as error:
         raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
+    # The classes are built at run time from the schema, because generated code would pin a version of protobuf.
     file = descriptor_pb2.FileDescriptorProto(name="collsim_et_def.proto", package="ChakraProtoMsg", syntax="proto3")
     for message, fields in _SCHEMA.items():
         message_type = file.message_type.add(name=message)
@@ -82,6 +83,7 @@ def _build_message_classes() -> dict[str, Any]:
             if kind == _MESSAGE:
                 field.type_name = ".ChakraProtoMsg.AttributeProto"
             elif message == "AttributeProto" and name != "name":
+                # The value of an attribute is one of several kinds: proto3 keeps them in a oneof.
                 field.oneof_index = 0
         if message == "AttributeProto":
             message_type.oneof_decl.add(name="value")
@@ -258,11 +260,13 @@ class _Messages:
                 self.read[src, chunk].append(sent)
         written: dict[tuple[int, int], list[int]] = defaultdict(list)
         for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
+            # A write waits for all reads of what it overwrites, and a local one for what it copies as well.
             deps = self.read[dst, into] + (before if src == dst else [])
             if src != dst:
                 done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.describe(src, dst, chunk, tag))
             if src == dst or adds:
                 if adds:
+                    # Additions into one slot follow one another: floating-point sums depend on their order.
                     previous = [*self.wrote.get((dst, into), []), *written[dst, into]]
                 else:
                     previous = []
@@ -298,6 +302,7 @@ def read_chakra(path: FilePath) -> list[dict[str, Any]]:
     kinds = _build_message_classes()
     data = read_bytes(path)
     rows = []
+    # The first message of a file is the metadata; all others are nodes.
     for number, part in enumerate(_split_messages(path, data)):
         node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
         try:

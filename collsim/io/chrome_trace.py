@@ -63,6 +63,7 @@ def _list_events(trace: Trace, counters: int, flows: bool) -> Iterator[dict[str,
     sides = {}
     names: dict[tuple[int, int], str] = {}
     for number, (side, rows) in enumerate((("src", away), ("dst", away), ("src", local))):
+        # Spans of one thread must not overlap in Perfetto, so what overlaps goes to a lane of its own.
         lanes = _assign_lanes(table[side][rows], table["channel"][rows], start[rows], finish[rows])
         word = ("send", "receive", "local")[number]
         thread = (table["channel"][rows].astype(np.int64) * 3 + number) * 1_000_000 + lanes + 1
@@ -165,11 +166,13 @@ def _list_counters(trace: Trace, rows: Longs, most: int) -> Iterator[dict[str, o
     begin, end = trace.start[rows], trace.finish[rows]
     size = trace.slot_bytes[table["chunk"]]
     for link in chosen.tolist():
+        # A transfer that takes no time has no rate, and would divide by zero.
         on = crossing[routes.link == link]
         on = on[end[on] > begin[on]]
         rate = size[on] / (end[on] - begin[on]) / 1e9
         moments = np.concatenate([begin[on], end[on]])
         change = np.concatenate([rate, -rate])
+        # The rate changes where a transfer begins or ends; a running sum of the changes is the rate in between.
         changes, where = np.unique(moments, return_inverse=True)
         total = np.cumsum(np.bincount(where.ravel(), weights=change, minlength=len(changes)))
         name = f"{names[links.src[link]]} → {names[links.dst[link]]}"

@@ -53,6 +53,7 @@ def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
     """
     name, what = facts.get("name", "imported"), facts.get("collective")
     helpers_on, options = facts.get("helpers_on", "host"), facts.get("options", {})
+    # Facts of a file are untyped: each is checked before it reaches `freeze`, so that the message names the file.
     if (
         not isinstance(name, str)
         or not isinstance(what, str)
@@ -82,6 +83,7 @@ def freeze_rows(path: FilePath, facts: dict[str, Any], steps: Any) -> Schedule:
             ranks,
             steps,
             chunks=chunks,
+            # Collectives with separate results have more slots than chunks.
             slots=slots if slots is None or chunks is None else max(slots, kind.slots(chunks)),
             block=ranks if kind.has_blocks else 1,
             helpers=endpoints - ranks,
@@ -189,6 +191,7 @@ def _parse_table(
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
             if len(lines) >= _MOST_ROWS:
+                # The limit is tested row by row: a hostile file must not be read to its end first.
                 message = "more than {most:,} transfers"
                 refuse(path, Sentence("line {line}", line=reader.line_num + offset), message, most=_MOST_ROWS)
             rows.extend(_parse_row(path, cells, columns, reader.line_num + offset))
@@ -239,6 +242,7 @@ def _parse_row_carefully(path: FilePath, cells: list[str], columns: dict[str, in
 def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int]) -> Iterator[Step]:
     number = table[:, 0]
     jump = np.diff(number, prepend=-1)
+    # Steps rise by one or stay: anything else is a row out of place.
     bad = np.flatnonzero((jump < 0) | (jump > 1))
     if len(number) and number[0] != 0:
         message = "the first step is {number}; steps rise from 0 without gaps"
@@ -248,6 +252,7 @@ def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int])
         message = "step {number} after step {before}; steps rise from 0 without gaps"
         refuse(path, Sentence("line {line}", line=lines[row]), message, number=number[row], before=number[row - 1])
     if len(number):
+        # Each step ends where its number changes.
         ends = [*np.flatnonzero(jump).tolist(), len(number)]
     else:
         ends = []

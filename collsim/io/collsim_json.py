@@ -103,11 +103,13 @@ def write_collsim_json(schedule: Schedule, path: FilePath) -> None:
 
 def _split_parts(schedule: Schedule) -> Iterator[str]:
     head = {"format": _NAME, "version": _VERSION, **build_facts(schedule), "columns": _COLUMNS}
+    # Written in parts, because the text of a large schedule would not fit into memory twice.
     yield json.dumps(head, indent=1)[:-2] + ',\n "steps": ['
     for number, p in enumerate(schedule.patterns):
         op = np.where(p.reduce, "reduce", "copy")
         rows = list(zip(*(a.tolist() for a in (p.src, p.dst, p.chunk, p.into, op, p.channel)), strict=True))
         step: object = rows
+        # Repeated patterns are written once with their count, as they are stored.
         if p.times > 1:
             step = {"times": p.times, "shift": p.shift, "modulus": p.modulus, "transfers": rows}
         elif p.width > 1:

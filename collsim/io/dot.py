@@ -35,6 +35,7 @@ def _list_lines(schedule: Schedule) -> Iterator[str]:
     title = schedule.label.replace("\\", "\\\\").replace('"', '\\"')
     yield f'digraph "{title}" {{'
     yield '  rankdir=LR; node [shape=box, fontname="Helvetica", fontsize=10]; edge [fontname="Helvetica", fontsize=9];'
+    # A column of nodes for each moment between steps; an invisible chain keeps each rank on its line.
     for moment in range(schedule.steps + 1):
         names = [_name(schedule, r) if moment == 0 else "" for r in range(schedule.endpoints)]
         shape = ", shape=point"

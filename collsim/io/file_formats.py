@@ -277,6 +277,7 @@ def _guess(path: FilePath) -> Format:
     text = read_head(path, _HEAD).decode("utf-8-sig", "replace")
     sharing = [e for e in _list_by_suffix(path) if e.read is not None]
     fitting = [e for e in sharing if _is_like(e, text)]
+    # Several formats share an ending (`.xml`, `.json`), so the text decides among them.
     if fitting:
         return fitting[0]
     unread = find_unread_format(text)
@@ -285,6 +286,7 @@ def _guess(path: FilePath) -> Format:
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:
+        # No format has this ending: formats that can be told by their text are still tried.
         tellable = [e for e in _load_formats().values() if e.read is not None and e.looks is not Format.looks]
         others = [e for e in tellable if _is_like(e, text)]
         if others:

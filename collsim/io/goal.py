@@ -157,6 +157,7 @@ def read_goal(path: FilePath) -> list[GoalTask]:
     tasks: dict[tuple[int, str], GoalTask] = {}
     needs: dict[tuple[int, str], list[str]] = defaultdict(list)
     ranks, rank = None, -1
+    # Lines are read one by one with a count, so that a huge file is refused before it is stored.
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.partition("//")[0].strip()
         where = Sentence("line {line}", line=number)
@@ -174,6 +175,7 @@ def read_goal(path: FilePath) -> list[GoalTask]:
         elif line == "}" and rank >= 0:
             rank = -1
         elif rank >= 0 and (task := _TASK.fullmatch(line)) is not None:
+            # Inside a rank a line is a task or a dependency; anything else is reported with what was expected.
             _keep(path, where, tasks, rank, task, ranks)
         elif rank >= 0 and (need := _NEEDS.fullmatch(line)) is not None:
             needs[rank, need[1]].append(need[2])

@@ -117,6 +117,7 @@ def _parse_addresses(path: FilePath, data: dict[str, object]) -> tuple[int, list
         refuse(
             path, "collective", "addresses {values}; expected 0, 1, 2 ... without gaps", values=sorted(conditions)[:8]
         )
+    # Cells are what has to be followed through the program, and are limited before any array exists.
     if len(conditions) * pieces * ranks > _MOST_CELLS:
         message = "{values:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
         refuse(path, "", message, values=len(conditions) * pieces, ranks=ranks, most=_MOST_CELLS)
@@ -145,12 +146,14 @@ def _build_address_map(path: FilePath, addresses: list[Address], ranks: int) -> 
     everyone = tuple(range(ranks))
     sums = any(a.sums for a in addresses)
     to_all = all(a.after == everyone for a in addresses)
+    # Chunks must end at all ranks or at one each, and all be sums or none: no collective of ours mixes these.
     if not (to_all or all(len(a.after) == 1 for a in addresses)) or sums != all(a.sums for a in addresses):
         return _map_unknown(path)
     if sums and any(a.before != everyone for a in addresses):
         return _map_unknown(path)
     sources, targets = [a.before[0] for a in addresses], [a.after[0] for a in addresses]
     one_source, one_target = len(set(sources)) == 1, len(set(targets)) == 1
+    # From the most to the least specific: sums first, then who has and who gets.
     if sums and to_all:
         return _map_in_order("allreduce", 0, len(addresses))
     if sums and one_target:
@@ -232,6 +235,7 @@ class _Sends:
                     self.path, Sentence("step {number}", number=number), "more than {most:,} sends", most=_MOST_SENDS
                 )
             rows = self._build_step_rows(number, sends)
+            # In an alltoall a rank's block for itself stays in place in this format, and moves to the result here.
             if number == 0 and self.layout.collective == "alltoall":
                 kept_blocks = [
                     (a.before[0], slots)

@@ -174,12 +174,14 @@ def _parse_columns(path: FilePath, number: int, line: str) -> tuple[str, ...]:
 
 def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int | None) -> dict[str, object]:
     where, tokens = Sentence("line {line}", line=number), line.split()[:64]
+    # Fewer values than columns: the last line of a file that was cut.
     if len(tokens) <= len(seen.columns):
         message = "{count} values, but the table has {columns} columns; is the file truncated?"
         refuse(path, where, message, count=len(tokens), columns=len(seen.columns) + 1)
     values = _parse_values(path, where, seen, tokens[1:])
     block = parse_whole_number(path, where, "size", tokens[0], 0, 2**60)
     nbytes = block
+    # OSU prints the bytes of one rank for some collectives; collsim's size is nccl-tests'.
     if ranks is not None and seen.collective in PER_RANK:
         nbytes = block * ranks
     timed = values["time"] > 0

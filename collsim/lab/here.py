@@ -131,6 +131,7 @@ def calibrate_computer(most: int = 8, report_progress: Callable[[int, int], None
         most: Processes of the largest ring.
         report_progress: Called with (measurements done, in all) before each; None for no calls.
     """
+    # Rings of more processes than this say nothing new, and take long.
     counts = [count for count in (2, 4, 8, 16) if count <= min(most, MOST_RANKS)]
     done, total = 0, 4 + len(counts)
 
@@ -147,6 +148,7 @@ def calibrate_computer(most: int = 8, report_progress: Callable[[int, int], None
             pipes.append(_fit_line(name, *(_measure_best(partner, kind, size) for size in (_SMALL, _LARGE))))
     report()
     cost = measure_message_cost(2, ImitatedNetwork())
+    # What a message between two ranks costs includes Python, as in the runs that are predicted.
     pipes.append(MeasuredPipe("ranks", cost.alpha, cost.bandwidth))
     crowds = []
     for count in counts:

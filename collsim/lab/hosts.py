@@ -103,6 +103,7 @@ def _encode_job(request: RealRun, starter: str) -> dict[str, object]:
         {
             "sends": [[m.row, m.step, m.peer, m.slot] for m in program.sends],
             "receives": [[m.row, m.step, m.peer, m.slot, m.kind] for m in program.receives],
+            # Numbers travel as their 32 bits, so that no digit is lost in JSON.
             "values": values[e].view(np.uint32).tolist(),
             "expected": {slot: want.view(np.uint32).tolist() for slot, want in expected.get(e, {}).items()},
         }

@@ -219,8 +219,10 @@ def _blame_step(trace: RealTrace) -> list[Text] | None:
 
 def _blame_all_steps(trace: RealTrace) -> list[Text]:
     """All steps late by about the same: what a message or a byte costs here."""
+    # The median over runs for each step: a single hiccup of the computer does not count.
     late = np.median(compute_lateness(trace), axis=0)
     if abs(trace.difference) <= _NOTHING or not len(late):
+        # Within what two runs differ by anyway, there is nothing to explain.
         return [build_text("lab", "lateness.as_predicted_apart", difference=f"{abs(trace.difference):.1%}")]
     if trace.difference < 0:
         return [_explain_sooner(trace)]

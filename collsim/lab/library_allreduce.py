@@ -155,5 +155,6 @@ def _run(request: RealRun, data: npt.NDArray[np.generic]) -> tuple[list[npt.NDAr
         for rank, row in enumerate(data)
     ]
     runs = measure_runs(tasks, request.repeat, request.time_limit)
+    # A run ends when its slowest rank has the sum.
     times = tuple(max(float(outcome.moments.arrived[0]) for outcome in outcomes) for outcomes in runs)
     return [outcome.slots[0] for outcome in runs[-1]], times

@@ -68,6 +68,7 @@ def run_by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> l
     command, until = _find_mpiexec(), time.perf_counter() + time_limit
     assert command is not None
     token = new_token()
+    # Rank 0 calls back over a socket: the standard streams of mpiexec are not the ranks' own.
     with open_listener() as listening:
         process = subprocess.Popen(
             [command, "-n", str(len(tasks)), sys.executable, "-c", build_program("by_mpi")],
@@ -78,6 +79,7 @@ def run_by_mpiexec(tasks: Sequence[RankTask], runs: int, time_limit: float) -> l
         )
         try:
             assert process.stdin is not None
+            # The program and the token go in by standard input, where no other user of the computer can read them.
             with contextlib.suppress(BrokenPipeError):  # one that has ended already is heard of below
                 process.stdin.write(f"{listening.getsockname()[1]} {token.hex()}\n".encode())
                 process.stdin.flush()
@@ -103,6 +105,7 @@ def _exchange(
         pickle.dump(order, connection, pickle.HIGHEST_PROTOCOL)
         connection.flush()
         answers: list[Any] = []
+        # Reading blocks, and mpiexec may die meanwhile: a thread reads and this one watches.
         reader = threading.Thread(target=_read_answer, args=(connection, answers), daemon=True)
         reader.start()
         try:

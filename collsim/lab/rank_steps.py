@@ -120,6 +120,8 @@ class StepPlan:
         token, tasks_of_collective = new_token(), dict[object, list[RankTask]]()
         parts_of_process: list[list[tuple[int, StepPart]]] = [[] for _ in range(self.processes)]
         for number, part in enumerate(self.parts):
+            # Collectives of equal size get equal tasks, up to a few kinds of numbers; else building them would take
+            # longest.
             key = id(part.run.schedule), part.run.nbytes, part.run.dtype, number % _KINDS_OF_NUMBERS
             if key not in tasks_of_collective:
                 tasks_of_collective[key] = _build_tasks(part.run, token, key[-1])
@@ -142,6 +144,7 @@ class StepPlan:
         collectives_of_task: dict[int, tuple[int, ...]] = {}
         for number, task in enumerate(collectives):
             collectives_of_task[task] = (*collectives_of_task.get(task, ()), number)
+        # A helper (a server on a host) has no computing, so its collectives wait for messages alone.
         if process >= self.step.ranks:
             return tuple(StepBox(task, (), 0.0, numbers) for task, numbers in collectives_of_task.items())
         lane = next(number for number, ranks in enumerate(self.step.lanes) if process in ranks)

@@ -136,9 +136,11 @@ def run_for_real(
     plan, network = require_schedule(schedule), (alpha, bandwidth, eager, late, slow)
     request = _imitate_network(check_request(plan, nbytes, dtype, op, on, repeat, time_limit), network)
     cost = None
+    # Without a given bandwidth the network is this computer's own, which has to be measured first.
     if calibrate or request.network.bandwidth is None:
         cost = measure_message_cost(plan.ranks, request.network, on)
     predicted = _predict(request, cost)
+    # A run that cannot end in time is refused before any process starts.
     require_time_limit(predicted.time, request.repeat, request.time_limit)
     with open_progress(progress, "runs", "runs done", "in all") as report_progress:
         if data is None:
@@ -220,6 +222,7 @@ def check_request(
     Raises:
         CollsimError: Something is beyond the limits or does not exist.
     """
+    # All limits are tested before anything is allocated or started.
     if schedule.endpoints > MOST_RANKS:
         template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
         raise CollsimError(template, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
@@ -231,6 +234,7 @@ def check_request(
         template = "{size} is more than {most}, the most that is run for real here"
         raise CollsimError(template, size=format_bytes(size), most=format_bytes(MOST_BYTES))
     kind = parse_dtype(dtype)
+    # Real data has whole elements; a simulation could cut anywhere.
     if size % kind.itemsize:
         template = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
         raise CollsimError(template, size=size, dtype=kind.name, item=kind.itemsize)
@@ -340,15 +344,18 @@ def draw_numbers(
             what `replay` makes of it.
     """
     schedule, has_data = request.schedule, mark_initial_slots(request.schedule)
+    # Numbers repeat after a period: checking is as sharp, and megabytes of random numbers are saved.
     period = int(min(_PERIOD, max(1, request.sizes.max(initial=1))))
     random, values = np.random.default_rng(seed), np.zeros((*has_data.shape, period), request.dtype)
     shape = (int(has_data.sum()), period)
     is_integer = request.dtype.kind in "iu"
     drawn = (
+        # Small whole numbers keep products and sums within the type.
         random.integers(1, 3 if request.op == "prod" else _SMALL, shape) if is_integer else random.normal(size=shape)
     )
     values[has_data] = drawn.astype(request.dtype)
     end, full = values.copy(), has_data.copy()
+    # What must come out is computed by the replay, which knows nothing of processes.
     apply_schedule(schedule, end, full, _find_operator(request))
     final_contributions, _ = get_collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
@@ -416,6 +423,7 @@ def _run_on_buffers(
     def by_processes(
         schedule: Schedule, values: npt.NDArray[np.generic], has_data: npt.NDArray[np.bool_], combine: Combine
     ) -> None:
+        # The replay's own result is what the processes must reach, slot by slot.
         end, full = values.copy(), has_data.copy()
         apply_schedule(schedule, end, full, combine)
         slots = {rank: dict(enumerate(end[rank])) for rank in range(schedule.ranks)}
@@ -447,6 +455,7 @@ def build_trace(
         out: What the collective left at each rank; None where it was not collected.
     """
     start, came, finish = (np.zeros((len(runs), len(request.schedule))) for _ in range(3))
+    # Each endpoint measured its own sends and receives; rows of the schedule bring them together.
     for run_number, outcomes in enumerate(runs):
         for endpoint, outcome in enumerate(outcomes):
             sends, receives = _find_rows(request.schedule, endpoint)

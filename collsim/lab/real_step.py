@@ -125,6 +125,7 @@ class RealStep(RepeatedRuns):
 def _format_lines(real: RealStep) -> tuple[Text, ...]:
     step, predicted, measured = real.predicted.step, real.predicted, real.measured
     low, high = map(format_time, real.middle)
+    # Both times of waiting are of the network: of the prediction and of the run.
     waits = [f"{format_time(trace.exposed)}" for trace in (predicted, measured)]
     sent = [step.tasks[number] for number in step.collectives]
     many, size = sum(task.repeats for task in sent), format_bytes(sum(task.repeats * task.nbytes for task in sent))

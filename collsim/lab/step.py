@@ -160,6 +160,7 @@ def predict_step(
     Raises:
         CollsimError: Something in it cannot be run for real.
     """
+    # Workers that never wait have no step that ends: there is nothing to compare.
     if not getattr(parallel, "synchronous", True):
         raise CollsimError("{says}: workers that wait for nobody are not run for real", says=parallel.label)
     return training_step(

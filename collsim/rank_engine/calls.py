@@ -75,6 +75,7 @@ class Calls:
                 yield from self.call(function.func, *first, *function.args, *args, **{**function.keywords, **kwargs})
             )
         args = (*first, *args)
+        # A class of the program is made by hand: its `__init__` may block, and so must be driven.
         if isinstance(function, type) and self._is_own(getattr(function, "__init__", None)):
             kind: Any = function
             if kind.__new__ is object.__new__:
@@ -83,10 +84,12 @@ class Calls:
                 instance = kind.__new__(kind, *args, **kwargs)
             yield from kind.__init__(instance, *args, **kwargs)
             return instance
+        # `__call__` of the program's own objects is a function of it, too.
         method = getattr(type(function), "__call__", None)  # noqa: B004 (the method is wanted)
         if method is not None and self._is_own(method):
             return (yield from method(function, *args, **kwargs))
         if not self._may_drive(function):
+            # A library that calls back (sorted, map) cannot be interrupted, so its callbacks may not block.
             args = tuple(self._wrap_callback(arg) for arg in args)
             kwargs = {name: self._wrap_callback(arg) for name, arg in kwargs.items()}
         result = function(*args, **kwargs)

@@ -794,6 +794,7 @@ class Engine:
         Yields:
             An event.
         """
+        # Events name operations and groups by position, because objects do not travel out of the sandbox.
         groups = {name: position for position, name in enumerate(self.groups)}
         for operation, event in self._events:
             if operation is None:

@@ -241,6 +241,7 @@ class _Process:
         self.output: np.ndarray | None = None
         self.has_launched = False  # the program started its ranks itself
         self._processes = 0  # that it made
+        # A launcher called by the program starts ranks here; only a program for one machine has any.
         launchers = {
             "Process": self._make_process,
             "spawn": self._spawn,
@@ -299,6 +300,7 @@ class _Process:
                 if isinstance(result, types.GeneratorType):
                     raise TypeError(f"{self.plan.entry}() is a generator, whose items nobody takes; let it return them")
         except SystemExit as end:
+            # `sys.exit()` ends a rank as it ends a script; any other code is an error of that rank.
             if end.code not in (None, 0):
                 raise RuntimeError(f"the program ends with sys.exit({end.code!r})") from None
         if result is None and (not self.plan.entry or self.has_launched):
@@ -322,6 +324,7 @@ class _Process:
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
                 inspect.Parameter.KEYWORD_ONLY,
             ):
+                # A parameter without a default that nothing here can fill is asked for by its name.
                 raise CollsimError(
                     "{entry}() wants {name}, which no rank has; give it with arguments={{'{name}': ...}}",
                     entry=self.plan.entry,
@@ -351,6 +354,7 @@ class _Process:
             for name, parameter in accepted.items()
             if name not in known and parameter.default is inspect.Parameter.empty
         ]
+        # A single unknown parameter is the rank's array: functions of articles call it anything.
         if len(unknown) == 1 and (plan.collective or len(accepted) == 1):  # the array
             known[unknown[0]] = self._make_in_place
             if plan.is_single:
@@ -427,6 +431,7 @@ class _Process:
         self, name: str, globals_: object = None, locals_: object = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         module = self.modules.get(name)
+        # numpy itself is imported (the sandbox allows that); all other modules are stand-ins.
         if module is None and name in _NUMPY:
             module = importlib.import_module(name)
         if module is None and (substitute := _find_substitute(name)):
@@ -435,6 +440,7 @@ class _Process:
             known = ", ".join(sorted({*self.modules, "numpy"}))
             raise ImportError(f"{name} is not known here; known are {known}")
         if fromlist:
+            # Words that the stand-in lacks are named at the import, with their line, and not at first use.
             missing = [word for word in fromlist if word != "*" and not hasattr(module, word)]
             if missing and f"{name}.{missing[0]}" not in self.modules:
                 substitute = _find_substitute(f"{name}.{missing[0]}") or "use another word of this module"
@@ -520,6 +526,7 @@ _REFUSED = frozenset({"open", "input", "exec", "eval", "compile", "breakpoint", 
 
 def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
     failed = [rank for rank in engine.ranks if rank.error is not None]
+    # A broken connection is what another rank's end led to: the cause is listed first.
     failed.sort(key=lambda rank: isinstance(rank.error, ConnectionClosed))  # causes before what follows from them
     errors = tuple(
         RankError(rank.number, type(rank.error).__name__, _describe_error(rank.error), rank.error_line)
@@ -565,6 +572,7 @@ def _list_waits(engine: Engine) -> Iterator[RankWait]:
         if frames:
             line = frames[-1].line
         peers = operation.peers
+        # A lock is waited for from its holders, who are known only now.
         if operation.needs is not None and operation.needs.action == "release":
             peers = tuple(sorted(set(engine.holders[operation.needs.number])))
         yield RankWait(

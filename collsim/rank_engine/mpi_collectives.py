@@ -170,6 +170,7 @@ def _share_objects(comm: RankCommunicator, word: str, arguments: Arguments) -> C
         "alltoall": lambda values: [parts[rank] for parts in values],
         "reduce": _only_if(is_root, lambda values: _reduce(values, op)),
         "allreduce": lambda values: _reduce(values, op),
+        # Prefix sums need the values of lower ranks only, which the order of `values` gives.
         "scan": lambda values: _reduce(values[: rank + 1], op),
         "exscan": _only_if(rank > 0, lambda values: _reduce(values[:rank], op)),
     }
@@ -186,6 +187,7 @@ def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> C
     send, receive = arguments.get("sendbuf", arguments.get("buf")), arguments.get("recvbuf", arguments.get("buf"))
     root, op, rank = arguments.get("root", -1), arguments.get("op", "SUM"), comm.rank
     size, is_root = comm.size, comm.rank == root
+    # IN_PLACE: what is sent lies in the receive buffer already.
     signature, source = _list_reductions(arguments), send
     if send is IN_PLACE:
         source = receive
@@ -206,6 +208,7 @@ def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> C
             return CollectiveArguments(
                 signature, parts, lambda values: _fill(receive, [value[rank] for value in values])
             )
+        # Sizes must agree between ranks only for a reduction; parts of an alltoall may differ.
         extent = find_array(source).nbytes, str(find_array(source).dtype)
         return CollectiveArguments(
             signature, parts, lambda values: _store(receive, _reduce([value[rank] for value in values], op)), extent
@@ -331,6 +334,7 @@ def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Call
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> Blocking:
         arguments = _bind(signature, call, self.size, args, kwargs)
         root = arguments.get("root", -1)
+        # As mpi4py does: the root must have one item for each rank, before anything is sent.
         if call == "scatter" and self.rank == root and len(arguments["sendobj"]) != self.size:
             raise ValueError(f"expecting {self.size} items, got {len(arguments['sendobj'])}")
         if self.engine.mode.eager_limit >= 0:  # MPI libraries let the root, or the others, of small objects go on

@@ -307,6 +307,7 @@ class RankCommunicator:
     def _post_send(
         self, call: str, dest: int, tag: int, buffer: Value, payload: object, waits: bool = False
     ) -> PostedCall:
+        # PROC_NULL is nobody: MPI completes such calls at once.
         if dest == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
         if buffer is None:  # an object travels as its pickle
@@ -335,6 +336,7 @@ class RankCommunicator:
         sender = self._find_sender(source)
         peers: tuple[int, ...] = (sender,)
         if source == ANY_SOURCE:
+            # From anybody: every other member may be the one that is waited for.
             peers = tuple(rank for rank in self.members if rank != self._world_rank)
         post = MessagePost(
             self._world_rank,

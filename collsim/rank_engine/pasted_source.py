@@ -129,8 +129,10 @@ def restore_source(source: str, guess_blocks: bool = False) -> RestoredSource | 
     lines = list(_split(text[:_MOST_CHARACTERS], guess_blocks))
     if len(text) > _MOST_CHARACTERS or len(lines) > _MOST_STATEMENTS:
         return None
+    # Lost line breaks show as statements that did not begin their line.
     breaks = len(lines) - sum(line.indent is not None for line in lines)
     is_flat = not any(line.indent for line in lines)
+    # Indentation is believed first; if that gives no Python, a flat text is indented anew.
     for ignores_columns in dict.fromkeys((False, is_flat)):
         try:
             restored = "\n".join(_indent(lines, ignores_columns, guess_blocks)) + "\n"
@@ -167,6 +169,7 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
         )
     if is_indentation and not any(part[:1].isspace() for part in lines if part.strip()):
         return Sentence(
+            # Nothing is indented though blocks begin: the copy has lost all of it.
             "{sentence}. No line is indented, so the indentation is lost: copy the program from where it has it",
             sentence=sentence,
         )
@@ -271,6 +274,7 @@ class _Scanner:
         end = self.text.find("\n", self.position)
         if end < 0:
             end = len(self.text)
+        # A second `#` in a comment may begin the comment of the next line, glued to this one.
         following = self.text.find("#", self.position + 1, end)
         if self._takes_spaces:
             pattern = _BEHIND_COMMENT_AND_SPACE
@@ -346,6 +350,7 @@ def _indent(lines: list[_Line], ignores_columns: bool, guess: bool) -> Iterator[
     """
     blocks: list[_Block] = []
     comments: list[str] = []
+    # Comments wait for the statement behind them, whose indentation they get.
     for number, line in enumerate(lines):
         if line.text.startswith("#"):
             comments.append(line.text)
@@ -391,16 +396,19 @@ def _close_blocks(blocks: list[_Block], text: str, column: int | None, following
             raise _Ambiguous
         blocks.pop()
         return
+    # A block needs at least one statement, so this one belongs to it.
     if blocks and not blocks[-1].statements:
         return
     if word in ("def", "class", "async") or text.startswith("@"):
         inside = next((n for n, block in enumerate(blocks) if block.word == "class"), -1)
         del blocks[inside + 1 if "(self" in text else 0 :]
         return
+    # A return at the very end closes all blocks of its function.
     if word == "return" and not following:
         while blocks and blocks[-1].word != "def":
             blocks.pop()
         return
+    # A loop over the variable of an open loop cannot be inside of it.
     same = (n for n, block in enumerate(blocks) if block.variables & _list_loop_variables(text))
     del blocks[next(same, len(blocks)) :]  # no loop has the variable of one around it
     while blocks and blocks[-1].word != "def":
@@ -502,6 +510,7 @@ def _list_bound(text: str) -> set[str]:
 def _is_plausible(text: str, lines: Sequence[_Line], source: str) -> bool:
     """Whether nothing is left that two glued statements may be: a name that nobody defines, an assignment in another,
     code at the end of a comment."""
+    # A comment that holds code may have swallowed a statement when its break was lost.
     if any(line.text.startswith("#") and re.search(r"[=(]|\breturn ", line.text) for line in lines):
         return len(lines) == len(source.splitlines())  # comments that stood on their lines
     with warnings.catch_warnings():

@@ -61,6 +61,7 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
     elements = _choose_elements(len(plan.inputs[0]), plan.ranks)
     ranks, dtype = range(plan.ranks), plan.inputs[0].dtype
     weights = _make_weights(plan.ranks)
+    # Inputs whose sums tell who contributed and which element: weights a rank, and positions.
     inputs: list[list[np.ndarray]] = [
         [np.ones(elements) for _ in ranks],
         [1.0 + np.arange(elements) for _ in ranks],
@@ -70,6 +71,7 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
         execute(replace(plan, inputs=tuple(array.astype(dtype) for array in arrays)), first.mode, keeps_payloads=True)
         for arrays in inputs
     ]
+    # Provenance is only meaningful where values do not decide which messages are sent.
     for execution in executions:
         if not _has_same_messages(first, execution, elements / len(plan.inputs[0])):
             return Provenance(reason=_DEPENDENT)

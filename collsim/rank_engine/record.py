@@ -83,6 +83,7 @@ class _ArrayTable:
 
 def _pack_execution(execution: Execution, table: _ArrayTable) -> dict[str, object]:
     mode = execution.mode
+    # JSON has no infinity, and None stands for it.
     limit = None if math.isinf(mode.eager_limit) else mode.eager_limit
     return {
         "mode": [limit, mode.is_late, mode.choices],

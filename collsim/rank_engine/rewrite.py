@@ -192,6 +192,7 @@ def _make_assignable(node: ast.stmt) -> ast.stmt:
 def _list_bound_names(body: list[ast.stmt]) -> set[str]:
     """Names that statements of a module bind, not those inside of functions, classes and comprehensions."""
     names: set[str] = set()
+    # Walked with a list: sources may be nested deeper than Python's recursion allows.
     pending: list[ast.AST] = list(body)
     while pending:
         node = pending.pop()
@@ -242,6 +243,7 @@ class _Rewriter(ast.NodeTransformer):
             if suite == "body":
                 statements += count
             for statement in body:
+                # Functions that stand for comprehensions belong before the statement that uses them.
                 outer, self._hoisted = self._hoisted, []
                 rewritten = self.visit(statement)
                 if not isinstance(rewritten, list):
@@ -358,6 +360,7 @@ class _Rewriter(ast.NodeTransformer):
         enter: ast.stmt = ast.Expr(entered)
         if item.optional_vars is not None:
             enter = ast.Assign([self.visit(item.optional_vars)], entered)
+        # The manager's exit may block, and so is a call of its own instead of a `with` statement.
         handler = ast.ExceptHandler(
             ast.Name("BaseException", ast.Load()),
             error,
@@ -506,6 +509,7 @@ def _build_comprehension_function(node: ast.AST, kind: str, name: str) -> ast.Fu
         method = {"set": "add", "list": "append"}[kind]
         innermost = ast.Expr(ast.Call(ast.Attribute(values, method, ast.Load()), [node.elt], []))
     assert isinstance(node, _COMPREHENSIONS)
+    # From the innermost to the outermost: each `for` and `if` wraps what is there.
     for generator in reversed(node.generators):
         for condition in reversed(generator.ifs):
             innermost = ast.If(condition, [innermost], [])

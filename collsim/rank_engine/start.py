@@ -28,6 +28,7 @@ def _find_entry(rewritten: RewrittenProgram, entry: str | None, collective: str 
         if entry and entry not in functions:
             raise CollsimError(describe_unknown("function", entry, functions))
         return entry
+    # Names that entry functions have in articles; of several functions only one that takes a rank is an entry.
     preferred = [collective or "", "run", "main", "program"]
     for name in preferred:
         if name in functions and (collective is not None or _is_called_by_rank(rewritten, name)):
@@ -89,6 +90,7 @@ def build_plan(
     if rewritten.uses_torch:
         dtype = np.dtype(np.float32)
     elements = max(1, parse_bytes(nbytes) // dtype.itemsize)
+    # Collectives of blocks need as many elements for each rank.
     if collective_name in IN_PARTS:
         elements = -(-elements // ranks) * ranks
     inputs = make_inputs(ranks, elements, dtype)

@@ -143,6 +143,7 @@ class TorchDistributed:
         _require_tensor(tensor, "isend")
         target = self._check_peer(self._find_global(dst, group_dst, group), "dst")
         if target == self.rank:
+            # gloo refuses this; a simulated success would hide the mistake.
             raise RuntimeError("gloo connects no rank with itself; copy the tensor with copy_")
         post = MessagePost(
             self.rank,
@@ -170,6 +171,7 @@ class TorchDistributed:
         _require_tensor(tensor, "irecv")
         src = self._find_global(src, group_src, group)
         if src is None:
+            # torch's recv without a source takes a message from anybody.
             source = ANY
             peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
         else:
@@ -264,6 +266,7 @@ class TorchDistributed:
     ) -> Blocking:
         """Post a collective; its result is stored when it is waited for."""
         group = group or self.world
+        # As in torch: ranks outside the group return at once, with a warning there.
         if self.rank not in group.members:
             return None
         post = CollectivePost(
@@ -393,6 +396,7 @@ class TorchDistributed:
         """One rank gets what all have, a tensor each."""
         root, members = self._find_root(dst, "dst", group), len((group or self.world).members)
         if self.rank == dst and (gather_list is None or len(gather_list) != members):
+            # torch checks the list before it sends, so the error is at the call.
             raise ValueError(f"gather: rank {dst} wants gather_list= with a tensor for each of the {members} ranks")
         if self.rank != dst and gather_list:
             raise ValueError(f"gather: gather_list= is for rank {dst} alone")

@@ -125,8 +125,10 @@ def compare(
         0     broadcast_chain         1       4
         1  broadcast_binomial         1       1
     """
+    # Options of one of the two kinds of comparison are refused in the other, instead of being ignored.
     if not switches and not (isinstance(collective, str) and collective in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")
+    # A run in place of a topology is a common slip: simulate's arguments are the other way round.
     _require_no_runs(collective, topology)
     if isinstance(collective, list | tuple | set):
         message = "compare takes one collective, got {value!r}; algorithms are named by algorithm=: {call}"

@@ -240,6 +240,7 @@ def close_gap_of(
         progress=progress,
     )
     run = simulate(s, trace.topology, trace.nbytes, trace.dtype, "event")
+    # A run that equals one of the race (same schedule, same time) would stand in the table twice.
     standings = [get_sort_key(raced.time, raced.schedule.name) for raced in race.runs.values()]
     if get_sort_key(run.time, s.name) in standings:
         return race
@@ -341,6 +342,7 @@ def _explain_gain(race: SynthesisRace, name: str) -> Iterator[Sentence]:
     causes = join_words([explain(race, name, seconds) for seconds, explain in gains], "{first}; {then}")
     values = {"saved": format_time(saved), "rival": _name_rival(name, other)}
     gain = Sentence("Where the gain of {saved} over {rival} comes from: {reason}.", reason=causes, **values)
+    # Parts may have grown as well; that is said where it is more than a small share.
     lost = [_PARTS[explain](format_time(-seconds)) for seconds, explain in reasons if -seconds > _TOLD * saved]
     if lost:
         gain += Sentence(" It gives back {paid}.", paid=join_words(lost))
@@ -358,6 +360,7 @@ def _explain_cut(race: SynthesisRace, name: str, seconds: float) -> Sentence:
         "own": format_time(synthesized_parts.floor),
     }
     cut = race.trace.bound.cut
+    # How many of the links of the narrowest cut are in use explains most of the gap.
     used, used_by_mine = (_count_used_links(trace, cut) for trace in (other, race.trace))
     if cut is not None and used < used_by_mine:
         return Sentence(
@@ -468,6 +471,7 @@ def describe_cut(cut: Cut) -> Sentence:
     if len(cut.ranks) == 1:
         ranks = Sentence("rank {rank}", rank=listed)
     elif len(cut.ranks) > 2 and cut.ranks[-1] - cut.ranks[0] == len(cut.ranks) - 1:
+        # Consecutive ranks are shown as a range.
         ranks = Sentence("ranks {first}-{last}", first=cut.ranks[0], last=cut.ranks[-1])
     elif len(cut.ranks) > _NAMED:
         ranks = Sentence("ranks {ranks} and {more} more", ranks=listed, more=len(cut.ranks) - _NAMED)

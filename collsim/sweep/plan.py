@@ -82,6 +82,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     if not isinstance(node, yaml.MappingNode):
         message = "{name}, line 1: a plan is a mapping with the keys {keys}"
         raise FormatError(message, name=name, keys=", ".join(KEYS))
+    # Lines are found in the document, because plain values have lost them.
     lines = _find_lines(node, name)
     try:
         plan = build_value(node)
@@ -100,6 +101,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
         raise FormatError("{name}: a plan needs a topology, for example 'topology: [switch(64)]'", name=name)
     arguments = {}
     nodes = {str(key.value): value for key, value in node.value}
+    # Each argument is parsed by itself, so that the error names the line of its key.
     for key, value in plan.items():
         try:
             arguments[key] = _parse_argument(key, value)
@@ -108,6 +110,7 @@ def read_plan(path: str | Path) -> dict[str, Any]:
         entries, entry_nodes = [value], [nodes[key]]
         if isinstance(value, list):
             entries, entry_nodes = value, nodes[key].value
+        # Names are checked here with their own line; the sweep itself could only name the key.
         for entry, entry_node in zip(entries, entry_nodes, strict=True):
             try:
                 _require_known(key, entry)

@@ -127,13 +127,17 @@ def list_scenarios(
     require_filter(where)
     version, work = read_model_version(), []
     networks, orders = list_networks(topology), list_values(order)
+    # A list of whole numbers is one order of ranks; several orders are lists in a list.
     if all(isinstance(entry, Integral) for entry in orders):
         orders = [orders]  # one permutation
     count = prod(map(len, (networks, orders, chosen, *grid)))
+    # The product is counted before it is made.
     require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
     for network in networks:
+        # The key of a result holds the topology's fingerprint, so that a changed machine is computed again.
         topology_hash = fingerprint(network)
         for ranks_order, (entry, kind, options) in product(_list_orders(order, network.ranks), chosen):
+            # Nothing of `order` reaches NCCL's model, so its rows would be equal.
             if entry == NCCL and ranks_order[0] != "given":
                 continue  # NCCL orders the ranks itself
             label = {
@@ -280,6 +284,7 @@ def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | 
         if isinstance(named, Schedule):
             chosen.append((named, _require_collective(named, kinds, options), {}))
             continue
+        # NCCL is a choice with settings of its own, not an algorithm with options.
         if named == NCCL:
             check_settings(kinds, options)
             chosen += [(NCCL, kind, choice) for kind in kinds for choice in list_option_choices(options)]

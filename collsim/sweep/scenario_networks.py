@@ -61,6 +61,7 @@ def _require_topology(entry: object) -> Topology:
 
 
 def _build_networks(entry: dict[str, object]) -> Iterable[Topology]:
+    # Edits are taken out first: they change a network that is built, and are no arguments of it.
     edits = {name: entry.pop(name) for name in EDITS if name in entry}
     if "machine" in entry:
         names = _list_values(entry.pop("machine"))
@@ -72,6 +73,7 @@ def _build_networks(entry: dict[str, object]) -> Iterable[Topology]:
     else:
         raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)
     keys = list(entry)
+    # Counted before any machine is built, because each may be large.
     several = prod(len(_list_values(entry[key])) for key in keys) * len(names)
     require_few("topologies in a sweep", several, _MOST, "give shorter lists")
     networks = []

@@ -71,6 +71,7 @@ def _build_definitions() -> dict[str, Schema]:
         ]
     }
     return {
+        # A sum such as allreduce+allgather is a pattern, not a name.
         "collective": {"type": "string", "anyOf": [_build_enum(collectives()), {"pattern": "\\+"}]},
         "algorithm": _allow_options(_build_enum([*algorithms(), NCCL])),
         "topology": _build_topology(),

@@ -105,6 +105,7 @@ def best_parallel(
     request = build_search_request(first, compute)
     limit, count = get_memory_limit(request, memory), parse_count(top, "top", least=0)
     listed = list_legal_splits(request, contexts, experts)
+    # Estimates of splits are stored: the same search with a larger `top` starts from them.
     store = Store(out)
     try:
         stored = _StoredFigures(store, request, executor)

@@ -149,6 +149,7 @@ def list_steps(
     if not named.keys() & {"batch", "micro_batch"}:
         raise CollsimError("say how many samples: batch=256 (over all GPUs), or micro_batch=32 (of one)")
     several = {name: _list_option_values(name, value) for name, value in named.items() if name in SEVERAL}
+    # One table has one model of collectives, or its rows could not be compared.
     if "collectives" not in several and len(set(_list_nccl_timings(splits, several))) > 1:
         several["collectives"] = ["links"]  # NCCL's model does not know all of them, and one model times one table
     single = {name: value for name, value in named.items() if name in SINGLE}
@@ -161,6 +162,7 @@ def list_steps(
         for trained, split, *values in product(models, splits, *several.values()):
             choice = dict(zip(several, values, strict=True))
             row = {"model": trained.name, "topology": network.name, "parallel": split.label, **choice}
+            # A list of ranks would be a cell with a list in it; the number is what a table can show.
             ranks = choice.get("ranks")
             if isinstance(ranks, Sized):
                 row["ranks"] = len(ranks)
@@ -236,6 +238,7 @@ def list_splits(parallel: object) -> list[ParallelStrategy]:
         if isinstance(item, ParallelStrategy):
             splits.append(item)
             continue
+        # Text with brackets is a whole strategy; a bare name may come with lists of options.
         if isinstance(item, str) and "(" in item:
             splits.append(parse_strategy(item))
             continue

@@ -52,6 +52,8 @@ class Store:
             self.location = str(target)
             if target.suffix == ".parquet":
                 _require_parquet()
+            # A table is written at the end; rows are collected in a database beside it, which survives an
+            # interruption.
             if target.suffix in _TABLES:
                 self.table = target
                 target = target.with_name(target.name + ".part")
@@ -61,6 +63,7 @@ class Store:
             self.part = Path(where)
         try:
             self._db = sqlite3.connect(where)
+            # WAL: a reader may look into the results while the study goes on.
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("CREATE TABLE IF NOT EXISTS rows (id TEXT PRIMARY KEY, row TEXT NOT NULL)")
             self._db.commit()

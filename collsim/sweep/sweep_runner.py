@@ -200,18 +200,21 @@ def _open_workers() -> Iterator[tuple[futures.Executor, int]]:
     import multiprocessing  # brings sockets and pipes with it, for which nobody asks who only imports collsim
     from concurrent import futures
 
+    # Forked workers start in milliseconds; without fork each would import the caller's script again.
     method = None
     if "fork" in multiprocessing.get_all_start_methods():
         method = "fork"
     width = os.cpu_count() or 1
     others = multiprocessing.active_children()
     with futures.ProcessPoolExecutor(width, multiprocessing.get_context(method), begin_worker, (os.getpid(),)) as pool:
+        # One job starts the processes now, while an interrupt is held back.
         try:
             with defer_interrupt():  # a Ctrl-C that comes while processes fork would be lost
                 pool.submit(int)
             yield pool, 2 * width
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            # Workers of the pool only: other children belong to the caller.
             for worker in set(multiprocessing.active_children()) - set(others):
                 worker.terminate()
             raise
@@ -231,11 +234,13 @@ def _run_on_executor(
     flying: dict[futures.Future[list[tuple[str, Row]]], Work | StepWork] = {}
     while waiting or flying:
         try:
+            # A few pieces more than workers keep all of them busy without filling the queue.
             while waiting and len(flying) < width:
                 piece = _make_portable(waiting[-1])
                 flying[executor.submit(run_scenarios, piece)] = piece
                 waiting.pop()
         except futures.BrokenExecutor:
+            # A worker that died takes its pool along; who killed it is found by running the pieces one by one.
             return _rerun_suspects(waiting, list(flying.values()), store, count)
         done, _ = futures.wait(flying, return_when=futures.FIRST_COMPLETED)
         for future in done:

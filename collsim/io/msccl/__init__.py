@@ -91,6 +91,8 @@ def _run_of_layouts(program: Program, path: FilePath, kind: Collective, root: in
         try:
             runs.append(_run(program, path, layouts))
         except FormatError as error:
+            # The first layout decides whether the program can be read at all; a later one only whether its promise
+            # holds.
             if not runs:
                 raise
             message = '{error}. In place it is right; out of place, which outofplace="1" promises, it is not'

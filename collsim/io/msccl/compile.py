@@ -363,6 +363,7 @@ def _place(gpu: _Assembly, op: Operation) -> None:
     number = gpu.block(side, op.peer, op.channel)
     before = _list_predecessors(gpu, op)
     previous = gpu.last.get(number)
+    # A receive directly followed by the send of the same data is one instruction of MSCCL, which saves a step.
     if op.type == "s" and previous is not None and _is_fitting(previous, op, before):
         received, position = previous
         gpu.blocks[number].steps[position.step].type = "rcs" if received.type == "r" else "rrcs"
@@ -372,6 +373,7 @@ def _place(gpu: _Assembly, op: Operation) -> None:
         gpu.last[number] = (op, position)
     for span in op.reads():
         gpu.readers[span].append(position)
+    # What was read before must not be overwritten earlier, and what was written is known from here on.
     for span in op.writes():
         gpu.writer[span] = position
         gpu.readers[span] = []

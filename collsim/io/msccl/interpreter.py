@@ -238,6 +238,7 @@ class _Machine:
         g, b, s = spot
         tb = self.blocks[g, b]
         step = tb.steps[s]
+        # A message is taken in before anything is read: a fused instruction reads what it combines with the message.
         sender, moving = self.receive(spot, tb) if step.receives else (None, [])
         if step.reads:
             read = self.read(spot, step, step.src, "srcoff")
@@ -318,6 +319,7 @@ class _Machine:
         chain: dict[tuple[int, int], int] = {}
         says: list[Words] = []
         key = stuck
+        # Everybody waits for somebody here, so following the waits must close a circle.
         while key not in chain:
             chain[key] = len(chain)
             spot = (*key, self.now[key])

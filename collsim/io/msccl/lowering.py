@@ -294,10 +294,12 @@ class _Lowering:
         if step.waits is not None:
             past.pending += self.finish[spot[0], *step.waits]
             self.waits += len(past.pending)
+            # A nop may wait for many blocks and be waited for by many: the product is limited.
             if self.waits > _MOST_WAITS:
                 message = "more than {most:,} dependencies, nops counted with all that they wait for"
                 raise FormatError(message, most=_MOST_WAITS)
         done: list[tuple[int, int]] = []
+        # A plain send reads its own slots; fused ones send on what they received.
         if step.type == "s":
             outgoing = self.slots(spot, step.src, step.count)
         else:
@@ -317,6 +319,7 @@ class _Lowering:
             node = self.send(spot, outgoing, tb.send, tb.channel)
             self.order_in_block(node, past, "sends")
             done.append((node, 0))
+        # An instruction that does nothing by itself (a nop) is done when what it waits for is.
         self.finish[spot] = done or [*past.pending, *past.last()]
 
     def order_in_block(self, node: int, past: _Past, what: str) -> None:
@@ -356,6 +359,7 @@ class _Lowering:
         else:
             source = []
         channel = self.program.gpus[spot[0]].blocks[spot[1]].channel
+        # `rrs` combines without storing: the sum goes into a slot of its own unless nobody reads it any more.
         if step.type == "rrs":
             target = source
             if spot not in self.dead:
@@ -363,6 +367,7 @@ class _Lowering:
         if step.reduces and target != source:
             self.add_local(source, target, False, channel)
         node = self.sent[sender]
+        # A boxed message waits in a buffer at the receiver and is added from there.
         if sender in self.boxed:
             taken = self.add_local(self.graph.nodes[node].dst, target, step.reduces, channel)
             assert taken is not None
@@ -465,6 +470,7 @@ def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | 
     million.
     """
     table: list[list[tuple[int, int, int, int, bool, int]]] = [[] for _ in range(max(steps, default=-1) + 1)]
+    # Rows of a step keep the order in which they arrived, which is the order of the sums.
     order = sorted(range(len(steps)), key=lambda k: (steps[k], graph.nodes[k].arrival))
     size = np.array([len(node.src) for node in graph.nodes], np.int64)
     first = np.zeros(len(steps), np.int64)
@@ -480,6 +486,7 @@ def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | 
         counts += [sum(map(len, waits))] * len(node.src)
         parts += waits * len(node.src)
     start = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).astype(np.int64)
+    # Too many dependencies to write out: the order of steps alone is kept, which is stricter.
     if start[-1] > _MOST_WAITS:
         return [_build_step(rows) for rows in table], None
     return [_build_step(rows) for rows in table], (start, np.concatenate(parts) if parts else np.zeros(0, np.int64))

@@ -196,6 +196,7 @@ class _Builder:
             refuse(self.path, where, message)
         inplace = self._number(a, "inplace", 0, 1, where, 0)
         outofplace = self._number(a, "outofplace", 0, 1, where, 1 - inplace)
+        # A program without either flag is meant for out of place, as MSCCL takes it.
         layouts = tuple(x for x, meant in ((True, inplace), (False, outofplace)) if meant) or (False,)
         low, high = (self._number(a, k, 0, 2**60, where, d) for k, d in (("minBytes", 0), ("maxBytes", 2**60)))
         root = None

@@ -91,6 +91,7 @@ class NcclCommunicator:
             CollsimError: Where the log has no rings or trees, or NCCL has no such pattern for the collective.
         """
         kind = get_collective(collective)
+        # Rings where the log has them: NCCL names them for every communicator.
         pattern: Pattern = "tree"
         if algorithm is not None:
             pattern = algorithm
@@ -102,6 +103,7 @@ class NcclCommunicator:
             graphs = self.rings
             if kind.name in _IN_BLOCKS:
                 blocks = self.ranks
+        # Each channel of the log is a part of its own; the parts run side by side.
         parts = [
             _build_channel(kind.name, self.ranks, len(graphs), c, graphs[k], pattern, root, pieces)
             for c, k in enumerate(sorted(graphs))
@@ -262,16 +264,19 @@ def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> N
     version, nodes, sizes = "", 0, [0]
     jobs = _Communicators()
     for number, line in enumerate(text.splitlines(), 1):
+        # Most lines of a log are of the program, not of NCCL.
         if "CCL " not in line:
             continue
         match = _VERSION.search(line)
         version = version or (match[2] if match else "")
+        # Lines longer than this are cut: messages of NCCL are short, and a regular expression on a megabyte is slow.
         head, info, words = line[:4096].partition("NCCL INFO ")
         if not info:
             continue
         comm = _COMM.search(words)
         if comm is not None:
             sizes.append(int(comm[3]))
+            # The node count belongs to the largest communicator, which is the one that is returned.
             if comm[4] and int(comm[3]) == max(sizes):
                 nodes = int(comm[4])
         _note(path, number, words, jobs.job(_find_thread(head), words))
@@ -330,6 +335,7 @@ def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
         largest = max(source, target)
     else:
         return
+    # A rank far beyond any cluster is a number misread, and arrays would grow with it.
     if largest >= _MOST_RANKS:
         refuse(path, Sentence("line {line}", line=number), "a rank beyond {last}", last=_MOST_RANKS - 1)
 

@@ -192,9 +192,11 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
     hosts: set[str] = set()
     is_log = False
     for number, line in _list_messages(lines):
+        # Words of other programs may look like facts of NCCL, so nothing counts before its first line.
         is_log = is_log or " NCCL INFO " in line or " NCCL WARN " in line or "CCL version" in line
         if not is_log:
             continue
+        # A cheap test for the substring before the regular expression: most lines have none.
         if " via " in line and (via := _VIA.search(line)) is not None:
             transport = name_transport(via[1])
             if transport not in transports:
@@ -204,6 +206,7 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
         if (host := _HOST.search(line)) is not None and host[1] not in hosts:
             hosts.add(host[1])
             yield number, "nccl.host", host[1]
+        # As above: each form has a word that must be in the line.
         for form in _FORMS:
             if form.word in line and (match := form.pattern.search(line)) is not None:
                 yield number, form.kind, form.read(match)

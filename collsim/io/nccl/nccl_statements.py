@@ -70,6 +70,8 @@ def read_statements(lines: Sequence[str]) -> JobStatements:
     networks, availability = select("nccl.network", str), select("nccl.nvls", bool)
     return JobStatements(
         environment={str(name): str(value) for name, value in select("nccl.variable", tuple)},
+        # The last statement wins where a log holds several runs; the largest where channels or cards are listed one
+        # by one.
         network=next(reversed(networks), ""),
         cards=max(select("nccl.cards", tuple), key=len, default=()),
         channels=max(select("nccl.channels", int), default=0),

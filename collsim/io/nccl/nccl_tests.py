@@ -158,6 +158,7 @@ def infer_collective(rows: list[Row]) -> str | None:
     Returns:
         collsim's name; None where several collectives print such rows, as allgather and alltoall do.
     """
+    # busbw / algbw is exact to the printed digits, so the row with most digits tells best.
     fastest = max(rows, key=lambda row: row["algbw"])
     if not fastest["algbw"] > 0:
         return None
@@ -165,12 +166,14 @@ def infer_collective(rows: list[Row]) -> str | None:
     reduces = fastest["redop"] not in (None, "none")
     has_root = fastest["root"] is not None and fastest["root"] >= 0
     rounding = _PRINTED * (1 + factor) / fastest["algbw"]
+    # With a root the factor is 1 for all sizes, and only the operation tells reduce from broadcast.
     if has_root:
         if abs(factor - 1) > rounding:
             return None
         return {True: "reduce", False: "broadcast"}[reduces]
     if not reduces:
         return None
+    # The factors of allreduce (2(n-1)/n) and reduce_scatter ((n-1)/n) lie on the two sides of 1.
     if factor > 1 + rounding or (ranks == 2 and abs(factor - 1) <= rounding):
         return "allreduce"
     if factor < 1 - rounding:
@@ -206,6 +209,7 @@ class _Header:
 
 def _parse_row(path: FilePath, number: int, line: str) -> Row | None:
     """A data row, or None for any other line."""
+    # Stamps that a launcher puts before lines (`[1,0]<stdout>:`) are no values.
     tokens = [t for t in line.split()[:64] if not _STAMP.fullmatch(t)]
     if len(tokens) < 4 or not (tokens[0].isdigit() and tokens[1].isdigit()) or tokens[2] not in TYPES:
         return None
@@ -217,6 +221,7 @@ def _parse_row(path: FilePath, number: int, line: str) -> Row | None:
     if len(rest) % 4 == 2 and rest[-1].isdigit():  # a last column #iters behind root and the two halves
         rest.pop()
     root = None
+    # Old versions have no root column: one value more than whole groups of four is the root.
     if len(rest) % 4 == 1 and re.fullmatch(r"-?\d+", rest[0]):
         root = rest.pop(0)
     if len(rest) not in (4, 8, 16):
@@ -226,6 +231,7 @@ def _parse_row(path: FilePath, number: int, line: str) -> Row | None:
             "{count} values; expected size, count, type, redop, root and twice time, algbw, busbw, #wrong (13 in all)",
             count=len(tokens),
         )
+    # In-place results stand behind out-of-place ones; either may be missing.
     half = max(4, len(rest) // 2)
     row: Row = {
         "nbytes": parse_whole_number(path, where, "size", tokens[0], 0, 2**60),
@@ -294,6 +300,7 @@ def parse_nccl_tests_document(data: object, path: FilePath) -> pd.DataFrame:
     """
     if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
+    # Later versions may mean something else by the same names, so they are refused.
     if parse_whole_number(path, "", "version", data.get("version", 3), 1, 2**31) > 3:
         refuse(path, "", "version {version}; this collsim reads versions up to 3", version=data["version"])
     arguments = data.get("args")

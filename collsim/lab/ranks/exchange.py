@@ -104,6 +104,7 @@ class Exchange:
         self.send_row = {move.row: i for i, move in enumerate(program.sends)}
         self.receive_row = {move.row: i for i, move in enumerate(program.receives)}
         self.order = {slot: deque(events) for slot, events in program.order.items()}
+        # Sends of one channel leave in order, and so do receives: each has its turn.
         self.turns, self.receiving = ChannelTurns(program.sends), ChannelTurns(program.receives)
         self.prepared: dict[int, tuple[Outgoing, float]] = {}  # read, to be sent, and since when
         self.lent: dict[int, list[Outgoing]] = {}  # by slot: what is sent out of it, which a write must not change

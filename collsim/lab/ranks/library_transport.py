@@ -86,6 +86,7 @@ class MessageExchange:
         return self.moments
 
     def _step(self, sends: list[int], receives: list[int]) -> None:
+        # What is sent is copied first: a receive of the same step may write into it.
         data = {i: self.slots[self.program.sends[i].slot].copy() for i in sends}
         data_of_row = {self.program.sends[i].row: data[i] for i in sends}
         came, waits = {}, {}
@@ -95,6 +96,7 @@ class MessageExchange:
             came[i] = data_of_row[move.row] if is_local else np.empty_like(self.slots[move.slot])
             if not is_local and came[i].nbytes:
                 waits[i] = self.carrier.receive(came[i].view(np.uint8), move.peer, move.row % _MOST_TAG)
+        # Receives are posted before any send starts, so that no two ranks wait for each other.
         waits_for_sends = [self._send(i, data[i]) for i in sends]
         for i in receives:
             if i in waits:

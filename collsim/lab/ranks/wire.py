@@ -208,11 +208,13 @@ def accept_ranks(
             if rest <= 0:
                 raise CollsimError("endpoints {missing} did not connect", missing=sorted(expected - sockets.keys()))
             watch()
+            # select wakes at least every so often, so that `watch` can notice that a process has died.
             for sock in select.select([listening, *strangers], [], [], min(rest, _WATCHED))[0]:
                 if sock.fileno() < 0:
                     continue  # shown out a moment ago
                 if sock is listening:
                     strangers[_accept_stranger(listening)] = b""
+                    # More callers than expected are strangers; the oldest goes, so that they cannot fill the table.
                     if len(strangers) > _MOST_STRANGERS:
                         _show_out(next(iter(strangers)), strangers)
                 else:

@@ -83,6 +83,7 @@ def list_library_words(rank: int, ranks: int, write: Callable[[str], object]) ->
     Returns:
         Words by the name of their module.
     """
+    # Random numbers depend on the rank alone, so that all executions of a program agree.
     generator, legacy = random.Random(rank), np.random.RandomState(rank)
     words: dict[str, Mapping[str, object]] = {
         module.__name__: _list_public(module) for module in (*_WHOLE, *_WHOLE_TOO)
@@ -138,6 +139,7 @@ def _list_logging() -> dict[str, object]:
 
 def _list_system(rank: int, ranks: int) -> dict[str, object]:
     """`os`, with the variables that launchers set."""
+    # Launchers of torch and of MPI set these; scripts of articles read either.
     environment = {
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
