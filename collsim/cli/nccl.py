@@ -87,6 +87,7 @@ def predict(
         p = cs.nccl.predict_with_simulation(
             collective, network, size, measured=times, launch=launch, version=version, ranks=ranks
         )
+        # Notes repeat from size to size; each is printed once, in the order of the first.
         if p.used_ranks:
             notes[p.used_ranks] = None
         notes[str(p.release)] = None

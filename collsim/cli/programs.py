@@ -79,6 +79,7 @@ def program(
     """Run a program of torch.distributed, mpi4py, threads or numpy on simulated ranks: is it right, does it hang, and
     who waits for whom? Exit code 1 if it is wrong, hangs, fails or depends on timing."""
     require_table_file(out)
+    # The function follows the file after a colon, as in pytest and uvicorn.
     path, _, entry = file.partition(":")
     run = cs.program(
         read_text(Path(path)),
@@ -107,6 +108,7 @@ def program(
         if timeout is not None:
             for log in run.timeout_logs:
                 print(f"\nWhat {log.library} prints after {timeout}:\n{log}")
+    # A program that is wrong or hangs is an error for the shell as well.
     if not run.is_right:
         raise typer.Exit(1)
 
@@ -217,6 +219,7 @@ def read_script_command(
     if something is wrong."""
     if out is not None:
         require_writable_file(out)
+    # Standard input lets a script be piped out of an article.
     if file == "-":
         reading = read_script(sys.stdin.read())
     else:

@@ -101,8 +101,10 @@ def real(
 ) -> None:
     """Run an algorithm on processes of this computer over a network that they imitate, check its numbers, and show what
     was measured beside what was predicted. Options of the algorithm itself: --chunks 4, --root 2 ..."""
+    # Wrong schedules are refused here: processes would only find out after they were started.
     plan = cs.schedule(find_algorithm(algorithm, load), ranks=ranks, **parse_algorithm_options(context))
     cs.verify(plan)
+    # For other computers a program is written, which measures there and is read back with --read.
     if other_computers.hosts is not None:
         _write_program(plan, nbytes, other_computers, repeat, language)
         return
@@ -214,6 +216,7 @@ def real_step(
     what was measured beside what was predicted. --parallel "fsdp()", "pipeline(4, '1f1b')", "pipeline(2) * ddp()"."""
     from collsim.lab.step import build_equal_layers
 
+    # `8x128KiB` is no model of the catalogue: eight equal layers of so many bytes.
     count, times, size = model.partition("x")
     if count.isdigit() and times:
         layers = build_equal_layers(count, size, activations)

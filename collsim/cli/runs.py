@@ -107,6 +107,7 @@ def run(
     if beside:
         _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
         return
+    # How long it will take is said before it begins.
     _print_cost(expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
     cs.verify(plan)
     trace = timing.simulate(plan, network, nbytes, is_progress_shown(progress))
@@ -116,6 +117,7 @@ def run(
     if out is not None:
         _save_run(trace, race, out)
 
+    # A file's assumptions are judged by what they change of this run's time.
     def time(other: cs.Topology) -> float:
         return timing.simulate(build(other), other, nbytes).time
 
@@ -202,6 +204,7 @@ def _run_together(
     others = [_parse_companion(word, plan, network) for word in companions]
     plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
     what: tuple[cs.Topology, str, str, Engine] = (network, nbytes, timing.dtype, "event")
+    # Runs alone are timed as well, because the slow-down is a ratio to them.
     _print_cost(
         expected_cost(plans, *what, ranks=ranks, **timing.conditions),
         *(expected_cost(s, *what, ranks=r, **timing.conditions) for s, r in zip(plans, ranks, strict=True)),
@@ -318,6 +321,7 @@ def compare(
             model, machine_spec.build_network(), batch, micro_batch, timing.dtype, progress, out, as_json
         )
         return
+    # Words may be the collective and schedule files in any order.
     kind, stored = _split_words(what or [], collective)
     network = machine_spec.build_network(next((schedule.ranks for schedule in stored), None), assumed=False)
     sizes = cs.size_range(nbytes)
@@ -338,6 +342,7 @@ def compare(
     print_assumptions(network, _build_timer(kind, frame, entries, timing))
     race = None
     if synthesize:
+        # The race is run at the largest size, where bandwidth decides.
         race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress)
     if as_json:
         _print_comparison_json(frame, race, synthesize)

@@ -120,6 +120,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
+        # Options that several commands share are fields of a dataclass, and become parameters of the command here.
         groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
         options: dict[str, inspect.Parameter] = {}
         for parameter in inspect.signature(function).parameters.values():
@@ -135,6 +136,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
                 arguments[group] = kind(**words)  # type: ignore[operator]
             _run_command(function, arguments)
 
+        # typer reads the signature: it has to see the options in place of the groups.
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options.values()}
         run.__name__, run.__doc__ = function.__name__, _unwrap_paragraphs(function.__doc__ or "")

@@ -52,6 +52,7 @@ def synthesize(
     schedule = cs.synthesize(collective, network, objective, cast("Effort", effort), **options)
     if out is not None:
         cs.save(schedule, out)
+    # An objective that is no size is timed at the size for which it is typical.
     size = _SIZES.get(objective) or cs.units.parse_bytes(objective)
     trace = cs.simulate(schedule, network, size, engine="event", progress=shows_progress)
     report, cut = cs.synthesis.report(schedule), trace.bound.cut

@@ -202,6 +202,7 @@ def train(
     changes = {word: trace.what_if(**_parse_change(word)) for word in what_if or ()}
     if out is not None:
         trace.save(out)
+    # The script alone goes to standard output, so that it can be redirected to a file.
     if pytorch:
         print(trace.script(), end="")
         print_note(f"start it:\n{trace.launch_lines()}\n{_BACKENDS}")
@@ -373,6 +374,7 @@ def train_search(
         top=top,
         dtype=dtype,
         compute=compute,
+        # All splits are kept where a file is written; the screen gets the best.
         every=out is not None,
         out=out,
         progress=not as_json,
@@ -475,6 +477,7 @@ def _build_schedule_row(name: str, timing: Any) -> dict[str, Any]:
             "formula": None,
             "reason": str(timing),
         }
+    # A schedule that cannot have so many microbatches is a row with its reason, not an error of the table.
     _, t = timing
     formula = None
     if t.formulas is not None:
@@ -528,6 +531,7 @@ def upgrades(
     money = {"gpu_hour": gpu_hour, "kwh": kwh, "watts": watts, "epoch": epoch, "tokens": tokens}
     costs: tuple[cs.purchases.RunningCost, ...] = ()
     if any(value is not None for value in money.values()):
+        # Only a step of training has samples, and so an epoch and a run.
         if not isinstance(timed, cs.train.StepTrace):
             raise CollsimError("costs are of a step of training: name a model in place of {run!r}", run=run)
         costs = cs.purchases.estimate_costs(timed, **money)

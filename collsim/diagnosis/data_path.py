@@ -81,12 +81,14 @@ def find_used_path(evidence: Evidence) -> DataPath | None:
     path = DataPath(tuple(str(fact.value) for fact in transports))
     count, algorithm, protocol, used_cards = 0, "", "", 0
     if channels:
+        # A log may list channels several times (communicators split); the largest number is the job's.
         fact, count = max(channels, key=lambda pair: pair[1])
         facts.append(fact)
     if choices:
         fact, choice = max(choices, key=lambda pair: pair[1].nbytes)
         facts.append(fact)
         algorithm, protocol = choice.algorithm, choice.protocol
+    # Cards matter only to a job that left the node.
     if any(transport.startswith("NET") for transport in path.transports) and cards:
         fact, names = max(cards, key=lambda pair: len(pair[1]))
         facts.append(fact)

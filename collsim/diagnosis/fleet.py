@@ -297,6 +297,7 @@ def compare_nodes(
         ('n3',)
     """
     name = "texts"
+    # Texts by name come from the browser, where there are no paths.
     if not isinstance(folder, Mapping):
         folder = Path(folder)
         name = folder.name
@@ -319,7 +320,9 @@ def compare_nodes(
     slow_nodes, slow_pairs = _find_slow_pairs(pairs)
     odd = (*find_odd_readings(readings), *slow_nodes)
     causes = _find_node_causes(evidence)
+    # Nodes with a finding of their own are no measure for the others.
     different = {reading.node for reading in odd} | {cause.node for cause in causes}
+    # The typical node stands for the healthy ones: its diagnosis is what all of them share.
     typical_node = next((node for node in evidence if node not in different), "")
     typical = None
     if typical_node:

@@ -136,6 +136,7 @@ def list_readings(evidence: Evidence) -> Iterator[NodeReading]:
     for fact, matrix in evidence.select_values("gpu.pairs", PairMatrix):
         yield NodeReading("pair_bandwidth", _PEER_ACCESS[matrix.enabled], matrix.median, fact)
     names = evidence.select_values("gpu.name", str)
+    # A node has one kind of GPU; several pieces may list it again.
     for fact, name in names[:1]:
         yield NodeReading("gpu_model", "", name, fact)
         listed = Counter(other.piece for other, _ in names)

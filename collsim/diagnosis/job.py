@@ -180,6 +180,7 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a reader takes for granted stands in the machine's notes
         for name, text in _list_topologies(evidence):
+            # A topology of the job shows lost links as absent; the catalogue's machine shows what should be there.
             if machine_name and find_lost_links(evidence):
                 break
             if names:
@@ -192,6 +193,7 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
         if nics and nodes > 1:
             options["nics"] = nics
         topology = build_machine(machine_name, **options)
+        # Fewer GPUs than the machine has: a job on a part of each node.
         if ranks and ranks % nodes == 0 and ranks < topology.ranks:
             return build_machine(machine_name, gpus=ranks // nodes, **options), names[0]
         return topology, names[0]
@@ -288,6 +290,7 @@ def _list_measurements(evidence: Evidence, ranks: int, notes: list[Words]) -> It
         except CollsimError as error:
             notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
             continue
+        # A log with several tables is of several runs; the first collective is compared.
         rows = table[table["collective"] == table["collective"].iloc[0]]
         collective = str(rows["collective"].iloc[0])
         yield MeasuredTable(collective, rows["nbytes"].tolist(), rows["time"].tolist(), ranks, name)

@@ -228,6 +228,7 @@ def simulate_training(
         return Sentence("no machine is known to train {model} on", model=model.name)
     ranks = run.facts.ranks
     reason: Words = ""
+    # The next strategy is tried where the model does not fit: DDP first, as the simplest that a user has.
     for strategy, samples in _SPLITS:
         try:
             trace = training_step(

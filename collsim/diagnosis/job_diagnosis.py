@@ -221,6 +221,7 @@ class Diagnosis:
             blocks += [("quote", fact.quote()) for fact in cause.evidence]
             if cause.predicted is not None:
                 blocks.append(("text", text("report.predicted", busbw=format_bandwidth(cause.predicted))))
+            # The cost of one cause alone is of interest where there are several.
             if cause.cost is not None and len(self.causes) > 1:
                 blocks.append(("text", text("report.alone", busbw=format_bandwidth(cause.cost.possible))))
             blocks.append(("text", text("report.check", command=cause.check(language))))
@@ -362,10 +363,12 @@ def diagnose(
     causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
     causes = (*_read_hang(records), *causes)
     questions: tuple[OpenQuestion, ...] = ()
+    # Open questions are asked only where nothing has been found: they cost the reader time.
     if not any(cause.is_fault for cause in causes):
         questions = find_questions(evidence)
         if not causes and not questions and gap is not None:
             causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, prediction)
+    # A pinned algorithm explains the gap, so the prediction without it shows what is lost.
     if any(cause.key == "pinned_algorithm" for cause in causes) and job.run is not None:
         predicted = predict_run(replace(job.run, settings=()))
     predictions, reasons = predict_job(job.run, predicted, model, batch)
@@ -401,11 +404,13 @@ def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize:
             raise CollsimError("diagnose: give files, or one mapping of texts by name")
         paths = list_files(named)
         require_few_pieces(len(paths))
+        # Records of a hang are no text to search for facts; they are analyzed for themselves.
         records = [path for path in paths if is_job_record(path)]
         errors: list[CollsimError] = []
         texts = dict(read_texts((path for path in paths if path not in records), errors))
         if errors and not texts:
             raise errors[0]
+        # A file that cannot be read does not stop the diagnosis of the others.
         notes = tuple(error.sentence for error in errors)
     if records and not texts:
         return Evidence((), {}, (), notes), records

@@ -138,6 +138,7 @@ class Difference:
             "nccl_simulated": format_time(self.nccl_simulated),
             "seconds": format_time(self.seconds),
         }
+        # Without another algorithm the two models timed the same one; then a term of the model is the reason.
         if not self.label:
             key = "difference.simulate_longer"
             if self.predicted > self.simulated:
@@ -323,6 +324,7 @@ def _explain_slower_simulation(
     """What makes a simulation the slower one."""
     terms = measure_simulation_terms(run)
     terms["cards"] = -compute_terms(call)["cards"]
+    # What is left after the named terms is links shared by several transfers, if there is a busiest link at all.
     neck = run.bottleneck
     shared = run.time - link_time - sum(terms.values())
     if neck is not None:
@@ -407,6 +409,7 @@ def _describe_rate(call: Call) -> tuple[Words, str]:
     if limit == "fabric":
         reason = Sentence("{link} carries the bytes of many hops", link=call.fabric.busiest_link)
         return reason, EVIDENCE.get(facts.net) or _FIT
+    # On a machine of PCIe alone the slot is the wire itself, and what limits it is described as such.
     if limit == "host" or (limit == "pcie" and facts.wiring != "pcie"):
         return _describe_host_limit(call)
     if limit in (facts.wiring, "bridge"):

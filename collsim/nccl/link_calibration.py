@@ -237,6 +237,7 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     )
     error = round(float(compute_relative_error(residuals.ratio).median()), 4)
     held_out = _measure_held_out_error(samples)
+    # Errors at sizes that the fit did not see say how far it can be trusted.
     known = Measured({}, factors, seen, error, held_out, size_corrections)
     if not isinstance(machine, Topology):
         return Calibration(machine, links, known, residuals)

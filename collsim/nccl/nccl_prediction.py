@@ -349,6 +349,7 @@ def predict(
         True
     """
     used_ranks = ""
+    # Facts have no GPUs that could be numbered, only their number.
     if not isinstance(machine, Facts):
         machine, ranks, used_ranks = select_participants(resolve_topology(machine, "predict"), ranks)
     elif isinstance(ranks, Sequence) and not isinstance(ranks, str):
@@ -368,12 +369,14 @@ def predict(
     request = _Request(collective, ranks, links, launch, parse_version(version), settings)
     prediction = _predict_call(request, machine, nbytes)
     if measured is not None:
+        # Measured times move the prediction of other sizes, too.
         prediction = update_prediction(prediction, measured, lambda size: _predict_call(request, machine, size))
     if used_ranks:
         prediction = replace(prediction, used_ranks=used_ranks)
     if not isinstance(machine, Topology):
         return prediction
     prediction = replace(prediction, machine=machine, repeat=partial(_predict_on, request, nbytes))
+    # Each assumption of the file is varied, and named if the time depends on it.
     if not machine.facts.assumptions:
         return prediction
     effects = find_effects(machine, lambda variant: _predict_call(request, variant, nbytes).time)
@@ -601,11 +604,13 @@ def _time_call(
     if call.facts.ranks == 1:
         return _time_one_rank(call, notes)
     if choice is None:
+        # A transfer from point to point has nothing to choose.
         run = ("P2P", "Simple", call.comm.running_channels, c.THREADS["Simple"])
         call = replace(call, protocol="Simple")
     else:
         run = (choice.algorithm, choice.protocol, choice.channels, choice.threads)
         call = replace(call, algorithm=choice.algorithm, protocol=choice.protocol)
+        # Blocks that do not begin at 16 bytes cannot be copied with wide loads.
         if has_unaligned_blocks(call.collective, call.protocol, call.nbytes, call.facts.ranks):
             block = call.nbytes // call.facts.ranks
             notes += (f"blocks of {block:,} B are no multiple of 16: NCCL copies them more slowly; pad them",)

@@ -142,14 +142,17 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     p, ranks = prediction, prediction.facts.ranks
     machine = order_channels(p, machine)
     offered = choose_channels(machine, ranks)
+    # More channels than the picture can show add nothing: they do the same on other links.
     channels = max(1, min(p.channels, max(_MOST_CHANNELS, offered)))
     chunks = max(1, min(_MOST_CHUNKS, p.nbytes // (SLOT * channels)))
     if p.collective in ("alltoall", "sendrecv"):
         return schedule(f"{p.collective}_direct", ranks=ranks)
+    # A tree's channels come in pairs, up and down.
     if p.algorithm == "Tree":
         return _build_tree_schedule(p, machine, chunks, max(1, min(p.channels // 2, channels)))
     channels = _round_channels(channels, machine)
     if p.collective in ("broadcast", "reduce"):
+        # The pipeline of a chain needs many chunks, within what can be drawn.
         most = min(4 * ranks, _MOST_TRANSFERS // (ranks * channels), p.nbytes // (SLOT * channels))
         chunks = max(chunks, most)
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)

@@ -103,6 +103,7 @@ def compare_releases(
     if None in minors:
         raise CollsimError("give two versions of NCCL, as '2.18' and '2.30'")
     rows = []
+    # Both versions predict on the same machine, so that only choice and tables differ.
     for size in nbytes:
         first, second = (predict(collective, topology, size, version=version) for version in (old, new))
         names = [f"{p.algorithm} {p.protocol}" for p in (first, second)]

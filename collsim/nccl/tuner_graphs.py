@@ -68,6 +68,7 @@ def build_communicator(
         tree = _build_searched_tree(graph_search)
     both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
     free = double_channels(both)
+    # Fast GPUs over several nodes get twice the channels, as NCCL gives them (connect.cc, ncclTopoPostset).
     if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > _FAST_CHANNEL and free < _FEW_CHANNELS:
         free *= 2
     if channels is None:
@@ -113,8 +114,10 @@ def build_ring_graph(facts: Facts) -> Graph:
         nic *= _NIC_COUNTS
     if facts.gdr is False:
         slot *= _STAGED
+    # GPUs that share a card share its slot as well.
     per_nic = min(nic, slot * max(1.0, facts.local_ranks / facts.nics))
     if facts.local_ranks == 1:
+        # GPUs alone on their node use all cards; else the node's inside limits the sum.
         total = per_nic * facts.nics
     else:
         total = min(per_nic * facts.nics, inside)

@@ -241,6 +241,7 @@ def build_step_torch_parts(step_code: tuple[str, str, str] | cs.CollsimError) ->
     if isinstance(step_code, cs.CollsimError):
         return [CodePart("PyTorch", "", note=step_code.text(get_language()))]
     code, line, by_hand = step_code
+    # A product of strategies needs a device mesh, which has a note of its own.
     if "init_device_mesh" in code:
         note = "code.torch.product.note"
     else:

@@ -56,6 +56,7 @@ def _draw_machine_notes(text: str, key: str) -> None:
         key=f"own_download_{key}",
         on_click="ignore",
     )
+    # A text that fits into the address makes the page's link whole; a longer one does not travel with it.
     if custom_machine.pack_text(text):
         lines = []
     else:

@@ -104,6 +104,7 @@ def mount_simple_page(
 
     def put_question() -> None:
         """A question is to be put to a class."""
+        # A component's value comes from the browser and may be anything.
         number = st.session_state["simple_page"]["question"]
         if isinstance(number, int):
             ask_class(max(0, number))

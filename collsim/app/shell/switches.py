@@ -46,6 +46,7 @@ def draw_switches(pages: list[str]) -> None:
     with st.container(key="switches", horizontal=True, width="content"):
         if get_session().page == "explore":
             _draw_mode()
+        # The control shows the language of the address at the first run, and its own choice from then on.
         if "w_language" not in st.session_state:
             st.session_state["w_language"] = get_language()
         st.segmented_control(

@@ -111,6 +111,7 @@ def read_table_document(lines: Sequence[str]) -> Iterator[Stated]:
     except CollsimError:
         return
     places = [number for number, line in enumerate(lines, 1) if re.match(r'^\s*"size"\s*:', line) is not None]
+    # Where lines cannot be matched to rows (compact JSON), the whole file is quoted by its first line.
     if len(places) != len(table):
         places = [1] * len(table)
     for number, row in zip(places, table.to_dict("records"), strict=True):
@@ -311,6 +312,7 @@ def _read_record(line: str) -> tuple[tuple[str, int, str, int, int], int, float,
     host = ""
     if isinstance(metadata, dict):
         host = str(metadata.get("hostname", ""))[:80]
+    # `AllReduce` of the document is `all_reduce_perf` of nccl-tests.
     collective = TESTS.get(re.sub(r"(?<!^)(?=[A-Z])", "_", str(call.get("coll", ""))[:40]).lower() + "_perf", "")
     microseconds = call.get("coll_exec_time_us")
     whole = [header.get("rank"), header.get("n_ranks"), call.get("coll_sn"), call.get("coll_msg_size_bytes")]

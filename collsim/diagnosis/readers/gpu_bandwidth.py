@@ -145,6 +145,7 @@ def _state_matrix(test: str, start: int, rows: Sequence[tuple[int, list[tuple[in
 def _read_nvbandwidth_json(lines: Sequence[str]) -> Iterator[Stated]:
     """Facts of what nvbandwidth writes with -j, at the line of the name of each test."""
     text = "\n".join(lines)
+    # nvbandwidth may print lines before its document.
     begin = text.rfind("{", 0, max(0, text.find('"nvbandwidth"')))
     if begin < 0:
         return
@@ -161,6 +162,7 @@ def _read_nvbandwidth_json(lines: Sequence[str]) -> Iterator[Stated]:
         if not isinstance(case, dict) or not isinstance(matrix := case.get("bandwidth_matrix"), list):
             continue
         test = str(case.get("name", ""))
+        # The line of the test's name is quoted; a matrix has no line of its own.
         number = next((n for n, line in enumerate(lines, 1) if f'"{test}"' in line), 1)
         rows = [
             (gpu, list(_read_cells(" ".join(map(str, row)))), number)

@@ -70,6 +70,7 @@ def read_pcie(lines: Sequence[str]) -> Iterator[Stated]:
             device, is_bridge, capable = head[1], "bridge" in head[2], None
             is_card = re.match("(?:Infiniband|Ethernet|Network) controller", head[2]) is not None
         elif (acs := re.search(r"ACSCtl:\s*(.{0,120})", line)) is not None:
+            # ACS of an endpoint is of no interest: redirection happens in bridges.
             if is_bridge or not device:
                 yield number, "pcie.acs", "ReqRedir+" in acs[1]
         elif (cap := re.search(r"LnkCap:.{0,40}Speed ([\d.]{1,5})GT/s.{0,20}Width x(\d{1,2})", line)) is not None:
@@ -84,6 +85,7 @@ def read_pcie(lines: Sequence[str]) -> Iterator[Stated]:
         elif columns and line.count(",") == len(columns) - 1 and line.strip()[:1].isdigit():
             yield from _read_gpu_row(number, dict(zip(columns, map(str.strip, line.split(",")), strict=True)))
         elif columns:
+            # A line of another shape ends the table.
             columns = []
 
 

@@ -261,6 +261,7 @@ def classify_case(case: Any) -> str:
 def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
+    # Ranks on one node send nothing over the network.
     cards, rate, net = parse_network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
     placement = Placement(ranks, nodes, cards, rate, net)
     name = name_algorithm(case, nbytes)

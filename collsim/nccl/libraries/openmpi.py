@@ -82,6 +82,7 @@ def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | N
     Returns:
         Open MPI's name of the algorithm; None where that is not known here.
     """
+    # These thresholds are in the library's source (coll_tuned_decision_fixed.c), one function an operation.
     block, even = nbytes // ranks, ranks & (ranks - 1) == 0
     if operation == "allreduce":
         ring = "segmented_ring"

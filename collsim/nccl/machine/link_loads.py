@@ -134,6 +134,7 @@ def _route_by_channel(flows: CallFlows, algorithm: str, graph_search: GraphSearc
     """Routes of all hops, of which those between nodes leave and enter by the cards of their channel: staged through
     host memory they cross other uplinks than by a GPU's nearest card. None for a machine that has lost links."""
     machine, router = flows.machine, flows.machine.router
+    # With lost links the routes are repaired one by one, and channels have no cards of their own.
     if not isinstance(router, ClusterRouter) or router.lost:
         return None
     size, devices = len(router.machine.devices), machine.endpoint_device.astype(np.int64)
@@ -149,11 +150,13 @@ def _route_by_channel(flows: CallFlows, algorithm: str, graph_search: GraphSearc
         leaving, entering, channels = number, number, graph_search.trees.channels
     cards = np.array([(channel.exit_card, channel.entry_card) for channel in channels])
     card_pairs = np.stack([src, dst, cards[leaving, 0], cards[entering, 1]], axis=1)
+    # Hops inside a node use no card, and share one entry below.
     card_pairs[~is_between] = -1
     columns = []
     for card_pair in np.unique(card_pairs, axis=0):
         hops = np.flatnonzero((card_pairs == card_pair).all(axis=1))
         by_cards = router
+        # Routes are found once for each pair of GPUs and cards, not for each hop.
         if card_pair[0] >= 0:
             by_cards = router.with_cards({int(card_pair[0]): int(card_pair[2]), int(card_pair[1]): int(card_pair[3])})
         for pair, link in by_cards.columns(ends[0][hops], ends[1][hops]):

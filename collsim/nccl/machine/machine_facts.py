@@ -312,6 +312,7 @@ def guess_gpu(name: str, intra_link: str) -> Gpu:
     if text.startswith("xgmi"):
         return Gpu(0, 7, 5, "its words")
     nvlink = re.match(r"nvlink(\d)", text)
+    # A series known to have no NVLink is not given one by a word of the table.
     if nvlink and int(nvlink[1]) in _BY_NVLINK and (series is None or series[0]):
         generation = int(nvlink[1])
         cc, links = _BY_NVLINK[generation]
@@ -328,6 +329,7 @@ def guess_gpu(name: str, intra_link: str) -> Gpu:
         cc = _BY_PCIE.get(slot, 89)
     else:
         cc = series[0]
+    # An APU sits in its socket by fewer lanes than a card has.
     if re.search(_APU, low):
         lanes = _APU_LANES
     else:

@@ -102,6 +102,7 @@ def parse_facts(
     gpu = find_gpu(gpu_name) if is_listed else guess_gpu(gpu_name, intra_link)
     _require_ranks(ranks, nodes)
     domains = _count_domains(intra_link, inter_link, ranks, nodes)
+    # Ranks need not divide evenly; the fullest node decides.
     local_ranks = -(-ranks // domains)
     links = _parse_intra_link(intra_link, gpu, local_ranks)
     nics, nic_rate, net = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else (0.0, 0.0, "none")
@@ -258,6 +259,7 @@ def _parse_pcie(generation: int, wiring: str) -> _NodeLinks:
         usual_switches = int("plx" in wiring or has_fabric)
     switches = _parse_number(r"(\d+)switch", wiring, usual_switches)
     root_ports = _parse_number(r"(\d+)root", wiring, max(1, switches))
+    # A tree of switches has one root port for all of them.
     if "tree" in wiring:
         root_ports = 1
     sockets = _parse_number(r"(\d+)socket", wiring, 2 if "crosssocket" in wiring else 1)
@@ -295,6 +297,7 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
     is_slingshot = "slingshot" in text.lower()
     plain = re.sub(r"\([^()]*\)", "", text)
     count = _COUNT.match(plain)
+    # The rate is read behind the count, or 8 of `8x400G` would be a rate.
     gigabits = _parse_gigabits(plain[count.end() :] if count else plain)
     if gigabits is None and is_slingshot:
         gigabits = _SLINGSHOT
@@ -303,6 +306,7 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
     nics = 1.0
     if count:
         nics = float(count[1])
+    # Cloud tables often say the rate of a GPU's card and not how many there are.
     if "per gpu" in text.lower() or (count is None and (is_slingshot or _NOT_STATED.search(text))):
         nics = float(local_ranks)
     if gpu.is_apu:

@@ -141,10 +141,12 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
     if node is None or machine.facts.edits:
         template = "ranks={value!r}: {name} is no machine as it was built; give their number, or simulate them"
         raise CollsimError(template, value=numbers, name=machine.name)
+    # Sorted: the order of the list means nothing to NCCL, which orders the GPUs of a node itself.
     devices = np.sort(machine.endpoint_device[numbers])
     which, local = np.divmod(devices, len(node.devices))
     by_node = {int(number): local[which == number].tolist() for number in np.unique(which)}
     chosen = next(iter(by_node.values()))
+    # NCCL's model times one kind of node.
     if any(gpus != chosen for gpus in by_node.values()):
         template = (
             "ranks={value!r} are different GPUs of each node, and NCCL's model times equal ones; simulate them: "
@@ -154,6 +156,7 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
     unused = [name for number, name in enumerate(node.devices) if number in set(node.ranks) - set(chosen)]
     if unused:
         node = replace(remove_devices(node, unused), rings=(), paths=())
+    # Nodes that are named may be the whole machine again, which is then one without lost neighbours.
     chosen_nodes = list(by_node)
     node_count = len(chosen_nodes)
     if describe_nodes(machine, chosen_nodes) is not None:

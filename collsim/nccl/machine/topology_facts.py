@@ -122,11 +122,13 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
     machine, origin = node.machine, topology.facts
     gpus, nodes, is_amd = machine.of_kind("gpu"), origin.nodes, _is_amd(machine)
     wiring, link_rate, crosses_sockets = _find_wiring(machine, origin.p2p, len(gpus))
+    # A changed NVLink slows the rings that cross it, and leaves the others.
     if origin.edits and wiring in ("mesh", "cube", "xgmi"):
         link_rate *= _compute_ring_share(topology, machine, len(gpus))
     nics, nic_rate, net = _find_nics(topology, node) if nodes > 1 else (0.0, 0.0, "none")
     is_through_slots = wiring in ("pcie", "host")
     pcie_generation = _find_pcie_generation(machine, is_required=nodes > 1 or is_through_slots)
+    # The first GPU's links tell bridges from a board.
     gpu0_labels = [
         cable.label.lower()
         for a, b, cable in machine.connections
@@ -389,6 +391,7 @@ def _find_wiring(machine: Machine, level: str, gpus: int) -> tuple[WiringKind, f
     gpu_links = [_list_gpu_links(machine, gpu) for gpu in names]
     peers = [{peer for peer, _ in links} for links in gpu_links]
     link_rate = min(sum(cable.nominal or cable.bandwidth for _, cable in links) for links in gpu_links)
+    # Below LOC nothing is peer to peer, whatever wires there are.
     if any(peers) and level != "LOC":
         wiring = _find_link_wiring(machine, names, peers, gpu_links[0])
         if wiring is not None:
@@ -398,6 +401,7 @@ def _find_wiring(machine: Machine, level: str, gpus: int) -> tuple[WiringKind, f
         for a, b, cable in machine.connections
         if {a, b} & set(names) and cable.kind in ("pcie", "c2c")
     ]
+    # How far P2P has to reach follows from where the GPUs sit.
     needed = "PHB"
     if machine.of_kind("pcie"):
         needed = "PXB"

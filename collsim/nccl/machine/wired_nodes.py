@@ -68,6 +68,7 @@ def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
     rate = 0.0
     if card is not None:
         rate = card.cable.nominal or card.cable.bandwidth
+    # Untouched machines have equal nodes, and need no search for different ones.
     if not topology.facts.edits:
         return (_build_node(machine, [rate] * len(router.cards)),)
     shares = _compute_rate_shares(topology, router, card)
@@ -78,6 +79,7 @@ def find_distinct_nodes(topology: Topology) -> tuple[WiredNode, ...]:
     if router.fabric:
         ports = shares[inside_links : inside_links + 2 * router.nodes * len(router.cards)]
     cards = ports.reshape(router.nodes, -1, 2).min(axis=2)
+    # Nodes with the same rates on all cables are one kind.
     distinct = np.unique(np.hstack([inside, cards]), axis=0)
     return tuple(
         _build_node(_scale_connections(machine, row[:connections]), (rate * row[connections:]).tolist())
@@ -158,6 +160,7 @@ def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: F
     as a whole and cables between switches (`fabric_cost` counts what they carry)."""
     present = np.setdiff1d(np.arange(len(shares)), list(router.lost))
     inside_links = 2 * len(router.machine.connections) * router.nodes
+    # Rates of GPU links and cards are in the model, and PCIe's as a whole.
     modelled = {"nvlink", "xgmi"}
     pcie_connections = [j for j, (*_, cable) in enumerate(router.machine.connections) if cable.kind == "pcie"]
     pcie_links = [2 * connection + direction for connection in pcie_connections for direction in (0, 1)]
@@ -170,6 +173,7 @@ def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: F
     unmodelled &= shares != 1
     if not unmodelled.any():
         return
+    # A change counts only where a ring crosses it: other cables carry nothing of NCCL's.
     for crossed in _list_ring_links(topology):
         changed = crossed[unmodelled[present[crossed]]]
         if len(changed):

@@ -189,6 +189,7 @@ class Gap:
                 "what explains that cannot be told: on machines that it has not seen the model is off by as much "
                 f"({self.half_widths:.1f} of its interval's half-width){self._describe_fast_run()}."
             )
+        # Several causes are all named: choosing one would be a guess.
         if self.verdict == "several":
             causes = "; ".join(c.description for c in self.alternatives)
             return f"which cause cannot be told, {len(self.alternatives)} hypotheses explain it as well: {causes}."
@@ -245,17 +246,20 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     """
     predicted = run.predict_sizes(links)
     plain = np.array([p.time for p in predicted])
+    # Facts of the log may differ from the machine's; hypotheses are computed in words and scaled by that ratio.
     by_words = plain
     if run.machine is not None:
         by_words = np.array([p.time for p in replace(run, machine=None).predict_sizes(links)])
     half = _compute_half_widths(predicted, run)
     tried = []
     for hypothesis in HYPOTHESES:
+        # Ruled out by evidence, or only to be considered when the log says so.
         if hypothesis.key in run.excluded or (hypothesis.needs_log and hypothesis.key not in run.confirmed):
             continue
         seconds = predict_under_hypothesis(hypothesis, run, links, plain / by_words)
         if hypothesis.needs_small and run.nbytes[0] > SMALL:
             continue
+        # A hypothesis that changes nothing cannot explain anything.
         if seconds is not None and not np.allclose(seconds, plain, rtol=1e-3):
             off = (
                 _measure_distance(seconds, run, half),
@@ -267,8 +271,10 @@ def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     distance, widths = _measure_distance(plain, run, half), _measure_half_widths(plain, run, half)
     ratio = float(np.exp(np.average(np.log(plain / np.array(run.times)), weights=1 / half)))
     far = _measure_farthest_class(_compute_log_errors(plain, run) / half, run)
+    # Only what makes a run slower can explain a slow one.
     slower = [c for c in tried if float(np.mean(np.log(np.array(c.predicted) / plain))) > 0]
     stated = [c for c in slower if c.key in run.confirmed]
+    # A cause that the log states outright wins over better fits.
     if stated and ratio < 1 and distance >= NO_GAP:
         return Gap(distance, far, ratio, tuple(tried), stated[0], tuple(stated[1:]), "explained", is_stated=True)
     fitting = [c for c in tried if _fits_largest_sizes(np.array(c.predicted), plain, run)]

@@ -39,9 +39,11 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
     plain = run.predict_sizes()
     by_size = {p.nbytes: p for p in plain}
     took = dict(zip(run.nbytes, run.times, strict=True))
+    # The points that an engineer would measure first: the ends and the middle of the sizes.
     order = list(dict.fromkeys((run.nbytes[0], run.nbytes[-1], run.nbytes[len(run.nbytes) // 2])))
     rows = []
     for count in range(len(order) + 1):
+        # Points that are given are not judged, or the error would shrink by itself.
         known: dict[ByteSize, Duration] = {size: took[size] for size in order[:count]}
         others = [
             p if not known else update_prediction(p, known, by_size.__getitem__) for p in plain if p.nbytes not in known

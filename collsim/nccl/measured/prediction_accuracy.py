@@ -207,6 +207,7 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     from ...errors.dependencies import pandas as pd
 
     described = _read_table(cases, ("case_id", *_DESCRIBES))
+    # A run that stands twice would be counted twice.
     twice = described.case_id[described.case_id.duplicated()]
     if len(twice):
         message = "{cases}: case_id {value!r} stands on several lines; give every run a name of its own"
@@ -218,6 +219,7 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     )
     rows = _read_table(measured, ("case_id", "size_bytes", "time_us"))
     sizes, times = (pd.to_numeric(rows[column], errors="coerce") for column in ("size_bytes", "time_us"))
+    # Beyond this a float has no whole numbers.
     is_valid_size = (sizes > 0) & (sizes <= _LARGEST) & (sizes == np.floor(sizes))
     timed = (times > 0) & np.isfinite(times) | (rows.time_us.str.strip() == "")
     wrong = {
@@ -404,6 +406,7 @@ def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction
     version = None
     if not machine.is_amd:
         version = _parse_table_version(str(case.get("nccl_version", "")))
+    # "NVLS" in a table means either form: within nodes, or with a tree between them.
     choices = [algo] if algo else []
     if algo.lower() == "nvls":
         choices = [algo, "NVLSTree"]
@@ -415,6 +418,7 @@ def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction
     free = predict(case.collective, machine, size, NCCL_PROTO=proto, version=version)
     if not algo:
         return free
+    # An algorithm that NCCL lacks and one that this machine lacks are different notes.
     reason = "is no algorithm of NCCL"
     if algo.lower() in {name.lower() for name in ALGORITHMS}:
         reason = "does not run here"
@@ -457,6 +461,7 @@ def _summarize_cases(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFr
                 kind = case["kind"]
             else:
                 kind = case["intra_link"] + (f" / {case['inter_link']}" if case["nodes"] != "1" else "")
+            # Errors are ratios, so they are compared as logarithms.
             off = np.abs(np.log(rows.ratio))
             summaries.append(
                 {
@@ -517,6 +522,7 @@ def _list_effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame
     nccl = there[[find_library(case) == "nccl" for _, case in there.iterrows()]]
     for _, group in nccl.groupby(["system", "collective"]):
         runs = [case for _, case in group.iterrows()]
+        # Each pair of runs once; they must differ in one thing only to be an effect.
         for i, a in enumerate(runs):
             for b in runs[i + 1 :]:
                 effect = _name_effect(a, b)

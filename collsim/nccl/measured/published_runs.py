@@ -155,6 +155,7 @@ def _build_run(entry: Mapping[str, Any]) -> MeasuredRun:
         year=entry["year"],
         stated=_list_stated(entry),
     )
+    # Some entries have the same run with nothing set, which shows what the settings did.
     if "plain" not in entry:
         return run
     plain_entry = {**entry, **entry["plain"]}
@@ -299,6 +300,7 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
     factor = BUSBW[run.collective](run.facts.ranks)
     rows = []
     for n, seconds, p in zip(run.nbytes, run.times, run.predict_sizes(links), strict=True):
+        # Where NCCL would not run this, its own model has no time for it.
         if p.tuner_time is None:
             believed = np.nan
         else:

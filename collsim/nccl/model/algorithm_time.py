@@ -188,6 +188,7 @@ def compute_host_time(call: Call) -> float:
         Seconds; 0 for a graph that was captured before.
     """
     links, facts = call.links, call.facts
+    # A captured graph is launched once for all of its calls.
     if facts.launch == "graph":
         return 0.0
     if call.collective in _POINT_TO_POINT:
@@ -203,6 +204,7 @@ def compute_host_time(call: Call) -> float:
         per_gpu = links.launch_each
     else:
         per_gpu = links.launch_per_gpu
+    # Each process launches for its own GPU, or one for all in turn.
     gpus = 1
     if facts.launch != "process per gpu":
         gpus = facts.ranks_per_host

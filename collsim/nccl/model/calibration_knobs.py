@@ -190,6 +190,7 @@ def find_extrapolations(
         A sentence for each difference.
     """
     smallest, largest = fit_data["sizes"]
+    # A fit says nothing of sizes outside of it: latency and rates were not separable there.
     if not smallest <= nbytes <= largest:
         yield Sentence(
             "{size} is outside the sizes measured ({smallest} to {largest})",

@@ -295,6 +295,7 @@ def describe_release(minor: int | None) -> Sentence:
         )
     if release is None:
         return Sentence("NCCL 2.{minor}: chosen as 2.{newest} would", minor=minor, newest=ASSUMED)
+    # Algorithms that came later cannot be chosen.
     names = ", ".join(name for since, name in _CAME if since > minor)
     return Sentence(
         "NCCL 2.{minor}: chosen by the tables of {source}{lacking}; what a choice takes is known of all versions "

@@ -344,12 +344,14 @@ def is_available(
     if not releases.has_pair(comm.release, algorithm, protocol, graph, comm, forced_ll128):
         return False
     if algorithm in ("Ring", "Tree"):
+        # LL128 relies on 128-byte stores staying whole, which not every path promises.
         if protocol == "LL128" and graph is not None:
             return forced_ll128 or _is_ll128_safe(graph, comm)
         return graph is not None
     if protocol != "Simple" or algorithm in c.IN_NETWORK:  # CollNet needs a SHARP plugin: graphs not modelled
         return False
     if algorithm == "PAT":
+        # PAT is for one rank a node, unless the environment says otherwise.
         if comm.pat is not None:
             return comm.pat
         return comm.ranks == comm.nodes and comm.cc >= 60
@@ -462,6 +464,7 @@ def compute_latency(collective: str, algorithm: str, protocol: str, comm: Commun
     assert graph is not None
     p, nodes = c.PROTOCOLS.index(protocol), comm.nodes
     intra = c.STEP_LATENCY[graph.intra_link][algorithm][p]
+    # A rank alone on its node has no intra-node steps, so the tree's network latency is all there is.
     is_alone = comm.local_ranks == 1 and algorithm != "NVLSTree"
     inter = c.STEP_LATENCY["NET"]["Tree" if is_alone else algorithm][p]
     inter += graph.latency_inter * (2 if protocol == "Simple" else 1)

@@ -139,6 +139,7 @@ class AllowedPaths:
             return None
 
         def list_exits(gpu: int) -> list[Exit]:
+            # Nearest cards first, as NCCL's search tries them; equal paths in the order of numbers.
             reached = sorted(
                 (ends for ends in node.gpu_to_card if ends[0] == gpu),
                 key=lambda ends: (node.gpu_to_card[ends].type, -node.gpu_to_card[ends].bandwidth, ends),
@@ -158,4 +159,5 @@ class AllowedPaths:
         }
         self.exits = [list_exits(gpu) for gpu in gpus]
         hops, exits = tuple(cost for row in self.hops for cost in row), (tuple(cards) for cards in self.exits)
+        # Equal nodes have equal keys, so that a search is done once.
         self.cache_key = (capacity.guard_bits, capacity.free_bandwidth, hops, *exits, tuple(self.entries.items()))

@@ -72,11 +72,13 @@ def _search_heads(search_input: SearchInput) -> NvlsHeads | None:
         heads = [(gpu, -1) for gpu in range(most)]
     best: tuple[int, float] | None = None
     for speed in speeds:
+        # Without cards every GPU has to be a head; with cards the fastest speed for most heads is looked for.
         count = _count_fitting(node, heads, speed)
         if not count or (count < most and not node.cards):
             continue
         if best is None or count > best[0] or count * speed > best[0] * best[1]:
             best = count, speed
+        # A much slower speed could not win even with all heads.
         if count == most or speed / best[1] <= c.SLOWER_SPEED:
             break
     if best is None:

@@ -274,6 +274,7 @@ class SearchRound:
         self.steps_left = steps = self.steps_left - 1
         if self.is_full or steps <= 0:
             return
+        # What was exhausted without a better result from here will not give one again.
         exhausted, best, position = start.exhausted, self.best_solution, len(path)
         key = path[-1], used, free, links, return_position, exit_card
         if exhausted is not None and key in exhausted:
@@ -284,12 +285,14 @@ class SearchRound:
         elif position < self._gpus:
             guards = self._guards
             for gpu, cost, count in self._list_hops(start, path, used, return_position):
+                # The guard bits turn a subtraction on all links at once into one test for "enough left".
                 if (rest := free - cost) & guards == guards:
                     self._extend_path(
                         start, (*path, gpu), used | 1 << gpu, rest, links + count, return_position, exit_card
                     )
         else:
             self._close_channel(path, start.card, exit_card, free, links)
+        # Only a subtree that was searched to its end and found nothing is remembered.
         if exhausted is not None and self.best_solution is best and self.steps_left > 0:
             exhausted[key] = steps - self.steps_left
 

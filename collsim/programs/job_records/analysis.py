@@ -56,10 +56,12 @@ def analyze_record(record: JobRecord, origin: Origin) -> HangReport:
     waits += message_waits
     stuck = {wait.call.rank for wait in waits}
     merged = _merge_waits(waits, stuck)
+    # Findings whose ranks wait themselves follow from something else; the roots do not wait.
     consequences = behind + messages
     roots = [_name_roots(finding, stuck) for finding in consequences if not set(finding.ranks) <= stuck]
     rest = [finding for finding in consequences if set(finding.ranks) <= stuck]
     cycles = [_build_cycle(cycle, waits) for cycle in find_cycles(merged)]
+    # Messages of a cycle are explained by the cycle.
     if cycles and not mismatches:
         rest = [finding for finding in rest if not _is_in_cycle(finding, cycles)]
     findings = (*mismatches, *sizes, *roots, *cycles, *rest, *unfinished)

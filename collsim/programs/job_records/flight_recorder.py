@@ -192,6 +192,7 @@ class _DumpReader:
         _, _, word = entry["profiling_name"][:_LONGEST_NAME].rpartition(":")
         if word == "coalesced":
             return None
+        # torch writes a group as a pair of name and description.
         group = entry.get("process_group")
         name = "0"
         if isinstance(group, list | tuple) and group:
@@ -199,6 +200,7 @@ class _DumpReader:
         sequence = entry.get("collective_seq_id")
         if not _is_count(sequence, 2**53):
             refuse(self.path, where, "collective_seq_id is a whole number")
+        # The state of a call may lag behind; the status of its group tells for collectives.
         is_complete = entry.get("state") == "completed" or (
             not entry.get("is_p2p") and sequence <= completed.get(entry.get("pg_id", 0), -1)
         )
@@ -212,6 +214,7 @@ class _DumpReader:
         dtypes = tuple(
             dict.fromkeys([*_read_names(entry.get("input_dtypes")), *_read_names(entry.get("output_dtypes"))])
         )
+        # A barrier's tensor is torch's own and no data of the program.
         if operation == "barrier":
             inputs, outputs, dtypes = (), (), ()
         return RecordedCall(
@@ -301,6 +304,7 @@ def write_dump(record: JobRecord, rank: int, timeout: float) -> bytes:
         "comm_lib_version": "simulated",
         "entries": entries,
     }
+    # The protocol that torch's own recorder writes.
     return pickle.dumps(document, protocol=2)
 
 

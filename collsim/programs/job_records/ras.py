@@ -91,6 +91,7 @@ def read_ras_text(path: FilePath, text: str) -> list[RasCommunicator]:
             blocks.append(RasCommunicator(f"#{match[1]} ({match[2]})", sizes.get(match[1].partition("-")[0], 0)))
             operation = ""
         elif not blocks:
+            # Lines before the first block are headings.
             continue
         elif match := _OPERATION.match(line):
             operation = match[1]
