@@ -3,7 +3,7 @@ PYTHON ?= .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, and each would compile the package anew
 
 .DEFAULT_GOAL := help
-.PHONY: accuracy-all bundles help install app class notebooks check check-all lint types test javascript python lowest fuzz bench students pictures docs site clean
+.PHONY: accuracy-all bundles help install app class notebooks check check-all lint types test javascript python lowest fuzz bench students pictures docs published site clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -97,6 +97,10 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 accuracy-all: install  ## the fits behind the accuracy page anew, and GPUs and sources left out, too
 	PYTHONPATH=docs $(PYTHON) -m accuracy.spreads $(MEASURED)
 	PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md --all
+
+PUBLISHED ?= build/site/notebooks
+published: install  ## the notebooks with their outputs, as notebooks and pages, in build/site/notebooks: for the site and a release
+	$(PYTHON) docs/publish_notebooks.py $(PUBLISHED)
 
 site: install    ## the static site: classroom in build/site, documentation in build/site/docs
 	mkdir -p build
