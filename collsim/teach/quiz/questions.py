@@ -52,6 +52,7 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language:
         template = "nothing moves in {trace!r}, so there is nothing to ask; take more ranks or a larger size"
         raise CollsimError(template, trace=trace)
     run = QuestionRun(trace)
+    # The seed has the run in it, so that the same number gives other questions for another run.
     random = np.random.default_rng(
         [seed, zlib.crc32(f"{trace.schedule.label} {trace.topology.name} {trace.nbytes}".encode())]
     )
@@ -60,6 +61,7 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language:
         for k in _order_askers(random, round_):
             question = ASKERS[k](run, random)
             if question is not None:
+                # The text tells questions apart: another rank may give the very same one.
                 questions_by_text.setdefault(question.ask[0], question)
             if len(questions_by_text) == count:
                 return [replace(q, language=language) for q in questions_by_text.values()]

@@ -157,6 +157,7 @@ def _ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
 def _ask_straggler(run: QuestionStep, random: Random) -> Question | None:
     """What the whole step takes where one GPU computes slower."""
     t = run.trace
+    # One GPU has nobody who could wait for it.
     if _find_split(run) is None:
         return None
     rank, n = t.step.lanes[0][0], t.step.ranks

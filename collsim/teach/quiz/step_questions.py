@@ -94,6 +94,7 @@ def _ask_exposed_collective(run: QuestionStep, random: Random) -> Question | Non
     trace = run.trace
     waits = [float(trace.waits[i]) for i in run.buckets]
     most = int(np.argmax(waits))
+    # Where no bucket waits, "which waits longest" has no answer.
     if waits[most] <= 0.001 * trace.time:
         return None
     sizes = [format_bytes(trace.step.tasks[i].nbytes) for i in run.buckets]
@@ -102,6 +103,7 @@ def _ask_exposed_collective(run: QuestionStep, random: Random) -> Question | Non
     explanation = build_text("quiz", "steps.gpus_wait_others_run", beside=format_time(waits[most]))
     right = Alternative(names[most], build_text("quiz", "steps.nothing_left_compute_beside"))
     largest = max(range(len(names)), key=lambda k: trace.step.tasks[run.buckets[k]].nbytes)
+    # The largest and the ends of the order are the guesses that people make.
     others = [k for k in dict.fromkeys((largest, 0, len(names) - 1, *range(len(names)))) if k != most]
     wrong = [
         Alternative(
@@ -223,6 +225,7 @@ def _ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
     """Which kind of memory is the largest on the fullest GPU."""
     sizes = {kind: size for kind, size in run.trace.memory.peak().items() if size}
     order = sorted(sizes, key=lambda kind: -sizes[kind])
+    # A tie would make two answers right.
     if len(order) < 3 or sizes[order[0]] == sizes[order[1]]:
         return None
 

@@ -19,6 +19,7 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
         reverse: Mirrored, GPU 0 on the right.
     """
 
+    # The second node is drawn as a mirror image of the first, so that their cards face each other.
     def scale_point(x: float, y: float) -> Point:
         if reverse:
             x = 464 - x
@@ -30,6 +31,7 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
     for i, g in enumerate(gpus):
         sheet.boxes[g] = center_box(*scale_point(columns[i], rows.get(i, 372)), size, size * 0.95)
     edges = {(gpus.index(a), gpus.index(b)): (a, b) for a, b in node.pairs}
+    # Corners of the two squares are joined around the outside, or the cables would cross the middle.
     for (i, j), y in {(0, 4): 212.0, (3, 7): 412.0}.items():
         a, b = edges[(i, j)]
         if sheet.boxes[a].cx < sheet.boxes[b].cx:

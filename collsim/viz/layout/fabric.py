@@ -29,6 +29,7 @@ def place_fabric_between(sheet: Sheet, nodes: list[NodeDevices], left: float, ri
     columns: dict[float, list[int]] = {}
     for d in switches:
         sides = {picture.node[n] for n in cards[d]}
+        # A switch that only one node touches stands on that node's side; the others in the middle.
         alone = len(sides) == 1 and len(nodes) > 1 and len(switches) > 1
         if alone:
             if 0 in sides:

@@ -25,11 +25,13 @@ def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
         topology: The machine or network.
     """
     nodes = [d for d in range(len(picture)) if picture.kind[d] == "host" and picture.endpoint[d] < 0]
+    # A few nodes fit in one row; more are wrapped into a block three times as wide as high.
     if len(nodes) <= _IN_A_ROW:
         across = len(nodes)
     else:
         across = ceil(sqrt(3 * len(nodes)))
     widest = max((len(level) for level in find_levels(picture, nodes)), default=1)
+    # Columns are as narrow as the widest level of switches above needs them.
     column = max(26.0, min(140.0, 1110 / across), min(26.0, 1110 / widest))
     upright = column < 76 and across == len(nodes)
     several = topology.ranks > len(nodes)

@@ -153,11 +153,13 @@ def _describe_insides(
     picture, drawn = stage.picture, own_link >= 0
     placed, strip = _move_under_strip(stage, int(topology.devices.node.max()) + 1)
     endpoint_of = np.full(len(topology.devices), -1, np.int64)
+    # Written backwards, so that of several endpoints on a device the first one stays.
     endpoint_of[topology.endpoint_device[::-1]] = np.arange(len(topology.endpoint_device))[::-1]
     box_of = picture.device_of[alike.devices[0]]
     endpoints, labels, panels = [], [], []
     for k, members in zip(alike.nodes, alike.devices, strict=True):
         ends = np.full(len(picture), -1, np.int64)
+        # A box may stand for several devices; the first endpoint in it gives the number.
         for box, end in zip(box_of.tolist(), endpoint_of[members].tolist(), strict=True):
             if box >= 0 and end >= 0 and ends[box] < 0:
                 ends[box] = end

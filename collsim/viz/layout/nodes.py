@@ -40,12 +40,14 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
     if most and ((most > _MOST_IN_A_ROW and not is_rack(nodes)) or min(len(n.get_devices("gpu")) for n in nodes) == 0):
         return None
     for n in nodes:
+        # Ranks in their order first, since people look for rank 0 at the left.
         rank = {d: picture.endpoint[d] if picture.endpoint[d] >= 0 else 10**9 + d for d in n.members}
         n.members.sort(key=lambda d: (n.kind[d] != "gpu", rank[d] if n.kind[d] == "gpu" else d))
     widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
     sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), topology.facts.nvswitches)
     title = topology.facts.title
     key = None
+    # From the special to the general: racks, stacked fabrics, one node, two that face each other, rows of nodes.
     if len(nodes) == 1 and most > _MOST_IN_A_ROW:
         draw_rack(sheet, nodes[0], title)
     elif not most or (len(nodes) == 2 and _has_levels(picture, nodes)):

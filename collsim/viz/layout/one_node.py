@@ -23,6 +23,7 @@ def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
         return
     gpus, bars = node.get_devices("gpu"), node.get_devices("nvswitch")
     homes = _list_homes(node)
+    # Without links between GPUs there is no bar below, and the rows may stand farther apart.
     if not bars and not node.pairs:
         rows = (8.0, 96.0, 200.0, 318.0)
     else:
@@ -36,6 +37,7 @@ def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
         for g in own_gpus:
             slot[g] = x
             x += 84.0
+        # A gap between groups shows which GPUs share a switch.
         x += 22.0
     for g in gpus:
         sheet.boxes[g] = Box(slot[g], rows[3], 62, 48)
@@ -65,6 +67,7 @@ def _place_tree_above(sheet: Sheet, node: NodeDevices, rows: tuple[float, float,
     for p in node.get_devices("pcie"):
         own_gpus = [middle[g] for g in node.list_attached(p, "gpu")]
         if own_gpus:
+            # Nearly as wide as its GPUs, but never over a neighbour.
             wide = max(min(136.0, room), min(room, max(own_gpus) - min(own_gpus) + 62))
         else:
             wide = 110.0

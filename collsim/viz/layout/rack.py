@@ -66,6 +66,7 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
     """GPUs next to the bar at `middle`, then their sockets, cards and host memory, away from it."""
 
     def row(distance: float, height: float) -> float:
+        # Trays above the bar grow upwards and those below it downwards, as mirror images.
         if up:
             return middle - 40 - distance - height
         return middle + 34 + 40 + distance

@@ -119,9 +119,11 @@ def _merge_switches(topology: Topology) -> Ints:
     for tree in _find_trees(near):
         with_gpus = [p for p in tree if holds[p]]
         sockets = [d for p in tree for d in near[p] if kind[d] == "cpu"]
+        # Cascaded switches of one group of GPUs are one step in the picture; a reader gains nothing from the chain.
         if len(with_gpus) == 1:
             alias[tree] = with_gpus[0]
         elif not with_gpus and len(sockets) == 1:
+            # Switches without GPUs and with one socket only lead cards to it, and are drawn as that socket.
             alias[tree] = sockets[0]
         else:
             for p in tree:

@@ -145,6 +145,7 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) 
         rows.memory, top = top, top + 20 + 22
     if "cpu" in kinds:
         rows.cpu, top = top, top + 30 + 26
+    # A row that no node needs takes no room.
     if any(not n.list_attached(p, "gpu") and n.get_devices("gpu") for n in nodes for p in n.get_devices("pcie")):
         rows.upper, top = top, top + 22 + 26
     if "pcie" in kinds:
@@ -153,6 +154,7 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) 
     if "nvswitch" in kinds:
         rows.bar, top = top + 56, top + 56 + 28
     elif any(n.pairs for n in nodes):
+        # Arches of cables between GPUs need room in proportion to their number, within limits.
         top += 16 + min(120.0, 9.0 * max(len(n.pairs) for n in nodes))
     rows.tall = top + 36
     return rows
@@ -182,6 +184,7 @@ def _assign_column(inside: _Inside, device: int) -> None:
     """A socket or switch right above its ranks, or between the two halves of what hangs on it."""
     children = [d for d in inside.list_children(device) if d not in inside.span]
     start = inside.x
+    # A socket over switches stands in the middle of them, so that its cables do not cross.
     if any(inside.node.kind[d] == "pcie" for d in children):
         half = (len(children) + 1) // 2
         for d in children[:half]:
@@ -198,6 +201,7 @@ def _assign_column(inside: _Inside, device: int) -> None:
         return
     cards = inside.list_nics(device)
     memory_width = 64 * bool(inside.list_memory(device))
+    # Cards share the width of their host, which grows with their number.
     least = max(len(cards), 1) * inside.pitch + memory_width
     inside.x = max(inside.x, start + least)
     inside.span[device] = (start, inside.x)
@@ -222,6 +226,7 @@ def _assign_own_column(inside: _Inside, device: int) -> None:
 
 def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
     sheet, node = inside.sheet, inside.node
+    # Boxes of one kind stand at one height over all nodes.
     for d, (low, high) in inside.span.items():
         kind, middle = node.kind[d], left + (low + high) / 2
         if d in list_rank_devices(node):
@@ -267,6 +272,8 @@ def _draw_upward_cables(inside: _Inside) -> None:
         below = [d for d in inside.list_children(host) if d in sheet.boxes]
         for d in below:
             box = sheet.boxes[d]
+            # A device under its host has a straight cable; others enter from the side, the farthest highest, so that
+            # none cross.
             if top.x <= box.cx <= top.right:
                 sheet.add_cable(d, host, (box.cx, box.y), (box.cx, top.bottom))
         for side in (-1, 1):
@@ -285,6 +292,7 @@ def _draw_upward_cables(inside: _Inside) -> None:
                 between = (
                     sheet.is_linked(host, card) and top.w < 40 and any(node.kind[d] == "cpu" for d in node.near[host])
                 )
+                # A card's cable gives way to the one between switch and socket.
                 x = box.cx
                 if between and _find_host_side(inside, host) > 0:
                     x -= 5

@@ -148,6 +148,7 @@ def _draw_links(stage: StageLayout, bends: dict[tuple[int, int], list[Point]] | 
     picture, bends = stage.picture, bends or {}
     links = list(zip(picture.src.tolist(), picture.dst.tolist(), strict=True))
     back = set(links)
+    # Both directions of a cable lie side by side, with room in proportion to the smallest box.
     size = min((min(b.w, b.h) for b in stage.boxes), default=44.0)
     widest = sqrt(max(1e-9, float(picture.bandwidth.max(initial=0)) / 1e9))
     gap = min(11.0, max(2.0, size * 0.25))
@@ -155,6 +156,7 @@ def _draw_links(stage: StageLayout, bends: dict[tuple[int, int], list[Point]] | 
     crowd: dict[tuple[int, int], int] = {}
     stage.lines = []
     for a, b in links:
+        # Parallel cables of one pair lie farther and farther out.
         nth = crowd[(a, b)] = crowd.get((a, b), -1) + 1
         low, high = min(a, b), max(a, b)
         line = bends.get((low, high)) or draw_straight(stage.boxes[low], stage.boxes[high])
@@ -276,10 +278,12 @@ def _place_switch(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placemen
         hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
     ranks = [d for d in range(len(picture)) if d != hub and 0 <= picture.endpoint[d] < picture.ranks]
     helpers = [d for d in range(len(picture)) if d != hub and d not in set(ranks)]
+    # More than this many in one row would be too small to read.
     if len(ranks) + len(helpers) <= 17:
         rows = [ranks]
     else:
         rows = [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
+    # Helpers stand in the middle, next to the switch.
     rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
     if len(rows[0]) <= 17:
         pitch = 69.0
@@ -363,6 +367,7 @@ def place_tree(near: list[list[int]], root: int) -> list[Point]:
     x: dict[int, float] = {}
     leaves = 0
     stack: list[tuple[int, bool]] = [(root, False)]
+    # Parents come after their children: a node is visited a second time when its subtree has its places.
     while stack:
         d, done = stack.pop()
         below = children.get(d, [])

@@ -140,6 +140,7 @@ def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
         key: Free space for the legend of cables; None for none.
     """
     picture = sheet.picture
+    # Devices that no arrangement knows still appear, in a row below: nothing is left out in silence.
     unplaced = [d for d in range(len(picture)) if d not in sheet.boxes]
     bottom = max(b.bottom for b in sheet.boxes.values())
     for i, d in enumerate(unplaced):
@@ -158,6 +159,7 @@ def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
         nth = crowd[(a, b)]
         crowd[(a, b)] += 1
         layout.lines.append(_build_line(sheet, a, b, nth))
+    # Without panels, or with something above the edge, the picture is cut to what is drawn.
     if not layout.panels or min(b.y for b in [*boxes, *(p.box for p in layout.panels)]) < 0:
         return crop_stage(layout)
     layout.w = max(p.box.right for p in layout.panels) + 8
@@ -230,6 +232,7 @@ def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
     cards = len(node.get_devices("nic"))
     for i, d in enumerate(node.get_devices("nic")):
         number = node.number * cards + i
+        # Too small to read means no label: half a word would look like an error.
         legible = not small and sheet.boxes[d].h > 10
         if legible:
             sheet.names[d] = f"NIC {number}"
@@ -339,6 +342,7 @@ def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False)
     lane_of: dict[tuple[int, int], int] = {}
     for pair in pairs:
         low, high = sorted((port_of[(pair[0], pair)], port_of[(pair[1], pair)]))
+        # The first lane in which the arch meets no other; a new one where all are taken.
         free = (i for i, lane in enumerate(lanes) if all(high + 4 < x or low - 4 > y for x, y in lane))
         lane_of[pair] = next(free, len(lanes))
         if lane_of[pair] == len(lanes):
@@ -348,6 +352,7 @@ def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False)
         sheet.narrow_cables(pairs, ((depth - 12) / len(lanes) - 2) / 2)
     for pair in pairs:
         a, b = pair
+        # Arches share the depth evenly, so that the number of lanes does not change the height of the picture.
         deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))
         if up:
             edge = [sheet.boxes[d].y for d in pair]

@@ -40,6 +40,7 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | 
         else:
             mirror = None
         node_sheet = Sheet(sheet.picture, sheet.pipe)
+        # On rails the nodes are not mirrored: card i faces card i.
         reverse = mirror is not None and not rails
         if n.is_cube:
             draw_cube_mesh(node_sheet, n, reverse=mirror is not None)
@@ -64,6 +65,7 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | 
         right = width - 8 - panel
     place_fabric_between(sheet, nodes, left, right)
     below = max((sheet.boxes[d].bottom for d in sheet.boxes if sheet.picture.kind[d] == "switch"), default=0.0)
+    # The key stands in the gap between the nodes where nothing else does.
     if len(nodes) == 2 and not is_cube and deep and below < 236 and right - left > 190:
         return Box(left + 19, 240, right - left - 44, 216)
     return None
@@ -183,6 +185,7 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
     upper = [sheet.boxes[p] for p in node.get_devices("pcie") if not node.list_attached(p, "gpu")]
     boxes: dict[int, Box] = {}
     for i, c in enumerate(order):
+        # A socket stands over what hangs on it; without anything, evenly spaced.
         below = [sheet.boxes[d].cx for d in node.near[c] if d in sheet.boxes and node.kind[d] in ("pcie", "gpu")]
         row = [b.cx for b in sheet.boxes.values()]
         if below:
@@ -190,6 +193,7 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
         else:
             x = min(row) + (i + 0.5) * (max(row) - min(row)) / len(cpus)
         boxes[c] = center_box(x, 233.5, 42, 25)
+    # Where sockets would cover switches, they move into a row of their own.
     above = any(boxes[c].overlaps(b) for c in cpus for b in [*taken, *(boxes[o] for o in cpus if o != c)])
     aside = 0
     if above and all(len(node.list_attached(p, "nic")) == 1 for p in homes):
@@ -284,6 +288,7 @@ def _draw_upward_cables(sheet: Sheet, node: NodeDevices, homes: list[int]) -> No
 def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float, reverse: bool, step: float) -> None:
     """A column of NICs at the right edge, in the order of what they hang on, so that their cables nest."""
     nics = node.get_devices("nic")
+    # Cards in the order of what they hang on, so that cables nest instead of crossing.
     order = {p: i for i, p in enumerate(sorted([*homes, *node.get_devices("cpu")], key=lambda d: sheet.boxes[d].cx))}
     nics.sort(reverse=reverse)
     nics.sort(key=lambda d: order.get(node.find_home(d) or 0, 99))

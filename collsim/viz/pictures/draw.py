@@ -57,6 +57,7 @@ def draw_topology(topology: Topology, ax: Axes | None = None, language: str = "e
     stage = lay_out(topology, select_links(topology))
     family = find_fonts(language)
     entries = _list_kinds(topology, stage, language)
+    # Room for the key is part of the size, so that saving never cuts it.
     wide, tall = max(stage.w, 420.0), _HEAD + stage.h + 10 + _KEY * len(entries)
     if ax is None:
         ax = _create_axes(wide, tall)

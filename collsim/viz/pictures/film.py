@@ -104,6 +104,7 @@ def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240)
     """
     ffmpeg = _find_ffmpeg()
     pictures = _render_frames(trace, language, frames)
+    # Frames go through a pipe: thousands of pictures would fill the disk.
     first = next(pictures).convert("RGB")
     command = [
         ffmpeg,
@@ -117,6 +118,7 @@ def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240)
         "-video_size",
         f"{first.width}x{first.height}",
     ]
+    # H.264 wants even sizes; padding by a pixel is invisible.
     command += [
         "-framerate",
         "30",
@@ -132,6 +134,7 @@ def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240)
     ]
     with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors) as process:
         assert process.stdin is not None
+        # ffmpeg may end early; what it said is read below.
         with contextlib.suppress(BrokenPipeError), process.stdin as film:
             for picture in itertools.chain([first], pictures):
                 film.write(picture.convert("RGB").tobytes())
@@ -345,6 +348,7 @@ class Film:
             label = get_text(d["label"][i], self.language)
             if not label:
                 continue
+            # In tall, narrow boxes the label is upright.
             if bottom - y > 1.7 * (right - x):
                 self._draw_upright_label(picture, label, (x + right) / 2, (y + bottom) / 2, bottom - y)
                 continue
@@ -355,6 +359,7 @@ class Film:
     def _draw_tokens(self, pen: ImageDraw, t: float) -> None:
         """Chunks on their way: a square adds on arrival, a circle replaces."""
         moving = np.flatnonzero((self.t0 <= t) & (t < self.t1))
+        # More tokens than can be told apart are thinned out evenly.
         drawn = moving[:: max(1, len(moving) // _MOST_TOKENS)].tolist()
         has_numbers = len(drawn) <= 40
         half = 4.0 * _FINE

@@ -103,6 +103,7 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Line2D]) 
         drawn: The lines of matplotlib by number, as `draw_lines` returns them.
     """
     ends = [(k, *end) for k in drawn if (end := _find_end(lines[k])) is not None]
+    # Heights are spread until no two names overlap, and a thin line leads from each to its curve.
     high = np.array([_get_height(ax, x, y) for _, x, y in ends])
     step = _GAP * _POINTS / 72 / _get_inches(ax)
     for (k, x, y), height in zip(ends, _spread_heights(high, step).tolist(), strict=True):

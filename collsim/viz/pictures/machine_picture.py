@@ -285,6 +285,7 @@ def draw_box_label(
         scale: Factor of the text's size, smaller in narrow Axes.
     """
     letters = max(1, len(label))
+    # Upright in tall boxes, and where a wide label would not fit across.
     upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
     if upright:
         length, thickness, rotation = box.h, box.w, 90
@@ -295,6 +296,7 @@ def draw_box_label(
     else:
         largest = 11
     size = scale * min(largest, 1.05 * length / letters, thickness * 0.5)
+    # Below this size nobody can read it on a projector.
     if size < 4.5 or not label:
         return
     if strong:
@@ -330,10 +332,12 @@ def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
         _draw_lines(ax, [paths[i] for i in chosen], widths, colors, zorder)
 
     draw(idle, [width[i] for i in idle], palette.IDLE)
+    # Wide links without traffic are hollow, so that they do not look busy.
     hollow = [i for i in idle if width[i] > 6]
     draw(hollow, [width[i] - 1.6 for i in hollow], palette.SUNK)
     draw(busy, [width[i] + 1.2 for i in busy], palette.EDGE)
     draw(busy, [width[i] for i in busy], [palette.TINT[use[i]] for i in busy])
+    # The core's width grows with the square root of the share, as areas are compared by eye.
     core = [max(1.0, width[i] * sqrt(min(1.0, part[i]))) for i in busy]
     draw(busy, core, [palette.USE[use[i]] for i in busy], zorder=3)
     for number, row in enumerate(document["rows"], start=1):

@@ -69,6 +69,7 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, langu
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
     y = line[ours].to_numpy() * scale
     within = write_label(language, "nccl_plots.within", near=f"{NEAR:g}")
+    # The band is what the documentation calls near: a factor on both sides, hence a constant width on this axis.
     ax.fill_between(x, y / NEAR, y * NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0, label=within)
     if line[believed].notna().any():
         tuner = write_label(language, "nccl_plots.nccl_s_tuner_believes")
@@ -116,6 +117,7 @@ def predicted_against_measured(
     ax = _get_axes(ax, 5.6, 5.2)
     scale = _SCALES[what]
     x, y = table[what].to_numpy() * scale, table[ours].to_numpy() * scale
+    # One range for both axes: the diagonal then means equality.
     ends = np.array([min(x.min(), y.min()) / 1.5, max(x.max(), y.max()) * 1.5])
     for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
         inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
@@ -170,8 +172,10 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
     for row, run in enumerate(runs):
         part = table[table["run"] == run]
         titles.append(part["title_zh" if choose_language(language) == "zh" else "title"].iloc[0])
+        # Dots grow with the logarithm of the size.
         grown = 6 + 2.4 * np.clip(np.log2(part["nbytes"].to_numpy(float)) - 6, 0, 26)
         ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=palette.INK, alpha=0.45, linewidths=0)
+        # The median of large sizes marks the bandwidth, which small sizes would hide.
         large = part[part["nbytes"] >= 2**24]["ratio"]
         if len(large):
             ax.plot(
@@ -225,6 +229,7 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en"
         ax.plot([], [], "s", color=hues[name], label=name)
     ax.set_xlim(-0.5, len(sizes) - 0.5)
     ax.set_ylim(-0.5, len(nodes) - 0.5)
+    # Twelve labels at most fit on the axis.
     every = max(1, -(-len(sizes) // 12))
     ax.set_xticks(range(0, len(sizes), every), [format_bytes(int(s)) for s in sizes[::every]])
     ax.set_yticks(range(len(nodes)), [str(n) for n in nodes])
@@ -278,6 +283,7 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
             size = format_bytes(_round_bytes(crossing))
             lines.append(write_label(language, "nccl_plots.ring_ahead_from_on", source=source, size=size))
         else:
+            # Without a crossing the last row says who is ahead.
             last = table.iloc[-1]
             if last[f"ring{column}"] <= last[f"tree{column}"]:
                 lines.append(write_label(language, "nccl_plots.ring_ahead_at_every", source=source))

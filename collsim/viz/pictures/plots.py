@@ -129,6 +129,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
         'busy, % of the run (bytes ÷ bandwidth ÷ time, one direction)'
     """
     ax = _get_axes(ax, 7.2, 4.2)
+    # Links without traffic are no news.
     used = np.flatnonzero(trace.link_bytes > 0)
     if trace.duration:
         share = trace.link_busy / trace.duration
@@ -144,6 +145,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
         height=0.72,
     )
     ax.set_yticks(y, [f"{names[links.src[i]]} → {names[links.dst[i]]}" for i in order], fontsize=8)
+    # Bytes stand beside the bars: a busy link need not carry much.
     for row, link in enumerate(order):
         ax.text(101, row, format_bytes(int(trace.link_bytes[link])), va="center", fontsize=8, color=palette.INK2)
     ax.invert_yaxis()
@@ -228,6 +230,7 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     ax = _get_axes(ax, 8.0, 4.2)
     s, t = trace.schedule, trace.schedule.transfers
     unit, factor = _choose_time_unit(trace.time)
+    # A chart of so many marks is one dark surface.
     if len(t) > _MOST_MARKS:
         raise CollsimError(
             "{label} has {transfers:,} transfers; a Gantt chart of more than {most:,} is a black wall. "
@@ -236,6 +239,7 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
             transfers=len(t),
             most=_MOST_MARKS,
         )
+    # More lanes than fit are counted in the axis label.
     lanes = min(s.endpoints, _MOST_LANES)
     for adds, color, name in ((True, palette.USE["room"], "reduce"), (False, palette.DONE, "copy")):
         is_member = (t["reduce"] == adds) & (t["src"] < lanes)
@@ -296,6 +300,7 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     _require_columns(frame, {"nbytes", "ranks", "algorithm", "time"}, "sweep")
     _require_one_collective(frame)
     ax = _get_axes(ax, 7.6, 3.8)
+    # Equal times are decided by name, so that the map does not depend on the order of rows.
     best = (
         sort_table(frame[frame["time"].notna()], "time", "algorithm")
         .groupby(["ranks", "nbytes"], as_index=False)
@@ -399,6 +404,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
 
     ax = _get_axes(ax, 7.2, 4.2)
     chunked = frame.assign(chunks=[json.loads(options).get("chunks") for options in frame["options"]])
+    # Algorithms without chunks have no curve.
     chunked = chunked.dropna(subset=["chunks", "time"]).sort_values("chunks").astype({"chunks": int})
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
         low = min(part.to_dict("records"), key=lambda row: round_time(row["time"]))
@@ -413,6 +419,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
             markersize=4,
             linewidth=1.8,
         )
+        # The best number is ringed: the curve is flat around it.
         ax.plot(low["chunks"], low["time"], "o", markersize=11, fillstyle="none", color=color)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
@@ -559,6 +566,7 @@ def _plot_over_size(
     ax = _get_axes(ax, 7.2, 4.4)
     good = frame[frame[column].notna() & (frame["nbytes"] > 0)]
     by = ["algorithm"]
+    # Several topologies in one table are lines of their own.
     if "topology" in good.columns and good["topology"].nunique() > 1:
         by.append("topology")
     lines = _build_lines(good, by, column, {"busbw": 1e-9}.get(column, 1.0))
