@@ -353,6 +353,7 @@ def judge(
         The verdict and its reason.
     """
     first, by_mode = executions[0], {execution.mode: execution for execution in executions}
+    # The order of the tests is the order of what a reader has to repair first: errors, hangs, wrong data, races.
     if first.errors:
         return _conclude(ranks, first, "error", _describe_error(first))
     if first.hangs:
@@ -361,15 +362,18 @@ def judge(
         if not buffered.hangs and not buffered.errors:
             reason = Sentence("{hang} It ends where every message is buffered.", hang=reason)
         return _conclude(ranks, first, "hangs", reason)
+    # What a buffer holds when its bytes are read as late as allowed must be the same, or it was changed too early.
     late = by_mode.get(RunMode(limit, is_late=True), first)
     if not _agree(first, late):
         return _conclude(ranks, first, "wrong", _describe_late(first, late))
+    # Only runs that served a wildcard otherwise can show a race.
     orders = [execution for execution in executions if execution.mode.choices]
     others = [execution for execution in orders if not _agree(first, execution)]
     if others:
         return _conclude(ranks, first, "race", _describe_race(first, others, len(orders)))
     if wrong := _find_wrong(first, expect):
         return _conclude(ranks, first, "wrong", wrong)
+    # A program may be right only because its messages are buffered; the strict run tells.
     strict = by_mode.get(RunMode(), first)
     verdict: Verdict = "right"
     if expect is None:
@@ -486,6 +490,7 @@ def _describe_error(execution: Execution) -> Words:
 
 def _describe_limit(error: RankError) -> Words:
     """Where a run was stopped, and the limit that it reached."""
+    # Each limit has its own sentence, since each has its own remedy.
     stop = Sentence("Rank {rank} is stopped in line {line}", rank=max(error.rank, 0), line=error.line)
     if error.limit == "messages":
         return Sentence(
@@ -519,11 +524,13 @@ def _describe_hang(execution: Execution) -> Words:
     ended."""
     if all(wait.is_collective for wait in execution.waits) and not any(wait.ended for wait in execution.waits):
         return _describe_crossed_groups(execution) or _describe_mismatch(execution.waits)
+    # A cycle is shown alone: what waits behind it follows from it.
     by_rank = {wait.rank: wait for wait in execution.waits}
     cycles = find_cycles(execution.waits)
     stuck = [rank for cycle in cycles for rank in cycle] or sorted(by_rank)
     waiting = [by_rank[rank] for rank in stuck[:_MOST_SHOWN]]
     waits = join_words([_describe_wait(wait) for wait in waiting])
+    # Ranks behind the cycle are counted, not listed.
     rest = len(execution.waits) - len(waiting)
     if rest:
         waits = Sentence("{waits}, and {count} more wait behind them", waits=waits, count=rest)
@@ -553,6 +560,7 @@ def _describe_crossed_groups(execution: Execution) -> Words | None:
         if event.kind == "collective" and not event.is_complete
     }
     cycles = find_cycles(execution.waits)
+    # One group cannot be crossed; the cycle has other reasons then.
     if not cycles or len({groups.get(rank) for rank in cycles[0]}) == 1:
         return None
     by_rank = {wait.rank: wait for wait in execution.waits}
@@ -648,6 +656,7 @@ def _describe_late(first: Execution, late: Execution) -> Words:
 def _describe_race(first: Execution, others: Sequence[Execution], orders: int) -> Words:
     """What differs in the first of other orders of arrival, in which receive it begins, and in how many it differs."""
     second, receive = others[0], _find_choice(first, others[0])
+    # The other order may not even end.
     if second.errors or second.hangs:
         end = _describe_hang(second)
         if second.errors:

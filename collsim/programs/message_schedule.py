@@ -127,6 +127,7 @@ def build_message_schedule(
 
 
 def _build(execution: Execution, provenance: Provenance, collective: Collective, ranks: int) -> Schedule:
+    # Chunks are cut where some message begins or ends, so that every message is whole chunks.
     bounds = _cut_chunks(provenance, collective, ranks)
     levels, order = _find_levels(execution.events, execution.groups, ranks)
     messages = [_split_pieces(pieces, bounds) for pieces in provenance.messages]
@@ -144,6 +145,7 @@ def _build(execution: Execution, provenance: Provenance, collective: Collective,
                     item = _Use(message, content, line)
                 histories.setdefault(chunk, []).append(item)
         for chunk, content in results[rank].items():
+            # A reduce promises something to the root alone.
             if collective.name != "reduce" or rank == 0:
                 histories.setdefault(chunk, []).append(_Use(-1, content, 0))
         for chunk, history in histories.items():
@@ -232,6 +234,7 @@ def _find_levels(
 
 def _explain_uses(history: Sequence[_Use | _Arrival], input_content: int, rank: int) -> None:
     """Find for each use the values that add up to it."""
+    # A rank knows its own input and what has arrived so far; each use must be a sum of these.
     known = {-1: input_content}
     total = frozenset([-1])  # the values in the largest sum so far
     for item in history:
@@ -253,6 +256,7 @@ def _explain_uses(history: Sequence[_Use | _Arrival], input_content: int, rank: 
             )
         item.values = values
         if len(values) > 1:
+            # Sums grow: the largest one so far is tried first for the next use.
             total = values
 
 
@@ -298,6 +302,7 @@ def _place_values(
             yield from _add_up(item, slots, rank, moment, levels)
         else:
             slot = slots.slot.get(min(item.values), -1)
+        # A value that was added into its slot is gone; a schedule has no hidden copies.
         if slots.list_values(slot) != item.values:
             raise _NoSchedule(Sentence("rank {rank} needs a value again that it has added to", rank=rank))
         if item.message >= 0:
@@ -306,6 +311,7 @@ def _place_values(
             yield _Row(moment, rank, rank, slot, chunk, False)
         if slot == chunk:
             slots.read = max(slots.read, moment)
+        # A slot whose value is not read again may take another one.
         live = {value for use in later for value in use.values}
         slots.slot = {value: slot for value, slot in slots.slot.items() if value in live or slot == chunk}
 

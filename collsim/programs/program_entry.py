@@ -103,6 +103,7 @@ def program(
     text, default = _read_source(source)
     if not text.strip():
         raise CollsimError("the program is empty; give what one rank does, as def run(rank, size): ...")
+    # A paste that has lost its line breaks is put back, and the run says so.
     restored = restore_source(text)
     if restored is not None:
         text = restored.text
@@ -124,6 +125,7 @@ def program(
     )
 
     def rerun(changed: str, count: int) -> ProgramRun:
+        # A change of the number of ranks leaves nothing that `late`, `expect` and the machine could refer to.
         if count == ranks:  # these three are of so many ranks
             return same(changed, count, expect=expect, machine=topology, late=delays)
         return same(changed, count)

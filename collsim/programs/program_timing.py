@@ -340,6 +340,7 @@ def time_events(
         until = None
         if position in walk.after:
             until = find_moment(walk.after[position])
+        # Waits too short to be seen would only be lines in the picture.
         if until is None or until - reached[position] > _SHORTEST:
             spans.append(
                 RankSpan(event.rank, event.call, event.line, events[event.other].peer, reached[position], until)

@@ -125,6 +125,7 @@ def _record_collective(event: RankEvent, group: str, number: int, members: int) 
     inputs: Sizes = ()
     outputs: Sizes = ()
     dtypes: tuple[str, ...] = ()
+    # A barrier carries no data of the program.
     if word != "barrier":
         dtypes = (_name_dtype(event.dtype),)
         inputs = _build_shape(event.nbytes, event.dtype)

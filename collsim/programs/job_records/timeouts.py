@@ -118,6 +118,7 @@ def _write_watchdog(record: JobRecord, rank: int, timeout: float) -> str:
     if label:
         group += f"({label})"
     group += f" Rank {members.index(rank)}]"
+    # Sequence numbers of messages and of collectives are separate, as in PyTorch.
     same = [other for other in record.calls[rank] if (other.group, other.is_message) == (call.group, call.is_message)]
     enqueued = max(other.number for other in same)
     completed = max([other.number for other in same if other.is_complete and other.number < call.number], default=-1)
