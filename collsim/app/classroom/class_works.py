@@ -26,6 +26,7 @@ def draw_class_works(page: str, query: Mapping[str, str]) -> None:
         page: Name of this page.
         query: Words of the address of what it shows.
     """
+    # Whoever leads the class sees what was sent in; everybody else may send.
     if is_leading_class():
         with st.container(border=True, key="card_class_works"):
             draw_part(t("class.works.list"))

@@ -33,6 +33,7 @@ def parse_question(text: str, lines: str) -> Question:
         CollsimError: Something is missing or too long.
     """
     text, choices = text.strip(), [line.strip() for line in lines.splitlines() if line.strip()]
+    # The star marks the right choice, as teachers write it on paper.
     right = [k for k, line in enumerate(choices) if line.startswith("*")]
     if not text or len(text) > LONGEST_TEXT:
         raise CollsimError("a question has 1 to {most} characters, not {count}", most=LONGEST_TEXT, count=len(text))

@@ -144,12 +144,14 @@ def draw_class_question(posed: PosedQuestion, label: str, draw_navigation: Calla
     Returns:
         Whether the answer to the question of the page is still hidden.
     """
+    # A question of the teacher's own stands before those of the run.
     if (custom := get_custom_question()) is not None:
         posed, label = replace(posed, number=-custom[0], question=custom[1]), t("own.question.head")
     class_key = get_session().panels.class_key
     sessions, leader = get_class_sessions(), (class_key, get_session_client())
     sessions.pose(*leader, posed)
     board = sessions.get_leader_board(*leader)
+    # The answer leaves the server only when it is revealed: pages of students are open to inspection.
     is_revealed = board is not None and board.is_revealed
     question = replace(posed.question, language=get_language())
     st.html(question_html.render_question(label, question, is_large=True))

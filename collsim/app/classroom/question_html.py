@@ -44,6 +44,7 @@ def render_answered_choices(
             mark, kind = "✓", "right"
         elif k == answer:
             mark, kind = "✗", "given"
+        # Before the reveal there are no votes to show.
         if groups:
             bar = _render_votes(groups[k][1], total)
         else:

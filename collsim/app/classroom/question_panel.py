@@ -152,6 +152,7 @@ def _draw_alone(panels: Panels, number: int, count: int, question: Question) -> 
     """Let one person answer, then show every choice with its reason. Return whether the answer is hidden."""
     answer, is_revealed = None, panels.answer == SHOWN
     if panels.answer and not is_revealed:
+        # An answer comes from the address and may be anything.
         try:
             answer, is_revealed = question.value(panels.answer), True
         except CollsimError as error:

@@ -59,6 +59,7 @@ def draw() -> None:
     write_page_address(code)
     st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
     complain(get_session().complaints)
+    # A code that cannot be one is not looked up, which leaves guessing nothing to try.
     if CLASS_KEY.fullmatch(code):
         board = get_class_sessions().get_board(code, get_voter())
     else:
@@ -81,6 +82,7 @@ def draw() -> None:
         for page, label in (("program", "class.works.link"), ("write", "class.works.schedule")):
             if st.button(t(label), key=f"class_{page}"):
                 st.switch_page(get_menu()[page])
+    # Only after the reveal: the run would give the answer away.
     if choice is None or not board.is_revealed:
         return
     result = get_latest(

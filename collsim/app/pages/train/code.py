@@ -56,6 +56,7 @@ def build_command(choice: TrainingChoice) -> str:
             values |= CHANGES[name]
     for name, value in values.items():
         words += _format_option(name, value)
+    # The first step belongs to DDP, whose buckets are rebuilt after it.
     if "first" in choice.changes and choice.strategy == "ddp":
         words += ["--first-step"]
     return " ".join(map(snippets.quote_word, words))

@@ -87,6 +87,7 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
 def _scale_step(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:
     """On 1 to 16 nodes; the batch of the first row has what the page asks of a GPU."""
     step_request = now.request
+    # The batch of a GPU stays what the page says, from one node on.
     single_node = build_topology(replace(choice, nodes=1))
     return measure_scaling(
         now.step.model,

@@ -48,6 +48,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
         st.html(format_title(t("train.show.scaling"), below))
     draw_part(t("train.scaling"))
     if growth_result.trouble is not None:
+        # An error of one kind of scaling does not hide the other.
         draw_mistake(write_sentence(growth_result.trouble, get_language()))
     if growth_result.kinds:
         frame = _build_long_table(growth_result.kinds)
@@ -86,6 +87,7 @@ def _build_curves(frame: pd.DataFrame) -> charts.Picture:
     dark = is_dark()
     frame = frame.assign(line=frame["kind"] + t("train.scaling.joint") + frame["against"])
     lines, kinds, against = (list(dict.fromkeys(frame[column])) for column in ("line", "kind", "against"))
+    # Colours tell the kind of scaling and dashes the reference, so that both can be read in print.
     hue = dict(zip(kinds, [color("room", dark), color("full", dark)], strict=False))
     dash = dict(zip(against, [[1, 0], [6, 4]], strict=False))
     firsts = frame.drop_duplicates("line")
@@ -201,6 +203,7 @@ def _build_bars(frame: pd.DataFrame) -> charts.Picture:
     dark = is_dark()
     whose, names = [t(f"train.loss.{name}") for name in _HUES], list(dict.fromkeys(frame["name"]))
     hues = alt.Scale(domain=whose, range=[color(name, dark) for name in _HUES.values()])
+    # Names stand above their bars: beside them there is no room on a telephone.
     y = alt.Y("name:N", sort=names, axis=None, scale=alt.Scale(paddingInner=0.12))
     offset = alt.YOffset("whose:N", sort=["", *whose], scale=alt.Scale(domain=["", *whose]))
     room = alt.Scale(domain=[0, _ROOM * max(float(frame["seconds"].max()), 1e-9)], nice=False)

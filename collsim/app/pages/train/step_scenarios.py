@@ -192,6 +192,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
         choice: Of the page, its switches included.
         report_progress: Called with "run" and the share done, 0 to 1.
     """
+    # The page shows the step with and without its switches, so both are timed.
     without = strip_switches(choice)
     plain = time_step(without)
     now = apply_switches(choice, plain)
@@ -304,6 +305,7 @@ def open_collective(
         plan, topology, collective_task.nbytes, engine="event", ranks=list(now.step.get_ranks(collective_task))
     )
     report_progress("run", 0.5)
+    # A schedule too large for the player still has its figures.
     try:
         drawn, trouble = build_encoded_timeline(ran), None
     except CollsimError as error:

@@ -60,6 +60,7 @@ def draw() -> None:
     write_page_address(choice)
     with top:
         complain(get_session().complaints)
+    # The tab comes first: what is computed depends on it.
     step_shown = None
     if choice.show == "race":
         _draw_race(choice, top)
@@ -237,6 +238,7 @@ def _on_act() -> None:
     """Something in the card was clicked: a collective, a switch, a size of buckets, one GPU or all."""
     act = (st.session_state.get("step") or {}).get("act")
     if not isinstance(act, dict):
+        # What the browser sends is data of a stranger: each field is checked.
         return
     choice: TrainingChoice = get_remembered(PAGE)
     match act.get("what"):
