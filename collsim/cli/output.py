@@ -164,7 +164,11 @@ def show_race(race: SynthesisRace) -> None:
 
 def build_race_record(race: SynthesisRace) -> dict[str, object]:
     """The same for machines."""
-    return {"found": str(race.provenance), "says": [str(sentence) for sentence in race.sentences], "runs": race.rows()}
+    return {
+        "provenance": str(race.provenance),
+        "sentences": [str(sentence) for sentence in race.sentences],
+        "runs": race.rows(),
+    }
 
 
 def plain(value: Any) -> Any:

@@ -58,13 +58,13 @@ def synthesize(
     report, cut = cs.synthesis.report(schedule), trace.bound.cut
     row = {**trace.row(), "chunks": schedule.chunks}
     if report is not None:
-        row |= {"method": report.method, "objective": report.objective, "says": report.summary}
+        row |= {"method": report.method, "objective": report.objective, "summary": report.summary}
     row["cut"] = cut and cut.describe(network)
     if as_json:
         print_json(row)
         return
     print(repr(schedule)[1:-1])
-    print(row.get("says", ""))
+    print(row.get("summary", ""))
     times = {"time": cs.format_time(trace.time), "bound": cs.format_time(trace.bound.time), "gap": f"{trace.gap:.4g}"}
     show([{"size": cs.format_bytes(size), **times}], f"timed by the event engine on {network.name}")
     if cut is not None:

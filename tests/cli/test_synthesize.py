@@ -38,7 +38,7 @@ def test_run_says_it_to_machines():
     found = json.loads(done.stdout)["synthesis"]
     assert found["runs"][0]["run"] == "synthesized"
     assert found["runs"][0]["time"] == pytest.approx(40e-6)
-    assert any("Where the gain" in sentence for sentence in found["says"])
+    assert any("Where the gain" in sentence for sentence in found["sentences"])
 
 
 def test_compare_lists_it_and_says_the_sentence_of_the_largest_size():
