@@ -188,5 +188,5 @@ def _require_parquet() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        message = "writing .parquet needs pyarrow (pip install pyarrow); .csv and .sqlite need nothing more"
+        message = "writing .parquet needs pyarrow: pip install 'collsim[parquet]'; .csv and .sqlite need nothing more"
         raise CollsimError(message) from None
