@@ -3,7 +3,7 @@ PYTHON ?= .venv/bin/python
 unexport PYTHONDONTWRITEBYTECODE  # the tests start hundreds of processes, and each would compile the package anew
 
 .DEFAULT_GOAL := help
-.PHONY: accuracy-all bundles help install app class notebooks check check-all lint types test javascript python lowest fuzz bench students pictures docs published site clean
+.PHONY: accuracy-all bundles release help install app class notebooks check check-all lint types test javascript python lowest fuzz bench students pictures docs published site clean
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -106,6 +106,10 @@ site: install    ## the static site: classroom in build/site, documentation in b
 	mkdir -p build
 	$(PYTHON) -m collsim site build/site
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
+
+ADDRESS ?=
+release: install ## build a release and try it in clean environments (ADDRESS=https://HOST/OWNER/collsim)
+	$(PYTHON) .ci/release.py --repository "$(ADDRESS)"
 
 clean:           ## remove what was built
 	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache build dist

@@ -5,10 +5,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import files, requires
 from pathlib import Path
 
 import pytest
 from every_command import COMMANDS, FILES, SERVE
+from make_install import PAGES, ROW, list_extras
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from collsim.errors import dependencies
 from collsim.errors.dependencies import EXTRAS
@@ -143,8 +147,49 @@ def test_every_command_works_or_names_the_extra(tmp_path):
         if code != 0:
             assert re.search(r"pip install ['\"]collsim\[\w+\]", message), (name, message)
     works = {name for name, (code, *_) in answers.items() if code == 0}
-    assert works >= {"list", "show", "verify", "run", "predict", "diagnose", "hang", "upgrades", "synthesize", "slides"}
-    assert not works & {"compare", "sweep", "convert", "worksheet"}
+    for page in PAGES:  # the page on installation names those that work
+        sentence = re.search(r"^[^\n]*`list`.*?(?=\. |。)", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+        assert set(re.findall(r"`([\w-]+)`", sentence[0])) == works
+
+
+def test_the_page_on_installation_has_every_extra():
+    for page in PAGES:
+        rows = [match[2] or "" for match in ROW.finditer(page.read_text("utf-8"))]
+        assert sorted(rows) == sorted(list_extras())
+
+
+def list_installed(requirement, seen):
+    """Names of an installed package and of all that it needs, with the extras of the requirement."""
+    if (requirement.name, *requirement.extras) in seen:
+        return
+    seen.add((requirement.name, *requirement.extras))
+    for line in requires(requirement.name) or ():
+        need = Requirement(line)
+        if need.marker is None or any(need.marker.evaluate({"extra": name}) for name in ("", *requirement.extras)):
+            list_installed(need, seen)
+
+
+def measure_installed(extra):
+    """Size of the packages that an extra needs (MB), as they are installed here, without collsim and bytecode."""
+    seen = set()
+    list_installed(Requirement(f"collsim[{extra}]" if extra else "collsim"), seen)
+    listed = [file for name in {canonicalize_name(name) for name, *_ in seen} - {"collsim"} for file in files(name)]
+    return (
+        sum(path.stat().st_size for file in listed if file.suffix != ".pyc" and (path := Path(file.locate())).is_file())
+        / 1e6
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the page has the sizes on Linux")
+def test_the_sizes_on_the_page_are_those_of_the_packages():
+    """The page was measured in empty folders, with collsim itself."""
+    stated = {match[2] or "": float(match[0].split("|")[-2]) for match in ROW.finditer(PAGES[0].read_text("utf-8"))}
+    for extra in ("", "table", "plot", "graph", "app", "mcp", "synthesis"):
+        assert stated[extra] - stated[""] == pytest.approx(
+            measure_installed(extra) - measure_installed(""), rel=0.1, abs=3
+        ), extra
+    assert measure_installed("") < stated[""] < measure_installed("") + 20
+    assert stated[""] < 100, "the core is small"
 
 
 def test_the_extras_that_errors_name_bring_the_package():

@@ -1,0 +1,74 @@
+"""The release script: links that work on a package index, addresses in the metadata, and builds that are the same bytes."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+REPOSITORY = "https://example.org/owner/collsim"
+spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
+release = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(release)
+
+
+def test_links_to_files_become_absolute_and_others_stay():
+    page = (
+        "![film](docs/ring.gif) [page](docs/a.md#b) [top](#top) [web](https://x.org/y)\n```\n[code](docs/a.md)\n```\n"
+    )
+    assert release.make_links_absolute(page, REPOSITORY, "1.2.3") == (
+        f"![film]({REPOSITORY}/raw/v1.2.3/docs/ring.gif) [page]({REPOSITORY}/blob/v1.2.3/docs/a.md#b) [top](#top) "
+        "[web](https://x.org/y)\n```\n[code](docs/a.md)\n```\n"
+    )
+
+
+def test_every_picture_and_link_of_the_readme_becomes_absolute():
+    page = release.make_links_absolute((ROOT / "README.md").read_text("utf-8"), REPOSITORY, "1.0.0")
+    targets = re.findall(r"\]\(([^)]+)\)", re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL))
+    assert len(targets) > 30
+    assert [target for target in targets if not target.startswith(("https://", "#"))] == []
+    assert f"]({REPOSITORY}/raw/v1.0.0/docs/ring.gif)" in page
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """Two copies of the tracked files, at paths of different length, with other times and permissions, and an address."""
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    folders = [
+        tmp_path_factory.mktemp("a") / "collsim",
+        tmp_path_factory.mktemp("another") / "with" / "more" / "collsim",
+    ]
+    for number, folder in enumerate(folders):
+        for name in sorted(names, reverse=bool(number)):
+            if not (ROOT / name).is_file():
+                continue
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((ROOT / name).read_bytes())
+            target.chmod((0o644, 0o600)[number])
+            os.utime(target, (1e9 * (number + 1), 1e9 * (number + 1)))
+        release.add_addresses(folder, REPOSITORY)
+    return folders
+
+
+@pytest.mark.slow
+def test_two_builds_give_the_same_bytes_and_the_metadata_has_the_addresses(sources, tmp_path):
+    first, second = (release.build(folder, tmp_path / str(k), 1_790_000_000) for k, folder in enumerate(sources))
+    assert first == second
+    assert len(first) == 2
+    (wheel,) = (tmp_path / "0").glob("*.whl")
+    with zipfile.ZipFile(wheel) as files:
+        (name,) = (name for name in files.namelist() if name.endswith("/METADATA"))
+        metadata = files.read(name).decode()
+    assert f"Project-URL: Repository, {REPOSITORY}\n" in metadata
+    assert f"]({REPOSITORY}/raw/v" in metadata
+    assert "](docs/" not in metadata
+    assert release.build(sources[0], tmp_path / "later", 1_790_000_100) != first, (
+        "the time of the commit is in the files"
+    )
