@@ -1,4 +1,5 @@
-"""What other packages add: algorithms, machines and file formats that they name as entry points in their metadata.
+"""What other packages add: algorithms, machines, file formats and lessons that they name as entry points in their
+metadata.
 
 They are imported when a name is first looked for that the package itself does not have, or all are listed; `import
 collsim` imports none. One that fails is left out with a warning that names it, and changes nothing. `COLLSIM_PLUGINS=0`
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 #: The variable that says whether other packages are imported: 0 never, 1 also on a server that others can reach.
 SWITCH = "COLLSIM_PLUGINS"
+Key = TypeVar("Key")
 Entry = TypeVar("Entry")
 Added = TypeVar("Added")
 _LONGEST = 400  # characters of what a package says
@@ -110,7 +112,7 @@ def format_in_line(error: BaseException) -> str:
     return f"{kind}: {words}"
 
 
-def register_into(registry: MutableMapping[str, Entry], add: Callable[[], Added]) -> Added:
+def register_into(registry: MutableMapping[Key, Entry], add: Callable[[], Added]) -> Added:
     """Let a package put names into a registry; where it fails, the registry is as it was.
 
     Args:
@@ -128,7 +130,7 @@ def register_into(registry: MutableMapping[str, Entry], add: Callable[[], Added]
         result = add()
         taken = [name for name, entry in before.items() if registry.get(name) is not entry]
         if taken:
-            raise CollsimError("{names}: taken already; give it another name", names=", ".join(taken))
+            raise CollsimError("{names}: taken already; give it another name", names=", ".join(map(str, taken)))
     except BaseException:
         for name in registry.keys() - before.keys():
             del registry[name]

@@ -3,6 +3,7 @@ warning and breaks nothing; code of strangers and a server that is open to a roo
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from collsim.app.server import startup
 from collsim.errors import CollsimError
 
 ROOT = Path(__file__).parents[1]
-EXAMPLE = ROOT / "tests" / "plugin_example"
+EXAMPLE = ROOT / "examples" / "plugin"
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,53 @@ print(json.dumps([before, 'broadcast_one_by_one' in cs.algorithms('broadcast'), 
     assert err == ""
     # 300 MB over twelve links of NVLink 3, 300 GB/s one way: a millisecond, and the latency of the cable
     assert json.loads(out) == [False, True, True, True, pytest.approx(1.0, abs=2e-3), "0 -> 1: chunk 0\n"]
+
+
+def test_the_tests_of_the_template_pass_with_the_installed_package(installed):
+    """The package runs them itself, in a Python that has it installed."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", EXAMPLE, EXAMPLE / "tests"]
+    path = os.pathsep.join(map(str, (installed, ROOT)))
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "5 passed" in done.stdout
+
+
+@pytest.mark.parametrize("page", ["plugin.md", "plugin.zh.md"])
+def test_the_page_shows_the_files_of_the_template(page):
+    text = (ROOT / "docs" / "howto" / page).read_text(encoding="utf-8")
+    shown = re.findall(
+        r"^`(collsim_example/[\w./]+|pyproject\.toml|tests/\w+\.py)`[^\n]*\n\n```\w*\n(.*?)^```$", text, re.M | re.S
+    )
+    names = {path.relative_to(EXAMPLE).as_posix() for path in EXAMPLE.rglob("*.*") if "__pycache__" not in path.parts}
+    assert {name for name, _ in shown} == names - {"collsim_example/__init__.py", "tests/test_example.py"}
+    for name, block in shown:
+        assert block == (EXAMPLE / name).read_text(encoding="utf-8"), name
+
+
+def test_a_lesson_without_texts_or_with_a_taken_key_is_left_out(tmp_path):
+    head = "from collsim.lessons.lesson import Lesson, Section\n"
+    places = [
+        package(
+            tmp_path / "a",
+            "collsim.lessons",
+            "noTexts:thing",
+            head + "thing = Lesson((Section('no', dict, 0),))",
+            "noTexts",
+        ),
+        package(
+            tmp_path / "b",
+            "collsim.lessons",
+            "twice:thing",
+            head + "thing = Lesson((Section('ring', dict, 0),))",
+            "twice",
+        ),
+        package(tmp_path / "c", "collsim.lessons", "number:thing", "thing = 3", "number"),
+    ]
+    usual, _ = run_fresh_python("from collsim.lessons.chapters import LESSONS; print(list(LESSONS))")
+    out, err = run_fresh_python("from collsim.lessons.chapters import LESSONS; print(list(LESSONS))", *places)
+    assert out == usual
+    for words in ("no.lesson", "ring: taken already", "3 is no Lesson"):
+        assert words in err, err
 
 
 def test_the_command_line_knows_them_too(installed):

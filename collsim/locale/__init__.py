@@ -6,6 +6,7 @@ braces is filled in: `{sender}` as it is, `{Sender}` with a capital letter, and 
 words, the first where the value is 1. A language may leave out a choice of words that it does not need.
 
 A further language is one more folder, here or in the folder that `COLLSIM_LOCALE` names. What it lacks stays English.
+A package that adds a lesson brings its texts with `add_texts`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,20 @@ def _list_folders() -> dict[Language, Path]:
 
 _FOLDERS = _list_folders()
 LANGUAGES: tuple[Language, ...] = tuple(_FOLDERS)
+#: Folders of other packages, with the texts of what they add.
+_ADDED: list[Path] = []
+
+
+def add_texts(folder: str | os.PathLike[str]) -> None:
+    """Add the texts of another package, such as those of its lesson.
+
+    Args:
+        folder: has a folder for each language, as `collsim/locale` has: `en/lessons/mine.json`. What a language lacks
+            stays English.
+    """
+    _ADDED.append(Path(folder))
+    load_messages.cache_clear()
+    _load_templates.cache_clear()
 
 
 @lru_cache(maxsize=256)
@@ -62,7 +77,8 @@ def load_messages(language: str, package: str) -> dict[str, str]:
     import json  # late: `import collsim` reads no text
 
     messages: dict[str, str] = {}
-    for file in sorted((_FOLDERS[language] / package).glob("*.json")):
+    folders = (_FOLDERS[language], *(folder / language for folder in _ADDED))
+    for file in (file for folder in folders for file in sorted((folder / package).glob("*.json"))):
         texts = json.loads(file.read_text(encoding="utf-8"))
         if twice := messages.keys() & texts.keys():
             raise ValueError(f"{sorted(twice)} stand in {file} and in another file of {package}")

@@ -1,14 +1,18 @@
 """The lessons, one file each: `03_ring.py` is lesson 3, wherever lessons are counted.
 
 A new file with a `LESSON` is all that a new lesson needs; its notebook, where it has one, lies in `notebooks/`.
+Lessons of other packages (entry points `collsim.lessons`) follow with the next numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 
+from ... import plugins
+from ...errors import CollsimError
 from ..lesson import Lesson, Section
 
 
@@ -27,7 +31,23 @@ def _list_files() -> list[str]:
     return files
 
 
+def _add_lessons(lessons: dict[int, Lesson], entries: Iterable[object]) -> None:
+    """Number the lessons of another package; one without its texts, or with the key of another section, is refused."""
+    for entry in entries:
+        if not isinstance(entry, Lesson):
+            raise CollsimError("{thing!r} is no Lesson; name a Lesson or a list of them", thing=entry)
+        keys = {section.key for lesson in lessons.values() for section in lesson.sections}
+        if twice := sorted(keys & {section.key for section in entry.sections}):
+            raise CollsimError("{names}: taken already; give it another name", names=", ".join(twice))
+        _ = entry.title, [section.texts for section in entry.sections]
+        lessons[max(lessons) + 1] = replace(entry, number=max(lessons) + 1)
+
+
 LESSONS: dict[int, Lesson] = _load_lessons()
+plugins.load(
+    "collsim.lessons",
+    lambda load: plugins.register_into(LESSONS, lambda: _add_lessons(LESSONS, plugins.list_entries(load()))),
+)
 
 #: Every section by its key, with its lesson, in the order in which they are read.
 SECTIONS: dict[str, tuple[Lesson, Section]] = {
