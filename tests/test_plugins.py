@@ -80,7 +80,7 @@ def test_the_tests_of_the_template_pass_with_the_installed_package(installed):
     path = os.pathsep.join(map(str, (installed, ROOT)))
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "5 passed" in done.stdout
+    assert done.stdout.startswith(".....")
 
 
 @pytest.mark.parametrize("page", ["plugin.md", "plugin.zh.md"])
