@@ -78,11 +78,11 @@ class Extent:
         return _DEVICE * self.devices + _LINK * self.links + _ROW * self.rows + _NUMBER * self.numbers
 
 
-def find_memory_limit(usual: int | None = None) -> int:
+def find_memory_limit(default: int | None = None) -> int:
     """Find how much memory something that is built here may take.
 
     Args:
-        usual: bytes where `within` says nothing; `MEMORY` unless given.
+        default: bytes where `within` says nothing; `MEMORY` unless given.
 
     Returns:
         Bytes.
@@ -95,9 +95,9 @@ def find_memory_limit(usual: int | None = None) -> int:
     limit = _memory_limit.get()
     if limit is not None:
         return limit
-    if usual is None:
+    if default is None:
         return MEMORY
-    return usual
+    return default
 
 
 def find_row_limit() -> int:

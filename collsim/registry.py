@@ -326,8 +326,8 @@ def call_claim(claim: Callable[..., Any] | None, n: int, options: Options) -> An
     """
     if claim is None:
         return None
-    wanted = inspect.signature(claim).parameters
-    return claim(n, **{name: options[name] for name in wanted if name in options})
+    needed = inspect.signature(claim).parameters
+    return claim(n, **{name: options[name] for name in needed if name in options})
 
 
 def _locate_error(error: BaseException, function: StepFunction) -> Words:
@@ -784,7 +784,7 @@ def load_algorithm(spec: str) -> Algorithm:
     Raises:
         CollsimError: If there is no such file or function, or the file fails.
     """
-    path_text, _, wanted = spec.partition(":")
+    path_text, _, name = spec.partition(":")
     path = require_path(path_text)
     if not os.path.isfile(path):  # False too for a name longer than the system takes
         raise CollsimError("no file {path_text} to load an algorithm from", path_text=format_value(path_text))
@@ -806,10 +806,10 @@ def load_algorithm(spec: str) -> Algorithm:
     defined = {
         k: v for k, v in vars(module).items() if isinstance(v, Algorithm) and v.function.__module__ == module_name
     }
-    if wanted:
-        if wanted not in defined:
-            raise CollsimError(describe_unknown(Sentence("algorithm in {path}", path=path_text), wanted, defined))
-        return defined[wanted]
+    if name:
+        if name not in defined:
+            raise CollsimError(describe_unknown(Sentence("algorithm in {path}", path=path_text), name, defined))
+        return defined[name]
     new = list(defined.values()) or [_REGISTRY[k] for k in _REGISTRY.keys() - before - _BUILT_IN.keys()]
     if len(new) != 1:
         message = "{path_text!r} holds {count} algorithms ({names}); name one: {path_text}:name"

@@ -261,7 +261,7 @@ class Schedule(NamesNearAttributes):
         extra = "".join(f", {k}={v!r}" for k, v in self.options.items())
         return f"{self.name}({self.ranks}{extra})"
 
-    def who(self, endpoint: int) -> str:
+    def name_endpoint(self, endpoint: int) -> str:
         """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
         return str(format_endpoint(self.ranks, endpoint))
 
@@ -347,7 +347,7 @@ class Schedule(NamesNearAttributes):
             Names of the rows, and for each row a text for each step.
         """
         rows = min(self.endpoints, most_ranks)
-        names = [self.who(r) for r in range(rows)]
+        names = [self.name_endpoint(r) for r in range(rows)]
         cells: list[list[str]] = [[] for _ in range(rows)]
         for number, step in enumerate(self.each_step()):
             if number >= most_steps:
@@ -519,13 +519,13 @@ def _find_last_slot(p: Step) -> int:
 
 
 def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
-    who = Sentence("ranks are 0 to {last}", last=ranks - 1)
+    known_endpoints = Sentence("ranks are 0 to {last}", last=ranks - 1)
     if endpoints > ranks:
-        who += Sentence(", helpers up to {last}", last=endpoints - 1)
+        known_endpoints += Sentence(", helpers up to {last}", last=endpoints - 1)
     first = slots - step.width + 1
     for name, end, what in (
-        ("src", endpoints, who),
-        ("dst", endpoints, who),
+        ("src", endpoints, known_endpoints),
+        ("dst", endpoints, known_endpoints),
         ("chunk", first, None),
         ("into", first, None),
     ):

@@ -370,7 +370,7 @@ def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
             yield step.repetition(k)
 
 
-def _iterate_steps(who: str, steps: object) -> Iterable[Step | Iterable[Step]]:
+def _iterate_steps(caller: str, steps: object) -> Iterable[Step | Iterable[Step]]:
     """Steps to iterate over; one alone is a sequence of one."""
     if isinstance(steps, Step):
         return [steps]
@@ -379,7 +379,7 @@ def _iterate_steps(who: str, steps: object) -> Iterable[Step | Iterable[Step]]:
     if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
         return steps
     message = "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)"
-    raise ScheduleError(message, who=who, steps=steps)
+    raise ScheduleError(message, who=caller, steps=steps)
 
 
 def _build_step(

@@ -305,8 +305,8 @@ def test_an_endless_loop_of_nothing_is_stopped_too():
 
 def test_helpers_have_names_of_their_own():
     s = cs.schedule("allreduce_parameter_server", ranks=2, server="helper")
-    assert s.who(1) == "rank 1"
-    assert s.who(2) == "helper 0"
+    assert s.name_endpoint(1) == "rank 1"
+    assert s.name_endpoint(2) == "helper 0"
     assert "helper 0" in str(s)
 
 

@@ -172,11 +172,11 @@ def compare_runs(a: object, b: object) -> Comparison:
     return Comparison(a, b)
 
 
-def require_one_collective(who: Words, runs: Sequence[tuple[str, str]]) -> None:
+def require_one_collective(caller: Words, runs: Sequence[tuple[str, str]]) -> None:
     """Raise CollsimError where runs are of different collectives, whose times say nothing about one another.
 
     Args:
-        who: what refuses, for the sentence.
+        caller: what refuses, for the sentence.
         runs: the label and the collective of each, at least one; `reduce_scatter+allgather` is an allreduce.
     """
     first, first_collective = runs[0]
@@ -184,7 +184,7 @@ def require_one_collective(who: Words, runs: Sequence[tuple[str, str]]) -> None:
         if get_collective(other_collective).name != get_collective(first_collective).name:
             raise CollsimError(
                 "{who} wants runs of one collective: {first} is for {first_collective}, {other} for {other_collective}",
-                who=Sentence.from_words(who),
+                who=Sentence.from_words(caller),
                 first=first,
                 first_collective=first_collective,
                 other=other,

@@ -36,14 +36,14 @@ def convert(
     options: dict[str, str] = {}
     if nbytes is not None:
         options["nbytes"] = nbytes
-    thing = cs.io.convert(source, destination, read_as=read_as, write_as=write_as, **options)
+    converted = cs.io.convert(source, destination, read_as=read_as, write_as=write_as, **options)
     if as_json:
-        print_json({"source": source, "holds": type(thing).__name__, "written": destination})
+        print_json({"source": source, "holds": type(converted).__name__, "written": destination})
         return
-    if hasattr(thing, "iloc"):
-        print(f"{len(thing)} rows written to {destination}")
+    if hasattr(converted, "iloc"):
+        print(f"{len(converted)} rows written to {destination}")
     else:
-        print(f"{source} holds {thing!r}; written to {destination}")
+        print(f"{source} holds {converted!r}; written to {destination}")
 
 
 @command("plan-schema")

@@ -378,9 +378,9 @@ def _show_times(title: str, rows: list[dict[str, Any]], sizes: list[int]) -> Non
         size: min((r["time"] for r in rows if r["nbytes"] == size and r["error"] is None), default=math.nan)
         for size in sizes
     }
-    ran = [row for row in rows if row["error"] is None]
+    runnable = [row for row in rows if row["error"] is None]
     by_choice: dict[str, dict[int, str]] = {}
-    for row in sorted(ran, key=lambda row: (-row["nbytes"], *get_sort_key(row["time"], row["algorithm"]))):
+    for row in sorted(runnable, key=lambda row: (-row["nbytes"], *get_sort_key(row["time"], row["algorithm"]))):
         by_choice.setdefault(row["algorithm"], {})[row["nbytes"]] = _format_cell(row, fastest[row["nbytes"]])
     table = [
         {"algorithm": name, **{cs.format_bytes(size): cells[size] for size in sizes}}
@@ -501,8 +501,8 @@ def _build_timer(
     collective: str, frame: Any, entries: list[str | cs.Schedule] | None, timing: TimingOptions
 ) -> Callable[[cs.Topology], float]:
     """Seconds of the algorithm that is the fastest at the largest size, on another topology, again at its best."""
-    ran = frame[frame["error"].isna()]
-    last = ran[ran["nbytes"] == ran["nbytes"].max()]
+    runnable = frame[frame["error"].isna()]
+    last = runnable[runnable["nbytes"] == runnable["nbytes"].max()]
     stored = {entry.name: entry for entry in entries or () if isinstance(entry, cs.Schedule)}
 
     def time(network: cs.Topology) -> float:

@@ -463,10 +463,10 @@ def join_words(parts: Iterable[Words], joint: str = "{first}, {then}") -> Words:
         >>> print(join_words(["ring", "tree", "mesh"], "{first} or {then}"))
         ring or tree or mesh
     """
-    joined, *others = [*parts] or [""]
+    sentence, *others = [*parts] or [""]
     for other in others:
-        joined = Sentence(joint, first=joined, then=other)
-    return joined
+        sentence = Sentence(joint, first=sentence, then=other)
+    return sentence
 
 
 def _list_names(names: list[str]) -> Words:

@@ -195,7 +195,7 @@ def _blame_rank(trace: RealTrace) -> list[Text] | None:
     beyond = float(late[rank] - np.median(late))
     if beyond < _RANK * trace.time or trace.difference <= _NOTHING:
         return None
-    name, late_by = trace.schedule.who(rank), format_time(beyond)
+    name, late_by = trace.schedule.name_endpoint(rank), format_time(beyond)
     return [
         build_text("lab", "lateness.far_off_begins_later", name=name, late_by=late_by),
         build_text("lab", "lateness.likely_cause_its_process"),

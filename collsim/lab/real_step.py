@@ -193,7 +193,7 @@ def _explain_cause(real: RealStep) -> Text:
 def _find_latest_task(real: RealStep) -> tuple[StepTask, float]:
     """The task that takes longer than predicted by most, from where the last rank was ready for it to where the last
     ended it, in the median of the runs."""
-    took = np.fmax.reduce(real.end, axis=1) - np.fmax.reduce(real.begin, axis=1)
-    excess = np.median(took, axis=0) - (real.predicted.end - real.predicted.begin)
+    durations = np.fmax.reduce(real.end, axis=1) - np.fmax.reduce(real.begin, axis=1)
+    excess = np.median(durations, axis=0) - (real.predicted.end - real.predicted.begin)
     worst = int(np.argmax(excess))
     return real.predicted.step.tasks[worst], float(excess[worst])

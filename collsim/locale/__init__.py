@@ -80,8 +80,8 @@ def load_messages(language: str, package: str) -> dict[str, str]:
     folders = (_FOLDERS[language], *(folder / language for folder in _ADDED))
     for file in (file for folder in folders for file in sorted((folder / package).glob("*.json"))):
         texts = json.loads(file.read_text(encoding="utf-8"))
-        if twice := messages.keys() & texts.keys():
-            raise ValueError(f"{sorted(twice)} stand in {file} and in another file of {package}")
+        if duplicates := messages.keys() & texts.keys():
+            raise ValueError(f"{sorted(duplicates)} stand in {file} and in another file of {package}")
         messages |= texts
     return messages
 

@@ -165,8 +165,8 @@ class MachineParts:
         for peak in sorted(peaks)[:_MOST_GPUS]:
             yield PartChange("gpu", peaks[peak])
 
-    def _get_option(self, name: str, usual: float) -> float:
-        return float(self.topology.facts.options.get(name, usual))
+    def _get_option(self, name: str, default: float) -> float:
+        return float(self.topology.facts.options.get(name, default))
 
     def _list_settings(self) -> Iterator[PartChange]:
         """Settings of the driver and of NCCL that are off."""

@@ -228,10 +228,10 @@ def _list_conditions(run: Trace) -> EventOptions:
         return EventOptions()
     if run.background is not None or run.others:
         raise CollsimError("upgrades times one run alone; leave out other collectives and background traffic")
-    usual = Conditions()
+    defaults = Conditions()
     changed = {
         field.name: getattr(run.conditions, field.name)
         for field in fields(Conditions)
-        if getattr(run.conditions, field.name) != getattr(usual, field.name)
+        if getattr(run.conditions, field.name) != getattr(defaults, field.name)
     }
     return cast(EventOptions, changed)

@@ -181,8 +181,8 @@ class ConcurrentTrace:
     @cached_property
     def slowdown(self) -> Floats:
         """(collectives,) how many times longer each takes than alone; 1.0 is undisturbed."""
-        took, by_itself = (np.array([t.duration for t in traces]) for traces in (self.traces, self.alone))
-        factor: Floats = np.divide(took, by_itself, out=np.ones_like(took), where=by_itself > 0)
+        durations, by_itself = (np.array([t.duration for t in traces]) for traces in (self.traces, self.alone))
+        factor: Floats = np.divide(durations, by_itself, out=np.ones_like(durations), where=by_itself > 0)
         return factor
 
     @cached_property

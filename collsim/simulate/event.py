@@ -163,13 +163,13 @@ def _require_memory(jobs: Sequence[Job], row_bytes: int) -> None:
     queues = sum(job.endpoints * job.channels for job in jobs)
     need = rows * row_bytes + slots * 8 + queues * _QUEUE_BYTES
     if rows >= 2**31 or need > (have := min(_read_memory(), find_memory_limit(_ENDLESS))):
-        wanted = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
+        demand = Sentence("{rows:,} transfers would take {need:.3g} GiB", rows=rows, need=need / 2**30)
         if rows >= 2**31:
             limit = Sentence("more than 2,147,483,647 do not fit its tables")
         else:
             limit = Sentence("there is {have:.3g} GiB", have=have / 2**30)
         message = "engine 'event': {wanted}, and {limit}; use fewer ranks or chunks, or engine='lockstep'"
-        raise CollsimError(message, wanted=wanted, limit=limit)
+        raise CollsimError(message, wanted=demand, limit=limit)
 
 
 def _read_memory() -> float:

@@ -203,7 +203,7 @@ def simulate(
 
 
 def _parse_request(
-    who: str,
+    caller: str,
     schedule: Schedule | Sequence[Schedule],
     topology: TopologyLike,
     nbytes: object,
@@ -213,15 +213,15 @@ def _parse_request(
     begin: object,
     options: Mapping[str, object],
 ) -> tuple[_Work, Conditions | None]:
-    """What `who` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
+    """What `caller` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
     engine."""
-    topology = resolve_topology(topology, who)
+    topology = resolve_topology(topology, caller)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Schedule] = list(schedule) if many else [schedule]  # type: ignore[list-item, arg-type]
     for entry in schedules:
         if not isinstance(entry, Schedule):
             message = "{who} wants a schedule, got {one!r}; make one with schedule('allreduce_ring', ranks=8)"
-            raise CollsimError(message, who=who, one=entry)
+            raise CollsimError(message, who=caller, one=entry)
     if engine is None:
         engine = "lockstep"
         if many:
@@ -230,7 +230,7 @@ def _parse_request(
         # A barrier after each step across all schedules would couple collectives that are independent.
         engine = require_word("engine", engine, ENGINES)
     if not schedules:
-        raise CollsimError("{who} got an empty list; give at least one schedule", who=who)
+        raise CollsimError("{who} got an empty list; give at least one schedule", who=caller)
     if many and engine == "lockstep":
         raise CollsimError(
             "several schedules at once need engine='event': a barrier after each step would tie them together"
@@ -385,10 +385,10 @@ def _run_event(
         view, placement = _view_topology(work.topology, schedule, work.ranks[i], work.placement[i])
         again = partial(_run_trace_again, rerun, work.topology, i)
         others = tuple(timings[:i] + timings[i + 1 :])
-        ran = schedule, view, work.nbytes[i], str(dtype)
+        request = schedule, view, work.nbytes[i], str(dtype)
         slots = work.slot_bytes[i]
         traces.append(
-            Trace(*ran, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])
+            Trace(*request, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])
         )
     if other is None:
         background = None

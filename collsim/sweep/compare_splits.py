@@ -83,9 +83,9 @@ def compare_splits(
 
 def _select_best(tried: pd.DataFrame) -> dict[str, object]:
     """The fastest of some rows, per sample; the first where none could run."""
-    ran, fastest = tried[tried["error"].isna()], tried.iloc[0]
-    if not ran.empty:
-        fastest = ran.iloc[int(ran["samples_per_second"].argmax())]
+    runnable, fastest = tried[tried["error"].isna()], tried.iloc[0]
+    if not runnable.empty:
+        fastest = runnable.iloc[int(runnable["samples_per_second"].argmax())]
     return {**{str(name): value for name, value in fastest.items()}, "tried": len(tried)}
 
 

@@ -72,7 +72,7 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
 
 @compile_kernel()
 def choose(
-    u: int, v: int, stored: Flags, coming: Flags, wanted: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
+    u: int, v: int, stored: Flags, coming: Flags, final: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
 ) -> int:
     """The chunk that the pair u, v should carry now, or -1.
 
@@ -83,7 +83,7 @@ def choose(
         v: Rank that receives.
         stored: (ranks, chunks) who has each chunk.
         coming: (ranks, chunks) who has it or is being sent it.
-        wanted: (ranks, chunks) who wants it in the end.
+        final: (ranks, chunks) who wants it in the end.
         holders: (chunks,) how many have it.
         goal: (chunks,) the only rank that wants it, -1 where several do.
         far: (ranks, ranks) s from one to another.
@@ -98,7 +98,7 @@ def choose(
         if not stored[u, c] or coming[v, c]:
             continue
         if goal[c] < 0:
-            if not wanted[v, c]:
+            if not final[v, c]:
                 continue
         elif far[v, goal[c]] >= far[u, goal[c]]:
             # A chunk for one rank only is worth carrying only where it comes nearer to it.
@@ -217,7 +217,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
         most: rows of the table at which to stop, to be called again.
     """
     src, dst, _, _, _, _ = pairs
-    stored, coming, wanted, goal, far, holders, _ = chunks
+    stored, coming, final, goal, far, holders, _ = chunks
     awake, state, key, heap, carried, _ = queue
     row, size, number, seed = state[0], state[1], state[2], state[3]
     ended = 0
@@ -228,7 +228,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
             seed = draw_number(seed)
             # The low bits of such a generator have short periods.
             begin = (seed >> 33) % stored.shape[1]
-            c = choose(src[e], dst[e], stored, coming, wanted, holders, goal, far, begin)
+            c = choose(src[e], dst[e], stored, coming, final, holders, goal, far, begin)
             if c < 0:
                 carried[e] = IDLE
                 continue

@@ -236,14 +236,14 @@ class _Grower:
         self.graph = build_arcs(n + 1 + len(begun), np.concatenate(src), np.concatenate(dst), capacity)
         self.feed = self.graph.arc[len(self.src) : len(self.src) + n]
         if growing:
-            joined = self.graph.arc[len(self.src) + n :].reshape(len(begun), n + 1)
-            self.joins, self.feeds = joined[:, 1:], joined[:, 0]
+            batch_arcs = self.graph.arc[len(self.src) + n :].reshape(len(begun), n + 1)
+            self.joins, self.feeds = batch_arcs[:, 1:], batch_arcs[:, 0]
 
     def count_allowed(self, edge: int, count: int, number: int | None = None) -> int:
         """How many of `count` trees may take an edge so that all others can still be finished."""
         x, y = int(self.src[edge]), int(self.dst[edge])
-        wanted = min(count, int(self.left[edge]))
-        if wanted <= 0:
+        demand = min(count, int(self.left[edge]))
+        if demand <= 0:
             return 0
         capacity = self.graph.capacity.copy()
         # The trees of the batch are at x already, so x is fed without end: what more than the others' trees then
@@ -253,5 +253,5 @@ class _Grower:
         if number is not None:
             capacity[self.feeds[number]] = 0
             others -= count
-        value, _ = max_flow(self.graph, capacity, self.ranks, y, others + wanted)
+        value, _ = max_flow(self.graph, capacity, self.ranks, y, others + demand)
         return max(0, value - others)

@@ -171,7 +171,7 @@ def _pick_transfer(steps: list[Step], random: Random, among: list[int] | None = 
 
 
 def _describe_send(s: Schedule, step: Step, row: int) -> Text:
-    a, b, c = s.who(int(step.src[row])), s.who(int(step.dst[row])), int(step.chunk[row])
+    a, b, c = s.name_endpoint(int(step.src[row])), s.name_endpoint(int(step.dst[row])), int(step.chunk[row])
     return build_text("teach", "breaking.send_chunk_from", c=c, a=a, b=b)
 
 

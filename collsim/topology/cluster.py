@@ -442,10 +442,10 @@ class ClusterRouter:
         lanes = self.fabric.lanes
         # Cards of different rails meet at the spine only; a peer whose card is on the receiver's rail avoids that.
         if lanes is not None and lanes[card_out] != lanes[card_in]:
-            wanted = [
+            rail_cards = [
                 c for c in range(len(self.cards)) if lanes[c] == lanes[card_in] and c not in self._hurt[0][state].cards
             ]
-            better = self._in_lane(state, a, wanted)
+            better = self._in_lane(state, a, rail_cards)
             if better is not None:
                 card_out, out = better
             elif self.fabric.separate:
@@ -458,14 +458,14 @@ class ClusterRouter:
         sentence = Sentence(message, card_out=card_out, way_out=out[1], card_in=card_in, way_in=into[1])
         return Leg(out[0], card_out, card_in, into[0], sentence)
 
-    def _in_lane(self, state: int, a: int, wanted: list[int]) -> tuple[int, tuple[Local, Words] | None] | None:
+    def _in_lane(self, state: int, a: int, rail_cards: list[int]) -> tuple[int, tuple[Local, Words] | None] | None:
         """A card of the lane: one's own within PXB, or with PXN over NVLink through the GPU beside it."""
         paths, cards = self._paths[state], self.cards
-        for card in wanted:
+        for card in rail_cards:
             path = paths.best(a, cards[card])
             if path is not None and path.type <= PXB:
                 return card, self._to_card(state, a, card)
-        for card in wanted:
+        for card in rail_cards:
             through_peer = self._pass_through_peer(state, a, card)
             if through_peer is not None:
                 return card, through_peer

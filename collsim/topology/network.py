@@ -646,14 +646,14 @@ class Topology(NamesNearAttributes):
             TopologyError: Where there is none.
         """
         keys, order = self._link_keys
-        wanted = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
-        position = np.searchsorted(keys, wanted)
+        pair_keys = np.asarray(src, np.int64) * len(self.devices) + np.asarray(dst, np.int64)
+        position = np.searchsorted(keys, pair_keys)
         if len(keys):
-            ok = (position < len(keys)) & (keys[np.minimum(position, len(keys) - 1)] == wanted)
+            ok = (position < len(keys)) & (keys[np.minimum(position, len(keys) - 1)] == pair_keys)
         else:
-            ok = np.zeros(wanted.shape, bool)
+            ok = np.zeros(pair_keys.shape, bool)
         if not np.all(ok):
-            lost = np.atleast_1d(wanted)[np.argmin(np.atleast_1d(ok))]
+            lost = np.atleast_1d(pair_keys)[np.argmin(np.atleast_1d(ok))]
             a, b = divmod(int(lost), len(self.devices))
             message = "{name} has no link from {a} to {b}"
             raise TopologyError(message, name=self.name, a=self.devices.name[a], b=self.devices.name[b])

@@ -185,7 +185,7 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     src = np.stack([own_host, other], axis=1).ravel().astype(np.int32)
     dst = np.stack([other, own_host], axis=1).ravel().astype(np.int32)
     cable = links.cables[0]
-    joined = Links(
+    all_links = Links(
         np.concatenate([links.src, src]),
         np.concatenate([links.dst, dst]),
         np.append(links.alpha, np.full(len(src), cable.alpha)),
@@ -196,11 +196,11 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
     # Shortest paths are a table over devices, and have to be found anew with the new ones.
     next_hop = topology.next_hop
     if isinstance(next_hop, ShortestPaths):
-        next_hop = ShortestPaths.of_links(len(devices), joined)
+        next_hop = ShortestPaths.of_links(len(devices), all_links)
     return replace(
         topology,
         devices=devices,
-        links=joined,
+        links=all_links,
         next_hop=next_hop,
         endpoint_device=np.append(topology.endpoint_device, me),
     )

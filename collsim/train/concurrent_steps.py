@@ -168,11 +168,11 @@ def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     # Steps alone are timed on shared links, too, or the difference would be one of two models.
     alone = tuple(t if t.request.network == "shared" else t.what_if(network="shared") for t in traces)
     parts = [RunningStep(t.step, _list_task_seconds(t), t.interference) for t in alone]
-    ran = time_shared(parts, get_collective_model(traces[0].request), None)
+    timings = time_shared(parts, get_collective_model(traces[0].request), None)
     shared: list[StepTrace] = [
         # A trace of earlier steps would hold steps that ran without neighbours.
         replace(t, begin=r.begin, end=r.end, link_bytes=r.link_bytes, previous=None)
-        for t, r in zip(alone, ran, strict=True)
+        for t, r in zip(alone, timings, strict=True)
     ]
     return ConcurrentSteps(first, tuple(shared), tuple(replace(t, previous=None) for t in alone))
 

@@ -37,14 +37,14 @@ def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepReques
     """
     network = CollectiveModel(topology, request.collectives, request.algorithm)
     out = {rank: 0 for lane in step.lanes for rank in lane}
-    often: dict[Hashable, tuple[StepTask, int]] = {}
+    counts: dict[Hashable, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
         # Collectives of the same group, size and kind send alike: one schedule for all of them.
         key = network.make_key(step, task)
-        _, repeats = often.get(key, (task, 0))
-        often[key] = task, task.repeats + repeats
-    for task, times in often.values():
+        _, repeats = counts.get(key, (task, 0))
+        counts[key] = task, task.repeats + repeats
+    for task, times in counts.values():
         for group in step.get_groups(task):
             # Servers on hosts of their own stand behind the ranks of the group and are left out by the shorter zip.
             for rank, nbytes in zip(
@@ -74,16 +74,16 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
     lane_of = {rank: lane for lane, ranks in enumerate(step.lanes) for rank in ranks}
     sent_bytes: dict[tuple[int, str, str], float] = {}
     seconds: dict[tuple[int, str], float] = {}
-    took = trace.end - trace.begin
-    often: dict[Hashable, tuple[StepTask, int]] = {}
+    durations = trace.end - trace.begin
+    counts: dict[Hashable, tuple[StepTask, int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
         key = task.stream, CollectiveModel.make_key(step, task)
-        _, repeats = often.get(key, (task, 0))
-        often[key] = task, task.repeats + repeats
+        _, repeats = counts.get(key, (task, 0))
+        counts[key] = task, task.repeats + repeats
         for lane in task.lanes:
-            seconds[lane, task.strategy] = seconds.get((lane, task.strategy), 0.0) + float(took[i])
-    for task, times in often.values():
+            seconds[lane, task.strategy] = seconds.get((lane, task.strategy), 0.0) + float(durations[i])
+    for task, times in counts.values():
         for group in step.get_groups(task):
             for member, kind, nbytes in counter.count_member_bytes(group, task):
                 key_ = lane_of.get(group[member], -1), task.strategy, kind

@@ -78,6 +78,6 @@ def list_exposed_parts(trace: StepTrace) -> list[dict[str, object]]:
 
 def _sum_waits(trace: StepTrace, strategy: str, tasks: list[int]) -> NetworkWait:
     waits = trace.waits
-    took = sum(float(trace.end[i] - trace.begin[i]) for i in tasks)
+    duration = sum(float(trace.end[i] - trace.begin[i]) for i in tasks)
     count = sum(trace.step.tasks[i].repeats for i in tasks)
-    return NetworkWait(strategy, float(sum(waits[i] for i in tasks)), took / count, tuple(tasks))
+    return NetworkWait(strategy, float(sum(waits[i] for i in tasks)), duration / count, tuple(tasks))

@@ -100,9 +100,9 @@ class _ChakraWriter:
         for ranks in task.groups or (self.step.get_ranks(task),):
             group = [self.gpu_number[rank] for rank in ranks]
             waits = {gpu: self.list_waits(i, gpu) for gpu in group}
-            for turn in range(task.repeats):
+            for repetition in range(task.repeats):
                 if plan is None:
-                    more = self.describe_collective(task, group) | self.get_micros(i, turn, task.repeats)
+                    more = self.describe_collective(task, group) | self.get_micros(i, repetition, task.repeats)
                     name = f"{task.name} {task.kind}"
                     waits = {gpu: {self.trace.add(gpu, COLLECTIVE, name, waits[gpu], **more)} for gpu in group}
                 else:

@@ -147,10 +147,10 @@ def _note_measured_before(was: StepTrace, trace: StepTrace) -> Text | None:
 def _format_relative_change(by: float) -> Text:
     if abs(by) < 5e-4:
         return build_text("train", "step_explanation.no_change")
-    much = _format_percent(abs(by))
+    percent = _format_percent(abs(by))
     if by > 0:
-        return build_text("train", "step_explanation.more", much=much)
-    return build_text("train", "step_explanation.less", much=much)
+        return build_text("train", "step_explanation.more", much=percent)
+    return build_text("train", "step_explanation.less", much=percent)
 
 
 def _find_most_changed_part(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:
@@ -279,26 +279,26 @@ def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> T
 
 def _describe_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> Text:
     ready = max(trace.end[i] for i in trace.step.tasks[last].dependencies)
-    took, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
+    duration, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
     if late <= 1e-9 * trace.time:
-        return build_text("train", "step_explanation.last_buckets_takes_its", many=many, size=size, took=took)
+        return build_text("train", "step_explanation.last_buckets_takes_its", many=many, size=size, took=duration)
     return build_text(
         "train",
         "step_explanation.buckets_queue_because_network",
         many=many,
         size=size,
-        took=took,
+        took=duration,
         late=format_time(late),
     )
 
 
 def _describe_data_parallel(trace: StepTrace) -> Text:
-    took = {"broadcast": 0.0, "reduce": 0.0, "scatter": 0.0, "gather": 0.0}
+    duration = {"broadcast": 0.0, "reduce": 0.0, "scatter": 0.0, "gather": 0.0}
     for task, begin, end in zip(trace.step.tasks, trace.begin, trace.end, strict=True):
-        if task.kind in took:
-            took[task.kind] += end - begin
-    out, back = format_time(took["broadcast"]), format_time(took["reduce"])
-    rest = format_time(took["scatter"] + took["gather"])
+        if task.kind in duration:
+            duration[task.kind] += end - begin
+    out, back = format_time(duration["broadcast"]), format_time(duration["reduce"])
+    rest = format_time(duration["scatter"] + duration["gather"])
     return build_text("train", "step_explanation.gpu_0_broadcasts_parameters", out=out, rest=rest, back=back)
 
 

@@ -403,8 +403,8 @@ def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace
         # The shared timing brings the event engine and its compiler, which alone-timing does not need.
         from .timing import RunningStep, time_shared
 
-        ran = time_shared([RunningStep(step, seconds, slower)], network, request.background, request.eager)[0]
-        begin, end, more["link_bytes"] = ran.begin, ran.end, ran.link_bytes
+        timing = time_shared([RunningStep(step, seconds, slower)], network, request.background, request.eager)[0]
+        begin, end, more["link_bytes"] = timing.begin, timing.end, timing.link_bytes
     trace = StepTrace(step, request.topology, begin, end, cost, slower, request, **more)
     _require_memory(trace)
     return trace
@@ -422,8 +422,8 @@ def _parse_stragglers(factors: Mapping[int, float] | None, ranks: tuple[int, ...
         raise CollsimError(message, slow=factors)
     for rank, factor in factors.items():
         # A numpy number is a number as well; a bool is not.
-        good = isinstance(factor, int | float | np.integer) and not isinstance(factor, bool) and 1 <= factor < 1e6
-        if isinstance(rank, bool) or rank not in ranks or not good:
+        is_valid = isinstance(factor, int | float | np.integer) and not isinstance(factor, bool) and 1 <= factor < 1e6
+        if isinstance(rank, bool) or rank not in ranks or not is_valid:
             raise CollsimError(
                 "slow={{{rank!r}: {factor!r}}}: name a rank that takes part, and how many times as long it computes "
                 "(1.5)",

@@ -98,7 +98,7 @@ def _restore(script: str) -> tuple[str, bool]:
 
 def _join_fragments(scripts: list[str]) -> list[tuple[str, bool]]:
     """Put back what scripts have lost; a block that only sets up what the next one uses is put in front of it."""
-    joined: list[tuple[str, bool]] = []
+    joined_lines: list[tuple[str, bool]] = []
     prefix, was_restored = "", False
     for script in scripts:
         text, has_lost = _restore(script)
@@ -107,7 +107,7 @@ def _join_fragments(scripts: list[str]) -> list[tuple[str, bool]]:
         if "init_process_group" in text and not re.search(r"Parallel\(|\.backward\(|all_reduce|def ", text):
             prefix, was_restored = text, has_lost
         else:
-            joined.append((text, has_lost))
+            joined_lines.append((text, has_lost))
     if prefix:
-        joined.append((prefix, was_restored))
-    return joined
+        joined_lines.append((prefix, was_restored))
+    return joined_lines

@@ -96,8 +96,8 @@ def find_command_lines(text: str) -> list[str]:
     Args:
         text: an article, a shell script, or one line; a backslash at the end of a line goes on with the next.
     """
-    joined = re.sub(r"\\\s*\n\s*", " ", text)
-    return [match[1].strip() for match in _START.finditer(joined) if len(match[1]) <= _LONGEST_COMMAND]
+    logical_lines = re.sub(r"\\\s*\n\s*", " ", text)
+    return [match[1].strip() for match in _START.finditer(logical_lines) if len(match[1]) <= _LONGEST_COMMAND]
 
 
 def read_command_line(text: str) -> CommandLine:

@@ -141,8 +141,8 @@ def find_expected_terms(schedule: Schedule, rank: int, slot: int) -> Terms:
     contributor, chunk = get_collective(schedule.collective).find_expected_contributions(
         schedule.ranks, schedule.chunks, schedule.root
     )
-    who, what = int(contributor[rank, slot]), int(chunk[rank, slot])
-    return {(r, what): 1 for r in (range(schedule.ranks) if who == EVERY else (who,))}
+    contributing_rank, what = int(contributor[rank, slot]), int(chunk[rank, slot])
+    return {(r, what): 1 for r in (range(schedule.ranks) if contributing_rank == EVERY else (contributing_rank,))}
 
 
 def list_contributions(schedule: Schedule, rank: int, slot: int) -> list[tuple[int, Terms]]:

@@ -157,7 +157,7 @@ def test_every_break_is_caught_with_rank_chunk_and_step(name, break_):
             assert error is not None, f"{s}: {break_.__doc__} Nobody noticed."
             assert None not in (error.rank, error.chunk, error.step)
             said = str(error)
-            where = s.who(error.rank)
+            where = s.name_endpoint(error.rank)
             assert re.search(rf"{where}\b", said), said
             assert re.search(rf"(chunk|slot) {error.chunk}\b", said), said
             assert re.search(r"[sS]tep \d+|No step|never replaced", said), said

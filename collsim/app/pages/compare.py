@@ -65,12 +65,12 @@ def draw() -> None:
         return
     table, (choice,) = latest_result
     _build_lead(choice)
-    good = _select_runnable(table, choice)
+    runnable = _select_runnable(table, choice)
     draw_note(t("compare.caveat"))
     if st.toggle(t("compare.nccl"), key="w_compare_nccl"):
-        good = _with_nccl(good, choice)
-    if not good.empty:
-        _draw_comparison(table, good, choice)
+        runnable = _with_nccl(runnable, choice)
+    if not runnable.empty:
+        _draw_comparison(table, runnable, choice)
     draw_machine_card(now.choice)
     largest = write_size(cs.size_range(now.choice.sizes)[-1])
     draw_run_upgrades(replace(now.choice, nbytes=largest))
@@ -127,9 +127,9 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
                 reason=write_sentence(reason, get_language()),
             )
         )
-    good = table[table["error"].isna()]
-    good.attrs = {}  # said above; Arrow would warn of sentences that it cannot write
-    return good.assign(name=[label_algorithm(name, choice.collective) for name in good["algorithm"]])
+    runnable = table[table["error"].isna()]
+    runnable.attrs = {}  # said above; Arrow would warn of sentences that it cannot write
+    return runnable.assign(name=[label_algorithm(name, choice.collective) for name in runnable["algorithm"]])
 
 
 def predict_sizes(choice: Choice, sizes: Iterable[int]) -> list[dict[str, float]]:
@@ -147,26 +147,26 @@ def predict_sizes(choice: Choice, sizes: Iterable[int]) -> list[dict[str, float]
     return [{"nbytes": p.nbytes, "time": p.time, "busbw": p.busbw, "channels": 1, "chunks": 1} for p in predictions]
 
 
-def _with_nccl(good: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
     try:
-        rows = predict_sizes(choice, (size for size in sorted(set(good["nbytes"])) if size))
+        rows = predict_sizes(choice, (size for size in sorted(set(runnable["nbytes"])) if size))
     except CollsimError as error:
         draw_mistake(t("compare.nccl.none", reason=write_sentence(error, get_language())))
-        return good
-    return pd.concat([good, pd.DataFrame(rows).assign(name=t("compare.nccl.name"))], ignore_index=True)
+        return runnable
+    return pd.concat([runnable, pd.DataFrame(rows).assign(name=t("compare.nccl.name"))], ignore_index=True)
 
 
-def _draw_comparison(table: pd.DataFrame, good: pd.DataFrame, choice: Choice) -> None:
+def _draw_comparison(table: pd.DataFrame, runnable: pd.DataFrame, choice: Choice) -> None:
     """Who leads, both charts, the table, and the same as files and as code."""
     leaders, lead_changes = find_crossings(table)
     _draw_sentences(choice, leaders, lead_changes)
-    _draw_legend(list(dict.fromkeys(good["name"])))
+    _draw_legend(list(dict.fromkeys(runnable["name"])))
     for (what, card), marked in zip(_create_cards(), (lead_changes, []), strict=True):
         with card:
-            _draw_chart(good, what, marked)
+            _draw_chart(runnable, what, marked)
     _draw_synthesis(choice)
-    _draw_table(good, choice)
+    _draw_table(runnable, choice)
     draw_folded("files", t("tab.files"), partial(filebox.draw_comparison_downloads, choice))
     draw_folded("code", t("compare.code"), partial(_draw_code, choice))
 
@@ -237,17 +237,17 @@ def _choose_stroke(index: int, dark: bool) -> tuple[str, list[int]]:
     return color(SERIES[index % len(SERIES)], dark), DASHES[(index // len(SERIES) + index % 2) % len(DASHES)]
 
 
-def _draw_chart(good: pd.DataFrame, what: str, lead_changes: list[Crossing]) -> None:
+def _draw_chart(runnable: pd.DataFrame, what: str, lead_changes: list[Crossing]) -> None:
     format_value: Callable[[float], str] = format_bandwidth
     if what == "time":
         format_value = format_time
-    frame = good[["nbytes", "name", "chunks", what]].assign(text=[format_value(value) for value in good[what]])
+    frame = runnable[["nbytes", "name", "chunks", what]].assign(text=[format_value(value) for value in runnable[what]])
     frame = frame.assign(size=[format_bytes(n) for n in frame["nbytes"]])
     frame = frame[frame[what] > 0]
     if frame.empty:  # a single rank has no busbw
         draw_note(t("compare.nothing"))
         return
-    charts.draw_chart(what, _build_picture, frame, what, list(dict.fromkeys(good["name"])), lead_changes)
+    charts.draw_chart(what, _build_picture, frame, what, list(dict.fromkeys(runnable["name"])), lead_changes)
 
 
 def _build_picture(frame: pd.DataFrame, what: str, names: list[str], lead_changes: list[Crossing]) -> Picture:
@@ -315,16 +315,16 @@ def _format_cell(row: Mapping[Any, Any]) -> str:
     return format_time(row["time"]) + chosen
 
 
-def _draw_table(good: pd.DataFrame, choice: Choice) -> None:
+def _draw_table(runnable: pd.DataFrame, choice: Choice) -> None:
     head, button = st.columns([4, 1], vertical_alignment="bottom")
     with head:
         draw_heading(t("compare.table"))
-    csv = format_csv(good.drop(columns=["error", "name"]))
+    csv = format_csv(runnable.drop(columns=["error", "name"]))
     button.download_button(
         t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
     )
-    first = sort_table(good, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
-    cells = good.assign(cell=[_format_cell(row) for row in good.to_dict("records")])
+    first = sort_table(runnable, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
+    cells = runnable.assign(cell=[_format_cell(row) for row in runnable.to_dict("records")])
     pivot = cells.pivot_table(index="nbytes", columns="name", values="cell", aggfunc="first", sort=False).sort_index()
     pivot.insert(0, t("nbytes"), [format_bytes(n) for n in pivot.index])
     pivot[t("compare.fastest")] = first.set_index("nbytes")["name"]

@@ -602,10 +602,10 @@ def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
     Args:
         table: A row for each size.
     """
-    good = table[table["error"].isna()]
-    if good.empty:
+    runnable = table[table["error"].isna()]
+    if runnable.empty:
         return [], []
-    times = good.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1).map(round_time)
+    times = runnable.pivot_table(index="nbytes", columns="algorithm", values="time").dropna(axis=1).map(round_time)
     if times.empty:
         return [], []
     leaders = [str(times.iloc[0].idxmin())]

@@ -131,35 +131,35 @@ def build_file(
         CollsimError: for what a format cannot hold
     """
     entry = formats()[name]
-    thing: object
+    content: object
     if entry.holds == "topology":
-        thing = build_topology(choice)
+        content = build_topology(choice)
     elif entry.holds == "table":
         topology = build_topology(choice)
         used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-        thing = sweep_algorithms(choice, [(choice.algorithm, used)], topology, report_progress)
+        content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, report_progress)
     else:
         trace = simulate(choice)
         if entry.holds == "trace":
-            thing = trace
+            content = trace
         else:
-            thing = trace.schedule
+            content = trace.schedule
     report_progress("run", 0.3)
     known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language}
-    return write_file(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+    return write_file(content, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 
-def write_file(thing: object, entry: Format, options: dict[str, object]) -> tuple[str, bytes]:
+def write_file(content: object, entry: Format, options: dict[str, object]) -> tuple[str, bytes]:
     """Write into a folder of its own, and take what is there.
 
     Args:
-        thing: What is written: a schedule, a trace, a topology or a table.
+        content: What is written: a schedule, a trace, a topology or a table.
         entry: The format.
         options: Options of the algorithm or format, by name.
     """
     write = entry.write
     assert write is not None
-    return gather_files(f"collsim{entry.suffixes[0]}", lambda path: write(thing, path, **options))
+    return gather_files(f"collsim{entry.suffixes[0]}", lambda path: write(content, path, **options))
 
 
 def gather_files(name: str, write: Callable[[Path], object]) -> tuple[str, bytes]:
@@ -282,14 +282,14 @@ def read_schedule(upload: Upload) -> Schedule:
         warnings.simplefilter("ignore")
         path = Path(folder) / f"file{ending or '.json'}"
         path.write_bytes(upload.data)
-        thing = load(path)
-        if hasattr(thing, "schedule") and not isinstance(thing, Schedule):
-            thing = thing.schedule()
-    if not isinstance(thing, Schedule):
+        content = load(path)
+        if hasattr(content, "schedule") and not isinstance(content, Schedule):
+            content = content.schedule()
+    if not isinstance(content, Schedule):
         raise CollsimError("the file does not hold a schedule, but something else that collsim reads")
-    if len(thing) > MOST_TRANSFERS:
-        raise Refused("refused.transfers", transfers=f"{len(thing):,}", limit=f"{MOST_TRANSFERS:,}")
-    return thing
+    if len(content) > MOST_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(content):,}", limit=f"{MOST_TRANSFERS:,}")
+    return content
 
 
 def place_choice(choice: Choice, ranks: int) -> Choice:
@@ -386,9 +386,9 @@ def convert_upload(
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     entry = formats()[name]
-    thing = _select_held(entry, read_schedule(upload), choice)
+    content = _select_held(entry, read_schedule(upload), choice)
     known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language}
-    return write_file(thing, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+    return write_file(content, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
 
 
 def _select_held(entry: Format, plan: Schedule, choice: Choice) -> object:

@@ -37,16 +37,16 @@ def offer(key: str, label: str, help: str, ask: Callable[[], None]) -> None:
     st.button(label, key=key, help=help, icon=":material/route:", on_click=ask)
 
 
-def let_switches(on: bool, turn: Callable[[bool], None]) -> None:
-    """May switches of the machine that reduce be used? `turn` is called when the answer changes.
+def let_switches(on: bool, set_switches: Callable[[bool], None]) -> None:
+    """May switches of the machine that reduce be used? `set_switches` is called when the answer changes.
 
     Args:
         on: Whether they may be used now.
-        turn: Called when the answer changes.
+        set_switches: Called when the answer changes.
     """
     chosen = switch("synthesis_switches", on, t("synthesis.switches"), t("synthesis.switches.help"))
     if chosen != on:
-        turn(chosen)
+        set_switches(chosen)
         st.rerun()
 
 

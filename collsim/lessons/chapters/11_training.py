@@ -18,22 +18,22 @@ def _simulate_step(**options: object) -> StepTrace:
 
 
 def _build_training_facts() -> LessonFacts:
-    usual = _simulate_step()
+    plain_step = _simulate_step()
     small = _simulate_step(bucket=_SMALL)
     middle = _simulate_step(bucket=_MIDDLE)
     late = _simulate_step(overlap=False)
-    first = usual.what_if(first_step=True)
+    first = plain_step.what_if(first_step=True)
     sizes = ddp().list_bucket_bytes(model("resnet50"))
     return build_facts(
         simulate_algorithm("allreduce_ring", build_switch(), f"{sizes[0]}B"),
         ring=simulate_algorithm("allreduce_ring", build_switch(), f"{sizes[0]}B"),
-        gpus=usual.step.ranks,
+        gpus=plain_step.step.ranks,
         gradients=format_bytes(model("resnet50").nbytes),
         buckets=len(sizes),
         bucket=format_bytes(sizes[0]),
-        usual=format_time(usual.time),
-        exposed=format_time(usual.exposed),
-        hidden=f"{100 * usual.overlapped:.3g}",
+        usual=format_time(plain_step.time),
+        exposed=format_time(plain_step.exposed),
+        hidden=f"{100 * plain_step.overlapped:.3g}",
         small=format_time(small.time),
         many=len(ddp(bucket=_SMALL).list_bucket_bytes(model("resnet50"))),
         small_cap=format_bytes(parse_bytes(_SMALL)),

@@ -172,10 +172,10 @@ class Gap:
         direction = "faster"
         if self.ratio < 1:
             direction = "slower"
-        much = f"measured {direction} than predicted, {format_distance(self.distance)} apart on average"
+        difference = f"measured {direction} than predicted, {format_distance(self.distance)} apart on average"
         if self.best:
-            return f"It was {much}. {self._explain_verdict()}"
-        return f"It was {much}; {self._explain_verdict()}"
+            return f"It was {difference}. {self._explain_verdict()}"
+        return f"It was {difference}; {self._explain_verdict()}"
 
     def _describe_fast_run(self) -> str:
         """What a run that is faster than predicted means; nothing of a slower one."""

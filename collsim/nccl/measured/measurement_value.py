@@ -38,19 +38,19 @@ def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
 
     plain = run.predict_sizes()
     by_size = {p.nbytes: p for p in plain}
-    took = dict(zip(run.nbytes, run.times, strict=True))
+    measured_seconds = dict(zip(run.nbytes, run.times, strict=True))
     # The points that an engineer would measure first: the ends and the middle of the sizes.
     order = list(dict.fromkeys((run.nbytes[0], run.nbytes[-1], run.nbytes[len(run.nbytes) // 2])))
     rows = []
     for count in range(len(order) + 1):
         # Points that are given are not judged, or the error would shrink by itself.
-        known: dict[ByteSize, Duration] = {size: took[size] for size in order[:count]}
+        known: dict[ByteSize, Duration] = {size: measured_seconds[size] for size in order[:count]}
         others = [
             p if not known else update_prediction(p, known, by_size.__getitem__) for p in plain if p.nbytes not in known
         ]
-        off = compute_relative_error(np.array([p.time / took[p.nbytes] for p in others]))
+        off = compute_relative_error(np.array([p.time / measured_seconds[p.nbytes] for p in others]))
         wide = [p.high / p.low for p in others]
-        inside = [p.low <= took[p.nbytes] <= p.high for p in others]
+        inside = [p.low <= measured_seconds[p.nbytes] <= p.high for p in others]
         figures = (math.nan,) * 3
         if others:
             figures = (float(np.median(off)), float(np.median(wide)), float(np.mean(inside)))

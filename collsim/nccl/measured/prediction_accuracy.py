@@ -208,10 +208,10 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
 
     described = _read_table(cases, ("case_id", *_DESCRIBES))
     # A run that stands twice would be counted twice.
-    twice = described.case_id[described.case_id.duplicated()]
-    if len(twice):
+    duplicates = described.case_id[described.case_id.duplicated()]
+    if len(duplicates):
         message = "{cases}: case_id {value!r} stands on several lines; give every run a name of its own"
-        raise FormatError(message, cases=cases, value=twice.iloc[0])
+        raise FormatError(message, cases=cases, value=duplicates.iloc[0])
     described = described.assign(
         ranks=described.ranks.map(_strip_point),
         nodes=described.nodes.map(_strip_point),
@@ -228,8 +228,8 @@ def read_tables(cases: str | Path, measured: str | Path) -> tuple[pd.DataFrame, 
     }
     unread = {
         f"{rows.case_id[i]}, line {i + 2}": f"{column}={rows[column][i]!r} is not {requirement}"
-        for column, (good, requirement) in wrong.items()
-        for i in np.flatnonzero(~good)
+        for column, (is_valid, requirement) in wrong.items()
+        for i in np.flatnonzero(~is_valid)
     }
     if len(rows) and not (is_valid_size & timed).any():
         raise FormatError(

@@ -116,9 +116,9 @@ class _Rule:
     describe: Callable[[Facts], Sentence]
     measurement: Sentence
 
-    def measure(self, call: Call, usual: float) -> UnknownInput:
+    def measure(self, call: Call, baseline: float) -> UnknownInput:
         fast, slow = compute_deviations(
-            [(share, math.log(compute_time(other).total / usual)) for share, other in self.list_alternatives(call)]
+            [(share, math.log(compute_time(other).total / baseline)) for share, other in self.list_alternatives(call)]
         )
         return UnknownInput(self.name, self.describe(call.facts), self.measurement, fast, slow)
 

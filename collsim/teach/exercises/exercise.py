@@ -212,7 +212,7 @@ def _report_failure(
     if schedule is None or where["rank"] is None or where["rank"] >= schedule.endpoints:
         location = ""
     else:
-        who, chunk, step = schedule.who(int(where["rank"])), where["chunk"], where["step"]
+        who, chunk, step = schedule.name_endpoint(int(where["rank"])), where["chunk"], where["step"]
         if step is None:
             pointer = build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk)
         else:
@@ -255,7 +255,7 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
                 "exercises",
                 "exercise.ranks_correct_but_sends",
                 n=n,
-                who=schedule.who(who),
+                who=schedule.name_endpoint(who),
                 sent=f"{sent:.4g}",
                 most=f"{task.sent(n):.4g}",
             )
@@ -295,7 +295,7 @@ def _find_crowd(schedule: Schedule) -> tuple[int, str, int] | None:
             for who in {a for a, _ in pairs}:
                 many = sum(a == who for a, _ in pairs)
                 if many > 1:
-                    return number, schedule.who(who), many
+                    return number, schedule.name_endpoint(who), many
     return None
 
 
@@ -305,7 +305,7 @@ def _find_stray_transfer(schedule: Schedule, partners: Partners, n: int) -> tupl
         wrong = (step.src != step.dst) & ~partners.allowed(step.src, step.dst, n)
         if wrong.any():
             row = int(wrong.argmax())
-            return number, schedule.who(int(step.src[row])), schedule.who(int(step.dst[row]))
+            return number, schedule.name_endpoint(int(step.src[row])), schedule.name_endpoint(int(step.dst[row]))
     return None
 
 

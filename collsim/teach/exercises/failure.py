@@ -53,8 +53,8 @@ def format_history(schedule: Schedule, rank: int, chunk: int, language: str = "e
         moments = list_contributions(schedule, rank, chunk)
     except (CollsimError, IndexError):
         return ""
-    who = schedule.who(rank)
-    lines = [translate(language, "exercises", "history.head", who=who, chunk=chunk)]
+    endpoint_name = schedule.name_endpoint(rank)
+    lines = [translate(language, "exercises", "history.head", who=endpoint_name, chunk=chunk)]
     for step, terms in moments[:_COLUMNS]:
         key = "history.after_step"
         if step < 0:

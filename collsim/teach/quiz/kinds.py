@@ -196,7 +196,7 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     top = np.flatnonzero(t.sent_bytes == most)
     if not most or 1 < len(top) < len(t.sent_bytes):
         return None
-    names = [t.schedule.who(int(e)) for e in range(t.schedule.endpoints)]
+    names = [t.schedule.name_endpoint(int(e)) for e in range(t.schedule.endpoints)]
     mean = t.sent_bytes.mean()
     ask = build_text("quiz", "kinds.which_endpoint_sends_most")
     explanation = build_text("quiz", "kinds.busiest_sends_mean_over", most=format_bytes(most), mean=format_bytes(mean))
@@ -345,7 +345,7 @@ def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
     route = [] if src == dst else t.topology.routes(t.placement[[src]], t.placement[[dst]])[0].tolist()
     if not route:
         return None
-    a, b = t.schedule.who(src), t.schedule.who(dst)
+    a, b = t.schedule.name_endpoint(src), t.schedule.name_endpoint(dst)
     ask = build_text("quiz", "kinds.how_many_links_does", a=a, b=b)
     return Question("number", "hops", ask, _explain_hops(t.topology, route), len(route), "count")
 

@@ -82,10 +82,10 @@ def _ask_about_step(trace: StepTrace, seed: int, count: int, language: str) -> l
     return step_questions
 
 
-def _order_askers(random: np.random.Generator, turn: int) -> list[int]:
+def _order_askers(random: np.random.Generator, round_number: int) -> list[int]:
     """In the first turn a link, a choice and a number come first, so that even three questions are of three kinds."""
     order = [int(k) for k in random.permutation(len(ASKERS))]
-    if turn:
+    if round_number:
         return order
     first = [0, int(random.choice([1, 3])), int(random.choice([2, 4, 7]))]
     return first + [k for k in order if k not in first]

@@ -53,8 +53,8 @@ def read_astra_network(text: str, name: str, options: dict[str, object]) -> Topo
         raise FormatError("{name}: expected the keys {keys}", name=name, keys=", ".join(_KEYS))
     # The parser keeps the last of two equal keys in silence, so doubles are looked for in the nodes.
     keys = [str(key.value) for key, _ in node.value]  # type: ignore[union-attr]
-    if twice := [key for key in dict.fromkeys(keys) if keys.count(key) > 1]:
-        raise FormatError("{name}: key {twice!r} is there twice", name=name, twice=twice[0][:40])
+    if duplicates := [key for key in dict.fromkeys(keys) if keys.count(key) > 1]:
+        raise FormatError("{name}: key {twice!r} is there twice", name=name, twice=duplicates[0][:40])
     dims = _read_dimensions(data, name)
     notes = [f"key {_shorten(key)} is not understood" for key in data if key not in _KEYS]
     return build(dims, name, notes)

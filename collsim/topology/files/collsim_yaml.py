@@ -296,7 +296,7 @@ def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
         devices[str(entries["name"].value)] = {k: v.value for k, v in entries.items() if k != "name"}
     # Devices are numbered in the order of the file: ranks follow it unless `rank` says otherwise.
     number = {device: i for i, device in enumerate(devices)}
-    joined: dict[tuple[int, int], Cable] = {}
+    cable_of_pair: dict[tuple[int, int], Cable] = {}
     for item in top["links"].items():
         ends = item.items()
         if len(ends) != 3:
@@ -305,11 +305,11 @@ def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
             if str(end.value) not in number:
                 raise end.build_error(describe_unknown("device", end.value, number))
         pair = (number[str(ends[0].value)], number[str(ends[1].value)])
-        if pair in joined or pair[0] == pair[1]:
+        if pair in cable_of_pair or pair[0] == pair[1]:
             raise item.build_error("a link joins two devices, and there is one from each to each")
-        joined[pair] = _read_cable(ends[2], cables)
+        cable_of_pair[pair] = _read_cable(ends[2], cables)
     try:
-        topology = build_topology(str(top["name"].value) if "name" in top else name, devices, joined)
+        topology = build_topology(str(top["name"].value) if "name" in top else name, devices, cable_of_pair)
     except TopologyError as error:
         raise top["links"].build_error(error) from None
     if "routing" in top:

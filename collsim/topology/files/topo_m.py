@@ -92,10 +92,10 @@ def read_topo_matrix(text: str, name: str, options: dict[str, Any]) -> Topology:
     notes += hidden
     if options.get("gpu") is not None:
         machine = replace(machine, gpu=label_gpu(options["gpu"]))
-    usual = None
+    default_nic = None
     if matrix.cards:
-        usual = find_nic(taken.nic)
-    return finish(machine, [*matrix.notes, *notes], name, rest, usual, taken.assumptions)
+        default_nic = find_nic(taken.nic)
+    return finish(machine, [*matrix.notes, *notes], name, rest, default_nic, taken.assumptions)
 
 
 def _complete(
@@ -374,8 +374,8 @@ def _list_nvlink_pairs(matrix: _Matrix) -> list[tuple[str, str, int]]:
 def _has_bridges(matrix: _Matrix) -> bool:
     """NV4 and no other, and no GPU in two pairs: the bridge of graphics cards."""
     pairs = _list_nvlink_pairs(matrix)
-    joined = {g for a, b, _ in pairs for g in (a, b)}
-    return bool(pairs) and all(width == 4 for *_, width in pairs) and len(joined) == 2 * len(pairs)
+    linked_gpus = {g for a, b, _ in pairs for g in (a, b)}
+    return bool(pairs) and all(width == 4 for *_, width in pairs) and len(linked_gpus) == 2 * len(pairs)
 
 
 def _group_names(names: list[str], same: Any) -> list[list[str]]:

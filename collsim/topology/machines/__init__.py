@@ -304,13 +304,13 @@ def _require_rates(rates: object) -> None:
 
 
 def _find_machine(name: object) -> Machine:
-    wanted = str(name).lower().replace("_", "-")
-    if wanted in list_machine_files():
-        return read_machine(wanted)
+    normalized_name = str(name).lower().replace("_", "-")
+    if normalized_name in list_machine_files():
+        return read_machine(normalized_name)
     known = machines()  # with those of other packages
-    if wanted not in known:
-        raise TopologyError(describe_unknown("machine", wanted if isinstance(name, str) else name, known))
-    return known[wanted]
+    if normalized_name not in known:
+        raise TopologyError(describe_unknown("machine", normalized_name if isinstance(name, str) else name, known))
+    return known[normalized_name]
 
 
 def _parse_nodes(nodes: object) -> int:

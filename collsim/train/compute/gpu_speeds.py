@@ -197,7 +197,7 @@ class GpuSpeed:
             peak = self.attention_peak
         return peak * self.peak_share / slower
 
-    def with_power_limit(self, watts: float, usual: float) -> GpuSpeed:
+    def with_power_limit(self, watts: float, default_watts: float) -> GpuSpeed:
         """Return the same GPU with less power than its usual one.
 
         Power goes with the clock and the square of the voltage, which goes with the clock (dynamic power of CMOS): so
@@ -205,12 +205,12 @@ class GpuSpeed:
 
         Args:
             watts: Power that it may use, in W.
-            usual: Power of its data sheet, in W.
+            default_watts: Power of its data sheet, in W.
 
         Returns:
             The slower GPU.
         """
-        slower = min(1.0, watts / usual) ** (1 / 3)
+        slower = min(1.0, watts / default_watts) ** (1 / 3)
         return replace(
             self,
             peak_share=self.peak_share * slower,

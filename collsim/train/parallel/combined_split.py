@@ -255,8 +255,8 @@ def compose_strategies(left: ParallelStrategy, right: ParallelStrategy) -> Split
     kinds = [part.axis for part in parts]
     for kind in kinds:
         if kinds.count(kind) > 1:
-            twice = " and ".join(part.label for part, k in zip(parts, kinds, strict=True) if k == kind)
-            raise CollsimError("{twice}: a product has one part of a kind", twice=twice)
+            duplicates = " and ".join(part.label for part, k in zip(parts, kinds, strict=True) if k == kind)
+            raise CollsimError("{twice}: a product has one part of a kind", twice=duplicates)
     return Split(tuple(parts), order)
 
 

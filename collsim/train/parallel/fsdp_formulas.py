@@ -70,9 +70,9 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
     else:
         alive = len(blocks)
     gathered = item * (sum(blocks[:alive]) + root)
-    often = {1: ""}
-    parts = f"{often.get(gathers, gathers)}(P − r) + {often.get(accumulate, accumulate)}r"
-    formula = f"{shards - 1}/{shards} × ({parts} + {often.get(reduces, reduces)}P) × {item} B"
+    factor_texts = {1: ""}
+    parts = f"{factor_texts.get(gathers, gathers)}(P − r) + {factor_texts.get(accumulate, accumulate)}r"
+    formula = f"{shards - 1}/{shards} × ({parts} + {factor_texts.get(reduces, reduces)}P) × {item} B"
     if copies > 1:
         formula += f" + 2 ({copies} − 1)/{copies} × P/{shards} × {wire} B"
     words = "P"

@@ -194,7 +194,7 @@ class Pipeline(ParallelStrategy):
             raise CollsimError(message, weight=weight, backward=backward)
         seconds = {"F": f / v, "B": b / v, "I": (b - w) / v, "W": w / v}
         timing = time_passes(self.build_orders(m), self.stage_ranks, seconds, h)
-        whole = {kind: v * took for kind, took in seconds.items()}
+        whole = {kind: v * pass_seconds for kind, pass_seconds in seconds.items()}
         if h:
             return timing
         return replace(timing, formulas=evaluate_formulas(self.schedule, self.size, m, v, whole))

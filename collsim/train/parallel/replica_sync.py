@@ -288,13 +288,15 @@ class BucketedSync(ReplicaSync):
             sizes = [size for _, u in pairs if (size := getattr(u, what))]
             if self.replica_count == 1 or not sizes or len(groups[lane][0]) == 1:
                 continue
-            took = [time_collective(self.kind, self.count_gradient_bytes(size), groups[lane]) for size in sizes]
+            bucket_seconds = [
+                time_collective(self.kind, self.count_gradient_bytes(size), groups[lane]) for size in sizes
+            ]
             if self.strategy.overlap:
                 # Reductions follow one another beside the backward pass of all units, but that of the first unit,
                 # whose gradients come last, begins when the pass has ended.
-                exposed += max(took[0], sum(took) - last)
+                exposed += max(bucket_seconds[0], sum(bucket_seconds) - last)
             else:
-                exposed += sum(took)
+                exposed += sum(bucket_seconds)
             exposed += self.estimate_weights_time(sum(sizes), groups[lane], time_collective)
         return exposed
 

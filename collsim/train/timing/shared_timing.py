@@ -77,9 +77,9 @@ def time_shared(
     run = _SharedRun(parts, network, background, eager)
     # A fixed point is looked for: the seconds of collectives say how far computing beside them is slowed, and when
     # computing ends says which collectives meet.
-    took, iteration = run.time_alone(), 0
+    task_seconds, iteration = run.time_alone(), 0
     while iteration < _MAX_ITERATIONS:
-        computing = [_compute_slowed_seconds(*both) for both in zip(parts, took, strict=True)]
+        computing = [_compute_slowed_seconds(*both) for both in zip(parts, task_seconds, strict=True)]
         times = run.simulate(computing)
         # Only collectives that meet others are run transfer by transfer, and who they are shows in a run only. None is
         # taken back, so this ends.
@@ -87,15 +87,15 @@ def time_shared(
             run.expand(met)
             continue
         seen = [_list_run_seconds(part, begin, end) for part, (begin, end) in zip(parts, times, strict=True)]
-        moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, took, strict=True))
+        moved = max(float(np.abs(new - old).max(initial=0.0)) for new, old in zip(seen, task_seconds, strict=True))
         if moved <= _TOLERANCE * max(float(end.max(initial=0.0)) for _, end in times):
             break
         # Two states may alternate: meeting makes a collective longer, and longer it meets another. Halfway between them
         # it settles.
         if iteration < _DAMP_AFTER:
-            took = seen
+            task_seconds = seen
         else:
-            took = [(new + old) / 2 for new, old in zip(seen, took, strict=True)]
+            task_seconds = [(new + old) / 2 for new, old in zip(seen, task_seconds, strict=True)]
         iteration += 1
     return [
         SharedTiming(begin, end, run.footprints.sum_link_bytes(part.step))
@@ -103,9 +103,9 @@ def time_shared(
     ]
 
 
-def _compute_slowed_seconds(part: RunningStep, took: Floats) -> Floats:
+def _compute_slowed_seconds(part: RunningStep, task_seconds: Floats) -> Floats:
     """Seconds of each task if collectives take so long: computing beside them is slower by the interference."""
-    begin, end = time_alone(part.step, took, part.interference)
+    begin, end = time_alone(part.step, task_seconds, part.interference)
     return end - begin
 
 
@@ -165,15 +165,15 @@ def _fit_groups(
 def _fit_bytes(time_links: Callable[[int], float], most: int, seconds: float) -> tuple[int, float]:
     """Bytes, at most so many, that take no longer on the links than `seconds`, and what is left of these; no bytes
     where latency alone takes as long, as there is nothing to share links with."""
-    took, least, nbytes = time_links(most), time_links(0), most
+    link_seconds, least, nbytes = time_links(most), time_links(0), most
     if seconds <= least:
         return 0, seconds
     # NCCL is faster than its schedule on these links: run as few bytes as take no longer. Time over bytes is not a
     # straight line, hence steps from above, and a delay for what is left.
-    while took > seconds and nbytes:
-        nbytes = min(nbytes - 1, int(nbytes * (seconds - least) / (took - least)))
-        took = time_links(nbytes)
-    return nbytes, seconds - took
+    while link_seconds > seconds and nbytes:
+        nbytes = min(nbytes - 1, int(nbytes * (seconds - least) / (link_seconds - least)))
+        link_seconds = time_links(nbytes)
+    return nbytes, seconds - link_seconds
 
 
 # ---- running --------------------------------------------------------------------------------------------------------

@@ -177,10 +177,10 @@ class CollectiveModel:
         node, edits = topology.facts.machine, topology.facts.edits
         if len(set(counted)) > 1 or node is None or len(node.ranks) != local_ranks:
             return NodePlacement(counted, len(set(counted)) == 1)
-        usual = self._describe_gpus(tuple(range(counted[0])))
+        first_group = self._describe_gpus(tuple(range(counted[0])))
         choices = {tuple(sorted(local_numbers[node_numbers == number].tolist())) for number in nodes}
         descriptions = {self._describe_gpus(gpus) for gpus in choices}
-        if descriptions == {usual}:
+        if descriptions == {first_group}:
             return NodePlacement(counted, True, 0, describe_nodes(topology, nodes.tolist()))
         # `name_ranks` builds a node with these GPUs alone, on which edits of links cannot be repeated.
         is_even = len(choices) == 1 and not edits

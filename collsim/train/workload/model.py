@@ -219,9 +219,9 @@ class Model:
         # Names address layers (compute by name, edits), so two of one name would be one in every table.
         names = [layer.name for layer in self.layers]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            duplicate = next(name for name in names if names.count(name) > 1)
             message = "model {name!r} has two layers named {twice!r}; names must differ"
-            raise CollsimError(message, name=self.name, twice=twice)
+            raise CollsimError(message, name=self.name, twice=duplicate)
 
     def __hash__(self) -> int:
         return self._hash

@@ -184,8 +184,8 @@ def _list_unused_cards(machine: Topology, used: DataPath) -> list[int]:
     kinds = np.array(DEVICE_KINDS)[machine.devices.kind]
     for node in range(int(machine.devices.node.max(initial=0)) + 1):
         cards = np.flatnonzero((kinds == "nic") & (machine.devices.node == node)).tolist()
-        wanted = {number for number in numbers if number < len(cards)} or set(range(used.cards))
-        unused += [card for position, card in enumerate(cards) if position not in wanted]
+        used_cards = {number for number in numbers if number < len(cards)} or set(range(used.cards))
+        unused += [card for position, card in enumerate(cards) if position not in used_cards]
     return unused
 
 

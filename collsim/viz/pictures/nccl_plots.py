@@ -269,14 +269,14 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(lambda v, _: words.format_duration(v))
     ax.set_ylabel(write_label(language, "nccl_plots.time"))
-    who = (
+    labels = (
         write_label(language, "nccl_plots.predicted"),
         write_label(language, "nccl_plots.tuner"),
     )
     lines = []
     for crossing, style, source, column in (
-        (result.crossing, "-", who[0], ""),
-        (result.tuner_crossing, "--", who[1], "_tuner"),
+        (result.crossing, "-", labels[0], ""),
+        (result.tuner_crossing, "--", labels[1], "_tuner"),
     ):
         if crossing is not None:
             ax.axvline(crossing, color=palette.INK, linewidth=1.2, linestyle=style)

@@ -564,12 +564,12 @@ def _plot_over_size(
 ) -> Axes:
     _require_columns(frame, {"nbytes", "algorithm", column}, "sweep")
     ax = _get_axes(ax, 7.2, 4.4)
-    good = frame[frame[column].notna() & (frame["nbytes"] > 0)]
+    timed = frame[frame[column].notna() & (frame["nbytes"] > 0)]
     by = ["algorithm"]
     # Several topologies in one table are lines of their own.
-    if "topology" in good.columns and good["topology"].nunique() > 1:
+    if "topology" in timed.columns and timed["topology"].nunique() > 1:
         by.append("topology")
-    lines = _build_lines(good, by, column, {"busbw": 1e-9}.get(column, 1.0))
+    lines = _build_lines(timed, by, column, {"busbw": 1e-9}.get(column, 1.0))
     drawn = draw_lines(ax, lines, logarithmic, write_label(language, "plots.count_more"))
     ax.set_xscale("log", base=2)
     if logarithmic:
@@ -602,10 +602,10 @@ def _count_grey_lines(ax: Axes) -> None:
         ax.legend(handles=grey, frameon=False, fontsize=8, loc="upper left")
 
 
-def _build_lines(good: pd.DataFrame, by: list[str], column: str, factor: float) -> list[PlotLine]:
+def _build_lines(timed: pd.DataFrame, by: list[str], column: str, factor: float) -> list[PlotLine]:
     """A line for each algorithm, and topology where there are several."""
     lines = []
-    for name, part in good.groupby(by, sort=False):
+    for name, part in timed.groupby(by, sort=False):
         line = part.sort_values("nbytes")
         if isinstance(name, tuple):
             label = ", ".join(map(str, name))

@@ -35,7 +35,7 @@ def build_lab_document(predicted: Trace, measured: RealTrace | None = None) -> d
     document: dict[str, object] = {
         "schema": SCHEMA,
         "ranks": schedule.ranks,
-        "names": [schedule.who(e) for e in range(schedule.endpoints)],
+        "names": [schedule.name_endpoint(e) for e in range(schedule.endpoints)],
         "steps": schedule.steps,
         "predicted": {
             "time": predicted.time,

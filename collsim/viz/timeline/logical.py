@@ -91,8 +91,8 @@ def _find_ring_order(near: list[list[int]], n: int) -> list[int] | None:
 
 def _place_on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
     """Clockwise; four stand in the corners, two side by side."""
-    turn, reach = {2: -0.25, 4: -0.125}.get(n, 0.0), 0.5 * sqrt(2) if n == 4 else 0.5
-    angle = {e: 2 * pi * (i / n + turn) for i, e in enumerate(order)}
+    rotation, reach = {2: -0.25, 4: -0.125}.get(n, 0.0), 0.5 * sqrt(2) if n == 4 else 0.5
+    angle = {e: 2 * pi * (i / n + rotation) for i, e in enumerate(order)}
     around = {e: (0.5 + reach * sin(a), 0.5 - reach * cos(a)) for e, a in angle.items()}
     return [around.get(e, (0.5, 0.5)) for e in range(n)]
 

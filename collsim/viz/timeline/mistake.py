@@ -109,16 +109,20 @@ def _find_empty_read(schedule: Schedule, endpoint: int, slot: int) -> Mistake | 
 
 def _describe_empty_read(schedule: Schedule, step: int, endpoint: int, slot: int) -> Mistake | None:
     row = _find_transfer(schedule, step, endpoint, slot, sends=True)
-    who = name_endpoint(schedule, endpoint)
+    endpoint_label = name_endpoint(schedule, endpoint)
     if row is not None:
         other = name_endpoint(schedule, int(schedule.transfers["dst"][row]))
-        text = build_text("timeline", "mistake.step_sends_chunk_but", step=step + 1, who=who, slot=slot, other=other)
+        text = build_text(
+            "timeline", "mistake.step_sends_chunk_but", step=step + 1, who=endpoint_label, slot=slot, other=other
+        )
         return Mistake("empty", endpoint, slot, step, row, words.tidy_text(text))
     row = _find_transfer(schedule, step, endpoint, slot, sends=False)
     if row is None or not schedule.transfers["reduce"][row] or endpoint >= schedule.ranks:
         return None  # a plain first arrival: what is wrong with it is in its contributions
     other = name_endpoint(schedule, int(schedule.transfers["src"][row]))
-    text = build_text("timeline", "mistake.step_reduces_into_chunk", step=step + 1, other=other, slot=slot, who=who)
+    text = build_text(
+        "timeline", "mistake.step_reduces_into_chunk", step=step + 1, other=other, slot=slot, who=endpoint_label
+    )
     return Mistake("empty", endpoint, slot, step, row, words.tidy_text(text))
 
 
@@ -162,8 +166,8 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
 def _describe_difference(kind: str, final: Terms, want: Terms, slot: int) -> Text:
     if kind == "twice":
         counts = {contribution: final[contribution] for contribution in want if final.get(contribution, 0) > 1}
-        names, often = _list_contributions(counts, slot), _format_times(max(counts.values()))
-        return build_text("timeline", "mistake.holds", names=names, often=often)
+        names, counts_text = _list_contributions(counts, slot), _format_times(max(counts.values()))
+        return build_text("timeline", "mistake.holds", names=names, often=counts_text)
     if kind == "foreign":
         names = _list_contributions(final.keys() - want.keys(), slot)
         return build_text("timeline", "mistake.holds_foreign", names=names)

@@ -92,10 +92,12 @@ def _draw_controls(choice: LabChoice) -> LabChoice:
     choice = _draw_fault_controls(replace(choice, bandwidth=rate, alpha=alpha))
     draw_part(t("lab.often"), "next")
     if choice.repeat in lab_choice.REPEATS:
-        often = choice.repeat
+        repeats = choice.repeat
     else:
-        often = lab_choice.PLAIN.repeat
-    return replace(choice, repeat=choose_segment("lab_repeat", list(lab_choice.REPEATS), often, label=t("lab.repeat")))
+        repeats = lab_choice.PLAIN.repeat
+    return replace(
+        choice, repeat=choose_segment("lab_repeat", list(lab_choice.REPEATS), repeats, label=t("lab.repeat"))
+    )
 
 
 def _draw_collective_controls(choice: LabChoice) -> LabChoice:
@@ -125,12 +127,12 @@ def _draw_step_controls(choice: LabChoice) -> LabChoice:
 
 def _draw_fault_controls(choice: LabChoice) -> LabChoice:
     """Who is late or slow."""
-    who = {-1: t("lab.nobody")} | {rank: f"rank {rank}" for rank in range(choice.ranks)}
+    rank_labels = {-1: t("lab.nobody")} | {rank: f"rank {rank}" for rank in range(choice.ranks)}
     if choice.sheet == "step":
-        slow = choose("lab_slow", t("lab.straggler", factor=f"{lab_choice.STRAGGLES:g}"), who, choice.slow)
+        slow = choose("lab_slow", t("lab.straggler", factor=f"{lab_choice.STRAGGLES:g}"), rank_labels, choice.slow)
         return replace(choice, slow=slow)
-    late = choose("lab_late", t("lab.late", time=format_time(lab_choice.LATE)), who, choice.late)
-    slow = choose("lab_slow", t("lab.slow", factor=f"{lab_choice.SLOW:g}"), who, choice.slow)
+    late = choose("lab_late", t("lab.late", time=format_time(lab_choice.LATE)), rank_labels, choice.late)
+    slow = choose("lab_slow", t("lab.slow", factor=f"{lab_choice.SLOW:g}"), rank_labels, choice.slow)
     return replace(choice, late=late, slow=slow)
 
 

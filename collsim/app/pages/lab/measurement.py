@@ -29,12 +29,12 @@ def estimate_prediction(choice: LabChoice) -> float:
     return _SECONDS_OF_PREDICTION[choice.sheet]
 
 
-def measure_choice(choice: LabChoice, turn: int, report_progress: ReportProgress = ignore_progress) -> LabView:
+def measure_choice(choice: LabChoice, repetition: int, report_progress: ReportProgress = ignore_progress) -> LabView:
     """Run it.
 
     Args:
         choice: What is chosen on the page Lab.
-        turn: Number of the measurement, which tells one measurement of the same choice from the next.
+        repetition: Number of the measurement, which tells one measurement of the same choice from the next.
         report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
@@ -45,12 +45,12 @@ def measure_choice(choice: LabChoice, turn: int, report_progress: ReportProgress
     return measure_collective(choice, report_progress)
 
 
-def estimate_measurement(choice: LabChoice, turn: int) -> float:
+def estimate_measurement(choice: LabChoice, repetition: int) -> float:
     """Seconds that `measure_choice` takes.
 
     Args:
         choice: What is chosen on the page Lab.
-        turn: As in `measure_choice`.
+        repetition: As in `measure_choice`.
 
     Raises:
         CollsimError: For what cannot be run.

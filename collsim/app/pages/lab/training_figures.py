@@ -105,15 +105,19 @@ def predict_sheet(choice: LabChoice) -> LabView:
 
 
 def _build_document(
-    choice: LabChoice, predictions: dict[int, StepTrace], ran: dict[int, RealStep]
+    choice: LabChoice, predictions: dict[int, StepTrace], measured_steps: dict[int, RealStep]
 ) -> dict[str, object]:
     sizes = [
-        (count_bucket_bytes(choice, layers), trace.time, ran[layers].time if layers in ran else None)
+        (
+            count_bucket_bytes(choice, layers),
+            trace.time,
+            measured_steps[layers].time if layers in measured_steps else None,
+        )
         for layers, trace in predictions.items()
         if choice.split == "ddp"
     ]
     chosen = count_bucket_bytes(choice, choice.layers)
-    return build_lab_step_document(predictions[choice.layers], ran.get(choice.layers), sizes, chosen)
+    return build_lab_step_document(predictions[choice.layers], measured_steps.get(choice.layers), sizes, chosen)
 
 
 def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabView:
@@ -127,7 +131,7 @@ def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabView:
         CollsimError: For what cannot be run.
     """
     total_runs = sum(_count_runs(choice, layers) + 1 for layers in list_bucket_layers(choice))
-    ran: dict[int, RealStep] = {}
+    measured_steps: dict[int, RealStep] = {}
     before = 0
     for layers in list_bucket_layers(choice):
         runs = _count_runs(choice, layers)
@@ -142,7 +146,7 @@ def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabView:
             """
             report_progress("run", (before + done) / total_runs)
 
-        ran[layers] = cs.lab.training_step_for_real(
+        measured_steps[layers] = cs.lab.training_step_for_real(
             build_model(choice),
             **build_step_options(choice, layers),
             repeat=runs,
@@ -150,12 +154,14 @@ def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabView:
             progress=report_runs,
         )
         before += runs + 1
-    real = ran[choice.layers]
+    real = measured_steps[choice.layers]
     low, high = real.middle
     figures = {"predicted": real.predicted.time, "median": real.time, "best": real.best, "low": low, "high": high}
     figures |= {"waits": real.measured.exposed, "waits_predicted": real.predicted.exposed}
-    document = _build_document(choice, {layers: measured_step.predicted for layers, measured_step in ran.items()}, ran)
-    checked = sum(measured_step.checked for measured_step in ran.values())
+    document = _build_document(
+        choice, {layers: measured_step.predicted for layers, measured_step in measured_steps.items()}, measured_steps
+    )
+    checked = sum(measured_step.checked for measured_step in measured_steps.values())
     return LabView(document, figures, write_sentences(real), choice.ranks, real.cores, checked)
 
 

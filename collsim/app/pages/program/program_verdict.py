@@ -203,12 +203,12 @@ def estimate_race(draft: ProgramDraft) -> float:
     return estimate_synthesis(draft.ranks)
 
 
-def _write_file(thing: Schedule | cs.Topology, suffix: str) -> str:
+def _write_file(content: Schedule | cs.Topology, suffix: str) -> str:
     """A schedule or a topology as a file; empty where the format cannot say what it has."""
     with TemporaryDirectory() as folder:
         path = Path(folder, f"program{suffix}")
         try:
-            cs.save(thing, path)
+            cs.save(content, path)
         except CollsimError:
             return ""
         return path.read_text(encoding="utf-8")

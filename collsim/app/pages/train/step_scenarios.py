@@ -301,18 +301,18 @@ def open_collective(
     report_progress("run", 0.1)
     collective_task, topology = now.step.tasks[task], now.topology
     plan = now.step.build_schedule(task, topology)
-    ran = cs.simulate(
+    trace = cs.simulate(
         plan, topology, collective_task.nbytes, engine="event", ranks=list(now.step.get_ranks(collective_task))
     )
     report_progress("run", 0.5)
     # A schedule too large for the player still has its figures.
     try:
-        drawn, trouble = build_encoded_timeline(ran), None
+        drawn, trouble = build_encoded_timeline(trace), None
     except CollsimError as error:
         drawn, trouble = None, error
     return CollectiveOpened(
         collective_task.name,
-        ran.time,
+        trace.time,
         plan.label,
         plan.name,
         plan.channels,

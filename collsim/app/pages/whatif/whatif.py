@@ -358,10 +358,15 @@ def _draw_race(change_shown: Change, choice: Choice, edit: Edit, seconds: float 
 
 def _draw_together(together: ConcurrentRuns, ident: str, start: dict[str, object]) -> None:
     """All at once in the player, and how much slower each is than alone."""
-    _, _, alone, took, _ = together.rows[0]
+    _, _, alone, concurrent_time, _ = together.rows[0]
     this, *others = (row[4] for row in together.rows)
     factor, low, high = (f"{value:.3g}" for value in (this, min(others), max(others)))
-    words = {"count": len(together.rows), "alone": format_time(alone), "time": format_time(took), "factor": factor}
+    words = {
+        "count": len(together.rows),
+        "alone": format_time(alone),
+        "time": format_time(concurrent_time),
+        "factor": factor,
+    }
     if low != high:
         slowed = "whatif.several.others"
     else:

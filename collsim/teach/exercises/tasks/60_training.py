@@ -52,11 +52,11 @@ def _find_best_bucket() -> StepTrace:
 def _judge_bucket(value: Any) -> tuple[bool, Text, StepTrace]:
     step, best = _simulate_step("resnet50", _build_network(), ddp(bucket=value), 32), _find_best_bucket()
     count = sum(task.bucket >= 0 and not task.is_compute for task in step.step.tasks)
-    took, waits, least = format_time(step.time), format_time(step.exposed), format_time(best.time)
+    step_time, waits, least = format_time(step.time), format_time(step.exposed), format_time(best.time)
     reason = build_text(
         "exercises",
         "60_training.bucket_gpus_wait_network",
-        took=took,
+        took=step_time,
         count=count,
         waits=waits,
         sizes=len(_SIZES),

@@ -38,11 +38,11 @@ def _judge(value: object) -> tuple[bool, Text, Trace]:
         template = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"
         raise CollsimError(template, factor=factor, most=_MOST)
     trace = _predict(factor)
-    took, unscaled, more = (format_time(_predict(k).time) for k in (factor, 1, factor + 1))
+    real_time, unscaled, more = (format_time(_predict(k).time) for k in (factor, 1, factor + 1))
     right, reason = judge_edge(
         _is_unnoticed(factor),
         _is_unnoticed(factor + 1),
-        (took, took),
+        (real_time, real_time),
         build_text("exercises", "70_real.instead_noticed", usual=unscaled),
         build_text("exercises", "70_real.as_without_unnoticed_but"),
         build_text("exercises", "70_real.as_without_one_more", more=more),

@@ -55,8 +55,8 @@ def _find_fastest() -> int:
 def _judge_replicas(value: object) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "replicate")
     step, best = _simulate_replicas(count), _find_fastest()
-    took, memory, waits = format_time(step.time), format_bytes(step.memory.max()), format_time(step.exposed)
-    values = {"took": took, "memory": memory, "waits": waits}
+    step_time, memory, waits = format_time(step.time), format_bytes(step.memory.max()), format_time(step.exposed)
+    values = {"took": step_time, "memory": memory, "waits": waits}
     if count == best:
         return True, build_text("exercises", "80_sharding.no_other_number_faster", **values), step
     least = format_time(_simulate_replicas(best).time)

@@ -52,10 +52,10 @@ def _judge_split(value: object) -> tuple[bool, Text, StepTrace]:
             build_text("exercises", "84_splits.on_fullest_gpu_which", memory=memory, room=room),
             step,
         )
-    took, least, waits = (format_time(seconds) for seconds in (step.time, best.time, step.exposed))
+    step_time, least, waits = (format_time(seconds) for seconds in (step.time, best.time, step.exposed))
     idle = f"{100 * step.bubble / step.time:.1f} %"
     reason = build_text(
-        "exercises", "84_splits.on_fullest_gpu_gpus", took=took, memory=memory, waits=waits, idle=idle, least=least
+        "exercises", "84_splits.on_fullest_gpu_gpus", took=step_time, memory=memory, waits=waits, idle=idle, least=least
     )
     return step.time <= _CLOSE * best.time, reason, step
 

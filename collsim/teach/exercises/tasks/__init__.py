@@ -20,8 +20,8 @@ def _load_tasks() -> list[Task | SettingTask | ProgramTask]:
     modules = [import_module(f"{__name__}.{name}") for name in files]
     tasks: list[Task | SettingTask | ProgramTask] = [task for module in modules for task in module.TASKS]
     names = [task.name for task in tasks]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"exercises {sorted(twice)} stand twice in {__name__}")
+    if duplicates := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"exercises {sorted(duplicates)} stand twice in {__name__}")
     return tasks
 
 
