@@ -81,6 +81,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_hangs.py
 	$(PYTHON) docs/make_articles.py
 	$(PYTHON) docs/make_schema.py
+	$(PYTHON) docs/make_output_schemas.py
 	$(PYTHON) docs/make_types.py
 	$(PYTHON) docs/make_lessons.py
 	$(PYTHON) docs/make_notebooks.py

@@ -5,10 +5,13 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+import jsonschema
+import make_output_schemas
 import numpy as np
 import pandas as pd
 import pytest
 from every_command import COMMANDS, SERVE
+from jsonschema import Draft202012Validator
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -35,6 +38,61 @@ def test_a_command_prints_one_document(name, folder):
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)
     assert "NaN" not in done.stdout
+    jsonschema.validate(json.loads(done.stdout), read_schema(name))
+
+
+def read_schema(name):
+    return json.loads((make_output_schemas.FOLDER / f"{name}.json").read_text("utf-8"))
+
+
+def test_every_command_has_a_schema():
+    files = {path.stem for path in make_output_schemas.FOLDER.iterdir()}
+    assert files == set(COMMANDS)
+    for name in files:
+        Draft202012Validator.check_schema(read_schema(name))
+
+
+#: Calls of which no schema knows.
+OTHERS = [
+    ["run", "allreduce_double_binary_tree", "--machine", "dgx-h100", "--nodes", "2", "--nbytes", "1GiB"],
+    ["run", "alltoall_direct", "--machine", "pcie-8gpu", "--no-p2p"],
+    ["compare", "reduce_scatter", "--machine", "dgx-1v", "--nbytes", "1MiB"],
+    ["predict", "reduce_scatter", "--machine", "polaris", "--nodes", "3", "--nbytes", "64MiB"],
+    ["train", "vgg16", "--machine", "dgx-1v", "--batch", "256", "--parallel", "zero(1)"],
+    ["upgrades", "vgg16", "--machine", "dgx-1v", "--nodes", "2", "--batch", "512", "--part", "nic", "--price", "nic=1000"],
+    ["show", "allgather_ring", "--ranks", "5"],
+    ["verify", "alltoall_direct", "--ranks", "2:4"],
+    ["synthesize", "allgather", "--topology", "switch(3)"],
+    ["train-pipeline", "3", "--microbatches", "4"],
+    ["nccl-diff", "2.19", "2.23", "--machine", "dgx-a100", "--nodes", "2"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", OTHERS, ids=" ".join)
+def test_a_call_that_made_no_schema_keeps_to_it(words):
+    done = CliRunner().invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    jsonschema.validate(json.loads(done.stdout), read_schema(words[0]))
+
+
+def test_a_schema_refuses_a_lost_property_and_another_type():
+    document = json.loads(CliRunner().invoke(app, ["run", *COMMANDS["run"], "--json"]).stdout)
+    schema = read_schema("run")
+    for wrong in ({"time": "1 ms"}, {"links": {}}, {"ranks": 1.5}):
+        assert not Draft202012Validator(schema).is_valid(document | wrong), wrong
+    for name in ("time", "links", "bottleneck"):
+        assert not Draft202012Validator(schema).is_valid({key: document[key] for key in document if key != name})
+    assert Draft202012Validator(schema).is_valid(document | {"of a later version": 1})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_schema_is_what_its_examples_have_in_common(name):
+    with make_output_schemas.enter_example_folder():
+        written = make_output_schemas.write_text(name)
+    assert (make_output_schemas.FOLDER / f"{name}.json").read_text("utf-8") == written, (
+        "python docs/make_output_schemas.py"
+    )
 
 
 def test_without_json_a_command_talks_to_people(folder):
