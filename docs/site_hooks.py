@@ -1,4 +1,4 @@
-"""For MkDocs: links to sources, and one search index per language."""
+"""For MkDocs: links to sources, one search index per language, and llms.txt."""
 
 import json
 import re
@@ -11,13 +11,65 @@ _BASE = re.compile(r'(<script id="?__config"?[^>]*>\{.*?"base": ")([^"]*)(")')
 #: Where words end: `cs.simulate`, `parameter_server` and `ring(8)` are found by each of their words, `2.5` is one word.
 #: U+200B stands between Chinese words, which jieba divides when the index is built.
 _SEPARATOR = r"[\s\u200b\u3000\-_,:!=\[\]()\"'/、。，．？！；：（）《》“”]+|\.(?!\d)"
+#: Sections of the English menu, with their pages.
+_sections = []
+#: What llms.txt (llmstxt.org) says before the pages.
+_LLMS = """# collsim
+
+> {description}
+
+- Python: `import collsim as cs`. Every public name has a docstring with an example. Sizes and rates are texts with
+  units: `"256MiB"`, `"25GB/s"`, `"1us"`.
+- Command line: `collsim COMMAND --help`. `--json` prints one document, and `schemas/COMMAND.json` is its JSON Schema:
+  [run](schemas/run.json).
+- MCP server: `collsim mcp` (extra `mcp`) with the tools compare, predict, diagnose and explain.
+- Times are in seconds, sizes in bytes, rates in bytes per second of one direction.
+"""
+#: A paragraph that is prose, and its first sentence; a dot inside of code or a number ends none.
+_PARAGRAPH = re.compile(r"(?:\A|\n\n)(?=[\w`\"“])([^\n].*?)(?=\n\n|\Z)", re.DOTALL)
+_SENTENCE = re.compile(r"(?:`[^`]*`|[^`])*?[.?!。？！](?=\s|$)")
 
 
 def on_page_markdown(markdown, page, **_):
     """The page's text, where a link to a file of the repository that is no page (sources, scripts) is only its words:
     the site has no sources. The search also finds a page by its title in the menu, which its heading may lack."""
     page.meta["tags"] = [str(page.title)]
+    page.meta["summary"] = find_first_sentence(markdown)
     return _LINK.sub(r"\1", markdown)
+
+
+def find_first_sentence(markdown):
+    """The first sentence of a page, without links; empty where it begins with a table or a list."""
+    text = re.sub(r"<!--.*?-->|^(```|~~~).*?^\1", "", markdown, flags=re.DOTALL | re.MULTILINE)
+    for paragraph in _PARAGRAPH.findall(text):
+        words = " ".join(re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph).split())
+        if match := _SENTENCE.match(words):
+            return match[0]
+    return ""
+
+
+def on_nav(nav, config, **_):
+    """Keep the English menu for llms.txt: each language has a build of its own."""
+    plugin = config.plugins["i18n"]
+    if plugin.current_language == plugin.default_language:
+        _sections[:] = nav.items
+    return nav
+
+
+def write_llms(config):
+    """Write llms.txt: each page of the menu with its address and first sentence."""
+    lines = [_LLMS.format(description=config.site_description)]
+    for section in _sections:
+        lines.append(f"\n## {section.title}\n\n")
+        for page in _list_pages(section):
+            lines.append(f"- [{page.title}]({page.url}): {page.meta['summary']}".removesuffix(": ") + "\n")
+    (Path(config.site_dir) / "llms.txt").write_text("".join(lines), encoding="utf-8")
+
+
+def _list_pages(item):
+    if item.is_page:
+        return [item]
+    return [page for child in item.children for page in _list_pages(child)]
 
 
 def on_post_page(output, page, config):
@@ -35,7 +87,7 @@ def _leave_out_last(base):
 
 @event_priority(-200)  # after `i18n` has put the entries of all languages together
 def on_post_build(config):
-    """Write one index into each language's folder, as JSON for a server and as a script for `file://`."""
+    """Write llms.txt, and one index into each language's folder, as JSON for a server and as a script for `file://`."""
     site = Path(config.site_dir)
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     index["config"] |= {"lang": ["en"], "separator": _SEPARATOR}
@@ -45,6 +97,7 @@ def on_post_build(config):
         text = json.dumps(index | {"docs": entries}, ensure_ascii=False, separators=(",", ":"))
         (folder / "search_index.json").write_text(text, encoding="utf-8")
         (folder / "search_index.js").write_text(f"var __index = {text}", encoding="utf-8")
+    write_llms(config)
 
 
 def split_entries(entries, folders):

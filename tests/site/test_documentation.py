@@ -205,6 +205,18 @@ def site(tmp_path_factory):
 
 
 @pytest.mark.slow
+def test_llms_txt_lists_every_page_of_the_menu_with_a_sentence_and_the_schemas(site):
+    text = (site / "llms.txt").read_text("utf-8")
+    links = re.findall(r"\[[^\]]+\]\(([^)]+)\)", text)
+    assert [link for link in links if not (site / link).is_file()] == []
+    menu = re.findall(r"[\w/-]+\.md", yaml.safe_dump(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]))
+    assert {link for link in links if link.endswith(".html")} == {name.replace(".md", ".html") for name in menu}
+    sentences = re.findall(r"^- \[[^\]]+\]\([^)]+\): \S.*[.?!]$", text, re.MULTILINE)
+    assert len(sentences) > len(menu) * 0.9
+    assert (site / "schemas" / "run.json").is_file()
+
+
+@pytest.mark.slow
 def test_the_site_asks_nothing_of_the_network_and_every_link_in_it_leads_somewhere(site):
     pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
     assert len(pages) >= 60
