@@ -104,14 +104,17 @@ PUBLISHED ?= build/site/notebooks
 published: install  ## the notebooks with their outputs, as notebooks and pages, in build/site/notebooks: for the site and a release
 	$(PYTHON) docs/publish_notebooks.py $(PUBLISHED)
 
-site: install    ## the static site: classroom in build/site, documentation in build/site/docs
+site: install    ## the static site: classroom in build/site, documentation in build/site/docs, notebooks in build/site/notebooks
 	mkdir -p build
 	$(PYTHON) -m collsim site build/site
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
+	$(MAKE) published
 
 ADDRESS ?=
 release: install ## build a release and try it in clean environments (ADDRESS=https://HOST/OWNER/collsim)
 	$(PYTHON) .ci/release.py --repository "$(ADDRESS)"
+	$(MAKE) published
+	$(PYTHON) -m zipfile -c dist/collsim-notebooks.zip $(PUBLISHED)/en $(PUBLISHED)/zh
 
 clean:           ## remove what was built
 	rm -rf .venv node_modules .mypy_cache .pytest_cache .ruff_cache build dist

@@ -5,9 +5,13 @@ The sources in `notebooks/` stay without outputs. The copies are for the site an
     python docs/publish_notebooks.py build/site/notebooks
 """
 
+import copy
 import html
+import os
+import re
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import markdown
 import nbformat
@@ -23,7 +27,7 @@ TITLES = {"en": "Notebooks with their outputs", "zh": "带输出的笔记本"}
 
 
 def run_notebook(book: Path) -> nbformat.NotebookNode:
-    """The notebook with what its cells print and show.
+    """The notebook with what its cells print and show. The reader's progress in the exercises stays as it is.
 
     Args:
         book: its file, which stays as it is.
@@ -32,14 +36,32 @@ def run_notebook(book: Path) -> nbformat.NotebookNode:
         nbclient.exceptions.CellExecutionError: A cell fails.
     """
     run = nbformat.read(book, 4)
-    NotebookClient(run, timeout=600, resources={"metadata": {"path": str(book.parent)}}).execute()
+    client = NotebookClient(run, timeout=600, resources={"metadata": {"path": str(book.parent)}})
+    with TemporaryDirectory() as folder:
+        client.execute(env={**os.environ, "COLLSIM_PROGRESS": str(Path(folder) / "progress.json")})
     return run
 
 
+def has_picture(output: nbformat.NotebookNode) -> bool:
+    """Whether a cell shows a picture or the player there; a table or a verdict in HTML is none."""
+    data = output.get("data", {})
+    return "image/png" in data or bool(re.search("<(?:svg|iframe) ", data.get("text/html", "")))
+
+
 def count_figures(run: nbformat.NotebookNode) -> int:
-    """Pictures and tables that the cells show."""
-    shown = [output for cell in run.cells for output in cell.get("outputs", ())]
-    return sum(bool({"image/png", "text/html"} & output.get("data", {}).keys()) for output in shown)
+    """Pictures that the cells show."""
+    return sum(has_picture(output) for cell in run.cells for output in cell.get("outputs", ()))
+
+
+def keep_still(run: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A copy for readers that run no scripts, as GitHub: the still picture in place of the player."""
+    still = copy.deepcopy(run)
+    for cell in still.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "image/png" in data and "<iframe " in data.get("text/html", ""):
+                del data["text/html"]
+    return still
 
 
 def format_output(output: nbformat.NotebookNode) -> str:
@@ -47,10 +69,10 @@ def format_output(output: nbformat.NotebookNode) -> str:
     if output.output_type == "stream":
         return f"<pre>{html.escape(output.text)}</pre>"
     data = output.get("data", {})
-    if "image/png" in data:
-        return f'<img alt="" src="data:image/png;base64,{data["image/png"]}">'
     if "text/html" in data:
         return f"<div>{data['text/html']}</div>"
+    if "image/png" in data:
+        return f'<img alt="" src="data:image/png;base64,{data["image/png"]}">'
     return f"<pre>{html.escape(data.get('text/plain', ''))}</pre>"
 
 
@@ -64,7 +86,12 @@ def write_page(run: nbformat.NotebookNode, language: str) -> str:
         else:
             parts.append(f"<pre><code>{html.escape(cell.source)}</code></pre>")
             parts += [format_output(output) for output in cell.outputs]
-    return format_page(run.cells[0].source.splitlines()[0].lstrip("# "), "\n".join(parts), language)
+    return format_page(read_title(run), "\n".join(parts), language)
+
+
+def read_title(run: nbformat.NotebookNode) -> str:
+    """The heading of a notebook, with its number."""
+    return run.cells[0].source.splitlines()[0].lstrip("# ")
 
 
 def format_page(title: str, body: str, language: str) -> str:
@@ -92,13 +119,14 @@ def publish_notebooks(folder: Path, language: str, books: list[Path]) -> dict[st
     figures, items = {}, []
     for book in books:
         run = run_notebook(book)
-        nbformat.write(run, folder / book.name)
+        nbformat.write(keep_still(run), folder / book.name)
         page = folder / f"{book.stem}.html"
         page.write_text(write_page(run, language), encoding="utf-8")
         figures[book.stem] = count_figures(run)
-        items.append(f'<li><a href="{page.name}">{book.stem}</a> (<a href="{book.name}">.ipynb</a>)</li>')
+        title = read_title(run)
+        items.append(f'<li><a href="{page.name}">{title}</a> (<a href="{book.name}">.ipynb</a>)</li>')
     title = TITLES[language]
-    body = f"<h1>{title}</h1><ol>{''.join(items)}</ol>"
+    body = f"<h1>{title}</h1><ul>{''.join(items)}</ul>"
     (folder / "index.html").write_text(format_page(title, body, language), encoding="utf-8")
     return figures
 

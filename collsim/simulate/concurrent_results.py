@@ -233,6 +233,9 @@ class ConcurrentTrace:
     def _repr_html_(self) -> str | None:
         return self.whole._repr_html_()
 
+    def _repr_png_(self) -> bytes | None:
+        return self.whole._repr_png_()
+
     def __repr__(self) -> str:
         parts = ", ".join(f"{t.schedule.label} {format_time(t.time)}" for t in self.traces)
         return f"<ConcurrentTrace on {self.topology.name}: {parts}>"

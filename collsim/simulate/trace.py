@@ -597,6 +597,10 @@ class Trace(NamesNearAttributes):
     def _repr_html_(self) -> str | None:
         return views["html"](self) if "html" in views else None
 
+    def _repr_png_(self) -> bytes | None:
+        still: bytes | None = views["animate"](self)._repr_png_() if "animate" in views else None
+        return still
+
     def __repr__(self) -> str:
         return (
             f"<Trace {self.schedule.label} on {self.topology.name}, {format_bytes(self.nbytes)}: "

@@ -386,6 +386,10 @@ class StepTrace(NamesNearAttributes):
         text: str | None = views["step_html"](self)
         return text
 
+    def _repr_png_(self) -> bytes | None:
+        still: bytes | None = views["step_animate"](self)._repr_png_() if "step_animate" in views else None
+        return still
+
     def script(self) -> str:
         """The PyTorch script that runs and times this step. Raises CollsimError for ways of splitting that PyTorch has
         no module for."""

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ...simulate import Trace
 
 
+_STILL_DPI = 110
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Animation:
     """The player with one run in it. In a notebook it shows itself; `save` writes it to a file.
@@ -45,6 +48,17 @@ class Animation:
 
     def _repr_html_(self) -> str:
         return _convert_errors(lambda: build_notebook_frame(encode(self.timeline), self.language, **self.options))
+
+    def _repr_png_(self) -> bytes | None:
+        """A still picture, for readers of notebooks that run no scripts (GitHub, an editor that does not trust the
+        file); None where it cannot be drawn, since the player needs no matplotlib."""
+        from ..pictures.figure import render_png
+        from ..pictures.machine_picture import draw_machine_figure
+
+        try:
+            return render_png(draw_machine_figure(self.trace, self.language), _STILL_DPI)
+        except CollsimError:
+            return None
 
     def widget(self) -> Any:
         """The player as a live widget: `w.state` says where it stands, `w.t = seconds` seeks, `w.timeline = ...` plays

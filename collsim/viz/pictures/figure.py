@@ -10,6 +10,7 @@ from ...errors.dependencies import require_package
 from . import palette
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 
@@ -37,11 +38,18 @@ def show_in_notebook(artist: Any, dpi: float) -> Any:
         artist: A figure, or Axes of one; it gets a `_repr_png_`.
         dpi: Dots per inch.
     """
-    artist._repr_png_ = partial(_render_png, artist.get_figure(root=True), dpi)
+    artist._repr_png_ = partial(render_png, artist, dpi)
     return artist
 
 
-def _render_png(figure: Figure, dpi: float) -> bytes:
+def render_png(artist: Artist, dpi: float) -> bytes:
+    """The bytes of a PNG file.
+
+    Args:
+        artist: A figure, or Axes of one.
+        dpi: Dots per inch.
+    """
+    figure: Any = artist.get_figure(root=True)
     out = BytesIO()
     figure.savefig(out, format="png", dpi=dpi)
     return out.getvalue()

@@ -3,6 +3,7 @@ busy share."""
 
 from __future__ import annotations
 
+import textwrap
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -165,11 +166,12 @@ def get_text(value: str | Mapping[str, str], language: str) -> str:
 
 def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], wide: float) -> None:
     figures = document["figures"]
+    title = get_text(document["meta"]["title"], language)
     ax.text(
         16,
         26,
-        get_text(document["meta"]["title"], language),
-        fontsize=12,
+        title,
+        fontsize=max(8.5, min(12.0, 0.9 * _LETTER * (wide - 32) / len(title))),  # bold letters are wider
         fontweight="bold",
         family=family,
         color=palette.INK,
@@ -183,7 +185,8 @@ def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], w
         parts.append(get_text(document["bottleneck"]["text"], language))
     figures_text = " · ".join(parts)
     size = max(8.5, min(11.0, _LETTER * (wide - 32) / len(figures_text)))  # as large as it fits
-    ax.text(16, 48, figures_text, fontsize=size, family=family, color=palette.INK2)
+    lines = textwrap.wrap(figures_text, int(_LETTER * (wide - 32) / size), max_lines=2)
+    ax.text(16, 38 + 10 * len(lines), "\n".join(lines), fontsize=size, family=family, color=palette.INK2)
 
 
 def compute_shares(document: Timeline) -> list[float]:

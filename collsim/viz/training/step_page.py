@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 #: Collectives that can be opened in a file, those that GPUs wait for longest first, and transfers of all of them.
 MOST_OPENED, MOST_TRANSFERS = 12, 60_000
+_STILL_DPI = 110
 #: The card has a column for switches beside it where there is room; a file has no switches to throw.
 _STYLE = "main{max-width:1230px;margin:0 auto}.ts .side{display:none}"
 
@@ -63,6 +64,16 @@ class StepAnimation:
 
     def _repr_html_(self) -> str:
         return wrap_in_frame(self.page, int(self.options.get("height", 900)), "collsim training step")
+
+    def _repr_png_(self) -> bytes | None:
+        """A still picture, for readers of notebooks that run no scripts; None where it cannot be drawn."""
+        from ..pictures.figure import render_png
+        from ..pictures.training_plots import plot
+
+        try:
+            return render_png(plot(self.trace, language=self.language), _STILL_DPI)
+        except CollsimError:
+            return None
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write `x.html`.
