@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,8 @@ from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_wor
 __all__ = ["Bound", "compute_block_bytes", "compute_required_bytes", "lower_bound"]
 
 _MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
+
+_cached_distances: WeakKeyDictionary[Topology, dict[tuple[int, bool], dict[int, float]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -294,8 +297,12 @@ def _compute_latency(kind: Collective, topology: Topology, n: int, root: int) ->
     links = topology.links
     if len(links) > _MOST_LINKS:
         return float(links.alpha.min(initial=0.0))
-    src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
-    far = _compute_distances(src, dst, links.alpha, int(topology.endpoint_device[root if kind.rooted else 0]))
+    start = int(topology.endpoint_device[root if kind.rooted else 0])
+    known, key = _cached_distances.setdefault(topology, {}), (start, kind.after == "root")
+    if key not in known:
+        src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
+        known[key] = _compute_distances(src, dst, links.alpha, start)
+    far = known[key]
     waiting = range(n)
     if kind.after == "neighbour":
         waiting = range(1, 2)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,22 @@ from .conditions import Progress
 from .paths import Paths, Slots, Space, find_paths, group_by_pairs
 
 Floats = npt.NDArray[np.float64]
+#: Links crossed by all routes of a schedule; more take too much memory to be stored between runs (8 bytes each).
+_MOST_STORED_HOPS = 2**20
+#: So few crossed links that counting anew costs more than keeping the counts.
+_FEW_HOPS = 2**12
+
+
+class _StoredPaths(NamedTuple):
+    """The paths of one schedule at one placement on one topology."""
+
+    schedule: ref[Schedule]
+    topology: ref[Topology]
+    placement: bytes
+    groups: list[tuple[list[int], Paths]]
+
+
+_last_paths: _StoredPaths | None = None
 
 
 class Timing(NamedTuple):
@@ -108,9 +125,7 @@ def run_lockstep(
     seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
     # Steps are independent: each begins when the one before has ended, and shares links with no other. So they can be
     # timed in any order, and steps with the same pairs need their routes once.
-    for group in group_by_pairs(patterns):
-        first = patterns[group[0]]
-        paths = find_paths(topology, placement[first.src], placement[first.dst])
+    for group, paths in _iterate_paths(schedule, topology, placement):
         for number, lasts, known in _time_steps(group, patterns, paths, slots, space, link_bytes):
             lengths[number] = np.append(lengths[number], lasts)
             seconds[number] = known
@@ -128,6 +143,35 @@ def run_lockstep(
     return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, seconds))
 
 
+def _iterate_paths(
+    schedule: Schedule, topology: Topology, placement: npt.NDArray[np.int64]
+) -> Iterator[tuple[list[int], Paths]]:
+    """Groups of steps with the same pairs, and their paths; those of the last schedule are stored where they are few,
+    because sweeps run one schedule with many sizes."""
+    global _last_paths
+    placed = placement.tobytes()
+    stored = _last_paths
+    if (
+        stored is not None
+        and stored.schedule() is schedule
+        and stored.topology() is topology
+        and stored.placement == placed
+    ):
+        yield from stored.groups
+        return
+    groups: list[tuple[list[int], Paths]] = []
+    hops = 0
+    for group in group_by_pairs(schedule.patterns):
+        first = schedule.patterns[group[0]]
+        paths = find_paths(topology, placement[first.src], placement[first.dst])
+        hops += paths.count_hops()
+        if hops <= _MOST_STORED_HOPS:
+            groups.append((group, paths))
+        yield group, paths
+    if hops <= _MOST_STORED_HOPS:
+        _last_paths = _StoredPaths(ref(schedule), ref(topology), placed, groups)
+
+
 def _time_steps(
     group: Iterable[int], patterns: tuple[Step, ...], paths: Paths, slots: Slots, space: Space, link_bytes: Floats
 ) -> Iterator[tuple[int, Floats, Floats | Paths]]:
@@ -135,6 +179,7 @@ def _time_steps(
     in s, and the seconds of each row; the paths where those differ between repetitions, because all of them could fill
     the memory."""
     crossings, even = None, 0.0
+    alike: dict[float, tuple[float, Floats]] = {}
     for number in group:
         step = patterns[number]
         if not slots.has_equal_repetitions(step):
@@ -144,23 +189,32 @@ def _time_steps(
                 yield number, seconds.max(keepdims=True), paths
             continue
         nbytes = slots.count_bytes(step)
-        # Rows of equal bytes differ from step to step by a factor only, so their links are counted once for the group.
+        # Rows of equal bytes differ from step to step by a factor only, so their links are counted once for the group,
+        # and steps of as many bytes are timed once.
         if isinstance(nbytes, float):
-            if crossings is None:
+            if crossings is None and paths.count_hops() <= _FEW_HOPS:
+                crossings = paths.crossings
+            elif crossings is None:
                 crossings = paths.count_crossings(space)
             even += nbytes * step.times
-            seconds = paths.alpha + crossings[1] * nbytes
+            if nbytes not in alike:
+                seconds = paths.alpha + crossings[1] * nbytes
+                alike[nbytes] = float(seconds.max()), _shorten(seconds)
+            longest, seconds = alike[nbytes]
         else:
             load, seconds = paths.load(nbytes)
             link_bytes[paths.used] += load * step.times
-        # Equal rows are one number: a pattern of a million transfers then keeps eight bytes.
-        yield (
-            number,
-            np.full(step.times, seconds.max()),
-            seconds[:1].copy() if (seconds == seconds[0]).all() else seconds,
-        )
+            longest, seconds = float(seconds.max()), _shorten(seconds)
+        yield number, np.full(step.times, longest), seconds
     if crossings is not None:
         paths.add(link_bytes, crossings[0], even)
+
+
+def _shorten(seconds: Floats) -> Floats:
+    """One number for rows that are equal: a pattern of a million transfers then keeps eight bytes."""
+    if (seconds == seconds[0]).all():
+        return seconds[:1].copy()
+    return seconds
 
 
 def _transfer_times(

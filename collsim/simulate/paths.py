@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -123,6 +124,15 @@ class Paths:
             for _, links in _split_hop(link):
                 np.add.at(count, links, _ONE)
         return count, self._longest(np.divide(count, self.bandwidth, out=flow))
+
+    @cached_property
+    def crossings(self) -> tuple[npt.NDArray[np.int32], Floats]:
+        """What `count_crossings` gives, stored: for few routes, which are loaded again and again."""
+        return self.count_crossings()
+
+    def count_hops(self) -> int:
+        """Count the links that all routes cross together, which is what the paths take in memory."""
+        return sum(len(link) for _, link in self.hops)
 
     @property
     def has_shared_links(self) -> bool:

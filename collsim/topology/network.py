@@ -249,6 +249,8 @@ class Devices(_Columns[Device]):
         return len(self.kind)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Devices):
             return NotImplemented
         return (
@@ -311,6 +313,8 @@ class Links(_Columns[Link]):
         return self.cables[int(self.cable[link])].kind
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Links):
             return NotImplemented
         columns = ("src", "dst", "alpha", "bandwidth", "cable")

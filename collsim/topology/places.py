@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,6 +30,10 @@ from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
 
 #: More than any cluster has nodes: beyond it is a typing error.
 _MOST_HELPERS = 2**15
+#: Topologies with helpers that are stored for each topology, and the links of the largest: they take its memory again.
+_MOST_CACHED, _MOST_CACHED_LINKS = 32, 100_000
+
+_cached_helpers: WeakKeyDictionary[Topology, dict[tuple[int, str, bytes | None], Topology]] = WeakKeyDictionary()
 
 
 @runtime_checkable
@@ -82,6 +87,19 @@ def with_helpers(
         raise TopologyError(message, count=count, most=_MOST_HELPERS)
     if not isinstance(on, str) or on not in HELPER_LOCATIONS:
         raise TopologyError(describe_unknown("place for a helper", on, HELPER_LOCATIONS))
+    # Routes, cuts and distances are cached with a topology, so that equal requests get the same one.
+    key = count, on, None if ranks is None else np.asarray(ranks, np.int64).tobytes()
+    known = _cached_helpers.setdefault(topology, {})
+    if key in known:
+        return known[key]
+    wide = _place_helpers(topology, count, on, ranks)
+    # The topology itself would keep its own entry alive forever.
+    if wide is not topology and len(known) < _MOST_CACHED and len(wide.links) <= _MOST_CACHED_LINKS:
+        known[key] = wide
+    return wide
+
+
+def _place_helpers(topology: Topology, count: int, on: HelperLocation, ranks: Sequence[int] | Longs | None) -> Topology:
     # Helpers that sit where they cannot serve (hosts, where switches are wanted) are placed anew.
     if not all(_can_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
         topology = replace(topology, endpoint_device=topology.endpoint_device[: topology.ranks])

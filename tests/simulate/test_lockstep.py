@@ -1,5 +1,9 @@
 """The discrete-step engine against closed forms worked by hand, and its invariants."""
 
+import gc
+import itertools
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +13,7 @@ import collsim as cs
 from collsim.collective import split_evenly
 from collsim.registry import algorithms
 from collsim.schedule import freeze
+from collsim.simulate import lockstep
 from collsim.steps import copy, repeat
 
 ALPHA, RATE = 1e-6, 25e9
@@ -197,6 +202,43 @@ def test_the_bottleneck_is_the_slowed_cable():
 
 def test_no_reason_is_given_where_no_byte_moved():
     assert cs.simulate(cs.schedule("allreduce_ring", 4), network("switch", 4), 0).bottleneck is None
+
+
+# ---- what is stored between runs
+# --------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_after_another_size_topology_or_schedule_is_as_if_it_were_the_first():
+    schedules = [cs.schedule(name, 8) for name in ("allreduce_ring", "allreduce_parameter_server", "allreduce_tree")]
+    topologies = [network("ring", 8), network("switch", 8), network("ring", 8).with_link(2, 3, bandwidth=RATE / 10)]
+    cases = list(itertools.product(schedules, topologies, ("1KiB", "1MiB", 1001)))
+
+    def run(schedule, topology, nbytes):
+        trace = cs.simulate(schedule, topology, nbytes)
+        return trace.time, trace.bound.time, trace.link_bytes.tolist(), trace.finish.tolist()
+
+    alone = []
+    for case in cases:
+        lockstep._last_paths = None
+        alone.append(run(*case))
+    for order in (cases, cases[::-1], sorted(cases, key=lambda case: str(case[2]))):
+        assert [run(*case) for case in order] == [alone[cases.index(case)] for case in order]
+
+
+def test_a_size_more_of_the_same_schedule_finds_no_routes_again(monkeypatch):
+    ring, topology = cs.schedule("allreduce_ring", 16), cs.machine("dgx-a100", nodes=2)
+    cs.simulate(ring, topology, "1MiB")
+    monkeypatch.setattr(lockstep, "find_paths", lambda *_: pytest.fail("routes are found again"))
+    assert cs.simulate(ring, topology, "1GiB").time > cs.simulate(ring, topology, "1MiB").time
+
+
+def test_what_is_stored_keeps_neither_schedule_nor_topology():
+    ring, topology = cs.schedule("allreduce_parameter_server", 4), network("switch", 4)
+    cs.simulate(ring, topology, "1MiB")
+    references = weakref.ref(ring), weakref.ref(topology)
+    del ring, topology
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
 
 
 # ---- refusals
