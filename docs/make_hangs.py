@@ -17,7 +17,7 @@ WORDS = {
         "What happens",
         "What a cluster shows",
         "How to tell it apart",
-        "The mend",
+        "The fix",
         "In the app",
         "{n} ranks: {text}",
     ),
@@ -28,22 +28,22 @@ APP = "http://localhost:8501/hangs?hang="
 
 @cache
 def run(name: str) -> tuple[ProgramRun, ProgramRun]:
-    """The program that hangs and the repaired one, run once for both languages."""
+    """The program that hangs and the fixed one, run once for both languages."""
     hang = list_hangs()[name]
-    return hang.run(), hang.run_mended()
+    return hang.run(), hang.run_fixed()
 
 
 def diff(hang: Hang) -> str:
-    """What the mend changes, with one line around it."""
-    lines = difflib.unified_diff(hang.source.splitlines(), hang.mended_source.splitlines(), n=1, lineterm="")
+    """What the fix changes, with one line around it."""
+    lines = difflib.unified_diff(hang.source.splitlines(), hang.fixed_source.splitlines(), n=1, lineterm="")
     return "\n".join(line for line in list(lines)[2:])
 
 
 def section(number: int, hang: Hang, language: str) -> str:
     """All that the page says of one hang."""
     k, more = (0, "") if language == "en" else (1, "&lang=zh")
-    happens, signs, difference, mend, app, result = WORDS[language]
-    hanging, mended = run(hang.name)
+    happens, signs, difference, fix, app, result = WORDS[language]
+    hanging, fixed = run(hang.name)
     return "\n\n".join(
         [
             f"## {number}. {hang.title[k]}",
@@ -54,9 +54,9 @@ def section(number: int, hang: Hang, language: str) -> str:
             f"```text\n{format_stacks(hanging, f'{hang.name}.py')}\n```",
             f"```text\n{format_logs(hanging)}\n```",
             f"**{difference}.** {hang.difference[k]}",
-            f"**{mend}.** {hang.mend[k]}",
+            f"**{fix}.** {hang.fix[k]}",
             f"```diff\n{diff(hang)}\n```",
-            "> " + result.format(n=mended.ranks, text=mended.explanation(language)),
+            "> " + result.format(n=fixed.ranks, text=fixed.explanation(language)),
             f"[{app}]({APP}{hang.name}{more})",
         ]
     )

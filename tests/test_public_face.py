@@ -66,7 +66,7 @@ def list_modules():
     skipped = ("collsim.__main__", "collsim.app.entry.", "collsim.lab.rank_worker", "collsim.lab.ranks.by_mpi")
     found = [module.name for module in pkgutil.walk_packages(cs.__path__, "collsim.")]
     return [
-        name for name in found if not name.startswith(skipped) and ".hanging." not in name and ".mended." not in name
+        name for name in found if not name.startswith(skipped) and ".hanging." not in name and ".fixed." not in name
     ]
 
 

@@ -56,7 +56,7 @@ def diagnose(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to mend it; of a folder
+    """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to fix it; of a folder
     with the files of many nodes, which node, card or cable is the odd one. Nothing leaves this computer. Exit code 1 if
     there is a cause or an odd node, or if the job is slow and the evidence does not say why."""
     # Refused before the diagnosis, which may take a minute: a file that cannot be written costs the whole wait.

@@ -114,7 +114,7 @@ def program(
 
 
 def _print_verdict(run: ProgramRun, language: str) -> None:
-    """The verdict, a source that was repaired, what ranks printed, and what they returned."""
+    """The verdict, a source that was completed, what ranks printed, and what they returned."""
     print(f"{run.verdict}: {run.explanation(language)}")
     if run.restored is not None:
         print("\n".join(f"{number:4} {line}" for number, line in enumerate(run.source.splitlines(), 1)))

@@ -72,10 +72,10 @@ class Cause:
         key: of the table of causes, such as `p2p_disabled`.
         evidence: lines that state it; empty where only the times fit.
         is_stated: whether lines state it.
-        is_fault: whether it is to be mended; else it is what limits a machine that gives what it can.
+        is_fault: whether it is to be fixed; else it is what limits a machine that gives what it can.
         predicted: busbw that a machine with this fault is predicted to have, B/s; None where that is not modelled.
         source: where the cause is published.
-        cost: what the job gets, and could get with this cause alone mended; None without a measured table, a machine,
+        cost: what the job gets, and could get with this cause alone fixed; None without a measured table, a machine,
             or a model of the cause.
         detail: what the records of the job say of it, in place of the cause's own sentence; None where it is that.
 
@@ -110,7 +110,7 @@ class Cause:
         return translate(language, "diagnosis", f"{self.key}.check")
 
     def fix(self, language: str = "en") -> str:
-        """What mends it, in `en` or `zh`."""
+        """What fixes it, in `en` or `zh`."""
         return translate(language, "diagnosis", f"{self.key}.fix")
 
 
@@ -121,7 +121,7 @@ class Diagnosis:
     Attributes:
         verdict: `cause` where lines or times name one, `healthy`, `undecided` where several fit or more is to be asked,
             `unknown` where the evidence tells too little.
-        causes: the first is the one to mend first: stated ones before those that only fit, costly ones before cheap;
+        causes: the first is the one to fix first: stated ones before those that only fit, costly ones before cheap;
             last the limits of a machine that are no faults.
         cost: what the job gets and could get; None without a measured table and a machine.
         questions: what several causes explain as well.
@@ -248,7 +248,7 @@ class Diagnosis:
         return [*blocks, *(("item", note) for note in self.list_notes(language))]
 
     def list_rows(self, language: str = "en") -> list[dict[str, object]]:
-        """Return a row for each cause, the first to mend first.
+        """Return a row for each cause, the first to fix first.
 
         Args:
             language: `en` or `zh`.
@@ -569,7 +569,7 @@ def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], 
 
 
 def _add_costs(causes: Sequence[Cause], predictions: JobPredictions | None) -> tuple[Cause, ...]:
-    """Give each modelled cause what mending it alone gains: the worst of the others is the limit then."""
+    """Give each modelled cause what fixing it alone gains: the worst of the others is the limit then."""
     if predictions is None:
         return tuple(causes)
     priced = []

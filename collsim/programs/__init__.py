@@ -2,7 +2,7 @@
 
 - `program`: a program is executed in the sandbox (`collsim.rank_engine`); `judge`: the verdict of all modes.
 - `timing`: when each message moved on a network; `message_schedule`: the schedule that the messages make.
-- `mends`: changes after which a program does not hang.
+- `fixes`: changes after which a program does not hang.
 - `hangs`: a catalogue of programs that hang.
 - `job_records`: what a job called before it hung; cycles of ranks that wait.
 """

@@ -37,6 +37,7 @@ from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
+from .fixes import Fix, Rerun, find_fixes
 from .job_records.analysis import analyze_record
 from .job_records.flight_recorder import write_dump
 from .job_records.recorded_run import record_run
@@ -45,7 +46,6 @@ from .job_records.report import HangReport
 from .job_records.timeouts import DEFAULT_TIMEOUT, TimeoutLog, write_mpi_logs, write_torch_logs
 from .job_records.wait_graph import find_cycles
 from .library_comparison import LibraryComparison, compare_with_library
-from .mends import Mend, Rerun, find_mends
 from .message_schedule import build_message_schedule
 from .program_timing import ProgramTimeline, build_plain_network, time_events
 from .sum_fault import SumFault
@@ -236,17 +236,17 @@ class ProgramRun:
         return trace.animate(language, **options)
 
     @cached_property
-    def mends(self) -> tuple[Mend, ...]:
+    def fixes(self) -> tuple[Fix, ...]:
         """Changed programs that do not hang, each of them run; empty where this one does not hang, or none is known."""
         if self.verdict != "hangs" or self.rerun is None:
             return ()
         lines = sorted({wait.line for wait in self.waits})
-        return find_mends(self.source, lines, self.ranks, self.rerun)
+        return find_fixes(self.source, lines, self.ranks, self.rerun)
 
     @property
-    def mend(self) -> Mend | None:
-        """The first of `mends`."""
-        return next(iter(self.mends), None)
+    def fix(self) -> Fix | None:
+        """The first of `fixes`."""
+        return next(iter(self.fixes), None)
 
     @cached_property
     def library_comparison(self) -> LibraryComparison | None:

@@ -46,7 +46,7 @@ class ScriptFinding:
         line: of the script, from 1.
         severity: `fails`, `wrong`, `slow` or `note`.
         values: what stands in its sentence.
-        edits: the smallest change that mends it.
+        edits: the smallest change that fixes it.
 
     Examples:
         >>> from collsim.training_scripts import read_script

@@ -299,7 +299,7 @@ def test_every_way_to_break_a_run_says_what_is_wrong_and_plays_it(way, language)
         assert (sent["mistake"] is None) == shown.right
     if sent.get("mistake"):
         assert sent["mistake"]["text"][language] in words(at)
-    at.button(key="break_mend").click().run()
+    at.button(key="break_fix").click().run()
     assert "break" not in address(at)
     assert figures(at)
 

@@ -35,7 +35,7 @@ def test_the_first_page_answers_to_its_name(page, app_url):
 def test_a_pressed_button_can_be_read_in_the_dark(page, app_url):
     page.emulate_media(color_scheme="dark")
     page.goto(f"{app_url}/?network=ring&ranks=4&break=lose-0")
-    button = page.get_by_role("button", name="Mend it")
+    button = page.get_by_role("button", name="Fix it")
     button.wait_for(timeout=SLOW)
     ink, ground = button.locator("p").evaluate(
         "e => [getComputedStyle(e).color, getComputedStyle(e.closest('button')).backgroundColor]"

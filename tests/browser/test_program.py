@@ -1,4 +1,4 @@
-"""Bring your program: from an empty page to a verdict, a picture, a mend and the schedule, on a screen and a phone."""
+"""Bring your program: from an empty page to a verdict, a picture, a fix and the schedule, on a screen and a phone."""
 
 import re
 import zipfile
@@ -144,7 +144,7 @@ def test_the_schedule_is_taken_away_and_raced(page, app_url):
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_a_hang_names_the_cycle_and_a_mend_ends_it(page, app_url, screen, tmp_path):
+def test_a_hang_names_the_cycle_and_a_fix_ends_it(page, app_url, screen, tmp_path):
     width, height = SCREENS[screen]
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{app_url}/program?lang=en&start=send")
@@ -203,7 +203,7 @@ def test_a_hang_of_the_catalogue_is_shown_and_opened_as_a_program(page, app_url,
     expect(page.get_by_text("rank 0 in reduce (line 13), rank 1-3 in all_reduce (line 10)")).to_be_visible()
     expect(page.locator(".pl-block").first).to_contain_text('File "only_rank_0.py", line 13 in train')
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.get_by_role("button", name="Open the repaired program").click()
+    page.get_by_role("button", name="Open the fixed program").click()
     expect(verdict(page)).to_contain_text("It ends")
     expect(page.locator(".editor textarea")).to_have_value(
         re.compile(r"dist\.reduce\(loss, dst=0\)\n        if rank == 0")

@@ -17,7 +17,7 @@ def swap(send, recv):
     dist.recv(recv, other)
 
 
-def mended(send, recv):
+def exchange(send, recv):
     other = 1 - dist.get_rank()
     work = dist.isend(send, other)
     dist.recv(recv, other)
@@ -29,7 +29,7 @@ def call(*words):
     return CliRunner().invoke(app, ["program", *map(str, words)])
 
 
-def test_a_hang_names_ranks_and_lines_and_a_mended_program_ends(tmp_path):
+def test_a_hang_names_ranks_and_lines_and_a_fixed_program_ends(tmp_path):
     path = tmp_path / "hang.py"
     path.write_text(HANG)
     hangs = call(f"{path}:swap", "--ranks", 2)
@@ -37,7 +37,7 @@ def test_a_hang_names_ranks_and_lines_and_a_mended_program_ends(tmp_path):
     assert "rank 0 waits in send (line 7) for rank 1" in hangs.output
     chinese = call(f"{path}:swap", "--ranks", 2, "--lang", "zh")
     assert "第 7 行" in chinese.output
-    ends = call(f"{path}:mended", "--ranks", 2, "--nbytes", "1KiB", "--json")
+    ends = call(f"{path}:exchange", "--ranks", 2, "--nbytes", "1KiB", "--json")
     assert ends.exit_code == 0
     record = json.loads(ends.stdout)
     assert (record["verdict"], record["sent"], record["cycle"]) == ("ends", [1024, 1024], None)
@@ -48,7 +48,7 @@ def test_a_mistake_is_a_sentence(tmp_path):
     path = tmp_path / "two.py"
     path.write_text(HANG)
     for words, message in (
-        ((path,), "say which of swap, mended"),
+        ((path,), "say which of swap, exchange"),
         ((f"{path}:swapp",), "did you mean 'swap'"),
         ((tmp_path / "none.py",), "none.py"),
         ((f"{path}:swap", "--ranks", 0), "ranks=0"),
@@ -61,11 +61,11 @@ def test_a_mistake_is_a_sentence(tmp_path):
 def test_a_machine_and_a_late_rank_give_the_time(tmp_path):
     path = tmp_path / "hang.py"
     path.write_text(HANG)
-    words = (f"{path}:mended", "--ranks", 2, "--topology", "switch(2, bandwidth=1GB/s, alpha=1us)", "--json")
+    words = (f"{path}:exchange", "--ranks", 2, "--topology", "switch(2, bandwidth=1GB/s, alpha=1us)", "--json")
     plain, late = (json.loads(call(*words, *more).stdout) for more in ((), ("--late", "1=5ms")))
     assert late["time"] == pytest.approx(plain["time"] + 5e-3)
     assert late["messages"][0]["arrived"] <= late["time"]
-    assert "late=7 is no rank" in call(f"{path}:mended", "--ranks", 2, "--late", "7=1ms").stderr
+    assert "late=7 is no rank" in call(f"{path}:exchange", "--ranks", 2, "--late", "7=1ms").stderr
 
 
 def test_a_dump_is_written_and_read_again_and_logs_are_printed(tmp_path):
@@ -81,6 +81,6 @@ def test_a_dump_is_written_and_read_again_and_logs_are_printed(tmp_path):
     record = json.loads(CliRunner().invoke(app, ["hang", str(dumps), "--json"]).output)
     assert record["culprits"] == [0, 1]
     assert record["findings"][0]["kind"] == "cycle"
-    ends = call(f"{path}:mended", "--ranks", 2, "--flight-recorder", dumps)
+    ends = call(f"{path}:exchange", "--ranks", 2, "--flight-recorder", dumps)
     assert ends.exit_code == 0
     assert CliRunner().invoke(app, ["hang", str(dumps)]).exit_code == 0

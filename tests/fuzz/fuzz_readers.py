@@ -3,7 +3,7 @@
 
 Needs `pip install atheris`. What breaks a reader (anything but a CollsimError, more than ten seconds, or 4 GiB) is kept
 in `tests/fuzz/broke/`, named after its format; `test_broke.py` reads all of them again, so a file belongs into the
-repository together with the change that mends the reader.
+repository together with the change that fixes the reader.
 """
 
 import hashlib

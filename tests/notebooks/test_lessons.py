@@ -112,7 +112,7 @@ def test_the_number_test_can_fail():
 def test_the_sketch_in_lesson_three_is_the_starter_of_its_exercise():
     from collsim.teach import exercise
 
-    starter = [line.split("#")[0].strip() for line in exercise("mend-the-sketch").starter.splitlines()]
-    lesson = next(text(c) for c in cells("03-ring-step-by-step.ipynb") if "def mend_the_sketch" in text(c))
+    starter = [line.split("#")[0].strip() for line in exercise("fix-the-sketch").starter.splitlines()]
+    lesson = next(text(c) for c in cells("03-ring-step-by-step.ipynb") if "def fix_the_sketch" in text(c))
     body = [line.strip() for line in lesson.split("\n\n")[0].splitlines()]
     assert [line for line in starter if line and '"""' not in line] == body

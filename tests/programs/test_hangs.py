@@ -1,4 +1,4 @@
-"""The catalogue of hangs: each program hangs as it says, and its repaired program is right on every number of ranks."""
+"""The catalogue of hangs: each program hangs as it says, and its fixed program is right on every number of ranks."""
 
 import make_hangs
 import pytest
@@ -28,7 +28,7 @@ CYCLES = {
 def test_there_are_twelve_with_every_text_in_two_languages():
     assert list(HANGS) == list(CYCLES)
     for hang in HANGS.values():
-        texts = [hang.title, hang.cause, hang.signs, hang.difference, hang.mend]
+        texts = [hang.title, hang.cause, hang.signs, hang.difference, hang.fix]
         assert all(english and chinese and english != chinese for english, chinese in texts), hang.name
     assert len({hang.source for hang in HANGS.values()}) == 12
 
@@ -41,9 +41,9 @@ def test_each_hangs_and_its_repaired_program_does_not_on_two_to_eight_ranks(name
     wanted = "ends"
     if hang.collective is not None:
         wanted = "right"
-    mended = [run_program(hang.mended_source, n, hang.collective, nbytes=hang.nbytes) for n in range(2, 9)]
-    assert [str(other.verdict) for other in mended] == [wanted] * 7
-    assert all(not other.leftover for other in mended)
+    fixed = [run_program(hang.fixed_source, n, hang.collective, nbytes=hang.nbytes) for n in range(2, 9)]
+    assert [str(other.verdict) for other in fixed] == [wanted] * 7
+    assert all(not other.leftover for other in fixed)
 
 
 def test_large_messages_end_where_they_are_small(run_program):

@@ -70,7 +70,7 @@ def test_what_is_put_back_is_the_program_or_nothing(damage):
     """Where two readings are possible a program is refused, so that nobody looks at another one."""
     sources = [source for _, source in EXAMPLES.values()]
     for hang in list_hangs().values():
-        sources += [hang.source, hang.mended_source]
+        sources += [hang.source, hang.fixed_source]
     count = 0
     for source in sources:
         restored = restore_source(DAMAGES[damage](ast.unparse(ast.parse(source)) + "\n"))

@@ -99,8 +99,8 @@ def pass_on(send, recv):
     run = run_program(source, 3)
     assert run.verdict == "wrong"
     assert "isend (line 7)" in run.explanation()
-    mended = source.replace("    out.zero_()\n", "").replace("    work.wait()\n", "    work.wait()\n    out.zero_()\n")
-    ended = run_program(mended, 3)
+    fixed = source.replace("    out.zero_()\n", "").replace("    work.wait()\n", "    work.wait()\n    out.zero_()\n")
+    ended = run_program(fixed, 3)
     assert (ended.verdict, ended.output) == ("ends", (None,) * 3)
 
 
@@ -142,8 +142,8 @@ def test_a_buffer_that_is_read_before_the_wait_of_its_receive_is_wrong(library, 
     run = run_program(source, 2)
     assert run.verdict == "wrong"
     assert "recv (line" in run.explanation()
-    mended = re.sub(r"( +early = .*\n)( +work.[wW]ait\(\)\n)", r"\2\1", source)
-    assert run_program(mended, 2, expect=lambda rank: 4.0 * rank).verdict == "right"
+    fixed = re.sub(r"( +early = .*\n)( +work.[wW]ait\(\)\n)", r"\2\1", source)
+    assert run_program(fixed, 2, expect=lambda rank: 4.0 * rank).verdict == "right"
 
 
 def test_a_program_that_asks_whether_a_message_has_come_ends_in_every_mode(run_program):

@@ -56,7 +56,7 @@ def ring_allreduce(n):
         yield cs.copy(r, (r + 1) % n, chunk=(r + 1 - k) % n)
 
 
-mend_the_sketch = ring_allreduce
+fix_the_sketch = ring_allreduce
 
 
 def both_directions(n):

@@ -122,8 +122,8 @@ def test_alltoall_in_one_step_is_a_crowd():
 
 def test_the_starter_sketch_runs_is_wrong_and_verify_says_where():
     names: dict = {"np": np, "cs": cs}
-    exec(exercise("mend-the-sketch").starter, names)
-    result = exercise("mend-the-sketch").check(names["mend_the_sketch"])
+    exec(exercise("fix-the-sketch").starter, names)
+    result = exercise("fix-the-sketch").check(names["fix_the_sketch"])
     assert not result.passed
     assert result.rank is not None
     assert "wants" in result.reason

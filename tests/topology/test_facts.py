@@ -109,7 +109,7 @@ def test_other_parts_are_written_to_yaml_and_read_again(tmp_path):
     assert ring(cs.load_topology(tmp_path / "m.yaml")) == ring(made)
 
 
-def test_a_mended_cell_is_told():
+def test_cells_that_run_together_are_split_with_a_note():
     text = "\tGPU0\tGPU1\tGPU2\nGPU0\t X \tPIXPXB\nGPU1\tPIX\t X \tPXB\nGPU2\tPXB\tPXB\t X \n"
     assert "line 2: GPU0 has 'PIXPXB', read as PIX and PXB" in read(text).facts.notes
 

@@ -101,7 +101,7 @@ def test_the_command_prints_what_python_says(tmp_path):
 
 def test_the_command_ends_with_1_and_writes_the_corrected_script(tmp_path):
     source = "import torch\nmodel = torch.nn.DataParallel(torch.nn.Linear(1, 1), device_ids=[0])\n"
-    file, out = tmp_path / "train.py", tmp_path / "mended.py"
+    file, out = tmp_path / "train.py", tmp_path / "fixed.py"
     file.write_text(source, encoding="utf-8")
     result = CliRunner().invoke(app, ["read-script", str(file), "-o", str(out)])
     assert result.exit_code == 1

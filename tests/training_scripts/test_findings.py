@@ -50,7 +50,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("key", MISTAKES)
-def test_a_mistake_is_found_at_its_line_and_mended(key):
+def test_a_mistake_is_found_at_its_line_and_fixed(key):
     old, new, where = MISTAKES[key]
     source = RIGHT.replace(old, new)
     assert source != RIGHT
@@ -149,7 +149,7 @@ def test_what_is_no_script_or_has_no_end_is_refused(source):
 
 
 @pytest.mark.parametrize("source", [RIGHT.replace("    ", "\t"), DATA["made in the loop"]])
-def test_a_loop_on_one_line_is_not_mended_in_front_of_it(source):
+def test_a_loop_on_one_line_is_not_fixed_in_front_of_it(source):
     loop = "for epoch in range(3): loss.backward(); optimizer.step()\n"
     part = read_script("import torch\n" + loop).parts[0]
     assert [finding.key for finding in part.findings] == ["no_zero_grad"]

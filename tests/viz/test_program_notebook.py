@@ -10,7 +10,7 @@ from collsim.sandbox import Isolation, detect_isolation
 from collsim.viz.program.notebook import format_run_html
 
 pytestmark = pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="needs a system with a sandbox")
-HANG, MENDED = (getattr(list_hangs()["send_first"], name) for name in ("source", "mended_source"))
+HANG, FIXED = (getattr(list_hangs()["send_first"], name) for name in ("source", "fixed_source"))
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_cell_that_hangs_shows_who_waits_and_is_kept_under_its_name(shell):
 
 
 def test_a_right_program_is_drawn_and_played_in_chinese(shell):
-    html = shell.run_cell_magic("program", "--collective allreduce --late 2=300us --lang zh", MENDED)._repr_html_()
+    html = shell.run_cell_magic("program", "--collective allreduce --late 2=300us --lang zh", FIXED)._repr_html_()
     assert "正确" in html
     assert 'data-messages="12"' in html
     assert "<iframe" in html
@@ -51,7 +51,7 @@ def test_a_right_program_is_drawn_and_played_in_chinese(shell):
 )
 def test_wrong_options_are_named_and_end_nothing(shell, line, reason):
     with pytest.raises(cs.CollsimError, match=reason):
-        shell.run_cell_magic("program", line, MENDED)
+        shell.run_cell_magic("program", line, FIXED)
 
 
 def test_what_ranks_print_is_shown_as_text():

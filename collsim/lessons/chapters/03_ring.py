@@ -39,6 +39,6 @@ _VOLUME = Section("volume", _build_volume_facts, right=1, view="logical")
 
 LESSON = Lesson(
     notebook="03-ring-step-by-step",
-    exercises=("mend-the-sketch", "ring-reduce-scatter", "ring-allgather", "ring-allreduce"),
+    exercises=("fix-the-sketch", "ring-reduce-scatter", "ring-allgather", "ring-allreduce"),
     sections=(_RING, _VOLUME),
 )

@@ -22,7 +22,7 @@ _FEW, _MANY = "4KiB", "64KiB"
 @cache
 def _run_ring() -> ProgramRun:
     """The ring of whole buffers."""
-    return list_hangs()["send_first"].run_mended(_RANKS)
+    return list_hangs()["send_first"].run_fixed(_RANKS)
 
 
 def _simulate_ring(nbytes: str) -> tuple[Trace, Trace]:

@@ -26,9 +26,9 @@ class Hang:
         cause: why no rank can go on.
         signs: what the logs and tools of a cluster show.
         difference: how to tell it from hangs that look like it.
-        mend: what the repaired program does.
+        fix: what the fixed program does.
         source: a program that hangs.
-        mended_source: the same program, repaired.
+        fixed_source: the same program, fixed.
         collective: what it should do, where its result is checked.
         nbytes: size of each rank's array.
 
@@ -44,9 +44,9 @@ class Hang:
     cause: Text
     signs: Text
     difference: Text
-    mend: Text
+    fix: Text
     source: str = field(repr=False)
-    mended_source: str = field(repr=False)
+    fixed_source: str = field(repr=False)
     collective: ProgramCollective | None = None
     nbytes: str = "96B"
 
@@ -59,9 +59,9 @@ class Hang:
         """Run the program that hangs. It belongs to the package, so it runs also where there is no sandbox."""
         return self._run(self.source, ranks)
 
-    def run_mended(self, ranks: int = 4) -> ProgramRun:
-        """Run the repaired program."""
-        return self._run(self.mended_source, ranks)
+    def run_fixed(self, ranks: int = 4) -> ProgramRun:
+        """Run the fixed program."""
+        return self._run(self.fixed_source, ranks)
 
     def _run(self, source: str, ranks: int) -> ProgramRun:
         return program(source, ranks, self.collective, nbytes=self.nbytes, allow_unsandboxed=True)
@@ -77,7 +77,7 @@ def list_hangs() -> Catalog[Hang]:
     Examples:
         >>> import collsim as cs
         >>> hang = cs.programs.list_hangs()["send_first"]
-        >>> hang.title[0], hang.run().cycle, hang.run_mended().verdict
+        >>> hang.title[0], hang.run().cycle, hang.run_fixed().verdict
         ('All send first', (0, 1, 2, 3), 'right')
     """
     rows = read_toml(__file__, "catalogue.toml")
@@ -90,16 +90,16 @@ def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
     collective = None
     if "collective" in words:
         collective = find_collective_name(words["collective"])
-    hanging, mended = (_FOLDER / folder / f"{name}.py" for folder in ("hanging", "mended"))
+    hanging, fixed = (_FOLDER / folder / f"{name}.py" for folder in ("hanging", "fixed"))
     return Hang(
         name,
         texts["title"],
         texts["cause"],
         texts["signs"],
         texts["difference"],
-        texts["mend"],
+        texts["fix"],
         hanging.read_text(encoding="utf-8"),
-        mended.read_text(encoding="utf-8"),
+        fixed.read_text(encoding="utf-8"),
         collective,
         words.get("nbytes", "96B"),
     )

@@ -215,9 +215,11 @@ def _read_row(matrix: _Matrix, row: str, cells: list[str], number: int, name: st
         message = "{name}, line {line}: a second row for {row}; the first is line {first}"
         raise FormatError(message, name=name, line=number, row=row, first=matrix.line[row])
     count = len(matrix.names)
-    # A terminal may run two cells together (`NODENODE`); they are taken apart, with a note.
-    mended = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
-    matrix.notes += [f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in mended]
+    # A terminal may run two cells together (`NODENODE`); they are split, with a note.
+    run_together = [cell for cell in cells if _RUN_TOGETHER.fullmatch(cell)]
+    matrix.notes += [
+        f"line {number}: {row} has {c!r}, read as {' and '.join(re.findall(_WORDS, c))}" for c in run_together
+    ]
     cells = [part for cell in cells for part in (re.findall(_WORDS, cell) if _RUN_TOGETHER.fullmatch(cell) else [cell])]
     if len(cells) < count:
         message = (

@@ -16,7 +16,7 @@ from collsim.units import format_bandwidth, format_time
 
 #: Characters of a chip, and chips of a piece.
 _LONGEST_CHIP, _MOST_CHIPS = 30, 6
-#: Causes that cost the job nothing noticeable: the share of busbw that mending them gains.
+#: Causes that cost the job nothing noticeable: the share of busbw that fixing them gains.
 _NOTICEABLE = 1.01
 STYLE = """
 .dx-finding{border-top:1px solid var(--cs-line);padding:12px 0 13px;display:grid;grid-template-columns:22px 1fr;

@@ -54,7 +54,7 @@ def _draw_controls(fault: str, seed: int) -> None:
             on_change=_on_kind_picked,
         )
         st.button(t("break.other"), key="break_other", on_click=_on_position_moved)
-        st.button(t("break.mend"), key="break_mend", type="primary", on_click=_on_restored)
+        st.button(t("break.fix"), key="break_fix", type="primary", on_click=_on_restored)
         with st.popover(t("break.python")):
             call = f'broken = cs.teach.break_it(trace, "{fault}", seed={seed})  # trace = cs.simulate(...)'
             st.code(f"{call}\nprint(broken)", language="python")

@@ -1,4 +1,4 @@
-"""Hangs: ways to hang a job, each a program that was run: who waits for whom, what a cluster shows, and the mend."""
+"""Hangs: ways to hang a job, each a program that was run: who waits for whom, what a cluster shows, and the fix."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class HangChoice:
 
 @dataclass(frozen=True)
 class HangContent:
-    """A hang that was run: the verdict with its picture, stacks and logs, the ranks by line, the repaired run."""
+    """A hang that was run: the verdict with its picture, stacks and logs, the ranks by line, the fixed run."""
 
     verdict: ProgramVerdict
     stacks: str
     logs: str
     ranks_by_line: dict[int, list[int]]
-    mended: ProgramVerdict
+    fixed: ProgramVerdict
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
 def load_hang(name: str) -> HangContent:
-    """Run a hang and its repaired program, once for all sessions.
+    """Run a hang and its fixed program, once for all sessions.
 
     Args:
         name: Of the hang.
@@ -56,13 +56,13 @@ def load_hang(name: str) -> HangContent:
     ranks_by_line: dict[int, list[int]] = {}
     for wait in run.waits:
         ranks_by_line.setdefault(wait.line, []).append(wait.rank)
-    verdict, mended = (describe_run(ran, with_mends=False) for ran in (run, hang.run_mended(_RANKS)))
-    return HangContent(verdict, format_stacks(run, f"{name}.py"), format_logs(run), ranks_by_line, mended)
+    verdict, fixed = (describe_run(ran, with_fixes=False) for ran in (run, hang.run_fixed(_RANKS)))
+    return HangContent(verdict, format_stacks(run, f"{name}.py"), format_logs(run), ranks_by_line, fixed)
 
 
 @register_page(PAGE, 64, address=PageAddress(HangChoice(), (Word("hang", create_name_reader("hang", lambda: NAMES)),)))
 def draw() -> None:
-    """Draw the page: the hangs at the side; program and picture; the signs; the mend."""
+    """Draw the page: the hangs at the side; program and picture; the signs; the fix."""
     choice: HangChoice = get_remembered(PAGE)
     write_page_address(choice)
     hang, content = list_hangs()[choice.hang], load_hang(choice.hang)
@@ -85,8 +85,8 @@ def draw() -> None:
             parts.draw_lanes(content.verdict, "hang_lanes")
     with st.container(key="hang_rest"):
         left, right = st.columns([5, 8], gap="medium")
-    with left, st.container(key="card_hang_mend", border=True):
-        _draw_mend(hang, content)
+    with left, st.container(key="card_hang_fix", border=True):
+        _draw_fix(hang, content)
     with right, st.container(key="card_hang_signs", border=True):
         draw_part(t("hangs.signs"))
         draw_note(choose_text(hang.signs))
@@ -99,13 +99,13 @@ def draw() -> None:
         draw_note(choose_text(hang.difference))
 
 
-def _draw_mend(hang: Hang, content: HangContent) -> None:
-    draw_part(t("hangs.mend"))
-    draw_note(choose_text(hang.mend))
-    st.html(parts.build_diff(hang.source, hang.mended_source))
-    assert content.mended.reason is not None
-    draw_note(t("hangs.mended", ranks=_RANKS, text=content.mended.reason.text(get_language())))
-    st.button(t("hangs.open.mended"), key="hang_open_mended", on_click=_on_open, args=(hang, hang.mended_source))
+def _draw_fix(hang: Hang, content: HangContent) -> None:
+    draw_part(t("hangs.fix"))
+    draw_note(choose_text(hang.fix))
+    st.html(parts.build_diff(hang.source, hang.fixed_source))
+    assert content.fixed.reason is not None
+    draw_note(t("hangs.fixed", ranks=_RANKS, text=content.fixed.reason.text(get_language())))
+    st.button(t("hangs.open.fixed"), key="hang_open_fixed", on_click=_on_open, args=(hang, hang.fixed_source))
 
 
 def _draw_list(choice: HangChoice) -> None:

@@ -32,7 +32,7 @@ from . import program_parts as parts
 from .job_files import draw_job_files
 from .program_drafts import ProgramDraft
 from .program_verdict import (
-    MendedProgram,
+    FixedProgram,
     ProgramVerdict,
     estimate_program,
     estimate_race,
@@ -89,7 +89,7 @@ def draw() -> None:
             if verdict.restored is not None:
                 description, source = verdict.restored
                 _draw_restored(description, source, verdict.line)
-            _draw_mends(source, verdict.mends)
+            _draw_fixes(source, verdict.fixes)
         draw_job_files()
         draw_class_works(PAGE, drafts.ADDRESS.write(draft))
     if verdict is not None and result is not None:
@@ -291,18 +291,18 @@ def _draw_restored(description: Sentence, source: str, line: int | None) -> None
         st.button(t("program.restore"), key="program_restore", on_click=_on_change, args=(source,))
 
 
-def _draw_mends(source: str, mends: tuple[MendedProgram, ...]) -> None:
+def _draw_fixes(source: str, fixes: tuple[FixedProgram, ...]) -> None:
     """Changed programs that were run: a button for each."""
-    if not mends:
+    if not fixes:
         return
-    with st.container(key="card_mends", border=True):
-        st.html(f'<h2 class="cs-part">{escape_text(t("program.mend"))}</h2>')
-        for position, mend in enumerate(mends):
-            label = mend.label.text(get_language())
-            st.button(label, key=f"program_mend_{position}", on_click=_on_change, args=(mend.source,))
-            st.html(parts.build_diff(source, mend.source))
-        ranks, times = ", ".join(map(str, mends[0].ranks)), ", ".join(format_time(mend.time) for mend in mends)
-        draw_note(t("program.mend.note", ranks=ranks, times=times))
+    with st.container(key="card_fixes", border=True):
+        st.html(f'<h2 class="cs-part">{escape_text(t("program.fix"))}</h2>')
+        for position, fix in enumerate(fixes):
+            label = fix.label.text(get_language())
+            st.button(label, key=f"program_fix_{position}", on_click=_on_change, args=(fix.source,))
+            st.html(parts.build_diff(source, fix.source))
+        ranks, times = ", ".join(map(str, fixes[0].ranks)), ", ".join(format_time(fix.time) for fix in fixes)
+        draw_note(t("program.fix.note", ranks=ranks, times=times))
 
 
 def _on_change(source: str) -> None:

@@ -40,7 +40,7 @@ _MOST_ROWS = 100  # messages that are listed as text
 
 
 @dataclass(frozen=True)
-class MendedProgram:
+class FixedProgram:
     """A change that was run: what it is, the changed source, its time in s, and the ranks that it was run on."""
 
     label: Sentence
@@ -70,7 +70,7 @@ class ProgramVerdict:
         steps, transfers: of the schedule that they make; copies inside of a rank are no transfers.
         timeline: of that schedule, for the player.
         comparison: with what the library runs, where the program is right.
-        mends: changed programs that do not hang.
+        fixes: changed programs that do not hang.
         other_ranks: verdicts with other numbers of ranks, where it is right.
         msccl, schedule: the schedule as MSCCL XML, or empty, and as the JSON that loses nothing.
         network: YAML of what it ran on.
@@ -100,7 +100,7 @@ class ProgramVerdict:
     transfers: int = 0
     timeline: dict[str, object] | None = None
     comparison: Sentence | None = None
-    mends: tuple[MendedProgram, ...] = ()
+    fixes: tuple[FixedProgram, ...] = ()
     other_ranks: tuple[tuple[int, str], ...] = ()
     msccl: str = ""
     schedule: str = ""
@@ -225,12 +225,12 @@ def _zip_dumps(run: ProgramRun) -> bytes:
     return archive.getvalue()
 
 
-def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
+def describe_run(run: ProgramRun, *, with_fixes: bool = True) -> ProgramVerdict:
     """What the page shows of a run.
 
     Args:
         run: Of a program.
-        with_mends: Also look for changes that help, each of which is run.
+        with_fixes: Also look for changes that help, each of which is run.
     """
     lines = [wait.line for wait in run.waits] + [error.line for error in run.errors]
     comparison = None
@@ -245,9 +245,9 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
     counters: tuple[Counter, ...] = ()
     if run.verdict != "hangs":
         counters = build_counters(run)
-    mends: tuple[MendedProgram, ...] = ()
-    if with_mends:
-        mends = tuple(MendedProgram(mend.label, mend.source, mend.run.time, mend.ranks) for mend in run.mends)
+    fixes: tuple[FixedProgram, ...] = ()
+    if with_fixes:
+        fixes = tuple(FixedProgram(fix.label, fix.source, fix.run.time, fix.ranks) for fix in run.fixes)
     verdict = ProgramVerdict(
         None,
         run.verdict,
@@ -263,7 +263,7 @@ def describe_run(run: ProgramRun, *, with_mends: bool = True) -> ProgramVerdict:
         tuple(text[:_LONGEST_OUTPUT] for text in run.printed),
         results,
         comparison=comparison,
-        mends=mends,
+        fixes=fixes,
         moments=list_moments(run),
         playback=build_playback(run, _find_fault_time(run)),
         counters=counters,

@@ -1,4 +1,4 @@
-"""The ring: its two halves, the whole, a sketch to mend, and both directions."""
+"""The ring: its two halves, the whole, a sketch to fix, and both directions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..task import NEIGHBOURS, RIGHT_NEIGHBOUR, Task
 #: Written anew with the mistakes that sketches of the ring in circulation make: a rank adds up its own blocks instead
 #: of its neighbours', one step too many, and the second half sends the rank's own block again and again instead of
 #: passing on what came.
-SKETCH = '''def mend_the_sketch(n):
+SKETCH = '''def fix_the_sketch(n):
     """Meant to be reduce-scatter, then allgather. It runs, and it is wrong."""
     r = np.arange(n)
     for k in range(n):                                   # "every rank adds up the blocks"
@@ -45,7 +45,7 @@ TASKS = (
         network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
     ),
     Task(
-        name="mend-the-sketch",
+        name="fix-the-sketch",
         collective="allreduce",
         partners=RIGHT_NEIGHBOUR,
         steps=lambda n: 2 * (n - 1),

@@ -1,4 +1,4 @@
-"""Mends of programs that hang are run, keep all other lines, and are right."""
+"""Fixes of programs that hang are run, keep all other lines, and are right."""
 
 import pytest
 
@@ -47,12 +47,12 @@ def run(rank, size):
 WORDS = "def run(rank, size, send, recv):\n    send((rank + 1) % size, rank)\n    return recv((rank - 1) % size)\n"
 
 
-def test_a_send_before_a_receive_is_mended_in_two_ways_and_both_are_right():
+def test_a_send_before_a_receive_is_fixed_in_two_ways_and_both_are_right():
     run = cs.program(SEND_FIRST, 4, "allreduce")
     assert run.verdict == "hangs"
-    assert [str(mend.label) for mend in run.mends] == ["isend, then recv", "odd ranks receive first"]
-    assert [(mend.verdict, mend.ranks) for mend in run.mends] == [("right", (2, 3, 4))] * 2
-    first = run.mend.source.splitlines()
+    assert [str(fix.label) for fix in run.fixes] == ["isend, then recv", "odd ranks receive first"]
+    assert [(fix.verdict, fix.ranks) for fix in run.fixes] == [("right", (2, 3, 4))] * 2
+    first = run.fix.source.splitlines()
     assert first[7:10] == [
         "        request = dist.isend(buf, (rank + 1) % size)",
         "        dist.recv(got, (rank - 1) % size)",
@@ -60,38 +60,38 @@ def test_a_send_before_a_receive_is_mended_in_two_ways_and_both_are_right():
     ]
     before = SEND_FIRST.splitlines()
     assert (first[:7], first[10:]) == (before[:7], before[9:])
-    assert run.mends[0].run.time < run.mends[1].run.time  # swapped, every second message waits for the one before
-    assert cs.program(run.mends[1].source, 5, "allreduce").verdict == "right"
-    assert "isend" in run.mends[0].label.text("zh")
+    assert run.fixes[0].run.time < run.fixes[1].run.time  # swapped, every second message waits for the one before
+    assert cs.program(run.fixes[1].source, 5, "allreduce").verdict == "right"
+    assert "isend" in run.fixes[0].label.text("zh")
 
 
 def test_objects_and_buffers_of_mpi_are_exchanged_by_one_call():
     objects = cs.program(SWAP_OBJECTS, 2, expect=lambda rank: [1 - rank] * 3)
     assert objects.verdict == "hangs"
-    assert (objects.mend.verdict, str(objects.mend.label)) == ("right", "isend, then recv")
+    assert (objects.fix.verdict, str(objects.fix.label)) == ("right", "isend, then recv")
     buffers = cs.program(SWAP_BUFFERS, 2, expect=lambda rank: 1.0 - rank)
-    assert str(buffers.mend.label) == "Sendrecv in place of both"
-    assert "    comm.Sendrecv(x, dest=1 - comm.rank, recvbuf=y, source=1 - comm.rank)" in buffers.mend.source
-    assert {mend.verdict for mend in buffers.mends} == {"right"}
-    assert len(buffers.mends) >= 2
+    assert str(buffers.fix.label) == "Sendrecv in place of both"
+    assert "    comm.Sendrecv(x, dest=1 - comm.rank, recvbuf=y, source=1 - comm.rank)" in buffers.fix.source
+    assert {fix.verdict for fix in buffers.fixes} == {"right"}
+    assert len(buffers.fixes) >= 2
 
 
 def test_a_collective_that_one_rank_leaves_out_is_called_by_all():
     run = cs.program(ONE_MISSING, 4, expect=lambda rank: 4.0)
-    (mend,) = run.mends
-    assert (mend.verdict, mend.source.splitlines()[5]) == ("right", "    dist.all_reduce(x)")
+    (fix,) = run.fixes
+    assert (fix.verdict, fix.source.splitlines()[5]) == ("right", "    dist.all_reduce(x)")
 
 
-def test_what_cannot_be_mended_so_has_no_mend():
-    assert cs.program(WORDS, 3).mends == ()  # `return recv(...)` is no statement that can change places
+def test_what_cannot_be_fixed_so_has_no_fix():
+    assert cs.program(WORDS, 3).fixes == ()  # `return recv(...)` is no statement that can change places
     run = cs.program("import torch\nimport torch.distributed as dist\ndist.recv(torch.zeros(1), 0)\n", 2)
-    assert (run.verdict, run.mend) == ("hangs", None) or run.verdict == "error"
+    assert (run.verdict, run.fix) == ("hangs", None) or run.verdict == "error"
     right = cs.program(SEND_FIRST.replace("dist.send", "w = dist.isend"), 2, "allreduce")
-    assert right.mends == ()
+    assert right.fixes == ()
 
 
 def test_a_schedule_is_played_and_what_is_none_says_why():
-    mended = cs.program(SEND_FIRST, 3, "allreduce").mend.run
-    assert mended.animate() is not None
+    fixed = cs.program(SEND_FIRST, 3, "allreduce").fix.run
+    assert fixed.animate() is not None
     with pytest.raises(cs.CollsimError, match="cannot be played as a schedule"):
         cs.program(WORDS, 3).animate()

@@ -1,8 +1,8 @@
-"""Mends of a program that hangs: changes of its source that are known to help, each of them run before it is offered.
+"""Fixes of a program that hangs: changes of its source that are known to help, each of them run before it is offered.
 
 Where a rank waits is known with its line. A send before a receive becomes one that does not wait, changes places with
 it on odd ranks, or becomes one call that does both; a collective that only some ranks call is called by all. A change
-is a mend only if the changed program does not hang, on several numbers of ranks.
+is a fix only if the changed program does not hang, on several numbers of ranks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _RECEIVES = frozenset({"recv", "Recv"})
 
 
 @dataclass(frozen=True)
-class Mend:
+class Fix:
     """A changed program that does not hang.
 
     Attributes:
@@ -45,7 +45,7 @@ class Mend:
         return self.run.verdict
 
 
-def find_mends(source: str, lines: Sequence[int], ranks: int, rerun: Rerun) -> tuple[Mend, ...]:
+def find_fixes(source: str, lines: Sequence[int], ranks: int, rerun: Rerun) -> tuple[Fix, ...]:
     """Find changes after which a program does not hang.
 
     Args:
@@ -58,21 +58,21 @@ def find_mends(source: str, lines: Sequence[int], ranks: int, rerun: Rerun) -> t
         The changes that were run and helped, on 2 and 3 ranks too where that can be run, in the order in which they
         are offered.
     """
-    mends = []
+    fixes = []
     for label, changed in _list_changes(source, lines):
         run = _run(rerun, changed, ranks)
         if run is None or not run.is_right:
             continue
         others = [count for count in (2, 3) if count != ranks]
         good = [count for count in others if (other := _run(rerun, changed, count)) is not None and other.is_right]
-        mends.append(Mend(label, changed, tuple(sorted([ranks, *good])), run))
-    return tuple(mends)
+        fixes.append(Fix(label, changed, tuple(sorted([ranks, *good])), run))
+    return tuple(fixes)
 
 
 def _run(rerun: Rerun, source: str, ranks: int) -> ProgramRun | None:
     try:
         return rerun(source, ranks)
-    except CollsimError:  # cannot be run: no mend
+    except CollsimError:  # cannot be run: no fix
         return None
 
 
