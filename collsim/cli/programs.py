@@ -10,6 +10,7 @@ from typing import Annotated, cast
 import typer
 
 import collsim as cs
+from collsim.errors import Sentence
 from collsim.files import read_text, require_writable_file, write_text
 from collsim.programs import ProgramRun
 from collsim.programs.job_records.flight_recorder import save_dumps
@@ -99,18 +100,25 @@ def program(
     if as_json:
         print_json(_build_record(run, language))
     else:
-        _print_verdict(run, language)
-        if any(run.sent):
-            sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
-            print(f"Messages: {len(run.messages)}; the busiest rank sends {sent}. Nothing moves after {end}.")
-        if run.library_comparison is not None and any(run.sent):
-            print(run.library_comparison.sentence.text(language))
-        if timeout is not None:
-            for log in run.timeout_logs:
-                print(f"\nWhat {log.library} prints after {timeout}:\n{log}")
+        _print_run(run, language, timeout)
     # A program that is wrong or hangs is an error for the shell as well.
     if not run.is_right:
         raise typer.Exit(1)
+
+
+def _print_run(run: ProgramRun, language: str, timeout: str | None) -> None:
+    """The verdict, the traffic, the comparison with the library, and what libraries print after a timeout."""
+    _print_verdict(run, language)
+    if any(run.sent):
+        sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
+        message = "Messages: {count}; the busiest rank sends {sent}. Nothing moves after {end}."
+        print(Sentence(message, count=len(run.messages), sent=sent, end=end).text(language))
+    if run.library_comparison is not None and any(run.sent):
+        print(run.library_comparison.sentence.text(language))
+    if timeout is not None:
+        for log in run.timeout_logs:
+            heading = Sentence("What {library} prints after {timeout}:", library=log.library, timeout=timeout)
+            print(f"\n{heading.text(language)}\n{log}")
 
 
 def _print_verdict(run: ProgramRun, language: str) -> None:
@@ -125,7 +133,8 @@ def _print_verdict(run: ProgramRun, language: str) -> None:
         return
     for rank, result in enumerate(run.results):
         if result is not None:
-            print(f"rank {rank} returns {' '.join(str(result).split())[:_LONGEST_RESULT]}")
+            value = " ".join(str(result).split())[:_LONGEST_RESULT]
+            print(Sentence("rank {rank} returns {value}", rank=rank, value=value).text(language))
 
 
 def _build_record(run: ProgramRun, language: str) -> dict[str, object]:

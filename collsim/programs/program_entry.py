@@ -101,10 +101,7 @@ def program(
     _require_function(expect)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
-    if not text.strip():
-        raise CollsimError("the program is empty; give what one rank does, as def run(rank, size): ...")
-    # A paste that has lost its line breaks is put back, and the run says so.
-    restored = restore_source(text)
+    restored = restore_source(text)  # a paste that has lost its line breaks; the run says so
     if restored is not None:
         text = restored.text
     plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
@@ -262,6 +259,8 @@ def _read_source(source: str | Callable[..., object]) -> tuple[str, str | None]:
                 characters=len(source),
                 most=LONGEST_PROGRAM,
             )
+        if not source.strip():
+            raise CollsimError("the program is empty; give what one rank does, as def run(rank, size): ...")
         return source, None
     try:
         lines, first = inspect.getsourcelines(source)

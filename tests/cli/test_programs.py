@@ -44,6 +44,21 @@ def test_a_hang_names_ranks_and_lines_and_a_fixed_program_ends(tmp_path):
     assert [message["send_line"] for message in record["messages"]] == [13, 13]
 
 
+def test_everything_around_the_output_of_a_program_is_in_the_chosen_language(tmp_path):
+    path = tmp_path / "hang.py"
+    path.write_text(HANG + "\n\ndef rank():\n    return dist.get_rank()\n")
+    headings = ("Messages", "prints after", "returns")
+    outputs = {
+        language: "".join(
+            call(f"{path}:{entry}", "--ranks", 2, "--language", language, "--timeout", "30s").output
+            for entry in ("swap", "exchange", "rank")
+        )
+        for language in ("en", "zh")
+    }
+    assert [[heading in output for heading in headings] for output in outputs.values()] == [[True] * 3, [False] * 3]
+    assert "rank 1 返回 1" in outputs["zh"]
+
+
 def test_a_mistake_is_a_sentence(tmp_path):
     path = tmp_path / "two.py"
     path.write_text(HANG)

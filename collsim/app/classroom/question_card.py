@@ -207,16 +207,16 @@ def draw_invitation(class_key: str) -> None:
         class_key: The secret key of the class's leader; its first letters are the code.
     """
     invitation = create_invitation(st.context.url or "", **{"class": class_key[:4]})
-    parts = [f"<small>{escape_text(t('class.join'))}</small><b>{escape_text(invitation.address)}</b>"]
+    parts = [f"<small>{escape_text(t('class.join'))}</small> <b>{escape_text(invitation.address)}</b>"]
     if invitation.code:
-        parts.append(f"<small>{escape_text(t('class.key'))}</small><b class='key'>{escape_text(invitation.code)}</b>")
+        parts.append(f"<small>{escape_text(t('class.key'))}</small> <b class='key'>{escape_text(invitation.code)}</b>")
     picture = ""
     if invitation.link:
         picture = f'<img src="{render_qr_svg(invitation.link)}" alt="{escape_text(t("class.qr"))}">'
     else:
         parts.append(format_note(t("class.local"), kind="small"))
     st.html(f"<style>{_STYLE}</style>")
-    st.html(f'<div class="cs-join"><div>{"".join(parts)}</div>{picture}</div>')
+    st.html(f'<div class="cs-join"><div>{" ".join(parts)}</div>{picture}</div>')
 
 
 @st.fragment(run_every=1.0)
