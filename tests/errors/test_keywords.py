@@ -84,6 +84,8 @@ def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function)
         (lambda: cs.ddp(bucket_size="25MiB"), "bucket"),
         (lambda: cs.run_for_real(cs.schedule("allreduce_ring", 2), size="1KiB"), "nbytes"),
         (lambda: cs.machine("dgx-a100", num_gpus=4), "gpus"),
+        (lambda: cs.training_step("resnet18", "dgx-a100", BS=32), "batch"),
+        (lambda: cs.collectives()["scatter-reduce"], "reduce_scatter"),
         (lambda: cs.machine("dgx-a100", odersubscription=2), "oversubscription"),
         (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), size="1MiB"), "nbytes"),
         (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), "1MiB", dtype="half"), "float16"),

@@ -132,8 +132,8 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     return runnable.assign(name=[label_algorithm(name, choice.collective) for name in runnable["algorithm"]])
 
 
-def predict_sizes(choice: Choice, sizes: Iterable[int]) -> list[dict[str, float]]:
-    """NCCL's model at some sizes, a row each.
+def predict_sizes(choice: Choice, sizes: Iterable[int]) -> list[nccl.Prediction]:
+    """NCCL's model at some sizes.
 
     Args:
         choice: The collective and the machine.
@@ -143,17 +143,20 @@ def predict_sizes(choice: Choice, sizes: Iterable[int]) -> list[dict[str, float]
         CollsimError: where NCCL does not run there
     """
     topology = build_topology(choice)
-    predictions = [nccl.predict(choice.collective, topology, nbytes=int(size)) for size in sizes]
-    return [{"nbytes": p.nbytes, "time": p.time, "busbw": p.busbw, "channels": 1, "chunks": 1} for p in predictions]
+    return [nccl.predict(choice.collective, topology, nbytes=int(size)) for size in sizes]
 
 
 def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
-    """The same rows and those of NCCL's model at their sizes; a sentence where it has none."""
+    """The same rows and those of NCCL's model at their sizes; a sentence where it has none, and what a program that
+    registers its buffers would get instead."""
     try:
-        rows = predict_sizes(choice, (size for size in sorted(set(runnable["nbytes"])) if size))
+        predictions = predict_sizes(choice, (size for size in sorted(set(runnable["nbytes"])) if size))
     except CollsimError as error:
         draw_mistake(t("compare.nccl.none", reason=write_sentence(error, get_language())))
         return runnable
+    for sentence in dict.fromkeys(sentence for p in predictions for sentence in p.registered_buffers):
+        draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
+    rows = [{"nbytes": p.nbytes, "time": p.time, "busbw": p.busbw, "channels": 1, "chunks": 1} for p in predictions]
     return pd.concat([runnable, pd.DataFrame(rows).assign(name=t("compare.nccl.name"))], ignore_index=True)
 
 

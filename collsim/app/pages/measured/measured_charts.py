@@ -20,6 +20,7 @@ from collsim.nccl import (
     compare_published_runs,
     compare_ring_and_tree,
     evaluate_measurement_value,
+    predict,
     predict_choices,
 )
 from collsim.nccl.nccl_prediction import BUSBW
@@ -29,7 +30,7 @@ from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
 from ...shell.notes import draw_heading, draw_note
-from ...shell.session import choose_text, is_dark, t
+from ...shell.session import choose_text, get_language, is_dark, t
 from .comparison import Selection
 
 #: Factor within which a prediction counts as near (docs/accuracy.md).
@@ -394,6 +395,8 @@ def map_(run: MeasuredRun) -> None:
     with st.container(border=True, key="card_map"):
         draw_heading(title)
         charts.draw_chart("map", _build_cells, load_choices(collective, run.facts), title)
+        for sentence in predict(collective, run.facts, run.nbytes[0]).registered_buffers:
+            draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
 
 
 def _build_cells(table: pd.DataFrame, title: str) -> Picture:
