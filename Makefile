@@ -90,6 +90,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) tests/algorithms/test_diagrams.py
 	$(PYTHON) docs/make_studies.py
 	$(PYTHON) docs/make_film.py
+	$(PYTHON) docs/make_gallery.py
 	$(PYTHON) docs/make_screens.py
 	$(PYTHON) docs/make_licences.py
 	$(PYTHON) docs/make_install.py

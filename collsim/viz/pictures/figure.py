@@ -1,4 +1,4 @@
-"""Figures of their own (never pyplot's) that a notebook shows."""
+"""Figures of their own (never pyplot's) that a notebook shows, in the light and in the dark theme."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from ...display import palette as tokens
 from ...errors.dependencies import require_package
 from . import palette
 
@@ -53,3 +54,54 @@ def render_png(artist: Artist, dpi: float) -> bytes:
     out = BytesIO()
     figure.savefig(out, format="png", dpi=dpi)
     return out.getvalue()
+
+
+def darken(figure: Figure) -> Figure:
+    """Give a finished figure the colours of the dark theme, for slides with a dark background.
+
+    Args:
+        figure: of a plot, as `plots.gantt(trace).figure`; it is changed.
+
+    Returns:
+        The same figure.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.viz import plots
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")
+        >>> plots.darken(plots.gantt(trace).figure).savefig("dark.png")
+    """
+    for artist in figure.findobj():
+        for part in ("facecolor", "edgecolor", "color", "markerfacecolor", "markeredgecolor"):
+            # `set_color` of a patch or a collection would fill its face and edge with one colour
+            if part == "color" and hasattr(artist, "get_facecolor"):
+                continue
+            if hasattr(artist, f"get_{part}") and hasattr(artist, f"set_{part}"):
+                getattr(artist, f"set_{part}")(_darken_colors(getattr(artist, f"get_{part}")()))
+    return figure
+
+
+def _darken_colors(colors: Any) -> Any:
+    """One colour, or an array of colours; `none` and `auto` stay."""
+    from matplotlib.colors import to_rgba, to_rgba_array
+
+    if isinstance(colors, str) and colors in ("none", "auto"):
+        return colors
+    rows = to_rgba_array(colors)
+    dark = [(*_darken_color(row[:3]), row[3]) for row in rows]
+    if isinstance(colors, str) or (len(rows) == 1 and len(colors) != 1):
+        return to_rgba(dark[0])
+    return dark
+
+
+def _darken_color(color: Any) -> tuple[float, ...]:
+    """The dark colour of a token; a grey between those of ink and card; any other colour as it is."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    dark = {light.lower(): night for light, night in reversed(tokens.TOKENS.values())}
+    if (name := to_hex(color)) in dark:
+        return to_rgb(dark[name])
+    if max(color) - min(color) > 0.02:
+        return tuple(color)
+    ink, card = (to_rgb(tokens.TOKENS[token][1]) for token in ("ink", "card"))
+    return tuple(color[0] * c + (1 - color[0]) * i for i, c in zip(ink, card, strict=True))

@@ -24,7 +24,7 @@ from ..sentences import words
 from ..timeline.node_stages import build_drawing
 from ..timeline.rows import build_rows
 from . import palette
-from .figure import create_figure, show_in_notebook
+from .figure import create_figure, darken, show_in_notebook
 from .lines import PlotLine, draw_lines, name_ends
 from .machine_picture import find_fonts, write_label
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "busbw_over_size",
+    "darken",
     "differences",
     "gantt",
     "link_utilisation",
