@@ -2,6 +2,7 @@
 run where one decides; the pages are what the data says."""
 
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -86,3 +87,25 @@ def test_each_article_has_claims_of_more_than_one_verdict_and_questions_for_a_cl
         assert questions[number] >= 2
     assert len([claim for claim in CLAIMS if "check" in claim]) > len(CLAIMS) / 2
     assert {claim["verdict"] for claim in CLAIMS} >= {"right", "right_if", "outdated", "wrong"}
+
+
+def squeeze(text):
+    """A text without case, spaces and hyphens, as articles write one word in many ways."""
+    return re.sub(r"[\s_-]+", "", text).lower()
+
+
+OTHERS = tomllib.loads((make_articles.DOCS / "articles" / "other_terms.toml").read_text(encoding="utf-8"))["articles"]
+
+
+@pytest.mark.parametrize("article", OTHERS, ids=lambda article: article["source"].split("/")[2])
+def test_the_words_of_other_public_articles_are_in_the_documentation_of_their_language(article):
+    glossary = make_articles.DOCS / "glossary.md"
+    pages = [
+        path
+        for path in make_articles.DOCS.rglob("*.md")
+        if path.name.endswith(".zh.md") == (article["language"] == "zh")
+    ]
+    text = squeeze("\n".join(path.read_text(encoding="utf-8") for path in {*pages, glossary}))
+    assert len(article["terms"]) >= 15
+    assert [term for term in article["terms"] if squeeze(term) not in text] == []
+    assert squeeze("no such word") not in text
