@@ -101,8 +101,8 @@ accuracy-all: install  ## the fits behind the accuracy page anew, and GPUs and s
 	PYTHONPATH=docs $(PYTHON) -m accuracy.spreads $(MEASURED)
 	PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md --all
 
-PUBLISHED ?= build/site/notebooks
-published: install  ## the notebooks with their outputs, as notebooks and pages, in build/site/notebooks: for the site and a release
+PUBLISHED ?= build/notebooks
+published: install  ## the notebooks with their outputs, as notebooks and pages, in build/notebooks: for the site and a release
 	$(PYTHON) docs/publish_notebooks.py $(PUBLISHED)
 
 site: install    ## the static site: classroom in build/site, documentation in build/site/docs, notebooks in build/site/notebooks
@@ -110,6 +110,8 @@ site: install    ## the static site: classroom in build/site, documentation in b
 	$(PYTHON) -m collsim site build/site
 	NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --quiet --strict
 	$(MAKE) published
+	mkdir -p build/site/notebooks
+	cp -r $(PUBLISHED)/. build/site/notebooks
 
 ADDRESS ?=
 release: install ## build a release and try it in clean environments (ADDRESS=https://HOST/OWNER/collsim)

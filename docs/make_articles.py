@@ -4,19 +4,43 @@ Both languages: what five widely read articles say and what is true of it, their
 questions for a class whose answers are computed. `make docs`; a test runs every check and compares the pages.
 """
 
+import contextlib
+import io
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import collsim as cs
+from collsim.app.pages.program.program_drafts import EXAMPLES
 from collsim.dtypes import list_dtypes
 from collsim.training_scripts import read_script
 
 DOCS = Path(__file__).parent
 CLAIMS = DOCS / "articles" / "claims.toml"
 LANGUAGES = ("en", "zh")
+
+
+def run_example(name: str, *changes: tuple[str, str]) -> dict[str, Any]:
+    """Run a printed program of an article, one of the page Bring your program, and return its names.
+
+    Args:
+        name: of the example.
+        changes: what is replaced in its source, and by what.
+    """
+    source = EXAMPLES[name][1]
+    for old, new in changes:
+        assert old in source, old
+        source = source.replace(old, new)
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(source, names)
+    return names
+
+
 #: What the expressions of claims and questions may name.
-NAMES = {"cs": cs, "list_dtypes": list_dtypes, "read_script": read_script}
+NAMES = {"cs": cs, "list_dtypes": list_dtypes, "np": np, "read_script": read_script, "run_example": run_example}
 #: Pages of the app that a claim may name, and the page of the documentation that explains each.
 APP_PAGES = {"program": "howto/program.md", "script": "howto/training-script.md"}
 VERDICTS = {

@@ -2,7 +2,7 @@
 
 The sources in `notebooks/` stay without outputs. The copies are for the site and for a release:
 
-    python docs/publish_notebooks.py build/site/notebooks
+    python docs/publish_notebooks.py build/notebooks
 """
 
 import copy

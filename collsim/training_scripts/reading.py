@@ -95,8 +95,11 @@ class ScriptPart:
         if not self.trains:
             return translate(language, "scripts", "does.program")
         backends = ", ".join(self.backends) or translate(language, "scripts", "backend.unsaid")
-        sentences = [translate(language, "scripts", f"does.{self.parallelism.lower()}", backend=backends)]
-        if self.launch in ("spawn", "torchrun", "python"):
+        does = self.parallelism.lower()
+        if self.is_command and does == "none":
+            does = "unseen"  # the command names a script and does not show it
+        sentences = [translate(language, "scripts", f"does.{does}", backend=backends)]
+        if self.launch in ("spawn", "python") or (self.launch == "torchrun" and not self.is_command):
             sentences.append(translate(language, "scripts", f"launch.{self.launch}"))
         else:
             count = str(self.ranks or translate(language, "scripts", "ranks.each_gpu"))

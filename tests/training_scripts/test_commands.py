@@ -108,3 +108,17 @@ def test_the_command_ends_with_1_and_writes_the_corrected_script(tmp_path):
     assert out.read_text(encoding="utf-8") == read_script(source).parts[0].corrected
     assert ".to(0)" in out.read_text(encoding="utf-8")
     assert CliRunner().invoke(app, ["read-script", "-"], input=EXAMPLE).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("language", "count", "each"), [("en", "processes: 16", "the script, too"), ("zh", "进程：16", "脚本也贴上")]
+)
+def test_a_command_with_a_launcher_says_how_many_processes_it_starts_and_nothing_of_a_script_that_it_does_not_show(
+    language, count, each
+):
+    part = read_script("torchrun --nnodes 2 --nproc_per_node 8 train.py").parts[0]
+    assert count in part.describe(language)
+    assert each in part.describe(language)
+    assert "--nproc_per_node=<" not in part.describe(language)
+    script = "import torch.distributed as dist\ndist.init_process_group('nccl')\nloss.backward()\n"
+    assert "--nproc_per_node=<" in read_script(script).parts[0].describe(language)
