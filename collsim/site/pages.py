@@ -31,6 +31,7 @@ _MENU = (
     ("story.html", "story"),
     ("index.html", "lessons"),
     ("gallery.html", "gallery"),
+    ("choose.html", "choose"),
     ("race.html", "race"),
     ("questions.html", "questions"),
 )
@@ -70,7 +71,7 @@ def build_page(name: str, language: str, title: str, body: str, data: Mapping[st
     )
     words = {
         key: get_text(key, language)
-        for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show")
+        for key in ("reveal", "answer", "check", "right", "wrong", "unclear", "tally", "show", "sentence", "unreadable")
     }
     filled = _BODY.format(
         root="../",
@@ -205,6 +206,25 @@ def build_race_body(language: str, networks: Mapping[str, str]) -> str:
         f"<h1>{escape_text(get_text('race', language))}</h1>"
         f'<p class="lead">{escape_text(get_text("racing", language))}</p>'
         f'<div class="controls">{_select("network", language, options)}</div><div id="racers" class="racers"></div>'
+    )
+
+
+def build_choice_body(language: str) -> str:
+    """The page on which algorithm, ranks, size and cables are chosen freely.
+
+    Args:
+        language: "en" or "zh".
+    """
+    values = {"nbytes": "64MiB", "bandwidth": "25GB/s", "alpha": "1us", "first": ""}
+    labels = {name: escape_text(get_text(f"choose.{name}", language)) for name in values}
+    fields = "".join(
+        f'<label>{labels[name]}<input id="{name}" value="{value}" size="12"></label>' for name, value in values.items()
+    )
+    selects = "".join(_select(name, language) for name in ("algorithm", "ranks"))
+    return (
+        f"<h1>{escape_text(get_text('choose', language))}</h1>"
+        f'<p class="lead">{escape_text(get_text("choosing", language))}</p>'
+        f'<div class="controls">{selects}{fields}</div><div id="result" aria-live="polite"></div>'
     )
 
 

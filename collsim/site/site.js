@@ -4,6 +4,7 @@
 import { createClock } from "../viz/player/model/clock.js";
 import { createPlayer } from "../viz/player/ui/player.js";
 import { createStory } from "../viz/story/story.js";
+import { startChoice } from "./choose.js";
 
 const language = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
 const page = JSON.parse(document.getElementById("page").textContent);
@@ -264,7 +265,13 @@ function story() {
   document.body.dataset.run = "story";
 }
 
+async function choose() {
+  startChoice(await load("choice"), { words: page.words, read: value, element });
+  document.body.dataset.run = "choice";
+}
+
 if (page.kind === "story") story();
+if (page.kind === "choose") choose();
 if (page.kind === "gallery") gallery();
 if (page.kind === "lesson") show(page.run, { view: page.view });
 if (page.kind === "race") race();

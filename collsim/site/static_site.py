@@ -29,6 +29,7 @@ from ..viz.hosts.bundle import read_bundle
 from ..viz.story.story_document import encode_story
 from ..viz.timeline.timeline_document import build_timeline, dump_json
 from . import pages
+from .coefficients import build_coefficients
 from .gallery import NETWORKS, GalleryNetwork, list_runs
 
 _ASKED = 5
@@ -124,6 +125,7 @@ def _write(
             report_progress(number, run.key)
     if not entries:
         raise CollsimError("no run fits these networks and algorithms, so there is nothing to build")
+    _write_packed(work, "choice", build_coefficients())
     lessons = {key: section.fill_texts() for key, (_, section) in SECTIONS.items()}
     for key, telling in lessons.items():
         _write_run(work, f"lesson--{key}", telling.trace, SECTIONS[key][0].number, (telling.question,))
@@ -133,9 +135,13 @@ def _write(
 
 
 def _write_run(work: Path, key: str, trace: Trace, seed: int, own_questions: Sequence[Question] = ()) -> None:
-    """A run, questions of its own and those that are made from it, packed, as a script."""
+    """A run, questions of its own and those that are made from it."""
     records = [q.record() for q in (*own_questions, *questions(trace, seed, _ASKED))]
-    record = {"timeline": build_timeline(trace), "questions": records}
+    _write_packed(work, key, {"timeline": build_timeline(trace), "questions": records})
+
+
+def _write_packed(work: Path, key: str, record: Mapping[str, object]) -> None:
+    """What a page loads by its key, packed, as a script."""
     packed = base64.b64encode(gzip.compress(dump_json(record).encode(), 9, mtime=0)).decode("ascii")
     (work / "runs" / f"{key}.js").write_text(f'collsimRun("{key}","{packed}");\n', encoding="ascii")
 
@@ -161,6 +167,7 @@ def _write_pages(
         ),
         encoding="utf-8",
     )
+    write("choose.html", pages.get_text("choose", language), pages.build_choice_body(language), {"kind": "choose"})
     keys = [{"key": f"lesson--{key}", "href": pages.name_lesson_file(key)} for key in lessons]
     write(
         "questions.html",

@@ -6,6 +6,7 @@ from urllib.parse import urlparse
 
 import pytest
 
+import collsim as cs
 from collsim.lessons.chapters import LESSONS, SECTIONS
 
 pytestmark = pytest.mark.browser
@@ -27,8 +28,8 @@ def visit(chromium, site):
     page = context.new_page()
     seen = Visit(page)
 
-    def go(name):
-        page.goto((site.path / name).as_uri())
+    def go(name, fragment=""):
+        page.goto((site.path / name).as_uri() + fragment)
         return seen
 
     yield go
@@ -168,3 +169,48 @@ def test_the_story_is_told_from_a_file(visit, language):
     assert page.locator("header a[aria-current=page]").get_attribute("href") == "story.html"
     page.locator(".st .after a").last.click()
     page.wait_for_url("**/index.html")
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_free_choice_in_the_address_has_the_time_of_the_engine(visit, language):
+    """A link in a slide: algorithm, ranks, size and cables; the page computes them."""
+    page = visit(
+        f"{language}/choose.html",
+        "#algorithm=broadcast_chain&ranks=11&nbytes=3MB&bandwidth=10GB/s&alpha=2us&first=5GB/s",
+    ).page
+    page.wait_for_selector("#result[data-time]")
+    network = cs.topology.switch(11, bandwidth="10GB/s", alpha="2us").with_link("gpu0", "switch0", bandwidth="5GB/s")
+    trace = cs.simulate(cs.schedule("broadcast_chain", topology=network), network, "3MB")
+    assert read_time(page) == pytest.approx(trace.time, rel=1e-12)
+    assert page.locator(".times .chosen button").inner_text() == "broadcast_chain"
+    times = page.locator(".times tr td:nth-child(3)").all_inner_texts()
+    assert len(times) > 4
+
+
+def read_time(page):
+    return float(page.locator("#result").get_attribute("data-time"))
+
+
+def test_a_free_choice_follows_its_fields_and_keeps_them_in_the_address(visit):
+    page = visit("en/choose.html").page
+    page.wait_for_selector("#result[data-time]")
+    switch = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
+    ring = cs.simulate(cs.schedule("allreduce_ring", topology=switch), switch, "64MiB")
+    assert read_time(page) == pytest.approx(ring.time, rel=1e-12)
+    assert cs.format_time(ring.time).replace(" ", "\u00a0") in page.locator("#result .lead").inner_text()
+    page.locator(".times button", has_text="allreduce_parameter_server").first.click()
+    server = cs.simulate(cs.schedule("allreduce_parameter_server", topology=switch), switch, "64MiB")
+    assert read_time(page) == pytest.approx(server.time, rel=1e-12)
+    page.select_option("#algorithm", "allreduce_swing")  # powers of two alone
+    assert page.locator("#ranks option").all_inner_texts() == ["2", "4", "8", "16"]
+    page.fill("#nbytes", "64")
+    assert page.locator("#nbytes[aria-invalid=true]").count() == 1
+    assert "with its unit" in page.locator("#result").inner_text()
+    page.fill("#nbytes", "1KiB")
+    before = read_time(page)
+    page.reload()
+    page.wait_for_selector("#result[data-time]")
+    assert read_time(page) == before
+    page.evaluate("location.hash = '#algorithm=no_such_thing&ranks=99'")
+    page.wait_for_function("document.getElementById('algorithm').value === 'allreduce_ring'")
+    assert page.locator("#ranks").input_value() == "8"
