@@ -118,8 +118,11 @@ def compare_nccl_releases(
     as_json: Json = False,
 ) -> None:
     """What another version of NCCL would choose on a machine, size by size, how long that takes, and which calls it
-    adds."""
+    adds. Without a machine: on which machines of the library the two versions differ."""
     require_table_file(out)
+    if machine_spec == type(machine_spec)():
+        _compare_everywhere(old, new, collective, nbytes, language, out, as_json)
+        return
     network = machine_spec.build_network(assumed=False)
     comparison = cs.nccl.compare_releases(old, new, network, collective, cs.size_range(nbytes))
     rows = records(comparison.table)
@@ -135,6 +138,35 @@ def compare_nccl_releases(
     ]
     show(table, f"{collective} on {network.name}, NCCL {old} and {new}")
     print(comparison.text(language))
+
+
+def _compare_everywhere(
+    old: str, new: str, collective: str, nbytes: str, language: str, out: Path | None, as_json: bool
+) -> None:
+    """On which machines two versions differ, and the calls that the newer one adds."""
+    from ..nccl.release_differences import find_changed_machines
+
+    sizes = cs.size_range(nbytes)
+    changed = find_changed_machines(old, new, collective, sizes)
+    rows = [{"machine": name, "one_node": one, "two_nodes": two} for name, (one, two) in changed.items()]
+    save_rows(rows, out)
+    calls = cs.nccl.compare_releases(old, new, "dgx-a100", collective, sizes[:1]).new_calls
+    if as_json:
+        print_json({"machines": rows, "new_calls": calls})
+        return
+    differing = [row for row in rows if row["one_node"] or row["two_nodes"]]
+    if differing:
+        show(differing, f"{collective}, NCCL {old} and {new}")
+    summary = cs.errors.Sentence(
+        "Of {count} sizes so many differ in algorithm, protocol or time; on {same} of {machines} machines none does.",
+        count=len(sizes),
+        same=len(rows) - len(differing),
+        machines=len(rows),
+    )
+    print(summary.text(language))
+    if calls:
+        sentence = cs.errors.Sentence("New calls, none of them in these times: {calls}.", calls="; ".join(calls))
+        print(sentence.text(language))
 
 
 def _format_cell(name: str, value: object) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..errors import CollsimError, Sentence
+from ..topology.machines import machine, machines
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
 from .model.releases import describe_release, parse_version
@@ -125,3 +127,31 @@ def compare_releases(
         tuple(calls for since, calls in _NEW_CALLS if low < since <= high),
         tuple(describe_release(minor) for minor in minors),
     )
+
+
+def find_changed_machines(
+    old: str, new: str, collective: str, nbytes: Sequence[ByteSize]
+) -> dict[str, tuple[int, int]]:
+    """Machines of the library, alone and in pairs, and how many sizes two versions of NCCL treat differently on each.
+
+    Args:
+        old: a version, as `"2.18"`.
+        new: another one.
+        collective: as in `compare_releases`.
+        nbytes: nccl-tests' sizes, bytes or text.
+
+    Returns:
+        Differing sizes for one machine and for two of it, by its name; without the machines on which NCCL does not run.
+
+    Raises:
+        CollsimError: a version or the collective is not known.
+    """
+    compare_releases(old, new, "dgx-a100", collective, nbytes)  # so that only what a machine lacks is passed over below
+    changed = {}
+    for name in machines():
+        with contextlib.suppress(CollsimError):
+            tables = [
+                compare_releases(old, new, machine(name, nodes=nodes), collective, nbytes).table for nodes in (1, 2)
+            ]
+            changed[name] = int(tables[0]["differs"].sum()), int(tables[1]["differs"].sum())
+    return changed

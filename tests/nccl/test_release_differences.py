@@ -1,9 +1,14 @@
 """Two versions of NCCL on one machine: the choices of `predict`, and nothing where the tables are the same."""
 
+import json
+
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.cli import app
 from collsim.nccl.model.releases import ASSUMED, NEWEST, find_caps
+from collsim.nccl.release_differences import find_changed_machines
 
 
 def test_a_row_is_what_predict_says_of_each_version():
@@ -73,3 +78,18 @@ def test_what_registered_buffers_would_change_is_named_where_a_version_has_it(co
 )
 def test_without_one_nvlink_domain_registered_buffers_are_not_named(machine):
     assert cs.nccl.predict("allreduce", machine, "64MiB").registered_buffers == ()
+
+
+def test_without_a_machine_the_command_names_the_machines_that_differ():
+    done = CliRunner().invoke(app, ["nccl-diff", "2.30", "2.32", "--nbytes", "1MiB", "--json"])
+    assert done.exit_code == 0
+    document = json.loads(done.stdout)
+    assert [row["machine"] for row in document["machines"] if row["one_node"] or row["two_nodes"]] == ["hgx-b200"]
+    assert not {"mi300x-8gpu", "tpu-v4-64", "cpu-2socket"} & {row["machine"] for row in document["machines"]}
+    assert "ncclSetEncryption" in document["new_calls"]
+
+
+def test_an_unknown_version_or_collective_is_refused_for_all_machines_too():
+    for version, collective in (("2.99", "allreduce"), ("2.32", "scatter-reduce")):
+        with pytest.raises(cs.CollsimError):
+            find_changed_machines("2.30", version, collective, ["1MiB"])
