@@ -38,6 +38,7 @@ COMMANDS = {
     **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
     "upgrades": "training",
+    "goodput": "training",
     "diagnose": "diagnose",
     **dict.fromkeys(("program", "hang", "read-script"), "programs"),
     "synthesize": "synthesis",

@@ -1,4 +1,5 @@
-"""`train`: one step of training, how long it takes, and where the time goes; `upgrades`: what to buy first."""
+"""`train`: one step of training, how long it takes, and where the time goes; `upgrades`: what to buy first;
+`goodput`: what failures cost."""
 
 from __future__ import annotations
 
@@ -27,6 +28,15 @@ _BACKENDS = (
     "d.is_nccl_available() and torch.cuda.nccl.version())'; without a GPU: --dist-backend gloo"
 )
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
+#: What a record of a run has besides its fields.
+_GOODPUT = (
+    "goodput",
+    "failures_per_day",
+    "steps_per_day",
+    "checkpoint_share",
+    "failure_share",
+    "lost_gpu_hours_per_day",
+)
 
 
 @dataclass(frozen=True)
@@ -543,6 +553,55 @@ def upgrades(
     for cost in costs:
         print(cost.text(language))
     _print_table(table, language)
+
+
+@command()
+def goodput(
+    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    machine_spec: MachineSpec,
+    splitting: Splitting,
+    options: StepOptions,
+    ranks: Ranks = None,
+    gpus: Annotated[
+        int | None, typer.Option(help="GPUs of the run, of which the step is a part; those of the step unless given.")
+    ] = None,
+    checkpoint: Annotated[str, typer.Option(help="Time in which the job stands still to write a checkpoint.")] = "60s",
+    restart: Annotated[str, typer.Option(help="Time from a failure until the job computes again.")] = "600s",
+    interval: Annotated[
+        str | None, typer.Option(help="Time of computing between two checkpoints; the best one unless given.")
+    ] = None,
+    gpu_mtbf: Annotated[
+        float | None, typer.Option("--gpu-mtbf", help="Hours between failures of one GPU; Llama 3's unless given.")
+    ] = None,
+    link_mtbf: Annotated[
+        float | None, typer.Option("--link-mtbf", help="Of one network card with its cable, likewise.")
+    ] = None,
+    node_mtbf: Annotated[
+        float | None, typer.Option("--node-mtbf", help="Of one node without GPUs and cards, likewise.")
+    ] = None,
+    language: Language = "en",
+    as_json: Json = False,
+) -> None:
+    """Which part of the time a long run trains where parts fail, and how often it should write a checkpoint."""
+    network = machine_spec.build_network()
+    split, arguments = splitting.build_strategy(), options.to_arguments(network)
+    step = cs.training_step(find_model(model), network, parallel=split, ranks=ranks, **arguments)
+    run = cs.purchases.estimate_goodput(
+        step,
+        gpus=gpus,
+        checkpoint=checkpoint,
+        restart=restart,
+        interval=interval,
+        gpu_mtbf=gpu_mtbf,
+        link_mtbf=link_mtbf,
+        node_mtbf=node_mtbf,
+    )
+    if as_json:
+        print_json({**vars(run), **{name: getattr(run, name) for name in _GOODPUT}})
+        return
+    print(run.text(language))
+    for source in run.sources:
+        print_note(f"collsim: times between failures: {source}")
 
 
 def _print_table(table: Upgrades, language: str) -> None:

@@ -1,13 +1,15 @@
-"""What to buy first: what every part of a machine that could be better would save, and what a step costs."""
+"""What to buy first: what every part of a machine that could be better would save; what a step and failures cost."""
 
 from .other_wires import WireVariant, compare_wires
 from .part_changes import PART_NAMES, PartChange
+from .run_failures import Goodput, estimate_goodput, find_best_interval
 from .running_costs import RunningCost, estimate_costs, estimate_training_days, find_gpu_watts, tabulate_costs
 from .upgrades_table import Upgrade, Upgrades
 from .upgrades_table import upgrades as upgrades
 
 __all__ = [
     "PART_NAMES",
+    "Goodput",
     "PartChange",
     "RunningCost",
     "Upgrade",
@@ -15,7 +17,9 @@ __all__ = [
     "WireVariant",
     "compare_wires",
     "estimate_costs",
+    "estimate_goodput",
     "estimate_training_days",
+    "find_best_interval",
     "find_gpu_watts",
     "tabulate_costs",
 ]
