@@ -209,6 +209,12 @@ SCHEMAS = {
     "nccl/libraries/mpich.toml": MPI_RULES,
     "nccl/libraries/openmpi.toml": MPI_RULES,
     "programs/hangs/catalogue.toml": named({"type": "object"}),
+    "purchases/failure_rates.toml": table(
+        {
+            "source": WORDS,
+            "hours": table({part: {"type": "number", "minimum": 1000} for part in ("gpu", "link", "node")}),
+        }
+    ),
     "topology/cables.toml": CABLES,
     "topology/files/boards.csv": columns(machine=SOME, gpus=SOME, source=SOME),
     "topology/files/modules.csv": columns(device="0x[0-9a-f]{4}", gpu=r".*", title=SOME, source=SOME),

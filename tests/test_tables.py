@@ -152,6 +152,7 @@ FRAMES = {
     "FleetDiagnosis.to_frame": lambda folder: cs.diagnosis.compare_nodes(fleet(folder)).to_frame(),
     "Upgrades.to_frame": lambda _: cs.upgrades(cs.training_step("resnet18", cs.machine("pcie-8gpu", nodes=2, nic="roce-25"), parallel=cs.ddp(), batch=512)).to_frame(),
     "cs.purchases.tabulate_costs": lambda _: cs.purchases.tabulate_costs(cs.purchases.estimate_costs(step(), watts=400)),
+    "cs.purchases.tabulate_goodput": lambda _: cs.purchases.tabulate_goodput([cs.purchases.estimate_goodput(step())]),
     "cs.grade": graded,
 }  # fmt: skip
 

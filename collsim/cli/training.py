@@ -28,15 +28,6 @@ _BACKENDS = (
     "d.is_nccl_available() and torch.cuda.nccl.version())'; without a GPU: --dist-backend gloo"
 )
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
-#: What a record of a run has besides its fields.
-_GOODPUT = (
-    "goodput",
-    "failures_per_day",
-    "steps_per_day",
-    "checkpoint_share",
-    "failure_share",
-    "lost_gpu_hours_per_day",
-)
 
 
 @dataclass(frozen=True)
@@ -562,7 +553,7 @@ def goodput(
     splitting: Splitting,
     options: StepOptions,
     ranks: Ranks = None,
-    gpus: Annotated[
+    run_gpus: Annotated[
         int | None, typer.Option(help="GPUs of the run, of which the step is a part; those of the step unless given.")
     ] = None,
     checkpoint: Annotated[str, typer.Option(help="Time in which the job stands still to write a checkpoint.")] = "60s",
@@ -580,15 +571,17 @@ def goodput(
         float | None, typer.Option("--node-mtbf", help="Of one node without GPUs and cards, likewise.")
     ] = None,
     language: Language = "en",
+    out: TableFile = None,
     as_json: Json = False,
 ) -> None:
     """Which part of the time a long run trains where parts fail, and how often it should write a checkpoint."""
+    require_table_file(out)
     network = machine_spec.build_network()
     split, arguments = splitting.build_strategy(), options.to_arguments(network)
     step = cs.training_step(find_model(model), network, parallel=split, ranks=ranks, **arguments)
     run = cs.purchases.estimate_goodput(
         step,
-        gpus=gpus,
+        run_gpus=run_gpus,
         checkpoint=checkpoint,
         restart=restart,
         interval=interval,
@@ -596,8 +589,9 @@ def goodput(
         link_mtbf=link_mtbf,
         node_mtbf=node_mtbf,
     )
+    save_rows([run.row()], out)
     if as_json:
-        print_json({**vars(run), **{name: getattr(run, name) for name in _GOODPUT}})
+        print_json({**run.row(), "sources": run.sources})
         return
     print(run.text(language))
     for source in run.sources:

@@ -11,9 +11,10 @@ order: J. W. Young (Communications of the ACM 17, 1974).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..errors import CollsimError
 from ..locale import translate
@@ -21,9 +22,14 @@ from ..package_data import TomlTable, read_toml
 from ..train import StepTrace
 from ..units import Duration, format_time, parse_count, parse_time
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
 #: Newton's steps double the digits that are right; so many are far more than a double has.
 _STEPS: Final = 60
+#: Checkpoints of so many mean times between failures: exp(-30) is lost beside 1.
+_HOPELESS: Final = 30.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,13 @@ class Goodput:
         interval: s of computing between two checkpoints.
         best_interval: s, the interval with the least expected time.
         sources: where the mean times between failures come from.
+
+    Examples:
+        >>> import collsim as cs
+        >>> run = cs.purchases.Goodput(1.0, 8, mtbf=1000.0, checkpoint=1.0, restart=10.0, interval=50.0,
+        ...                            best_interval=44.0, sources=())
+        >>> round(run.goodput, 3)  # about 1 - 1/50 (checkpoints) - (25 + 10)/1000 (work done again, restarts)
+        0.946
     """
 
     step_time: float
@@ -80,6 +93,24 @@ class Goodput:
         """Hours of all GPUs together in a day that train nothing."""
         return 24 * self.gpus * (1 - self.goodput)
 
+    def row(self) -> dict[str, object]:
+        """The figures as one flat record in SI units, for tables."""
+        return {
+            "gpus": self.gpus,
+            "step_time": self.step_time,
+            "mtbf": self.mtbf,
+            "checkpoint": self.checkpoint,
+            "restart": self.restart,
+            "interval": self.interval,
+            "best_interval": self.best_interval,
+            "goodput": self.goodput,
+            "checkpoint_share": self.checkpoint_share,
+            "failure_share": self.failure_share,
+            "failures_per_day": self.failures_per_day,
+            "steps_per_day": self.steps_per_day,
+            "lost_gpu_hours_per_day": self.lost_gpu_hours_per_day,
+        }
+
     def text(self, language: str = "en") -> str:
         """Say what failures cost, in sentences.
 
@@ -110,7 +141,7 @@ class Goodput:
 def estimate_goodput(
     step: StepTrace,
     *,
-    gpus: int | None = None,
+    run_gpus: int | None = None,
     checkpoint: Duration = "60s",
     restart: Duration = "600s",
     interval: Duration | None = None,
@@ -122,8 +153,8 @@ def estimate_goodput(
 
     Args:
         step: of `training_step`.
-        gpus: GPUs of the run, of which the step is a part that takes as long: nodes and cards count in proportion. Those
-            of the step unless given.
+        run_gpus: GPUs of the run, of which the step is a part that takes as long; nodes and cards count in proportion.
+            Those of the step unless given.
         checkpoint: time in which the job stands still to write one; s or text.
         restart: time from a failure until the job computes again; s or text.
         interval: time of computing between two checkpoints, s or text; the best one unless given.
@@ -143,12 +174,12 @@ def estimate_goodput(
         >>> run = cs.purchases.estimate_goodput(step, checkpoint="5s", gpu_mtbf=86_000)
         >>> round(run.goodput, 4), round(run.best_interval / 3600, 1)
         (0.9993, 4.4)
-        >>> round(cs.purchases.estimate_goodput(step, gpus=16384).mtbf / 3600, 1)  # as Llama 3: 419 failures in 54 days
-        3.5
+        >>> round(cs.purchases.estimate_goodput(step, run_gpus=16384).mtbf / 3600, 1)  # without network cards
+        3.4
     """
     counts, total = _count_parts(step), step.step.ranks
-    if gpus is not None:
-        total = parse_count(gpus, "gpus")
+    if run_gpus is not None:
+        total = parse_count(run_gpus, "run_gpus")
     table = _load_rates()
     named_hours = {"gpu": gpu_mtbf, "link": link_mtbf, "node": node_mtbf}
     rate, sources = 0.0, []
@@ -172,9 +203,28 @@ def estimate_goodput(
     if not chosen:
         message = "a checkpoint that takes no time is written after every step: give checkpoint= or interval= above 0 s"
         raise CollsimError(message)
-    return Goodput(
-        step.time, step.step.ranks, mtbf, **seconds, interval=chosen, best_interval=best, sources=tuple(sources)
-    )
+    return Goodput(step.time, total, mtbf, **seconds, interval=chosen, best_interval=best, sources=tuple(sources))
+
+
+def tabulate_goodput(runs: Sequence[Goodput]) -> pd.DataFrame:
+    """The runs as a table.
+
+    Args:
+        runs: of `estimate_goodput`.
+
+    Returns:
+        A row for each, with the columns of `Goodput.row()`; s and h.
+
+    Examples:
+        >>> import collsim as cs
+        >>> step = cs.training_step("resnet50", "dgx-a100", parallel=cs.ddp(), micro_batch=128, dtype="bfloat16")
+        >>> runs = [cs.purchases.estimate_goodput(step, run_gpus=gpus) for gpus in (8, 1024)]
+        >>> cs.purchases.tabulate_goodput(runs)["goodput"].round(3).tolist()
+        [0.998, 0.972]
+    """
+    from ..errors.dependencies import pandas as pd
+
+    return pd.DataFrame([run.row() for run in runs])
 
 
 def find_best_interval(checkpoint: float, mtbf: float) -> float:
@@ -194,9 +244,13 @@ def find_best_interval(checkpoint: float, mtbf: float) -> float:
     """
     if math.isinf(mtbf) or not checkpoint:
         return mtbf * bool(checkpoint)
+    ratio = checkpoint / mtbf
+    # A checkpoint that takes many times as long as the job lives hardly ever succeeds; then the interval is that life.
+    if ratio > _HOPELESS:
+        return mtbf
     # The derivative of the expected time is 0 where exp((interval + checkpoint) / mtbf) (1 - interval / mtbf) = 1.
     # Young's interval lies close to it, and Newton's method goes on from there.
-    x, ratio = min(math.sqrt(2 * checkpoint / mtbf), 0.9), checkpoint / mtbf
+    x = min(math.sqrt(2 * ratio), 0.9)
     for _ in range(_STEPS):
         value = math.log1p(-x) + x + ratio
         x = min(max(x + value * (1 - x) / x, x / 2), (1 + x) / 2)
@@ -231,7 +285,7 @@ def _stretch(interval: float, checkpoint: float, restart: float, mtbf: float) ->
 
 
 def _count_parts(step: StepTrace) -> dict[str, int]:
-    """Parts of which one failure stops the job: the GPUs that take part, their nodes, and the cards of several nodes."""
+    """Parts of which one failure stops the job: the GPUs that take part, their nodes, and the cards between them."""
     topology = step.topology
     devices = topology.endpoint_device[[rank for lane in step.step.lanes for rank in lane]]
     nodes = set(topology.devices.node[devices].tolist())

@@ -432,7 +432,7 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 100.0)
     at = fine(opened(**SMALL, show="scaling"))
     assert len(at.get("vega_lite_chart")) == 2
-    curves, troubles = (frame.value for frame in at.dataframe)
+    curves, troubles, runs = (frame.value for frame in at.dataframe)
     choice = TrainingChoice(model="resnet18", machine="dgx-a100", nodes=1, samples=8)
     now = step_scenarios.time_step(step_scenarios.strip_switches(choice))
     asked = now.request
@@ -449,6 +449,10 @@ def test_scaling_and_losses_are_those_of_the_tables(monkeypatch):
         for shown in ("node", "gpu"):
             shares = [f"{100 * share:.1f} %" for share in table[f"efficiency_{shown}"]]
             assert [text if text != "–" else "nan %" for text in mine[shown]] == shares
+    goodputs = [cs.purchases.estimate_goodput(now, run_gpus=gpus) for gpus in (8, 128, 1024, 16_384)]
+    assert runs.iloc[:, 0].tolist() == [f"{run.gpus:,}" for run in goodputs]
+    assert runs.iloc[:, -1].tolist() == [f"{run.lost_gpu_hours_per_day:,.0f}" for run in goodputs]
+    assert goodputs[0].text() in " ".join(markdown.value for markdown in at.markdown)
     lost = cs.train.time_faults(now)
     assert troubles["lost"].tolist() == [format_time(seconds) for seconds in lost["lost"]]
     assert troubles["own"].tolist()[-1] == "–", "a cable computes nothing"

@@ -9,6 +9,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.purchases import Goodput, estimate_goodput
 from collsim.train import StepTrace, measure_scaling, time_faults
 from collsim.train.scaling_study import SCALING_KINDS
 
@@ -18,6 +19,8 @@ from . import step_scenarios
 from .training_choice import TrainingChoice
 
 NODES = (1, 2, 4, 8, 16)
+#: GPUs of long runs.
+_RUN_GPUS = (128, 1024, 16_384)
 #: s of a step on so many GPUs, and of a search of its rings without a cable; measured with ResNet-50 and VGG-16 on
 #: DGX A100, the page on 2 cores.
 _SECONDS, _CABLE = 0.08, 1.0
@@ -34,6 +37,7 @@ class GrownStep:
         time: s of the step.
         ranks: its GPUs.
         lost: the table of `train.time_faults`.
+        runs: what failures cost a run on the GPUs of the step, and on more.
     """
 
     machine: str
@@ -42,6 +46,7 @@ class GrownStep:
     time: float
     ranks: int
     lost: pd.DataFrame
+    runs: tuple[Goodput, ...]
 
 
 def has_nodes(choice: TrainingChoice) -> bool:
@@ -81,7 +86,9 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
         except CollsimError as error:
             trouble = error
         report_progress("run", 0.3 + 0.2 * number)
-    return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, time_faults(now))
+    sizes = [now.step.ranks, *(gpus for gpus in _RUN_GPUS if gpus > now.step.ranks)]
+    runs = tuple(estimate_goodput(now, run_gpus=gpus) for gpus in sizes)
+    return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, time_faults(now), runs)
 
 
 def _scale_step(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
+from collsim.display.markup import escape_markdown
+from collsim.purchases import Goodput
+from collsim.purchases.run_failures import format_long_time
 from collsim.units import format_time
 from collsim.viz.sentences.words import format_percent, name_kind
 
@@ -64,6 +67,25 @@ def draw(choice: TrainingChoice, top: Any) -> None:
         if row["error"]:
             draw_note(t("train.loss.why", name=_name_fault(row), reason=_explain_stop(growth_result, row["name"])))
     charts.draw_table(_draw_lost(growth_result.lost))
+    _draw_runs(growth_result.runs)
+
+
+def _draw_runs(runs: Sequence[Goodput]) -> None:
+    """What failures cost a run of weeks on the GPUs of the step, and on more."""
+    language = get_language()
+    draw_part(t("train.failures"), "next")
+    st.markdown(escape_markdown(runs[0].text(language)))
+    draw_note(t("train.failures.note"))
+    cells = {
+        "train.failures.gpus": [f"{run.gpus:,}" for run in runs],
+        "train.failures.mtbf": [format_long_time(run.mtbf, language) for run in runs],
+        "train.failures.interval": [format_long_time(run.interval, language) for run in runs],
+        "train.failures.goodput": [format_percent(run.goodput) for run in runs],
+        "train.failures.hours": [f"{run.lost_gpu_hours_per_day:,.0f}" for run in runs],
+    }
+    charts.draw_table({key: (cell, charts.build_text_column(key)) for key, cell in cells.items()})
+    for source in runs[0].sources:
+        draw_note(t("train.failures.source", source=source))
 
 
 def _build_long_table(kinds: dict[str, pd.DataFrame]) -> pd.DataFrame:
