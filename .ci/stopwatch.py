@@ -87,8 +87,9 @@ def press_play(address: str) -> None:
         page = browser.new_page(viewport={"width": 1366, "height": 768})
         page.goto(address)
         page.get_by_role("button", name=re.compile("^Play")).first.click(timeout=120_000)
-        moving = "before => +document.querySelector('[data-t]').dataset.t > before"
-        page.wait_for_function(moving, arg=0, timeout=120_000)
+        clock = page.locator("[data-t]").first
+        while float(clock.get_attribute("data-t") or 0) == 0:
+            time.sleep(0.05)
         browser.close()
 
 

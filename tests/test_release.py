@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,9 +12,16 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://example.org/owner/collsim"
-spec = importlib.util.spec_from_file_location("release", ROOT / ".ci" / "release.py")
-release = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(release)
+
+
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".ci" / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+release, stopwatch = load_script("release"), load_script("stopwatch")
 
 
 def test_links_to_files_become_absolute_and_others_stay():
@@ -72,3 +80,14 @@ def test_two_builds_give_the_same_bytes_and_the_metadata_has_the_addresses(sourc
     assert release.build(sources[0], tmp_path / "later", 1_790_000_100) != first, (
         "the time of the commit is in the files"
     )
+
+
+def test_newcomers_type_what_the_readme_says_and_the_page_has_their_reading_time():
+    """Seconds are of one computer; `python .ci/stopwatch.py` measures them."""
+    assert stopwatch.README.count(stopwatch.INSTALL) == 1
+    minutes = [
+        round(stopwatch.count_words_until(last) / stopwatch.WORDS_A_MINUTE) for _, last in stopwatch.PATHS.values()
+    ]
+    for page in ("install.md", "install.zh.md"):
+        text = (ROOT / "docs" / "howto" / page).read_text("utf-8")
+        assert [int(number) for number in re.findall(r"\| (\d+) min \|", text)] == minutes
