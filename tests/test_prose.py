@@ -6,7 +6,6 @@ import pytest
 #: Pages with long sentences and refused words, each with how many; those that are not named have neither. Lower a
 #: figure in the change that makes it smaller.
 LIMITS: dict[str, tuple[int, int]] = {
-    "CHANGELOG.md": (28, 84),
     "docs/accuracy.md": (6, 24),
     "docs/accuracy/pages/accuracy.md": (2, 20),
     "docs/accuracy/pages/intervals.md": (0, 3),
@@ -24,7 +23,6 @@ LIMITS: dict[str, tuple[int, int]] = {
 }
 #: Pages whose sentences are longer than the goal: the median that they have.
 MEDIANS: dict[str, float] = {
-    "CHANGELOG.md": 19.5,
     "docs/accuracy.md": 22.5,
     "docs/accuracy/pages/accuracy.md": 20.5,
     "docs/accuracy/pages/intervals.md": 23.5,

@@ -11,7 +11,7 @@ from make_articles import DOCS
 import collsim as cs
 
 #: A block of Python with the block of its output.
-PRINTED = re.compile(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^```python\n(.*?)^```\n(?:\n```(?:text)?\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", ["backends.md", "backends.zh.md", "parallelism.md", "parallelism.zh.md"])
