@@ -56,6 +56,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._generators: set[types.CodeType] = set()
+        self._known: set[types.CodeType] = set()  # of functions that were called before and take arguments as they are
         self._originals: dict[object, object] = {}  # functions of the program, by what builtins call in their place
 
     def call(self, function: Any, /, *args: object, **kwargs: object) -> Blocking:
@@ -69,6 +70,11 @@ class Calls:
         Returns:
             What it returns.
         """
+        if getattr(function, "__code__", None) in self._known:  # most calls of most programs
+            result = function(*args, **kwargs)
+            if isinstance(result, types.GeneratorType) and self._is_driven(result):
+                return (yield from result)
+            return result
         function, first = self._unwrap(function)
         if isinstance(function, functools.partial):
             return (
@@ -88,7 +94,10 @@ class Calls:
         method = getattr(type(function), "__call__", None)  # noqa: B004 (the method is wanted)
         if method is not None and self._is_own(method):
             return (yield from method(function, *args, **kwargs))
-        if not self._may_drive(function):
+        if self._may_drive(function):
+            if isinstance(function, types.FunctionType | types.MethodType):
+                self._known.add(function.__code__)
+        else:
             # A library that calls back (sorted, map) cannot be interrupted, so its callbacks may not block.
             args = tuple(self._wrap_callback(arg) for arg in args)
             kwargs = {name: self._wrap_callback(arg) for name, arg in kwargs.items()}

@@ -43,6 +43,9 @@ Task = Generator["PostedCall | None", object, object]
 Limit = Literal["steps", "messages", "calls", "threads", "turns", "time"]
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 
+#: What an execution keeps besides results and messages.
+Kept = Literal["events", "payloads", "results"]
+
 EventKind = Literal["send", "receive", "collective", "wait", "sleep"]
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
@@ -314,13 +317,11 @@ class Engine:
         ranks: how many ranks there are.
         mode: how open choices are made.
         codes: the code objects of the program, for lines.
-        notes_events: whether to keep what the ranks do, for `list_events`.
+        keeps: what to keep of the run: what the ranks do, for `list_events`, what messages hold, or neither.
     """
 
-    def __init__(
-        self, ranks: int, mode: RunMode, codes: frozenset[types.CodeType], *, notes_events: bool = True
-    ) -> None:
-        self.size, self.mode, self.codes, self.notes_events = ranks, mode, codes, notes_events
+    def __init__(self, ranks: int, mode: RunMode, codes: frozenset[types.CodeType], keeps: Kept = "events") -> None:
+        self.size, self.mode, self.codes, self.keeps = ranks, mode, codes, keeps
         self.ranks: list[Rank] = []
         self.current: Rank | None = None
         self.sends: list[MessagePost] = []
@@ -340,7 +341,7 @@ class Engine:
         self.queues: list[SharedQueue] = []  # whose items come in an order that depends on timing
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
-        self._events: list[tuple[PostedCall | None, RankEvent]] = []
+        self._events: list[tuple[PostedCall, EventKind, int] | RankEvent] = []
         self._positions: dict[int, int] = {}  # of what was posted, among the events
 
     # ---- ranks
@@ -419,7 +420,9 @@ class Engine:
 
     def _is_ready(self, operation: PostedCall) -> bool:
         """Whether a rank need not wait for an operation; bytes that are moved as late as possible are moved now."""
-        return any(waited.settle() for waited in operation.alternatives or (operation,))
+        if not operation.alternatives:
+            return operation.settle()
+        return any(waited.settle() for waited in operation.alternatives)
 
     def _find_line(self, rank: Rank) -> int:
         """The line of the innermost function of the program that a suspended rank is in."""
@@ -553,12 +556,13 @@ class Engine:
             post.buffer, post.is_buffered = post.buffer.copy(), True
         # The first that fits, in the order of the posts: messages of one source and tag do not overtake (MPI 4.1, 3.5).
         # Receives from any source are left out: which message they take is decided when no rank can go on.
-        receive = next((p for p in self._posted.get(post.target, []) if not p.is_any and _fits(post, p)), None)
-        if receive is None:
-            self._unexpected.setdefault(post.target, []).append(post)
+        for receive in self._posted.get(post.target, ()):
+            if not receive.is_any and _fits(post, receive):
+                self._posted[post.target].remove(receive)
+                self._match(post, receive)
+                break
         else:
-            self._posted[post.target].remove(receive)
-            self._match(post, receive)
+            self._unexpected.setdefault(post.target, []).append(post)
         if is_eager:
             self.complete(post)
         return post
@@ -575,11 +579,11 @@ class Engine:
         self._number(post)
         self._note(post, "receive", post.line)
         if not post.is_any:
-            send = next((p for p in self._unexpected.get(post.target, []) if _fits(p, post)), None)
-            if send is not None:
-                self._unexpected[post.target].remove(send)
-                self._match(send, post)
-                return post
+            for send in self._unexpected.get(post.target, ()):
+                if _fits(send, post):
+                    self._unexpected[post.target].remove(send)
+                    self._match(send, post)
+                    return post
         self._posted.setdefault(post.target, []).append(post)
         return post
 
@@ -636,7 +640,7 @@ class Engine:
             return
         if receive.buffer is not None and send.buffer is not None:
             _copy_bytes(send.buffer, receive.buffer)
-        if send.is_buffered and self.notes_events:
+        if send.is_buffered and self.keeps != "payloads":
             send.buffer = None  # a copy that nobody reads again: 20,000 messages would keep 1 GiB of them
         receive.payload, receive.source, receive.tag = send.payload, send.source, send.tag
         self.complete(receive)
@@ -770,12 +774,12 @@ class Engine:
     # ---- what came of it
 
     def _note(self, operation: PostedCall, kind: EventKind, line: int) -> None:
-        """Add an event; what is not known before the end is filled in by `list_events`."""
-        if not self.notes_events:
+        """Note what a rank does; `list_events` makes events of it, as much is not known before the end."""
+        if self.keeps != "events":
             return
         if kind != "wait":
             self._positions[id(operation)] = len(self._events)
-        self._events.append((operation, RankEvent(operation.rank, kind, operation.call, line)))
+        self._events.append((operation, kind, line))
 
     def sleep(self, seconds: float) -> None:
         """Note that the running rank sleeps.
@@ -784,9 +788,9 @@ class Engine:
             seconds: how long, 0 or more.
         """
         rank = self.current
-        if rank is None or not 0 <= rank.number < self.size or not self.notes_events:  # no rank: a program's thread
+        if rank is None or not 0 <= rank.number < self.size or self.keeps != "events":  # no rank: a program's thread
             return
-        self._events.append((None, RankEvent(rank.number, "sleep", "sleep", self._find_line(rank), seconds=seconds)))
+        self._events.append(RankEvent(rank.number, "sleep", "sleep", self._find_line(rank), seconds=seconds))
 
     def list_events(self) -> Iterator[RankEvent]:
         """What all ranks did, in the order of the execution.
@@ -796,14 +800,19 @@ class Engine:
         """
         # Events name operations and groups by position, because objects do not travel out of the sandbox.
         groups = {name: position for position, name in enumerate(self.groups)}
-        for operation, event in self._events:
-            if operation is None:
+        for event in self._events:
+            if isinstance(event, RankEvent):
                 yield event
-            elif event.kind == "wait":
-                yield RankEvent(event.rank, "wait", operation.call, event.line, self._positions[id(operation)])
+                continue
+            operation, kind, line = event
+            if kind == "wait":
+                yield RankEvent(operation.rank, kind, operation.call, line, self._positions[id(operation)])
             elif isinstance(operation, CollectivePost):
-                yield event._replace(
-                    call=operation.call,
+                yield RankEvent(
+                    operation.rank,
+                    kind,
+                    operation.call,
+                    line,
                     peer=operation.root,
                     nbytes=operation.nbytes,
                     dtype=operation.dtype,
@@ -811,21 +820,21 @@ class Engine:
                     is_complete=operation.is_complete and operation.error is None,
                 )
             elif isinstance(operation, MessagePost):
-                yield self._complete_event(event, operation)
+                yield self._build_message_event(operation, kind, line)
 
-    def _complete_event(self, event: RankEvent, post: MessagePost) -> RankEvent:
+    def _build_message_event(self, post: MessagePost, kind: EventKind, line: int) -> RankEvent:
         """The event of a send or a receive with its other end."""
         other, peer = -1, post.source
         if post.match is not None:
             other = self._positions[id(post.match)]
-        if event.kind == "send":
+        if kind == "send":
             peer = post.target
-        is_eager = event.kind == "send" and self._is_eager(post)
+        is_eager = kind == "send" and self._is_eager(post)
         return RankEvent(
-            event.rank,
-            event.kind,
+            post.rank,
+            kind,
             post.call,
-            event.line,
+            line,
             other,
             peer,
             post.tag,
@@ -850,6 +859,18 @@ class Engine:
                 matched, recv_line = send.match.position, send.match.line
             posted = send.position
             yield Message(send.source, send.target, send.tag, send.nbytes, posted, matched, send.line, recv_line)
+
+    def release(self) -> None:
+        """Let go of results and of what messages hold: ranks, their modules and both ends of a message refer to one
+        another, and would keep these arrays in memory until the garbage collector runs."""
+        for rank in self.ranks:
+            rank.result = rank.end.result = None
+        for send in self.sends:
+            if send.match is not None:
+                send.match.match = send.match.on_wait = None
+            send.match = send.on_wait = None
+        for posts in (self.sends, self._posted, self._unexpected, self._collectives, self._events):
+            posts.clear()
 
 
 class ConnectionClosed(RuntimeError):
@@ -893,7 +914,7 @@ def require_tag(tag: object) -> int:
         TypeError: it is no whole number.
         ValueError: it is not from 0 to 2,147,483,647, or `ANY`.
     """
-    if isinstance(tag, bool) or not isinstance(tag, int | np.integer):
+    if type(tag) is not int and (isinstance(tag, bool) or not isinstance(tag, int | np.integer)):
         raise TypeError(f"tag={tag!r} is no whole number")
     if not ANY <= tag < 2**31:
         raise ValueError(f"tag={tag} is not from 0 to {2**31 - 1:,}")
@@ -942,9 +963,9 @@ def count_bytes(value: object) -> int:
 def _fits(send: MessagePost, receive: MessagePost) -> bool:
     """Whether a receive may take a message."""
     return (
-        send.communicator == receive.communicator
-        and receive.source in (ANY, send.source)
-        and receive.tag in (ANY, send.tag)
+        (receive.source == send.source or receive.source == ANY)
+        and (receive.tag == send.tag or receive.tag == ANY)
+        and send.communicator == receive.communicator
     )
 
 

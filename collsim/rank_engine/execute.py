@@ -21,6 +21,7 @@ from .engine import (
     MAIN,
     ConnectionClosed,
     Engine,
+    Kept,
     Limit,
     Message,
     Rank,
@@ -204,18 +205,19 @@ class StartPlan:
         return bool(parameters - {"rank", "comm", *SIZE_NAMES, *self.arguments})
 
 
-def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Execution:
+def execute(plan: StartPlan, mode: RunMode, keeps: Kept = "events") -> Execution:
     """Run a program once.
 
     Args:
         plan: the program and how it is started.
         mode: how open choices are made; bytes are read when they are sent where payloads are kept.
-        keeps_payloads: whether to keep what each message held, and not the events, which take a third of the time.
+        keeps: what to keep besides results and messages: what the ranks did, which takes a third of the time, or what
+            each message held.
 
     Returns:
         What came of it.
     """
-    engine = Engine(plan.ranks, mode, plan.program.codes, notes_events=not keeps_payloads)
+    engine = Engine(plan.ranks, mode, plan.program.codes, keeps)
     numbers = range(plan.ranks)
     if plan.is_single:
         numbers = range(MAIN, MAIN + 1)
@@ -225,10 +227,15 @@ def execute(plan: StartPlan, mode: RunMode, keeps_payloads: bool = False) -> Exe
         engine.start(script.run(), script.rank)
     engine.run()
     execution = _collect(engine, scripts)
-    if keeps_payloads:
+    if keeps == "payloads":
         sends = [send for send in engine.sends if not send.is_internal]
-        return replace(execution, payloads=tuple(send.get_payload() for send in sends))
-    return replace(execution, events=tuple(engine.list_events()))
+        execution = replace(execution, payloads=tuple(send.get_payload() for send in sends))
+    else:
+        execution = replace(execution, events=tuple(engine.list_events()))
+    engine.release()
+    for script in scripts:
+        script.output = None
+    return execution
 
 
 class _Process:

@@ -34,8 +34,8 @@ def make_inputs(ranks: int, elements: int, dtype: npt.DTypeLike) -> tuple[Array,
     Returns:
         An array for each rank; the value of element i on rank r is (r + 1) (1 + i mod 7).
     """
-    numbers = 1 + np.arange(elements) % 7
-    return tuple(((rank + 1) * numbers).astype(dtype) for rank in range(ranks))
+    numbers = (1 + np.arange(elements) % 7).astype(dtype)
+    return tuple(numbers * numbers.dtype.type(rank + 1) for rank in range(ranks))
 
 
 def _add(inputs: Arrays) -> Array:

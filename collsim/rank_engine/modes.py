@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from .engine import RunMode
+from .engine import Kept, RunMode
 from .execute import Execution, find_users
 
 UNLIMITED = float("inf")
 MOST_ORDERS = 32  # executions in other orders of arrival
 
 
-def execute_modes(execute: Callable[[RunMode], Execution], limit: float) -> list[Execution]:
+def execute_modes(execute: Callable[[RunMode, Kept], Execution], limit: float) -> list[Execution]:
     """Execute a program in the modes that tell something.
 
     Args:
-        execute: runs it once in a mode.
+        execute: runs it once in a mode, and keeps events only of the first run.
         limit: messages up to so many bytes are buffered; -1: none.
 
     Returns:
@@ -23,21 +23,24 @@ def execute_modes(execute: Callable[[RunMode], Execution], limit: float) -> list
         as they may be, in other orders in which receives from any source may take their messages (at most
         `MOST_ORDERS`), and with no message buffered.
     """
-    first = execute(RunMode(limit))
+    first = execute(RunMode(limit), "events")
     if first.errors:
         return [find_users(first)]
     if first.hangs:
         ahead = None
         if any(wait.needs is not None for wait in first.waits):
-            ahead = execute(RunMode(UNLIMITED, looks_ahead=True))
-        return [find_users(first, ahead), execute(RunMode(UNLIMITED))]
-    executions = [first, execute(RunMode(limit, is_late=True)), *_execute_orders(execute, limit, first)]
+            ahead = execute(RunMode(UNLIMITED, looks_ahead=True), "results")
+        return [find_users(first, ahead), execute(RunMode(UNLIMITED), "results")]
+    late = execute(RunMode(limit, is_late=True), "results")
+    executions = [first, late, *_execute_orders(execute, limit, first)]
     if limit >= 0:
-        executions.append(execute(RunMode()))
+        executions.append(execute(RunMode(), "results"))
     return executions
 
 
-def _execute_orders(execute: Callable[[RunMode], Execution], limit: float, first: Execution) -> Iterator[Execution]:
+def _execute_orders(
+    execute: Callable[[RunMode, Kept], Execution], limit: float, first: Execution
+) -> Iterator[Execution]:
     """A program in other orders of arrival: every choice taken otherwise, one after another."""
     pending = _list_other_choices(first)
     if first.options:
@@ -45,7 +48,7 @@ def _execute_orders(execute: Callable[[RunMode], Execution], limit: float, first
     for _ in range(MOST_ORDERS):
         if not pending:
             return
-        execution = execute(RunMode(limit, choices=pending.pop()))
+        execution = execute(RunMode(limit, choices=pending.pop()), "results")
         pending += _list_other_choices(execution)
         yield find_users(execution)
 

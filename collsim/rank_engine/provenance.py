@@ -1,14 +1,15 @@
 """Which numbers each message holds: found by running the program again with inputs that give numbers away.
 
-A program that adds and passes on arrays is linear in its inputs. With inputs of ones a message holds how many
-contributions each of its numbers is the sum of; with inputs of positions it holds, divided by that, which element it
-is; with a random weight for each rank it holds the sum of the weights of the ranks that are in it. Two weights make one
+A program that adds and passes on arrays is linear in its inputs. Where the inputs are `1 + base * position`, a number
+of a message is `count + base * count * position`: how many contributions it is the sum of, and which element it is.
+With a random weight for each rank it holds the sum of the weights of the ranks that are in it. Two weights make one
 integer, the content; contents add up as the numbers do, and two sums of different ranks are equal with a probability of
-about 2^-36.
+about 2^-34.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -24,8 +25,10 @@ _DEPENDENT = Sentence("which messages are sent depends on the numbers")
 _NO_SUM = Sentence("line {line} sends numbers that are no sums of the same element of all ranks", line=0)
 _EMPTY = Sentence("line {line} sends an array without elements; a larger nbytes gives each part some", line=0)
 REASONS = tuple(sentence.key for sentence in (_SILENT, _DEPENDENT, _NO_SUM, _EMPTY))
-_MOST_ELEMENTS = 4_096  # of an input: positions times ranks stay exact in float32
-_WEIGHT_BITS = 18  # sums of 64 weights are exact in float32
+_EXACT = 1 << 24  # float32 has all whole numbers up to here
+_MOST_ELEMENTS = 4_096  # of an input
+# Sums of 64 weights are exact, and a sum says how many weights it is of, by a factor of 2.
+_LEAST_WEIGHT, _MOST_WEIGHT = 1 << 17, 1 << 18
 _SHIFT = 1 << 26  # a content is the first sum plus so many times the second
 
 
@@ -43,7 +46,7 @@ def make_contents(ranks: int) -> tuple[int, ...]:
 
 
 def _make_weights(ranks: int) -> np.ndarray:
-    return np.random.default_rng(ranks).integers(1, 1 << _WEIGHT_BITS, (2, ranks))
+    return np.random.default_rng(ranks).integers(_LEAST_WEIGHT, _MOST_WEIGHT, (2, ranks))
 
 
 def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
@@ -61,14 +64,13 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
     elements = _choose_elements(len(plan.inputs[0]), plan.ranks)
     ranks, dtype = range(plan.ranks), plan.inputs[0].dtype
     weights = _make_weights(plan.ranks)
-    # Inputs whose sums tell who contributed and which element: weights a rank, and positions.
+    base = math.isqrt(_EXACT // elements)  # sums of fewer contributions are exact and told apart
     inputs: list[list[np.ndarray]] = [
-        [np.ones(elements) for _ in ranks],
-        [1.0 + np.arange(elements) for _ in ranks],
+        [1.0 + base * np.arange(elements) for _ in ranks],
         *[[np.full(elements, float(weight)) for weight in weights_of_ranks] for weights_of_ranks in weights],
     ]
     executions = [
-        execute(replace(plan, inputs=tuple(array.astype(dtype) for array in arrays)), first.mode, keeps_payloads=True)
+        execute(replace(plan, inputs=tuple(array.astype(dtype) for array in arrays)), first.mode, "payloads")
         for arrays in inputs
     ]
     # Provenance is only meaningful where values do not decide which messages are sent.
@@ -80,19 +82,21 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
         payloads = [execution.payloads[number] for execution in executions]
         if isinstance(payloads[0], np.ndarray) and not payloads[0].size:
             return Provenance(reason=Sentence(_EMPTY.key, line=line))
-        pieces = _read_pieces(payloads, elements)
+        pieces = _read_pieces(payloads, elements, base)
         if pieces is None:
             return Provenance(reason=Sentence(_NO_SUM.key, line=line))
         messages.append(pieces)
-    results = [_read_pieces([execution.results[rank] for execution in executions], elements) or () for rank in ranks]
-    return Provenance(elements, tuple(messages), tuple(results))
+    results = [[execution.results[rank] for execution in executions] for rank in ranks]
+    pieces_of_results = tuple(_read_pieces(values, elements, base) or () for values in results)
+    return Provenance(elements, tuple(messages), pieces_of_results)
 
 
 def _choose_elements(elements: int, ranks: int) -> int:
     """As many elements as the input has; where these are too many, fewer that can be cut as those can."""
-    if elements <= _MOST_ELEMENTS:
+    most = min(_MOST_ELEMENTS, _EXACT // (ranks + 1) ** 2)  # `base` is more than there are ranks
+    if elements <= most:
         return elements
-    fewer = ranks * max(1, _MOST_ELEMENTS // ranks)
+    fewer = ranks * max(1, most // ranks)
     while fewer > ranks and elements % fewer:
         fewer -= ranks
     return fewer
@@ -109,27 +113,28 @@ def _has_same_messages(first: Execution, second: Execution, scale: float) -> boo
     )
 
 
-def _read_pieces(values: Sequence[object], elements: int) -> tuple[Piece, ...] | None:
-    """The pieces of a payload, of what it holds for ones, positions and two weights; None where it is no sum."""
+def _read_pieces(values: Sequence[object], elements: int, base: int) -> tuple[Piece, ...] | None:
+    """The pieces of a payload, of what it holds for positions and two weights; None where it is no sum."""
     try:
-        ones, positions, first, second = (np.asarray(value, np.float64).reshape(-1) for value in values)
+        numbers = np.array(values, np.float64).reshape(len(values), -1)
     except (TypeError, ValueError):
         return None
-    if not ones.size or not ones.size == positions.size == first.size == second.size:
+    if not numbers.size or not (numbers.min() >= 1 and numbers.max() < _SHIFT) or (numbers != np.rint(numbers)).any():
         return None
-    if not (np.isfinite(ones).all() and (ones >= 1).all() and (ones == np.rint(ones)).all()):
+    positions, first, second = numbers
+    counts = positions % base
+    # More contributions than `base` would pass for fewer, but then the weights are more than those of so few.
+    if not ((first >= counts * _LEAST_WEIGHT) & (first < counts * _MOST_WEIGHT)).all():
         return None
-    index = positions / ones - 1
-    if (index != np.rint(index)).any() or index.min() < 0 or index.max() >= elements:
-        return None
-    if (first != np.rint(first)).any() or (second != np.rint(second)).any() or max(first.max(), second.max()) >= _SHIFT:
+    index = positions // base / counts
+    if (index != np.rint(index)).any() or index.max() >= elements:
         return None
     contents = first.astype(np.int64) + _SHIFT * second.astype(np.int64)
     return tuple(_join_pieces(index.astype(np.int64), contents))
 
 
 def _join_pieces(index: np.ndarray, contents: np.ndarray) -> Iterator[Piece]:
-    breaks = np.flatnonzero((np.diff(index) != 1) | (np.diff(contents) != 0)) + 1
+    breaks = np.flatnonzero((index[1:] != index[:-1] + 1) | (contents[1:] != contents[:-1])) + 1
     starts = [0, *breaks.tolist(), len(index)]
     for start, end in pairwise(starts):
         yield Piece(int(index[start]), end - start, int(contents[start]))

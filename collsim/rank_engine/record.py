@@ -3,6 +3,7 @@ stranger had written them."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import math
@@ -19,6 +20,7 @@ from .execute import Execution, Piece, Provenance, RankError, RankWait
 from .provenance import REASONS
 
 _MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
+_CACHED_TEXTS = 256  # events repeat a few words, such as those of calls and types
 _MOST_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
 _HEAD = 8  # bytes that hold the length of the JSON
 #: Where an object is in memory, as its text says: it differs from one execution to the next and tells nothing.
@@ -36,11 +38,15 @@ def share_arrays(execution: Execution, arrays: dict[bytes, np.ndarray]) -> Execu
         The execution with its results in these arrays.
     """
     results = []
+    shared: np.ndarray | None = None
+    content = b""  # of the array before: most ranks end with the same, and comparing takes less time than a digest
     for result in execution.results:
         if isinstance(result, np.ndarray) and result.dtype.kind in "biuf":
-            head = f"{result.dtype.str}{result.shape}".encode()
-            digest = hashlib.blake2b(head + np.ascontiguousarray(result).tobytes()).digest()
-            result = arrays.setdefault(digest, result)
+            head, data = f"{result.dtype.str}{result.shape}".encode(), result.tobytes()
+            if shared is None or head + data != content:
+                content = head + data
+                shared = arrays.setdefault(hashlib.blake2b(content).digest(), result)
+            result = shared
         results.append(result)
     return replace(execution, results=tuple(results))
 
@@ -256,7 +262,7 @@ def _unpack_event(event: Sequence[object]) -> RankEvent:
 
 def _read_number(value: object) -> int:
     # Beyond 2^53 whole numbers are not exact everywhere (JSON of JavaScript), and no run has so many of anything.
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2**53:
+    if type(value) is not int or not -(2**53) <= value <= 2**53:  # JSON has no subclass of int but bool
         raise ValueError
     return value
 
@@ -270,7 +276,12 @@ def _read_position(value: object) -> int | None:
 def _read_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in value[:_MOST_TEXT])
+    return _clean_text(value[:_MOST_TEXT])
+
+
+@functools.lru_cache(_CACHED_TEXTS)
+def _clean_text(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _unpack_arrays(records: Sequence[Sequence[Any]], data: memoryview) -> Iterator[np.ndarray]:

@@ -236,7 +236,7 @@ class TorchDistributed:
         return self.get_global_rank(group, group_rank)
 
     def _check_peer(self, peer: int | None, name: str) -> int:
-        if isinstance(peer, bool) or not isinstance(peer, int | np.integer | None):
+        if type(peer) is not int and (isinstance(peer, bool) or not isinstance(peer, int | np.integer | None)):
             raise TypeError(f"{name}={peer!r} is no whole number")
         if peer is None or not 0 <= peer < self.engine.size:
             raise ValueError(f"{name}={peer!r} is no rank from 0 to {self.engine.size - 1}")

@@ -16,7 +16,7 @@ from .frames import Kind, build_frame
 from .handins import File, find_program
 from .produce import Late, Send, build_failure
 
-_COLLECTED = 200_000  # new objects after which the garbage collector runs
+_COLLECTED = 1_000_000  # new objects after which the garbage collector runs
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
     _stop_at_signal()
     try:
         plan = build_plan(source, request.ranks, request.entry, request.collective, request.nbytes, request.arguments)
-        executions = execute_modes(lambda mode: share_arrays(execute(plan, mode), arrays), request.limit)
+        executions = execute_modes(lambda mode, keeps: share_arrays(execute(plan, mode, keeps), arrays), request.limit)
         if request.collective is not None and not (executions[0].hangs or executions[0].errors):
             executions[0] = replace(executions[0], provenance=find_provenance(plan, executions[0]))
         send(build_frame(Kind.EXECUTIONS, (), pack_executions(executions)))

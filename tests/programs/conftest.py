@@ -32,7 +32,7 @@ def run_program():
         if collective is not None and expect is None:
             expect = expect_collective(plan, collective)
         limit = find_eager_limit(plan.program, eager_limit)
-        executions = execute_modes(lambda mode: execute(plan, mode), limit)
+        executions = execute_modes(lambda mode, keeps: execute(plan, mode, keeps), limit)
         if collective is not None and not (executions[0].hangs or executions[0].errors):
             executions[0] = replace(executions[0], provenance=find_provenance(plan, executions[0]))
         array = plan.inputs[0]

@@ -202,6 +202,16 @@ def test_a_number_that_decides_who_sends_makes_no_schedule(run_program):
     assert (run.verdict, "depends on the numbers" in str(run.schedule)) == ("right", True)
 
 
+def test_a_multiple_of_a_number_does_not_pass_for_another_element(run_program):
+    """Inputs are `1 + 128 * position` here, and 129 of the first number look like one of the second."""
+    source = HEAD + "def allreduce(tensor):\n    other = 1 - dist.get_rank()\n    for part, times in "
+    source += "((tensor[:1], 129), (tensor[1:], 1)):\n        x = torch.zeros_like(part)\n"
+    source += "        work = dist.isend(part * times, other)\n        dist.recv(x, other)\n        work.wait()\n"
+    source += "        part += x / times\n"
+    run = run_program(source, 2, "allreduce", nbytes="4KiB")
+    assert (run.verdict, "line 7 sends numbers that are no sums" in str(run.schedule)) == ("right", True), run.schedule
+
+
 def test_contents_distinguish_ranks():
     contents = make_contents(64)
     assert len(set(contents)) == 64

@@ -82,7 +82,7 @@ def test_the_verdict_agrees_with_all_interleavings(block):
         programs = draw(seed)
         ends = explore(programs)
         plan = build_plan(write(programs), len(programs), "", None, 8, {})
-        executions = execute_modes(lambda mode, plan=plan: execute(plan, mode), -1)
+        executions = execute_modes(lambda mode, keeps, plan=plan: execute(plan, mode, keeps), -1)
         run = judge(len(programs), executions, None, -1)
         reached = {(tuple(tuple(r or ()) for r in e.results), not e.hangs) for e in executions if not e.hangs}
         assert reached <= {end for end in ends if end[1]}, programs

@@ -1,12 +1,17 @@
 """Rank programs: the verdict, the lines and the bytes, worked out by hand; those of `shared` have those of real runs."""
 
+import gc
 import re
+import weakref
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import collsim as cs
+from collsim.rank_engine.engine import RunMode
+from collsim.rank_engine.execute import execute
+from collsim.rank_engine.start import build_plan
 
 GIVEN = Path(__file__).parents[3] / "shared/data/programs"
 TORCH = "import torch\nimport torch.distributed as dist\n"
@@ -495,3 +500,22 @@ def test_a_program_that_needs_buffering_says_so():
     source = "from mpi4py import MPI\nc = MPI.COMM_WORLD\nc.send(1, 1 - c.rank)\nc.recv(source=1 - c.rank)\n"
     assert cs.program(source, 2).needs_buffering
     assert not cs.program("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n", 2).needs_buffering
+
+
+@pytest.mark.parametrize("keeps", ["events", "payloads", "results"])
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_execution_frees_its_arrays_without_the_garbage_collector(keeps, is_late):
+    """64 ranks with 1 MiB each, executed many times, would take gigabytes, or long collections."""
+    source = (
+        "import torch.distributed as dist\ndef run(send, recv):\n    rank, n = dist.get_rank(), dist.get_world_size()"
+    )
+    source += "\n    work = dist.isend(send, (rank + 1) % n)\n    dist.recv(recv, (rank - 1) % n)\n    work.wait()\n"
+    gc.disable()
+    try:
+        execution = execute(build_plan(source, 3, None, "allreduce", 96, {}), RunMode(is_late=is_late), keeps)
+        arrays = [weakref.ref(result) for result in execution.results]
+        assert all(array() is not None for array in arrays)
+        del execution
+        assert [array() for array in arrays] == [None] * 3
+    finally:
+        gc.enable()
