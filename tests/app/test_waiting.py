@@ -176,12 +176,17 @@ def test_the_last_result_stays_below_the_bar(slow, monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 10.0)
     at = opened(explore, **BUSY)
     assert players(at)
-    before = players(at)[0].proto.json
+    before = json.loads(players(at)[0].proto.json)
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
     at.number_input(key="w_ranks").set_value(6)
     at.run()
     assert stop(at)
-    assert players(at)[0].proto.json == before
+    after = json.loads(players(at)[0].proto.json)
+    panels = before.pop("editing"), after.pop("editing")
+    assert after == before
+    for key in ("names", "tags"):
+        assert panels[0][key] == panels[1][key], "they are of the picture"
+    assert "switch(6" in panels[1]["code"], "what is edited is the machine that is chosen"
 
 
 def test_a_run_that_needs_the_engine_waits_until_it_is_compiled(slow, monkeypatch):

@@ -80,7 +80,7 @@ def test_every_chart_is_drawn_at_the_same_moment_for_every_engine(opened, engine
 def test_hovering_a_chunk_lights_its_way_in_stage_matrix_and_rows(opened):
     tab, _ = opened(ring())
     seek(tab, 0.45)
-    canvases = (".stage canvas:last-child", ".right canvas", ".rows canvas")
+    canvases = (".stage canvas:last-of-type", ".right canvas", ".rows canvas")
     before, bare = (
         [tab.evaluate("at => document.querySelector(at).toDataURL()", c) for c in canvases],
         drawn(tab, canvases[0])[0],

@@ -94,17 +94,19 @@ class PanelDocument(TypedDict):
     error: str
 
 
-def describe_panel(choice: Choice) -> PanelDocument | None:
+def describe_panel(choice: Choice, drawn: Choice | None = None) -> PanelDocument | None:
     """Describe what can be changed of a machine, and what was.
 
     Args:
         choice: The run that is chosen.
+        drawn: The run in the picture, while that is an earlier one: names of devices and tags are of it.
 
     Returns:
         The document; None where the machine cannot be built, so that there is no picture to edit.
     """
     try:
         topology = build_topology(choice)
+        pictured = topology if drawn is None else build_topology(drawn)
     except CollsimError:
         return None
     history = get_history()
@@ -116,9 +118,9 @@ def describe_panel(choice: Choice) -> PanelDocument | None:
         "rows": rows,
         "devices": {kind: [word for word in words if word in rows] for kind, words in _WORDS_OF_DEVICE.items()},
         "links": {kind: [word for word in words if word in rows] for kind, words in _list_link_words().items()},
-        "names": list(topology.devices.name),
+        "names": list(pictured.devices.name),
         "edits": [{"target": edit.target, "value": edit.value, "text": describe_edit(edit)} for edit in choice.edits],
-        "tags": _list_tags(choice, topology),
+        "tags": _list_tags(drawn or choice, pictured),
         "code": snippets.write_machine(choice).replace("'", '"'),
         "undo": history is not None and len(history.states) > 1,
         "redo": history is not None and bool(history.undone),

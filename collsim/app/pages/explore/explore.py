@@ -143,7 +143,7 @@ def _play(timeline: dict[str, object], ident: str, hides: Hidden = "") -> None:
     start = {key: now.start[key] for key in now.start if key == "view" or not stands_in}
     panel = None
     if filebox.get_upload() is None and not hides:
-        panel = describe_panel(now.choice)
+        panel = describe_panel(now.choice, now.good if stands_in else None)
     mount_player(timeline, ident, start, hides=hides, panel=panel, on_edit=partial(hear_edit, "player"))
 
 
