@@ -236,8 +236,11 @@ def _describe_near_names(name: str) -> str:
     """Where a name is that people look for at the top; nothing where no name is like it."""
     from difflib import get_close_matches
 
+    from .errors import ABSENT_NAMES
     from .locale.synonyms import find_synonyms, rank_name
 
+    if reason := ABSENT_NAMES.get(name.lower()):
+        return f": {reason}"
     for collective in [*find_synonyms(name, collectives()), name]:
         if collective in collectives():
             example = min(algorithms(collective), key=rank_name)

@@ -7,6 +7,8 @@ from pathlib import Path
 from mkdocs.plugins import event_priority
 
 _LINK = re.compile(r"\[([^\]]+)\]\((?:\.\./)*(?:[\w-]+/)*[\w.-]+\.(?:py|js|toml|cff|yaml|sh)\)")
+#: How much a page counts in the search, by the start of its path: the glossary more, the pages that quote articles less.
+_BOOSTS = {"glossary": 3, "zh/glossary": 3, "articles": 0.5, "zh/articles": 0.5}
 _BASE = re.compile(r'(<script id="?__config"?[^>]*>\{.*?"base": ")([^"]*)(")')
 #: Where words end: `cs.simulate`, `parameter_server` and `ring(8)` are found by each of their words, `2.5` is one word.
 #: U+200B stands between Chinese words, which jieba divides when the index is built.
@@ -32,8 +34,10 @@ _SENTENCE = re.compile(r"(?:`[^`]*`|[^`])*?[.?!。？！](?=\s|$)")
 
 def on_page_markdown(markdown, page, **_):
     """The page's text, where a link to a file of the repository that is no page (sources, scripts) is only its words:
-    the site has no sources. The search also finds a page by its title in the menu, which its heading may lack."""
+    the site has no sources. The search also finds a page by its title in the menu, which its heading may lack, and has
+    the pages that explain a word before those that only use it."""
     page.meta["tags"] = [str(page.title)]
+    page.meta["search"] = {"boost": next((boost for path, boost in _BOOSTS.items() if page.url.startswith(path)), 1)}
     page.meta["summary"] = find_first_sentence(markdown)
     return _LINK.sub(r"\1", markdown)
 

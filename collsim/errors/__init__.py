@@ -393,7 +393,7 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
 
 
 #: A name that a library does not have, though articles print it -> what there is in its place.
-_ABSENT = {
+ABSENT_NAMES = {
     "bool": Sentence("NCCL has no boolean type; send uint8 and reduce it with max (any) or min (all)"),
     "reduce_grad": Sentence(
         "torch.distributed has no reduce_grad; DDP averages the gradients in backward(), or call all_reduce"
@@ -428,7 +428,7 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
     else:
         text = str(format_value(name))
     if len(text) <= _LONGEST_NAME:  # a search for names near a longer one, of a damaged file, would take its square
-        if reason := _ABSENT.get(simplify_word(text)):
+        if reason := ABSENT_NAMES.get(simplify_word(text)):
             return Sentence("unknown {what} {name}: {reason}", **values, reason=reason)
         close = _find_close_names(text, names)
         if close:

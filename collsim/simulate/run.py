@@ -326,7 +326,7 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
     except ValueError:  # lists of different lengths
         group = np.zeros(0, object)
     is_list = group.ndim == 1 and group.dtype.kind in "iu"
-    if is_list and len(group) == schedule.ranks:
+    if is_list:
         refuse_shared_gpus(topology, group.tolist())
     if not is_list or len(group) != schedule.ranks:
         message = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"

@@ -71,7 +71,13 @@ def test_example_for_the_name_of_a_collective_runs(collective):
 
 @pytest.mark.parametrize(
     ("guess", "answer"),
-    [("all_reduce", "allreduce_ring"), ("Machine", "machine?"), ("validate", "verify?"), ("predict", "nccl?")],
+    [
+        ("all_reduce", "allreduce_ring"),
+        ("Machine", "machine?"),
+        ("validate", "verify?"),
+        ("predict", "nccl?"),
+        ("reduce_grad", "DDP"),
+    ],
 )
 def test_name_of_another_library_is_answered_at_the_top(guess, answer):
     with pytest.raises(AttributeError, match=re.escape(answer)):

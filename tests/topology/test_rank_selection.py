@@ -141,6 +141,7 @@ def test_named_ranks_are_predicted_on_their_own_links():
     "ask",
     [
         lambda machine: cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, NBYTES, ranks=[0, 0]),
+        lambda machine: cs.simulate(cs.schedule("allreduce_ring", ranks=8), machine, NBYTES, ranks=[0, 0]),
         lambda machine: cs.nccl.predict("allreduce", machine, NBYTES, ranks=[0, 0]),
         lambda machine: cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 0]),
         lambda machine: cs.training_step("resnet50", machine, parallel=cs.ddp(), batch=64, ranks=[0, 0]),
