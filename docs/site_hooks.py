@@ -7,7 +7,7 @@ from pathlib import Path
 from mkdocs.plugins import event_priority
 
 _LINK = re.compile(r"\[([^\]]+)\]\((?:\.\./)*(?:[\w-]+/)*[\w.-]+\.(?:py|js|toml|cff|yaml|sh)\)")
-#: How much a page counts in the search, by the start of its path: the glossary more, the pages that quote articles less.
+#: How much a page counts in the search, by the start of its path: the glossary more, pages that quote articles less.
 _BOOSTS = {"glossary": 3, "zh/glossary": 3, "articles": 0.5, "zh/articles": 0.5}
 _BASE = re.compile(r'(<script id="?__config"?[^>]*>\{.*?"base": ")([^"]*)(")')
 #: Where words end: `cs.simulate`, `parameter_server` and `ring(8)` are found by each of their words, `2.5` is one word.

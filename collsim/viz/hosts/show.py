@@ -50,8 +50,8 @@ class Animation:
         return _convert_errors(lambda: build_notebook_frame(encode(self.timeline), self.language, **self.options))
 
     def _repr_png_(self) -> bytes | None:
-        """A still picture, for readers of notebooks that run no scripts (GitHub, an editor that does not trust the
-        file); None where it cannot be drawn, since the player needs no matplotlib."""
+        """A still picture, for readers of notebooks that show images and no HTML, and for published copies, in whose
+        HTML GitHub removes the player; None where it cannot be drawn, since the player needs no matplotlib."""
         from ..pictures.figure import render_png
         from ..pictures.machine_picture import draw_machine_figure
 

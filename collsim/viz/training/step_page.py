@@ -66,7 +66,7 @@ class StepAnimation:
         return wrap_in_frame(self.page, int(self.options.get("height", 900)), "collsim training step")
 
     def _repr_png_(self) -> bytes | None:
-        """A still picture, for readers of notebooks that run no scripts; None where it cannot be drawn."""
+        """A still picture, for readers of notebooks that show images and no HTML; None where it cannot be drawn."""
         from ..pictures.figure import render_png
         from ..pictures.training_plots import plot
 
