@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import find_itemsize
 from ..errors import CollsimError
 from ..units import format_time
+from .compute.eager_speed import EagerSpeed
 from .pytorch import product_scripts, replica_scripts
 from .pytorch.script_parts import ScriptedStep, format_launch_lines
 from .step_request import StepRequest, build_workload
@@ -73,7 +75,22 @@ def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
         which = "the first step"
     peaks = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
     text = f"{time} for {which} on {trace.topology.name}"
-    return ScriptedStep(build_workload(request), request.parallel, _count_even_nodes(request), text, peaks)
+    memory_format, kernels = _find_kernels(trace)
+    return ScriptedStep(
+        build_workload(request), request.parallel, _count_even_nodes(request), text, peaks, memory_format, kernels
+    )
+
+
+def _find_kernels(trace: StepTrace) -> tuple[str, str]:
+    """How images lie in memory, and the kernels of the optimizer, where its time is of certain ones. The shares of
+    GPUs whose operations were not measured are those of convolutions without transpositions: in 16 bits channels_last.
+    """
+    speed = trace.costs.speed
+    if isinstance(speed, EagerSpeed):
+        return speed.memory_format, speed.optimizer_kernels
+    if speed is not None and find_itemsize(speed.dtype) < find_itemsize("float32"):
+        return "channels_last", ""
+    return "channels_first", ""
 
 
 def _count_even_nodes(request: StepRequest) -> int:

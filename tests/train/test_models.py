@@ -29,13 +29,23 @@ def test_gradients_become_ready_in_the_order_that_torch_saw(name):
         ("resnet152", 60_192_808),
         ("resnext50_32x4d", 25_028_904),
         ("resnext101_32x8d", 88_791_336),
+        ("vgg11", 132_863_336),
+        ("vgg13", 133_047_848),
         ("vgg16", 138_357_544),
         ("vgg19", 143_667_240),
+        ("mobilenet_v2", 3_504_872),
+        ("vit_b_16", 86_567_656),
+        ("vit_b_32", 88_224_232),
+        ("vit_l_16", 304_326_632),
+        ("vit_l_32", 306_535_400),
+        ("vit_h_14", 632_045_800),
         ("bert-base", 109_482_240),
         ("bert-large", 335_141_888),
         ("gpt2", 124_439_808),
         ("gpt2-xl", 1_557_611_200),
         ("llama2-7b", 6_738_415_616),
+        ("mistral-7b", 7_241_732_096),  # huggingface's count, and so is the next
+        ("mixtral-8x7b", 46_702_792_704),
         ("llama3-8b", 8_030_261_248),
         ("llama3-70b", 70_553_706_496),
         ("llama3-405b", 405_853_388_800),
@@ -94,7 +104,17 @@ def test_the_second_token_of_deepseek_adds_one_block_a_join_and_the_head_again()
 @pytest.mark.parametrize(
     ("name", "giga"),
     # multiply-adds as fvcore counts them (torchvision's documentation: GFLOPS of the weights' tables)
-    [("resnet50", 4.09), ("resnet101", 7.80), ("vgg16", 15.47), ("resnext50_32x4d", 4.23), ("resnext101_32x8d", 16.41)],
+    [
+        ("resnet50", 4.09),
+        ("resnet101", 7.80),
+        ("vgg16", 15.47),
+        ("resnext50_32x4d", 4.23),
+        ("resnext101_32x8d", 16.41),
+        ("mobilenet_v2", 0.30),
+        ("vit_b_16", 17.56),
+        ("vit_l_32", 15.38),
+        ("vit_h_14", 167.29),
+    ],
 )
 def test_convolutional_networks_have_the_published_multiply_adds(name, giga):
     assert cs.model(name).flops / 2e9 == pytest.approx(giga, abs=0.011)

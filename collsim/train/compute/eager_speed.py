@@ -302,6 +302,8 @@ class EagerSpeed(GpuSpeed):
         # The product's own reads and writes overlap with its FLOPs; pointwise work comes after it.
         moved = memory_bytes - pointwise * passes * find_itemsize(self.dtype)
         product = max(flops / (peak * share), moved / self._pointwise_rate)
+        if layer.width == 1:  # a product for each channel by itself: no matrix units, and memory decides
+            product = self._move(moved, "depthwise convolution", is_backward)
         seconds = product + rate.seconds + self._estimate_pointwise_seconds(layer, pointwise, is_backward)
         # A second tensor is a bias, which PyTorch adds, and reduces in the backward pass, in a kernel of its own.
         if len(layer.tensors) > 1:

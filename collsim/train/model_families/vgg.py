@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..workload.convolution import ConvolutionBuilder
 from ..workload.model import Model
 
-_SOURCE = "torchvision/models/vgg.py, configuration D; Simonyan & Zisserman 2015 (arXiv 1409.1556), table 1"
+_SOURCE = "torchvision/models/vgg.py; Simonyan & Zisserman 2015 (arXiv 1409.1556), table 1"
 #: By depth: channels and convolutions of each stage.
-_STAGES = {16: ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)), 19: ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4))}
+_STAGES = {
+    11: ((64, 1), (128, 1), (256, 2), (512, 2), (512, 2)),
+    13: ((64, 2), (128, 2), (256, 2), (512, 2), (512, 2)),
+    16: ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)),
+    19: ((64, 2), (128, 2), (256, 4), (512, 4), (512, 4)),
+}
 
 
 def _build_vgg(depth: int) -> Model:
@@ -24,4 +31,4 @@ def _build_vgg(depth: int) -> Model:
     return net.build_model(f"vgg{depth}", _SOURCE)
 
 
-MODELS = {"vgg16": lambda: _build_vgg(16), "vgg19": lambda: _build_vgg(19)}
+MODELS = {f"vgg{depth}": partial(_build_vgg, depth) for depth in _STAGES}

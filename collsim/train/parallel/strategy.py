@@ -59,6 +59,12 @@ class Workload:
     step_number: int
     recompute: str = "none"
 
+    @property
+    def has_wide_weights(self) -> bool:
+        """Whether weights are wider than what is computed in, as under torch.autocast."""
+        itemsize = find_itemsize(self.dtype)
+        return any(itemsize < find_itemsize(layer.dtype) for layer in self.model.layers)
+
 
 @dataclass(frozen=True)
 class ParallelStrategy:

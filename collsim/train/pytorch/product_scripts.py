@@ -18,7 +18,7 @@ from ..parallel.sharded_units import ModelUnit, count_tied_elements
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from .decoder_modules import write_decoder, write_units
 from .pipeline_scripts import SINGLE_STAGE_SCHEDULES, TORCH_SCHEDULES, format_stages
-from .script_parts import JOIN, OPTIMIZERS, ScriptedStep, escape_name, write_header, write_timing
+from .script_parts import JOIN, ScriptedStep, escape_name, write_header, write_timing
 
 _ASK = """\
 ask.add_argument("--batch", type=int, default={micro}, help="samples of a replica at a time")
@@ -141,8 +141,8 @@ def write_product_script(step: ScriptedStep) -> str:
         + _write_differences(workload, split, sizes, dims)
         + _write_modules(workload, split, listed, sizes, dims)
         + _write_share(workload, split, dims)
-        + _write_make(split, sizes, dims)
-        + _write_step(workload, split, dims, ends=sizes is not None and _has_two_copies(workload, split))
+        + _write_make(workload, split, sizes, dims)
+        + _write_step(step, split, dims, ends=sizes is not None and _has_two_copies(workload, split))
         + write_timing(step, f"asked.batch * {workload.accumulate * dims['dp']}")
         + _END.format(held=step.memory_by_gpu[0][1] / 2**30)
     )
@@ -208,8 +208,9 @@ def _has_two_copies(workload: Workload, split: Split) -> bool:
 
 
 def _find_autocast_dtype(workload: Workload, dims: dict[str, int]) -> str | None:
-    """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits."""
-    if dims["dp"] == 1 and workload.dtype != "float32":
+    """The type in which torch.autocast computes where no replica's policy says one; None for 32 bits, and for weights
+    that are in it."""
+    if dims["dp"] == 1 and workload.has_wide_weights:
         return workload.dtype
     return None
 
@@ -313,22 +314,24 @@ def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     return policy + _SHARE.format(**values)
 
 
-def _write_make(split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
+def _write_make(workload: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
     """`make(number)`: a stage, cut and shared before it has memory."""
-    before = tied = ""
+    before = tied = narrow = ""
+    if not workload.has_wide_weights and workload.dtype != "float32":
+        narrow = f"    stage.to(torch.{workload.dtype})  # weights, gradients and the optimizer's state\n"
     if sizes is not None and sizes.tied:
         tied = "    tie(stage)\n"
     if dims["tp"] > 1:
         before = "    cut(stage)\n"
-    before += tied
+    before = narrow + before + tied
     if dims["dp"] > 1:
         before += "    share(stage)\n"
     return _MAKE.format(before=before, after=tied)
 
 
-def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends: bool) -> str:
+def _write_step(step: ScriptedStep, split: Split, dims: dict[str, int], *, ends: bool) -> str:
     """`step()`: all microbatches and the optimizer; `ends` add up the gradients of their copies."""
-    contexts = []
+    workload, contexts = step.workload, []
     if dims["tp"] > 1:
         contexts = ["loss_parallel()"]
     if dtype := _find_autocast_dtype(workload, dims):
@@ -342,7 +345,7 @@ def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends:
         values["last"] = "pass"
     if dims["pp"] > 1:
         listed = "[parameter for part in parts for parameter in part.parameters()]"
-        values["optimizer"] = OPTIMIZERS[workload.optimizer].format(parameters=listed)
+        values["optimizer"] = step.write_optimizer(listed)
         values |= {"ends": "", "added": "", "stages": "stages"}
         values["schedule"] = TORCH_SCHEDULES[split.pipeline.schedule]
         if ends:
@@ -351,7 +354,7 @@ def _write_step(workload: Workload, split: Split, dims: dict[str, int], *, ends:
         if values["schedule"] in SINGLE_STAGE_SCHEDULES:
             values["stages"] = "stages[0]"
         return _STAGED.format(mine=format_stages(split.pipeline), **values)
-    values["optimizer"] = OPTIMIZERS[workload.optimizer].format(parameters="model.parameters()")
+    values["optimizer"] = step.write_optimizer("model.parameters()")
     return _WHOLE.format(sync=_write_sync(workload, split, dims), **values)
 
 

@@ -1,18 +1,21 @@
 """Scripts of replicas that hold the whole model: DistributedDataParallel, DataParallel.
 
-They train the real model where the library that has it is installed (torchvision, transformers), else a module with the
-same parameter tensors, whose buckets are the same, and print the buckets and the overlap that DDP itself reports.
+They train the model whose operations are priced: torchvision's or transformers' where the library is installed, or a
+decoder of the same sizes that stands in the script; else a module with the same parameter tensors, whose buckets are
+the same and whose computing is not. They print the buckets and the overlap that DDP itself reports.
 Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d (logger.cpp).
 """
 
 from __future__ import annotations
 
 from ..parallel import DDP, Workload
+from ..workload.decoder_shape import read_decoder_shape
 from ..workload.model import Model
-from .script_parts import JOIN, OPTIMIZERS, ScriptedStep, escape_name, format_numbers, write_header, write_timing
+from .decoder_modules import write_decoder
+from .script_parts import JOIN, ScriptedStep, escape_name, format_numbers, write_header, write_timing
 
-#: Models of torchvision by the names of the catalogue, which are its own.
-_VISION = ("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "vgg16", "vgg19")
+#: What the source of models begins with that torchvision has, by the names of the catalogue.
+_VISION = "torchvision/models/"
 #: Models of huggingface's transformers by the names of the catalogue: the class, with its config's sizes.
 _TEXT = {
     "bert-base": "hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072",
@@ -27,6 +30,12 @@ _NO_DROPOUT = {
     "bert": "hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0",
     "gpt2": "resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0",
 }
+#: A decoder of huggingface's Llama, which Mistral's without a window is too.
+_LLAMA = (
+    "hidden_size={h}, intermediate_size={ffn}, num_hidden_layers={blocks}, num_attention_heads={heads}, "
+    "num_key_value_heads={kv_heads}, head_dim={head_dim}, vocab_size={vocab}, max_position_embeddings={seq}, "
+    "use_cache=False"
+)
 _ASK = """\
 ask.add_argument("--batch", type=int, default={micro}, help="samples of a process at a time")
 ask.add_argument("--steps", type=int, default=20)
@@ -77,7 +86,26 @@ dist.destroy_process_group()
 _SAME_MODEL = """
 
 def make(samples):
-    return SameTensors(), torch.ones(samples, 1)
+    {note}return SameTensors(), torch.ones(samples, 1)
+"""
+#: Where no module stands for the layers of a model.
+_NO_MODULE = """\
+print("a module with the tensors of {model}: its buckets are those of the step, its time is not")
+    """
+_DECODER_MODEL = """
+loss_of_words = loss
+
+
+class Decoder(Stage):  # head and loss are part of the model
+    def forward(self, x):
+        return loss_of_words(super().forward(x), x)
+
+
+def make(samples):
+    if asked.same_tensors:
+        return SameTensors(), torch.ones(samples, 1)
+    model = Decoder(0)
+{tied}    return model, torch.randint(WORDS, (samples, TOKENS))
 """
 _REAL_MODEL = """
 
@@ -88,7 +116,7 @@ def make(samples):
 
             return {real}
     except ImportError:
-        print("no {library}: a module with the same tensors runs instead")
+        print("no {library}: a module with the same tensors runs instead, whose time is not that of the step")
     return SameTensors(), torch.ones(samples, 1)
 """
 _LANGUAGE_MODEL = """
@@ -100,6 +128,14 @@ class LanguageModel(torch.nn.Module):  # head and loss are part of the model
 
     def forward(self, x):
         return self.model(x, labels=x).loss
+"""
+_CLASSES = """
+
+def loss(out):
+    labels = torch.zeros(len(out), dtype=torch.long, device=out.device)
+    return torch.nn.functional.cross_entropy(out.float(), labels)
+
+
 """
 _MEAN = """
 
@@ -114,7 +150,7 @@ def loss(out):  # of every output, so that every parameter has a gradient
 def write_ddp_script(step: ScriptedStep) -> str:
     """A script of DistributedDataParallel."""
     assert isinstance(step.parallel, DDP)
-    return _write_script(step, JOIN, *_write_ddp_parts(step.workload, step.parallel))
+    return _write_script(step, JOIN, *_write_ddp_parts(step, step.parallel))
 
 
 def write_data_parallel_script(step: ScriptedStep) -> str:
@@ -129,17 +165,24 @@ def _write_script(step: ScriptedStep, join: str, wrap: str, body: str, report: s
     if workload.accumulate > 1:
         samples = f"asked.batch * n * {workload.accumulate}"
     return (
-        write_header(step)
+        write_header(step, _write_imports(workload))
         + _ASK.format(micro=workload.micro_batch)
         + join
         + _write_same_tensors(workload.model)
         + _write_model(workload)
         + wrap
-        + f"optimizer = {OPTIMIZERS[workload.optimizer].format(parameters='model.parameters()')}\n"
+        + f"optimizer = {step.write_optimizer('model.parameters()')}\n"
         + body
         + write_timing(step, samples)
         + report
     )
+
+
+def _write_imports(workload: Workload) -> str:
+    """What a decoder in the script needs."""
+    if "Decoder(Stage)" in _write_model(workload):
+        return "import torch.nn.functional as F\nfrom torch import nn\n"
+    return ""
 
 
 def _write_same_tensors(model: Model) -> str:
@@ -158,14 +201,30 @@ def _write_same_tensors(model: Model) -> str:
 
 def _write_model(workload: Workload) -> str:
     """`make(samples)`: the model and its inputs, and `loss`."""
-    name = workload.model.name
-    if name in _VISION:
-        library, real = "torchvision", f"torchvision.models.{name}(), torch.randn(samples, 3, 224, 224)"
-    elif name in _TEXT:
-        return _write_text_model(workload.model) + _MEAN
-    else:
-        return _SAME_MODEL + _MEAN
-    return _REAL_MODEL.format(library=library, real=real) + _MEAN
+    model = workload.model
+    if model.source.startswith(_VISION):
+        real = f"torchvision.models.{model.name}(), torch.randn(samples, 3, 224, 224)"
+        return _REAL_MODEL.format(library="torchvision", real=real) + _CLASSES
+    if model.name in _TEXT:
+        return _write_text_model(model) + _MEAN
+    shape = read_decoder_shape(model)
+    if shape is None:
+        return _SAME_MODEL.format(note=_NO_MODULE.format(model=escape_name(model.name))) + _MEAN
+    if shape.huggingface and shape.gated:
+        attention = f', attn_implementation="{_choose_attention(shape.flash)}"'
+        sizes = shape._asdict()
+        inputs = f"torch.randint({shape.vocab}, (samples, {shape.seq}))"
+        config = _LLAMA.format(**sizes) + attention
+        real = f"LanguageModel(transformers.LlamaForCausalLM(transformers.LlamaConfig({config}))), {inputs}"
+        return _LANGUAGE_MODEL + _REAL_MODEL.format(library="transformers", real=real) + _MEAN
+    autocast = None
+    if workload.has_wide_weights and workload.dtype != "float32":
+        autocast = workload.dtype
+    modules = write_decoder(escape_name(model.name), shape, [(0, shape.blocks)], None, workload.recompute, autocast)
+    tied = ""
+    if shape.tied:
+        tied = "    tie(model)\n"
+    return modules + _DECODER_MODEL.format(tied=tied) + _MEAN
 
 
 def _write_text_model(model: Model) -> str:
@@ -175,13 +234,9 @@ def _write_text_model(model: Model) -> str:
     names = {layer.name: layer for layer in model.layers}
     scores = next(layer for layer in model.layers if layer.partition == "heads")
     sizes = _TEXT[model.name]
-    # Whether scores are stored decides between eager attention and SDPA, which differ in time and memory.
-    attention = "sdpa"
-    if scores.pointwise:
-        attention = "eager"
     if not scores.mask_bytes:
         sizes += ", " + _NO_DROPOUT[family]
-    sizes += f', attn_implementation="{attention}"'
+    sizes += f', attn_implementation="{_choose_attention(not scores.pointwise)}"'
     config, words = f"transformers.{family.upper()}Config({sizes})", 50257
     if family == "bert":
         config, words = f"transformers.BertConfig({sizes})", 30522
@@ -195,14 +250,35 @@ def _write_text_model(model: Model) -> str:
     return _LANGUAGE_MODEL + _REAL_MODEL.format(library="transformers", real=real)
 
 
+def _choose_attention(flash: bool) -> str:
+    """huggingface's name of attention that stores no scores, or does."""
+    # Whether scores are stored decides between eager attention and SDPA, which differ in time and memory.
+    if flash:
+        return "sdpa"
+    return "eager"
+
+
 # ---- what splits -----------------------------------------------------------------------------------------------------
 
 
 def _write_autocast(workload: Workload) -> str:
     """The context of a forward pass."""
-    if workload.dtype == "float32":
+    if not workload.has_wide_weights:
         return "contextlib.nullcontext()"
     return f"torch.autocast(device.type, torch.{workload.dtype})"
+
+
+def _write_layout(step: ScriptedStep) -> str:
+    """Lines that bring the model and its inputs to the type of the weights and to the layout of images."""
+    workload, lines = step.workload, ""
+    if workload.dtype != "float32" and not workload.has_wide_weights:
+        lines += f"model = model.to(torch.{workload.dtype})  # weights, gradients and the optimizer's state\n"
+        lines += f"x = x.to(torch.{workload.dtype}) if x.is_floating_point() else x\n"
+    has_images = any(layer.kind == "convolution" for layer in workload.model.layers)
+    if has_images and step.memory_format == "channels_last":
+        lines += "model = model.to(memory_format=torch.channels_last)  # an image's channels lie side by side\n"
+        lines += "x = x.contiguous(memory_format=torch.channels_last) if x.dim() == 4 else x\n"
+    return lines
 
 
 def _write_step(workload: Workload, context: str, after: str = "") -> str:
@@ -220,10 +296,12 @@ def _write_step(workload: Workload, context: str, after: str = "") -> str:
     )
 
 
-def _write_ddp_parts(workload: Workload, parallel: DDP) -> tuple[str, str, str]:
+def _write_ddp_parts(step: ScriptedStep, parallel: DDP) -> tuple[str, str, str]:
+    workload = step.workload
     words = "\n".join(f"    {word}," for word in ["model", *_list_ddp_keywords(parallel)])
     wrap = (
         "model, x = make(asked.batch)\nmodel, x = model.to(device), x.to(device)\n"
+        + _write_layout(step)
         # torch has no argument for the first bucket alone; its default is a module constant.
         + (f"dist._DEFAULT_FIRST_BUCKET_BYTES = {parallel.first}\n" if parallel.first and not parallel.bucket else "")
         + f"model = torch.nn.parallel.DistributedDataParallel(\n{words}\n)\n"
@@ -297,7 +375,8 @@ def _write_manual_allreduces(workload: Workload, parallel: DDP) -> str:
 def _write_data_parallel_parts(step: ScriptedStep) -> tuple[str, str, str]:
     wrap = (
         "model, x = make(asked.batch * n)\n"
-        "model = torch.nn.DataParallel(model.to(device))  # a forward pass copies it to all GPUs, by NCCL if it can\n"
+        + _write_layout(step)
+        + "model = torch.nn.DataParallel(model.to(device))  # a forward pass copies it to all GPUs, by NCCL if it can\n"
         "x = x.to(device)  # on GPU 0; DataParallel scatters it\n"
     )
     peaks = ", ".join(f"GPU {rank}: {nbytes / 2**30:.2f}" for rank, nbytes in step.memory_by_gpu)

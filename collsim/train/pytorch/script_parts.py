@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from ..parallel import ParallelStrategy, Workload
 
-#: Optimizers, of parameters.
-OPTIMIZERS = {
-    "adam": "torch.optim.Adam({parameters})",
-    "momentum": "torch.optim.SGD({parameters}, lr=0.01, momentum=0.9)",
-    "sgd": "torch.optim.SGD({parameters}, lr=0.01)",
+#: Optimizers, of parameters and which kernels run them.
+_OPTIMIZERS = {
+    "adam": "torch.optim.Adam({parameters}{kernels})",
+    "momentum": "torch.optim.SGD({parameters}, lr=0.01, momentum=0.9{kernels})",
+    "sgd": "torch.optim.SGD({parameters}, lr=0.01{kernels})",
     "none": "None",
 }
 
@@ -27,6 +27,8 @@ class ScriptedStep:
         nodes: number of nodes that the GPUs are on.
         time_text: how long it takes, in words.
         memory_by_gpu: the first GPU of each lane, with the most bytes that it holds.
+        memory_format: how images lie in memory: channels_first or channels_last.
+        optimizer_kernels: foreach or fused; empty where its time is that of no certain kernels.
     """
 
     workload: Workload
@@ -34,6 +36,15 @@ class ScriptedStep:
     nodes: int
     time_text: str
     memory_by_gpu: tuple[tuple[int, int], ...]
+    memory_format: str = "channels_first"
+    optimizer_kernels: str = ""
+
+    def write_optimizer(self, parameters: str) -> str:
+        """Write the optimizer of `parameters`, an expression, with the kernels that its time is of."""
+        kernels = ""
+        if self.optimizer_kernels:
+            kernels = f", {self.optimizer_kernels}=True"
+        return _OPTIMIZERS[self.workload.optimizer].format(parameters=parameters, kernels=kernels)
 
 
 def escape_name(text: str) -> str:

@@ -76,23 +76,29 @@ class ConvolutionBuilder:
         )
         self.layers.append(layer)
 
-    def add_norm(self, name: str, *, relu: bool = True, add: bool = False) -> None:
+    def add_norm(
+        self, name: str, *, relu: bool = True, add: bool = False, capped: bool = False, kept: bool = False
+    ) -> None:
         """Add a BatchNorm, which reads twice and writes once, and what follows it.
 
         Args:
             name: Name of the layer.
             relu: Whether a ReLU follows, in place.
             add: Whether the residual is added.
+            capped: Whether the ReLU ends at 6: its gradient needs what it read, of which torch makes a copy
+                (tools/autograd/derivatives.yaml, hardtanh_; observed with torch 2.13).
+            kept: Whether a convolution reads the output although no ReLU follows.
         """
+        follow = 3 * add + 2 * relu + 2 * capped
         layer = Layer(
             name,
             (self.channels, self.channels),
-            traffic=self.size * (3 + 3 * add + 2 * relu),
-            activations=self.size * relu,
+            traffic=self.size * (3 + follow),
+            activations=self.size * (relu + capped + kept),
             outputs=self.size,
             kind="norm",
-            ops=1 + add + relu,
-            pointwise=self.size * (3 * add + 2 * relu),
+            ops=1 + add + relu + capped,
+            pointwise=self.size * follow,
             buffers=(self.channels, self.channels),
         )
         self.layers.append(layer)

@@ -141,6 +141,6 @@ def _read_sizes(
 
 def _has_layers_of(shape: DecoderShape, model: Model) -> bool:
     """Whether `transformer` builds the layers of `model` of these sizes."""
-    rebuilt = shape.build_model(padded=not model.layers[-1].width)
+    rebuilt = shape.build_model(padded=not model.layers[-1].width).to(model.layers[-1].dtype)
     # all but the embedding: a table of positions may be longer than a sample
     return rebuilt.layers[1:] == model.layers[1:]

@@ -1,0 +1,175 @@
+"""A step's script computes what the step is priced for: operation by operation, counted as torch runs it on tensors
+without memory. Without torch and the library that has the model a test says that it is skipped."""
+
+import contextlib
+import importlib
+from types import SimpleNamespace
+
+import pytest
+
+import collsim as cs
+from collsim.train import get_eager_speed
+
+BOX = cs.machine("dgx-h100")
+#: Ten models of the catalogue: options of the model, type of its weights (float32 under autocast where it is not that
+#: of the step), type of the step, memory format, kernels and kind of the optimizer, samples, library.
+STEPS = {
+    "resnet18": ({}, "float32", "float32", "channels_first", "foreach", "momentum", 4, "torchvision"),
+    "resnet50": ({}, "float32", "bfloat16", "channels_last", "fused", "adam", 2, "torchvision"),
+    "resnext50_32x4d": ({}, "bfloat16", "bfloat16", "channels_last", "foreach", "sgd", 2, "torchvision"),
+    "vgg16": ({}, "float32", "bfloat16", "channels_first", "foreach", "sgd", 2, "torchvision"),
+    "mobilenet_v2": ({}, "float32", "bfloat16", "channels_last", "fused", "momentum", 3, "torchvision"),
+    "vit_b_16": ({}, "bfloat16", "bfloat16", "channels_first", "fused", "adam", 2, "torchvision"),
+    "bert-base": ({"masked_lm": True, "seq": 128}, "float32", "bfloat16", "", "foreach", "adam", 3, "transformers"),
+    "gpt2": ({"flash": False, "seq": 256}, "float32", "bfloat16", "", "fused", "adam", 2, "transformers"),
+    "gpt2-medium": ({"seq": 512}, "bfloat16", "bfloat16", "", "foreach", "adam", 1, "transformers"),
+    "llama3-8b": ({"huggingface": True, "seq": 64}, "bfloat16", "bfloat16", "", "fused", "adam", 1, "transformers"),
+    "llama2-7b": ({"seq": 128}, "float32", "bfloat16", "", "foreach", "adam", 1, ""),
+    "gpt3-13b": ({"seq": 64}, "float32", "float32", "", "foreach", "sgd", 1, ""),
+}
+#: FLOPs that no layer has: sums of rotary angles.
+NEXT_TO_NOTHING = 1e-5
+
+
+def build_step(name):
+    options, weights, dtype, memory_format, kernels, optimizer, samples, _ = STEPS[name]
+    speed = get_eager_speed("H100", dtype, memory_format=memory_format or "channels_first", optimizer_kernels=kernels)
+    return cs.training_step(
+        cs.model(name, **options).to(weights),
+        BOX,
+        parallel=cs.ddp(),
+        ranks=1,
+        micro_batch=samples,
+        dtype=dtype,
+        optimizer=optimizer,
+        compute=speed,
+        memory=1e15,
+    )
+
+
+def run_without_memory(code, torch):
+    """Everything of a script from its model to its step, in one process: what it has defined."""
+    begin, end = code.index("torch.manual_seed(rank)\n"), code.index("\n\ndef now():")
+    asked = SimpleNamespace(same_tensors=False, batch=int(code.split('"--batch", type=int, default=')[1].split(",")[0]))
+    names = {"torch": torch, "contextlib": contextlib, "device": torch.device("meta"), "asked": asked, "gpu": False}
+    names |= {"rank": 0, "n": 1, "nn": torch.nn, "F": torch.nn.functional, "dist": SimpleNamespace()}
+    whole = torch.nn.parallel.DistributedDataParallel
+    torch.nn.parallel.DistributedDataParallel = lambda model, **_: model
+    try:
+        with torch.device("meta"):
+            exec(compile(code[begin:end].removeprefix("torch.manual_seed(rank)\n"), "step.py", "exec"), names)
+    finally:
+        torch.nn.parallel.DistributedDataParallel = whole
+    return names
+
+
+def pretend_memory(model, torch):
+    """Tensors of a model on the device meta as ones of the CPU, which autocast knows; they have no memory either."""
+    copies = {}
+
+    def copy(tensor):
+        if id(tensor) not in copies:
+            shape = tensor.shape, tensor.stride()
+            empty = torch.empty_strided(*shape, dtype=tensor.dtype, device="cpu")
+            copies[id(tensor)] = torch.nn.Parameter(empty) if isinstance(tensor, torch.nn.Parameter) else empty
+        return copies[id(tensor)]
+
+    for module in model.modules():
+        for owned in (module._parameters, module._buffers):
+            owned.update({name: copy(tensor) for name, tensor in owned.items() if tensor is not None})
+
+
+@pytest.fixture
+def counted(request):
+    """The step of a model, what its script has defined, and (FLOPs, name, tensors) of each product of a forward and a
+    backward pass."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: script and price are not compared")
+    library = STEPS[request.param][-1]
+    if library:
+        pytest.importorskip(library, reason=f"{library} is not installed: script and price are not compared")
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import flop_registry
+
+    class Products(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.listed = []
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            if count := flop_registry.get(function._overloadpacket):
+                tensors = [part for part in args if isinstance(part, torch.Tensor)]
+                self.listed.append((count(*args, **(kwargs or {}), out_val=out), str(function), tensors))
+            return out
+
+    trace = build_step(request.param)
+    context = contextlib.nullcontext()
+    if "with torch.autocast(device.type, torch.bfloat16):" in trace.script():
+        context = torch.autocast("cpu", torch.bfloat16)
+    script = run_without_memory(trace.script(), torch)
+    script["device"] = torch.device("cpu")
+    model, x, loss = (script[name] for name in ("model", "x", "loss"))
+    with FakeTensorMode(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        pretend_memory(model, torch)
+        x = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu")
+        with Products() as forward, context:
+            out = loss(model(x))
+        with Products() as backward:
+            out.backward()
+    return trace, script, forward.listed, backward.listed
+
+
+@pytest.mark.parametrize("counted", STEPS, indirect=True)
+def test_a_script_computes_what_is_priced_operation_by_operation(counted):
+    trace, script, forward, backward = counted
+    model, samples = trace.step.model, trace.step.micro_batch
+    assert script["x"].shape[0] == samples
+    priced = [(layer, layer.flops * samples) for layer in model.layers if layer.kind not in ("elementwise", "norm")]
+    total = sum(flops for _, flops in priced)
+    counts, done = [flops for flops, *_ in forward if flops > NEXT_TO_NOTHING * total], 0
+    for layer, flops in priced:  # a layer may be several products (queries and keys, then values): they end with it
+        left = flops
+        while left > 1e-9 * flops:
+            assert counts, layer.name
+            left -= counts.pop(0)
+        assert left == pytest.approx(0, abs=1e-9 * flops), layer.name
+        done += flops
+    assert not counts
+    assert done == pytest.approx(total)
+    if any(layer.kind == "convolution" and layer.width for layer in model.layers):
+        return  # torch's own count of the backward pass of a grouped convolution leaves out the groups
+    images = [flops for layer, flops in priced if layer.kind == "convolution"][:1]  # they have no gradient
+    assert sum(flops for flops, *_ in backward) == pytest.approx(2 * total - sum(images), rel=1e-4)
+
+
+@pytest.mark.parametrize("counted", STEPS, indirect=True)
+def test_a_script_has_the_weights_types_and_layout_that_are_priced(counted):
+    torch = importlib.import_module("torch")
+    trace, script, forward, _ = counted
+    name = trace.step.model.name
+    _, weights, dtype, memory_format, kernels, optimizer, _, _ = STEPS[name]
+    parameters = list(script["model"].parameters())
+    assert sum(p.numel() for p in parameters) == trace.step.model.parameters
+    assert {p.dtype for p in parameters} == {getattr(torch, weights)}
+    for _, operation, tensors in forward:  # products of queries and keys: as the kernel of attention has them
+        if "bmm" not in operation:
+            assert {tensor.dtype for tensor in tensors} == {getattr(torch, dtype)}
+    layouts = {
+        tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()
+        for *_, tensors in forward
+        for tensor in tensors[:2]
+        if tensor.dim() == 4 and min(tensor.shape[1:]) > 1
+    }
+    assert layouts <= {memory_format == "channels_last"}
+    assert layouts or not memory_format
+    made = script["optimizer"]
+    assert made.defaults[kernels] is True
+    assert isinstance(made, torch.optim.Adam if optimizer == "adam" else torch.optim.SGD)
+    assert made.defaults.get("momentum", 0) == (0.9 if optimizer == "momentum" else 0)
+
+
+def test_a_script_of_a_model_without_a_module_says_that_its_time_is_none_of_the_step():
+    step = cs.training_step("mixtral-8x7b", BOX, parallel=cs.ddp(), micro_batch=1, memory=1e15)
+    assert "its time is not" in step.script()
+    assert "its time is not" not in build_step("llama2-7b").script()
