@@ -11,7 +11,7 @@ import collsim as cs
 from collsim.train import get_eager_speed
 
 BOX = cs.machine("dgx-h100")
-#: Ten models of the catalogue: options of the model, type of its weights (float32 under autocast where it is not that
+#: Twelve models of the catalogue: options of the model, type of its weights (float32 under autocast where it is not that
 #: of the step), type of the step, memory format, kernels and kind of the optimizer, samples, library.
 STEPS = {
     "resnet18": ({}, "float32", "float32", "channels_first", "foreach", "momentum", 4, "torchvision"),

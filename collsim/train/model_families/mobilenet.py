@@ -41,7 +41,7 @@ def _add_inverted_residual(net: ConvolutionBuilder, name: str, expansion: int, c
     net.add_convolution(f"{name}.{part}.0", width, 3, stride, groups=width)
     net.add_norm(f"{name}.{part}.1", capped=True)
     net.add_convolution(f"{name}.{part + 1}", channels, 1)
-    net.add_norm(f"{name}.{part + 2}", relu=False, add=stride == 1 and inputs == channels, kept=True)
+    net.add_norm(f"{name}.{part + 2}", relu=False, add=stride == 1 and inputs == channels, is_read_again=True)
 
 
 MODELS = {"mobilenet_v2": _build_mobilenet}

@@ -40,7 +40,14 @@ class ScriptedStep:
     optimizer_kernels: str = ""
 
     def write_optimizer(self, parameters: str) -> str:
-        """Write the optimizer of `parameters`, an expression, with the kernels that its time is of."""
+        """Write the optimizer with the kernels that its time is of.
+
+        Args:
+            parameters: Expression of the parameters that it changes, as the script has it.
+
+        Returns:
+            The expression that creates it.
+        """
         kernels = ""
         if self.optimizer_kernels:
             kernels = f", {self.optimizer_kernels}=True"

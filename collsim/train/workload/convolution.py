@@ -77,7 +77,7 @@ class ConvolutionBuilder:
         self.layers.append(layer)
 
     def add_norm(
-        self, name: str, *, relu: bool = True, add: bool = False, capped: bool = False, kept: bool = False
+        self, name: str, *, relu: bool = True, add: bool = False, capped: bool = False, is_read_again: bool = False
     ) -> None:
         """Add a BatchNorm, which reads twice and writes once, and what follows it.
 
@@ -87,14 +87,14 @@ class ConvolutionBuilder:
             add: Whether the residual is added.
             capped: Whether the ReLU ends at 6: its gradient needs what it read, of which torch makes a copy
                 (tools/autograd/derivatives.yaml, hardtanh_; observed with torch 2.13).
-            kept: Whether a convolution reads the output although no ReLU follows.
+            is_read_again: Whether a convolution reads the output although no ReLU follows.
         """
         follow = 3 * add + 2 * relu + 2 * capped
         layer = Layer(
             name,
             (self.channels, self.channels),
             traffic=self.size * (3 + follow),
-            activations=self.size * (relu + capped + kept),
+            activations=self.size * (relu + capped + is_read_again),
             outputs=self.size,
             kind="norm",
             ops=1 + add + relu + capped,
