@@ -8,6 +8,7 @@ import ast
 import contextlib
 import io
 import linecache
+import re
 import sys
 from importlib import import_module
 from types import ModuleType
@@ -19,6 +20,8 @@ from matplotlib import pyplot
 
 #: The module in which the cells are run. A kernel's is `__main__`, which here belongs to pytest.
 MODULE = "notebook_cells"
+#: The name under which a run counts the pictures that its cells show.
+PICTURES = "__pictures__"
 #: What Jupyter calls on a value that a cell ends with.
 REPRESENTATIONS = ("__repr__", "_repr_html_", "_repr_png_", "_repr_svg_", "_repr_mimebundle_")
 
@@ -41,6 +44,7 @@ def run_cells(cells, after="None"):
         CellError: names the cell.
     """
     module = ModuleType(MODULE)
+    module.__dict__[PICTURES] = 0
     numbers = []
     shell = Shell(module.__dict__)
     module.get_ipython = lambda: shell
@@ -50,7 +54,7 @@ def run_cells(cells, after="None"):
             marks = MARK.findall(source) if cell["cell_type"] == "markdown" else []
             try:
                 if cell["cell_type"] == "code":
-                    _run(source, f"<cell {k}>", module.__dict__)
+                    module.__dict__[PICTURES] += _run(source, f"<cell {k}>", module.__dict__)
                 numbers.append({mark: str(eval(mark, module.__dict__)) for mark in marks})
             except Exception as error:
                 raise CellError(f"cell {k} fails: {type(error).__name__}: {error}\n{source}") from error
@@ -79,7 +83,6 @@ def _as_in_a_kernel(module):
     """Functions of the cells can be pickled and their source read; pictures are drawn into memory, nothing is printed."""
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()):
         patch.setitem(sys.modules, MODULE, module)
-        patch.setattr(pyplot, "show", _draw_all)
         try:
             yield
         finally:
@@ -87,22 +90,31 @@ def _as_in_a_kernel(module):
 
 
 def _run(source, name, names):
-    """Execute a cell, format the value of its last expression, draw its pictures."""
+    """Execute a cell, format the value of its last expression, draw its pictures; how many it shows."""
     source = TransformerManager().transform_cell(source)
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     tree = ast.parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    exec(compile(tree, name, "exec"), names)
-    if last is not None:
-        value = eval(compile(ast.Expression(last.value), name, "eval"), names)
-        for method in REPRESENTATIONS:
-            if hasattr(value, method):
-                getattr(value, method)()
-    _draw_all()
+    drawn = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pyplot, "show", lambda: drawn.append(_draw_all()))
+        exec(compile(tree, name, "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), name, "eval"), names)
+            forms = [getattr(value, method)() for method in REPRESENTATIONS if hasattr(value, method)]
+            drawn.append(any(map(_is_picture, forms)))
+    return sum(drawn) + _draw_all()
+
+
+def _is_picture(form):
+    """Whether what a value shows is a picture or the player; a table or a verdict in HTML is none."""
+    return isinstance(form, bytes) or (isinstance(form, str) and re.search("<(?:svg|iframe) ", form) is not None)
 
 
 def _draw_all():
-    """Draw and close what pyplot has open, as the notebook's inline pictures are."""
-    for number in pyplot.get_fignums():
+    """Draw and close what pyplot has open, as the notebook's inline pictures are; how many they were."""
+    numbers = pyplot.get_fignums()
+    for number in numbers:
         pyplot.figure(number).canvas.draw()
     pyplot.close("all")
+    return len(numbers)

@@ -9,12 +9,8 @@ from books import NAMES
 from IPython.core.formatters import DisplayFormatter
 from make_notebooks import FOLDERS
 from publish_notebooks import count_figures, publish_notebooks, run_notebook
-from sampling import keep_fast
 
 import collsim as cs
-
-#: Starts processes and measures them, which takes longer than all others together.
-MEASURING = "13-do-it-for-real.ipynb"
 
 
 @pytest.fixture
@@ -43,7 +39,8 @@ def test_a_published_notebook_has_outputs_and_a_page_and_its_source_has_none(tmp
     assert f'href="{source.stem}.html"' in (tmp_path / "zh" / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", keep_fast(NAMES, ["06-between-boxes.ipynb"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
 def test_each_notebook_has_four_pictures_and_no_table_counts_as_one(name):
     assert count_figures(run_notebook(FOLDERS["zh"] / name)) >= 4
 

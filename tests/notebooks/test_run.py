@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from books import CHECKED, NAMES, ROOT, cells, code, text
-from in_process import MODULE, CellError, run_cells
+from in_process import MODULE, PICTURES, CellError, run_cells
 from make_numbers import ran, renewed, unlike
 from sampling import keep_fast
 from solved import solved
@@ -33,6 +33,7 @@ def test_a_notebook_runs_its_numbers_are_those_of_the_run_and_nothing_in_it_solv
     numbers, namespace = run_cells(cells(name, "zh"), "globals()")
     check_numbers(name, numbers)
     assert settings
+    assert namespace[PICTURES] >= 4, "each lesson has pictures"
     assert solved(namespace, names, settings) == []
 
 
@@ -96,6 +97,18 @@ def test_a_number_that_is_wrong_is_found_and_written_anew():
     assert renewed(prose, run) == "It takes 12.1 µs<!--= t -->, of 1,024 B<!--= b -->."
     with pytest.raises(ValueError, match="by hand"):
         renewed("It takes long<!--= t -->.", run)
+
+
+def test_pictures_are_counted_and_tables_are_none():
+    cells = [
+        "import matplotlib.pyplot as plt\nimport collsim as cs\nplt.plot([1, 2])\nplt.show()",
+        "cs.topology.ring(4).draw()",
+        "cs.simulate(cs.schedule('allreduce_ring', ranks=4), cs.topology.ring(4), '1MiB').animate()",
+        "cs.collectives()",
+        "print(1)",
+    ]
+    _, namespace = run_cells(list(map(build_cell, cells)), "globals()")
+    assert namespace[PICTURES] == 3
 
 
 def test_a_solution_would_be_found():
