@@ -7,6 +7,7 @@ is buffered.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ from ..rank_engine.execute import Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
 from ..rank_engine.pasted_source import RestoredSource
+from ..rank_engine.record import strip_addresses
 from ..sandbox.run_program import MOST_SECONDS
 from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
@@ -364,17 +366,20 @@ def judge(
         return _conclude(ranks, first, "hangs", reason)
     # What a buffer holds when its bytes are read as late as allowed must be the same, or it was changed too early.
     late = by_mode.get(RunMode(limit, is_late=True), first)
-    if not _agree(first, late):
+    has_result = expect is not None  # else what is printed is the result of a script as well
+    if not _agree(first, late, has_result):
         return _conclude(ranks, first, "wrong", _describe_late(first, late))
     # Only runs that served a wildcard otherwise can show a race.
     orders = [execution for execution in executions if execution.mode.choices]
-    others = [execution for execution in orders if not _agree(first, execution)]
+    others = [execution for execution in orders if not _agree(first, execution, has_result)]
     if others:
         return _conclude(ranks, first, "race", _describe_race(first, others, len(orders)))
     if wrong := _find_wrong(first, expect):
         return _conclude(ranks, first, "wrong", wrong)
     # A program may be right only because its messages are buffered; the strict run tells.
     strict = by_mode.get(RunMode(), first)
+    if strict.hangs and _are_mismatched(strict):
+        return _conclude(ranks, first, "wrong", _describe_passing_mismatch(strict))
     verdict: Verdict = "right"
     if expect is None:
         verdict = "ends"
@@ -414,11 +419,19 @@ def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words)
     )
 
 
-def _agree(first: Execution, second: Execution) -> bool:
+def _agree(first: Execution, second: Execution, has_result: bool) -> bool:
     """Whether two executions ended alike."""
-    if second.hangs or second.errors:
-        return False
-    return all(_is_equal(a, b) for a, b in zip(first.results, second.results, strict=True))
+    return not (second.hangs or second.errors or _list_differing_ranks(first, second, has_result))
+
+
+def _list_differing_ranks(first: Execution, second: Execution, has_result: bool = False) -> list[int]:
+    """The ranks that ended otherwise; of a program without an expected result also those that printed otherwise."""
+    return [
+        rank
+        for rank, (result, printed) in enumerate(zip(first.results, first.printed, strict=True))
+        if not _is_equal(result, second.results[rank])
+        or (not has_result and strip_addresses(printed) != strip_addresses(second.printed[rank]))
+    ]
 
 
 def _is_equal(first: object, second: object) -> bool:
@@ -556,6 +569,22 @@ def _describe_hang(execution: Execution) -> Words:
     return Sentence("{waits}.", waits=waits)
 
 
+def _are_mismatched(execution: Execution) -> bool:
+    """Whether ranks wait only because their collectives are not the same in the same order."""
+    if any(not wait.is_collective or wait.ended for wait in execution.waits):
+        return False
+    return _describe_crossed_groups(execution) is None
+
+
+def _describe_passing_mismatch(strict: Execution) -> Words:
+    """A program that ends, as small messages of a root are buffered, although its collectives do not match."""
+    return Sentence(
+        "{mismatch} A library may let small messages of a root pass: what it then does is not defined, and MPICH ends "
+        "in an error or with wrong numbers.",
+        mismatch=_describe_hang(strict),
+    )
+
+
 def _describe_crossed_groups(execution: Execution) -> Words | None:
     """Ranks in collectives of several groups, each of which waits for a rank that is in another; None for one group."""
     groups = {
@@ -641,7 +670,7 @@ def _name_ranks(ranks: Sequence[int]) -> Words:
 def _describe_late(first: Execution, late: Execution) -> Words:
     if late.hangs or late.errors:
         return Sentence("It ends otherwise where the bytes of a message are read as late as they may be.")
-    ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], late.results[rank])]
+    ranks = _list_differing_ranks(first, late)
     calls = dict.fromkeys(
         (event.call, event.line)
         for event in first.events
@@ -667,13 +696,7 @@ def _describe_race(first: Execution, others: Sequence[Execution], orders: int) -
             end = Sentence("{error}.", error=_describe_error(second))
         sentence = Sentence("It depends on timing. Where another message comes first: {end}", end=end)
     else:
-        ranks = [rank for rank in range(len(first.results)) if not _is_equal(first.results[rank], second.results[rank])]
-        sentence = Sentence(
-            "It depends on timing: rank {rank} ends with {result} or {second}, depending on which message comes first.",
-            rank=ranks[0],
-            result=_shorten(first.results[ranks[0]]),
-            second=_shorten(second.results[ranks[0]]),
-        )
+        sentence = _describe_difference(first, second)
     if receive is not None:
         sentence = Sentence(
             "{sentence} Rank {rank} takes what comes first in line {line}.",
@@ -686,6 +709,26 @@ def _describe_race(first: Execution, others: Sequence[Execution], orders: int) -
         sentence=sentence,
         orders=orders,
         count=len(others),
+    )
+
+
+def _describe_difference(first: Execution, second: Execution) -> Words:
+    """What a rank ends with or prints in two orders of arrival."""
+    if ranks := _list_differing_ranks(first, second, has_result=True):
+        return Sentence(
+            "It depends on timing: rank {rank} ends with {result} or {second}, depending on which message comes first.",
+            rank=ranks[0],
+            result=_shorten(first.results[ranks[0]]),
+            second=_shorten(second.results[ranks[0]]),
+        )
+    rank = _list_differing_ranks(first, second)[0]
+    lines = itertools.zip_longest(first.printed[rank].splitlines(), second.printed[rank].splitlines(), fillvalue="")
+    result, other = next(pair for pair in lines if pair[0] != pair[1])
+    return Sentence(
+        "It depends on timing: rank {rank} prints {result} or {second}, depending on which message comes first.",
+        rank=rank,
+        result=repr(_shorten(result)),
+        second=repr(_shorten(other)),
     )
 
 

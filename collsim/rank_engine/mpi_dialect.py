@@ -78,6 +78,7 @@ class Request:
             finish: What `wait` returns the result of; None for calls without one.
         """
         self.operation, self._finish = operation, finish
+        self._is_null = False  # MPI makes a request null once its call has ended: nothing is waited for again
 
     def wait(self, status: Status | None = None) -> Blocking:
         """Wait for the call.
@@ -88,7 +89,10 @@ class Request:
         Returns:
             The object of a lower-case receive, else None.
         """
+        if self._is_null:
+            return None
         yield from wait_for(self.operation)
+        self._is_null = True
         if isinstance(self.operation, MessagePost) and status is not None:
             status.fill(self.operation)
         if self._finish is None:
@@ -149,7 +153,8 @@ class Request:
             status: filled in for a message that has come.
         """
         yield from poll()
-        if not any(request.operation.settle() for request in requests):
+        active = [request for request in requests if not request._is_null]
+        if active and not any(request.operation.settle() for request in active):
             return (UNDEFINED, False, None)
         index, value = yield from Request.waitany(requests, status)
         return (index, True, value)
@@ -186,14 +191,16 @@ class Request:
             status: As in `wait`, for the one that is complete.
 
         Returns:
-            Its index and its object.
+            Its index and its object; `UNDEFINED` and None where all have ended before.
         """
-        operations = tuple(request.operation for request in requests)
+        operations = tuple(request.operation for request in requests if not request._is_null)
+        if not operations:
+            return UNDEFINED, None
         if not any(operation.settle() for operation in operations):
             peers = tuple(dict.fromkeys(peer for operation in operations for peer in operation.peers))
             first = operations[0]
             yield PostedCall(first.rank, "waitany", first.line, peers, is_any=True, alternatives=operations)
-        index = next(k for k, operation in enumerate(operations) if operation.is_complete)
+        index = next(k for k, request in enumerate(requests) if not request._is_null and request.operation.is_complete)
         return index, (yield from requests[index].wait(status))
 
     @staticmethod
@@ -210,7 +217,7 @@ class PersistentRequest(Request):
     """
 
     def __init__(self, start: Callable[[], PostedCall]) -> None:
-        self._start = start
+        self._start, self._is_null = start, True  # nothing is waited for before it is started
 
     def Start(self) -> None:
         """Post the call once more."""

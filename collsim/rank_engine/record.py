@@ -142,7 +142,16 @@ def _describe(value: object) -> str:
         text = str(value)
     except (Exception, Stop):  # the program's own code: `__str__` and `__repr__` may raise anything, or never end
         text = object.__repr__(value)
-    return _ADDRESS.sub("", text)[:_MOST_TEXT]
+    return strip_addresses(text)[:_MOST_TEXT]
+
+
+def strip_addresses(text: str) -> str:
+    """Leave out where objects are in memory, which differs from one execution to the next.
+
+    Args:
+        text: What a program printed or returned.
+    """
+    return _ADDRESS.sub("", text)
 
 
 def unpack_executions(data: bytes) -> list[Execution]:

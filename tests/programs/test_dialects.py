@@ -12,6 +12,15 @@ MPI_RUNS = {
         "result = [comm.scan(rank + 1), comm.exscan(rank + 1)]\n",
         [[1, None], [3, 1], [6, 3], [10, 6]],
     ),
+    "Waitany": (
+        "result = None\nif rank == 0:\n    parts = [np.zeros(1, 'i') for _ in range(size - 1)]\n"
+        "    requests = [comm.Irecv(part, source=k + 1) for k, part in enumerate(parts)]\n"
+        "    taken = [MPI.Request.Waitany(requests) for _ in parts]\n"
+        "    result = [sorted(taken), sum(int(part[0]) for part in parts), MPI.Request.Waitany(requests)]\n"
+        "    result += [requests[0].wait()]\n"
+        "else:\n    comm.Send(np.array([rank * rank], 'i'), dest=0)\n",
+        [[[0, 1, 2], 14, -32766, None], None, None, None],
+    ),
     "Gatherv": (
         "counts = [i + 1 for i in range(size)]\nrecv = np.zeros(sum(counts), dtype='i') if rank == 0 else None\n"
         "comm.Gatherv(np.full(rank + 1, rank, dtype='i'), [recv, counts], root=0)\n"

@@ -502,6 +502,36 @@ def test_a_program_that_needs_buffering_says_so():
     assert not cs.program("from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n", 2).needs_buffering
 
 
+def test_what_a_script_prints_is_compared_where_it_has_no_result(run_program):
+    """As with MPICH 5.0.2, where rank 2 came first: what rank 0 prints depends on timing."""
+    source = MPI + "comm = MPI.COMM_WORLD\nif comm.rank:\n    comm.send(comm.rank, dest=0)\nelse:\n"
+    source += "    first = comm.recv()\n    second = comm.recv()\n    print('first', {})\n"
+    race = run_program(source.format("first"), 3)
+    assert race.verdict == "race"
+    assert "rank 0 prints 'first 1' or 'first 2'" in str(race)
+    assert "line 7" in str(race)
+    assert run_program(source.format("first + second"), 3).verdict == "ends"
+    assert run_program(source.format("object()"), 3).verdict == "ends"  # its address differs in each execution
+    assert run_program(source.format("first"), 3, expect=lambda rank: None).verdict == "right"
+    early = TORCH + "x = torch.zeros(2)\nif dist.get_rank():\n    work = dist.irecv(x, 0)\n    print(x)\n"
+    early += "    work.wait()\nelse:\n    dist.send(x + 1, 1)\n"
+    assert run_program(early, 2).verdict == "wrong"
+    assert (
+        run_program(early.replace("    print(x)\n    work.wait()", "    work.wait()\n    print(x)"), 2).verdict
+        == "ends"
+    )
+
+
+def test_a_collective_that_passes_although_another_rank_calls_another_is_wrong(run_program):
+    """The real run: MPI_Barrier of rank 3 ends in "Message truncated" (MPICH 5.0.2)."""
+    source = MPI + "comm = MPI.COMM_WORLD\ndata = 'x' if comm.rank == 0 else None\nif comm.rank != 3:\n"
+    source += "    data = comm.bcast(data)\ncomm.Barrier()\n"
+    run = run_program(source, 4)
+    assert run.verdict == "wrong"
+    assert all(part in str(run) for part in ("rank 0-2 in bcast (line 6)", "rank 3 in Barrier (line 7)"))
+    assert run_program(source.replace("if comm.rank != 3", "if True"), 4).verdict == "ends"
+
+
 @pytest.mark.parametrize("keeps", ["events", "payloads", "results"])
 @pytest.mark.parametrize("is_late", [False, True])
 def test_an_execution_frees_its_arrays_without_the_garbage_collector(keeps, is_late):
