@@ -712,7 +712,7 @@ def _describe_race(first: Execution, others: Sequence[Execution], orders: int) -
     )
 
 
-def _describe_difference(first: Execution, second: Execution) -> Words:
+def _describe_difference(first: Execution, second: Execution) -> Sentence:
     """What a rank ends with or prints in two orders of arrival."""
     if ranks := _list_differing_ranks(first, second, has_result=True):
         return Sentence(
