@@ -17,7 +17,7 @@ import numpy.typing as npt
 from .compute.gpu_speeds import GpuSpeed
 from .parallel.combined_split import Split
 from .parallel.replica_sync import ReplicaSync, UnitEstimate
-from .parallel.sharded_units import CollectiveCall, ModelUnit
+from .parallel.sharded_units import CollectiveCall, ModelUnit, find_backward_peak
 from .parallel.split_builder import ComputedWork, PassTasks, SplitBuilder, build_pass
 from .parallel.strategy import OPTIMIZERS, Workload
 from .pipelines import build_rank_order
@@ -298,16 +298,21 @@ def _find_peak(
     """Most bytes of activations and gradients together, and what is `beside`, and of them activations. Activations come
     with the forward pass of a stage and go behind its backward pass, in which some are there again; gradients come with
     the first."""
-    stays, again, gradients = (
-        np.array(list(map(each, stages)), float)
-        for each in (
-            lambda pairs: sum(u.resident for _, u in pairs),
-            lambda pairs: max((u.again for _, u in pairs), default=0.0),
-            lambda pairs: sum(data.count_kept_gradient_bytes(unit) for unit, _ in pairs),
-        )
+    units = [[unit for unit, _ in pairs] for pairs in stages]
+    gradients = [[data.count_kept_gradient_bytes(unit) for unit in listed] for listed in units]
+    stays, added = np.array([[sum(u.resident for _, u in pairs) for pairs in stages], [sum(g) for g in gradients]])
+    # Of a backward pass, in its fullest moment: (activations, gradients it has added), where gradients of an earlier
+    # microbatch are there (0) and where they are not (1).
+    peaks = np.array(
+        [
+            [find_backward_peak(listed, [times * nbytes for nbytes in sizes]) for times in (0, 1)]
+            for listed, sizes in zip(units, gradients, strict=True)
+        ]
     )
-    left = np.cumsum(np.where(forward, stays[stage], -stays[stage]))
-    activations = left + np.where(forward, 0.0, stays[stage] + again[stage])
-    every = activations + np.cumsum(gradients[stage] * first) + beside
+    inside = peaks[stage, first.astype(int)]
+    kept_activations = np.cumsum(np.where(forward, stays[stage], -stays[stage]))
+    kept_gradients = np.cumsum(added[stage] * first)
+    activations = kept_activations + np.where(forward, 0.0, inside[:, 0])
+    every = activations + kept_gradients + np.where(forward, 0.0, inside[:, 1] - added[stage] * first) + beside
     fullest = int(every.argmax())
     return float(activations[fullest]), float(every[fullest])

@@ -22,6 +22,8 @@ from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bytes, format_time, parse_bytes, parse_count
 from .compute import estimate_compute_costs
 from .compute.compute_costs import Compute, ComputeCosts, resolve_interference
+from .compute.eager_memory import add_eager_memory
+from .compute.eager_speed import EagerSpeed
 from .compute.gpu_speeds import DTYPES
 from .memory import MEMORY_KINDS
 from .model_families import model as model_named
@@ -390,6 +392,8 @@ _NETWORKS: WeakKeyDictionary[Topology, dict[str, CollectiveModel]] = WeakKeyDict
 def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace:
     step = build_requested_step(request)
     cost = estimate_compute_costs(step, request.topology, request.compute)
+    if isinstance(cost.speed, EagerSpeed):
+        step = add_eager_memory(step, cost.speed)
     slower = resolve_interference(cost.speed, request.interference)
     network = get_collective_model(request)
     # A straggler slows the computing of its lane; collectives then wait for it by themselves.

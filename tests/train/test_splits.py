@@ -8,6 +8,7 @@ import pytest
 import collsim as cs
 from collsim.train import Layer, Model
 from collsim.train.parallel.rank_groups import RankGrid
+from collsim.train.parallel.sharded_units import LayerPartition, build_units
 from collsim.train.workload.transformer import count_activation_bytes
 
 SCHEDULES = ["gpipe", "1f1b", "interleaved", "zero-bubble", "zbv", "dualpipe-v"]
@@ -110,7 +111,8 @@ def test_the_first_stage_holds_what_korthikanti_measured(shape, micro, batch, sp
     """Figure 1 of arXiv 2205.05198, no recomputation, as stored in calculon's validation: GiB of activations."""
     ranks = 8 * (split.find_part(type(cs.pipeline(2))).size if hasattr(split, "find_part") else 1)
     step = cs.training_step(blocks(*shape), **step_arguments(split, ranks, batch=batch, micro_batch=micro))
-    assert step.memory.peak()["activations"] == gib * 2**30
+    _, sizes = step.memory.trace_bytes(0)
+    assert sizes[:, step.memory.list_kinds(0).index("activations")].max() == gib * 2**30
 
 
 def test_activations_under_recomputation():
@@ -327,3 +329,26 @@ def test_what_is_computed_again_is_not_held_next_to_itself(way, recompute):
     again = plain.what_if(recompute=recompute)
     assert again.memory.max() <= plain.memory.max()
     assert again.time >= plain.time
+
+
+# ---- memory of a backward pass --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recompute", ["none", "full"])
+@pytest.mark.parametrize(
+    ("split", "ranks"),
+    [(cs.tensor(2) * cs.ddp(overlap=False), 4), (cs.tensor(2) * cs.ddp(), 4), (cs.tensor(2) * cs.ddp(), 2)],
+)
+def test_a_pass_in_one_box_is_as_full_as_unit_by_unit(split, ranks, recompute):
+    """Of blocks with k bytes of activations and g of gradients the fullest moment is that of the last block (all
+    activations and g) or of the first (its activations and all gradients), not all of both."""
+    model = blocks(1024, 6, 16)
+    step = cs.training_step(model, **step_arguments(split, ranks, batch=ranks // 2, recompute=recompute))
+    units = build_units(model, LayerPartition(2, item_bytes=2, recompute=recompute))
+    held = [(unit.resident_bytes, unit.recomputed_bytes, 4 * unit.parameters) for unit in units]
+    moments = [
+        sum(k for k, _, _ in held[: i + 1]) + held[i][1] + sum(g for _, _, g in held[i:]) for i in range(len(held))
+    ]
+    assert max(moments) < sum(k + g for k, _, g in held) + held[0][1]
+    resident = sum(step.step.resident_bytes[0].values())
+    assert step.memory.max() - resident == pytest.approx(max(moments), rel=1e-9)

@@ -142,7 +142,7 @@ class EagerSpeed(GpuSpeed):
         else:
             ops += layer.python_ops
         casts = 0.0
-        if layer.tensors and self._casts_weights(layer):
+        if layer.tensors and self.casts_weights(layer):
             # 4 bytes are read and 2 written for each weight.
             casts = _CAST_BYTES * layer.parameters / self._pointwise_rate
             ops += _CASTS
@@ -190,7 +190,7 @@ class EagerSpeed(GpuSpeed):
         launch *= self.optimizer_launch / _OPTIMIZER_LAUNCH["foreach"]["adam"]
         return self._move(memory_bytes, "pointwise"), tensors * launch
 
-    def _casts_weights(self, layer: Layer) -> bool:
+    def casts_weights(self, layer: Layer) -> bool:
         """Whether torch.autocast casts the weights of a layer: float32 weights of a product in 16 bits."""
         is_product = layer.kind in ("gemm", "moe", "convolution")
         return is_product and find_itemsize(self.dtype) < find_itemsize(layer.dtype)

@@ -118,6 +118,12 @@ class ReplicaSync:
                 self.seen.add(unit.first)
                 self.first.setdefault(lane, []).append((self.count_kept_gradient_bytes(unit), begun))
 
+    def count_new_gradient_bytes(self, unit: ModelUnit) -> float:
+        """Bytes of gradients that a backward pass of a unit adds: none where an earlier microbatch left them."""
+        if unit.first in self.seen:
+            return 0.0
+        return self.count_kept_gradient_bytes(unit)
+
     def count_kept_gradient_bytes(self, unit: ModelUnit) -> float:
         """Bytes of a unit's gradients that a GPU keeps until the optimizer."""
         return float(self.weight_bytes * unit.parameters)

@@ -210,6 +210,31 @@ class ModelUnit:
         return 0
 
 
+def find_backward_peak(
+    units: Sequence[ModelUnit], gradients: Sequence[float], recomputes: bool = True
+) -> tuple[float, float]:
+    """Find what a backward pass through units holds of them in its fullest moment. It goes through them from the last
+    to the first: the activations of a unit are free before the gradients of the one before it are there.
+
+    Args:
+        units: The units, in the order of the forward pass.
+        gradients: Bytes of gradients that the pass adds, for each unit; 0 where earlier passes left them.
+        recomputes: Whether the pass computes activations again.
+
+    Returns:
+        Bytes of activations, and of gradients that the pass has added.
+    """
+    resident, behind = sum(unit.resident_bytes for unit in units), 0.0
+    fullest = (0.0, 0.0)
+    for unit, nbytes in zip(reversed(units), reversed(gradients), strict=True):
+        behind += nbytes
+        moment = (resident + recomputes * unit.recomputed_bytes, behind)
+        if sum(moment) > sum(fullest):
+            fullest = moment
+        resident -= unit.resident_bytes
+    return fullest
+
+
 @lru_cache(maxsize=256)
 def build_units(model: Model, cut: LayerPartition) -> tuple[ModelUnit, ...]:
     """Group the layers of a model into units: those whose names agree up to a number (`h.3.mlp.up`, `h.3.norm1`), and

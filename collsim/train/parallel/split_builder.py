@@ -19,7 +19,7 @@ from ..pipelines.passes import FORWARD, INPUT, WEIGHT, Action
 from ..workload.step_graph import LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
 from .rank_groups import Groups, get_placement
 from .replica_sync import ReplicaSync
-from .sharded_units import CollectiveCall, ModelUnit, count_tied_elements, merge_collectives
+from .sharded_units import CollectiveCall, ModelUnit, count_tied_elements, find_backward_peak, merge_collectives
 from .strategy import OPTIMIZERS, Workload
 
 if TYPE_CHECKING:
@@ -357,17 +357,22 @@ class SplitBuilder:
             return
         end = self.latest_tasks[lane]
         assert end is not None
-        if kind != WEIGHT:
-            self.step_builder.add_allocation(
-                lane, "activations", max((u.recomputed_bytes for u in units), default=0), begun, end
-            )
-        if kind != INPUT:
-            since: dict[int, float] = {}
-            for unit in units:
-                first = self.activation_starts.pop((micro, unit.first))
-                since[first] = since.get(first, 0.0) + unit.resident_bytes
-            for first, nbytes in since.items():
-                self.step_builder.add_allocation(lane, "activations", nbytes, first, end)
+        if kind == INPUT:
+            more = max((u.recomputed_bytes for u in units), default=0.0)
+            self.step_builder.add_allocation(lane, "activations", more, begun, end)
+            return
+        since: dict[int, float] = {}
+        for unit in units:
+            first = self.activation_starts.pop((micro, unit.first))
+            since[first] = since.get(first, 0.0) + unit.resident_bytes
+        for first, nbytes in since.items():
+            self.step_builder.add_allocation(lane, "activations", nbytes, first, end)
+        # A box has no moments inside: all of its activations and gradients live through it. What the pass never holds
+        # at the same time is taken off, so that the box is as full as the same pass unit by unit.
+        gradients = [self.replica_sync.count_new_gradient_bytes(unit) for unit in units]
+        activation_peak, gradient_peak = find_backward_peak(units, gradients, recomputes=kind != WEIGHT)
+        self.step_builder.add_allocation(lane, "activations", activation_peak - sum(since.values()), begun, end)
+        self.step_builder.add_allocation(lane, "gradients", gradient_peak - sum(gradients), begun, end)
 
     @cached_property
     def activation_starts(self) -> dict[tuple[int, int], int]:

@@ -1,0 +1,99 @@
+"""What eager PyTorch holds beside a step's tensors, by closed form; measured steps are in `test_eager_speed.py`."""
+
+import pytest
+
+import collsim as cs
+from collsim.train import Layer, Model, get_eager_speed
+
+BOX = cs.machine("dgx-h100")
+WORKSPACES = 64 * 2**20
+WEIGHTS = 10**8
+
+
+def build_step(layers=3, dtype="bfloat16", kernels="foreach", optimizer="adam", **options):
+    """A step of equal products on one GPU, or on as many as `ranks` says."""
+    model = Model("m", tuple(Layer(f"l{i}", (WEIGHTS,), flops=1e9, kind="gemm") for i in range(layers)))
+    speed = get_eager_speed("H100", dtype, optimizer_kernels=kernels)
+    options = {"parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB", **options}
+    return cs.training_step(model, BOX, micro_batch=1, dtype=dtype, optimizer=optimizer, compute=speed, **options)
+
+
+def find_most_bytes(step, kind):
+    _, sizes = step.memory.trace_bytes()
+    return sizes[:, step.memory.list_kinds().index(kind)].max()
+
+
+@pytest.mark.parametrize(("optimizer", "kernels", "states"), [("adam", "foreach", 3), ("adam", "fused", 2)])
+def test_foreach_kernels_hold_all_square_roots_of_adamw_at_once(optimizer, kernels, states):
+    step = build_step(dtype="float32", optimizer=optimizer, kernels=kernels)
+    assert find_most_bytes(step, "optimizer") == states * 3 * 4 * WEIGHTS
+    # weights, gradients and states: the optimizer is the fullest moment
+    assert step.memory.max() == (2 + states) * 3 * 4 * WEIGHTS + WORKSPACES
+
+
+def test_an_optimizer_with_one_state_needs_no_square_roots():
+    step = build_step(dtype="float32", optimizer="momentum")
+    assert find_most_bytes(step, "optimizer") == 3 * 4 * WEIGHTS
+
+
+def test_copies_of_autocast_last_from_forward_to_backward_pass():
+    """Three products: float32 weights all the time; a layer's copy in 16 bits while its gradients, and those of the
+    layers behind it, are not all there. The optimizer finds none."""
+    step = build_step(optimizer="sgd")
+    moments = [3 * 4 + 2 * (i + 1) + 4 * (3 - i) for i in range(3)]
+    assert step.memory.max() == max(moments) * WEIGHTS + WORKSPACES
+    _, sizes = step.memory.trace_bytes()
+    assert sizes[-1, step.memory.list_kinds().index("parameters")] == 3 * 4 * WEIGHTS
+
+
+def test_weights_in_16_bits_have_no_copies():
+    model = build_step().step.model.to("bfloat16")
+    speed = get_eager_speed("H100", "bfloat16")
+    options = {"dtype": "bfloat16", "optimizer": "sgd", "parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB"}
+    step = cs.training_step(model, BOX, micro_batch=1, compute=speed, **options)
+    assert find_most_bytes(step, "parameters") == 3 * 2 * WEIGHTS
+
+
+def test_a_norm_is_not_cast():
+    norm = Layer("n", (WEIGHTS,), traffic=1e6, kind="norm")
+    speed = get_eager_speed("H100", "bfloat16")
+    options = {"dtype": "bfloat16", "optimizer": "sgd", "parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB"}
+    step = cs.training_step(Model("m", (norm,)), BOX, micro_batch=1, compute=speed, **options)
+    assert find_most_bytes(step, "parameters") == 4 * WEIGHTS
+
+
+def test_a_tied_head_casts_the_matrix_of_the_embedding():
+    """GPT-2 with and without a tied head casts as much."""
+    tied = cs.train.transformer(512, 2, 8, seq=256, vocab=50_000, flash=True, fused=False)
+    assert not tied.layers[-1].tensors
+    options = {"dtype": "bfloat16", "parallel": cs.data_parallel(), "ranks": 1, "micro_batch": 1}
+    step = cs.training_step(tied, BOX, **options)
+    copies = find_most_bytes(step, "parameters") - 4 * tied.parameters
+    products = sum(layer.parameters for layer in tied.layers if layer.kind == "gemm")
+    assert copies == 2 * (products + 50_000 * 512)
+
+
+def test_several_gpus_by_the_catalogue_have_no_workspaces():
+    step = build_step(parallel=cs.ddp(), ranks=2, optimizer="sgd")
+    assert "workspaces" in step.memory.list_kinds()
+    plain = cs.training_step(step.step.model, BOX, parallel=cs.ddp(), ranks=2, micro_batch=1, memory="1TB")
+    assert "workspaces" not in plain.memory.list_kinds()
+
+
+def test_accumulation_casts_again_for_each_microbatch():
+    step = build_step(layers=1, optimizer="sgd", parallel=cs.ddp(accumulate=3))
+    assert find_most_bytes(step, "parameters") == (4 + 2) * WEIGHTS
+
+
+def test_a_step_computed_again_in_full_keeps_its_copies_through_each_box():
+    model = cs.train.transformer(512, 2, 8, seq=256, vocab=1000, flash=True, fused=False, tied=False)
+    options = {"dtype": "bfloat16", "parallel": cs.ddp(), "ranks": 1, "micro_batch": 1, "recompute": "full"}
+    step = cs.training_step(model, BOX, **options)
+    products = sum(layer.parameters for layer in model.layers if layer.kind == "gemm")
+    assert find_most_bytes(step, "parameters") == 4 * model.parameters + 2 * products
+
+
+def test_a_machine_without_measured_operations_holds_what_it_did():
+    plain = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), ranks=1, micro_batch=8, dtype="bfloat16")
+    assert "workspaces" not in plain.memory.list_kinds()
+    assert find_most_bytes(plain, "parameters") == 6 * cs.model("resnet18").parameters
