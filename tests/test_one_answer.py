@@ -44,7 +44,8 @@ def open_page(row):
     else:
         choice, complaints = outcome.read_choice(query)
         if address.path == "/compare":
-            figures = compare.predict_sizes(choice, cs.size_range(choice.sizes))[0]
+            prediction = compare.predict_sizes(choice, cs.size_range(choice.sizes))[0]
+            figures = {row["field"]: getattr(prediction, row["field"])}
         else:
             figures = vars(outcome.compute_outcome(choice).figures)
     assert complaints == []
