@@ -73,7 +73,8 @@ class ProgramRun:
         ranks: how many ranks ran.
         results: what each rank returned, left in its output buffer, or last called `result`.
         waits: ranks that cannot go on, with call, line and peers; empty unless it hangs.
-        cycle: the ranks of the shortest cycle of waits, or None; `cycles` has all that share no rank.
+        cycle: the ranks of the shortest cycle of waits, or None; `cycles` has all that share no rank. -1 is the main
+            thread of a program that starts threads or processes itself, which is no rank.
         errors: exceptions that ended ranks.
         printed: what each rank printed.
         leftover: messages that nobody received.

@@ -133,7 +133,7 @@ class SharedUse(NamedTuple):
 
     Attributes:
         number: of the shared object, in the order in which the program made them.
-        action: `put`, `get`, `release`, `set` or `wait`.
+        action: `put`, `get`, `release`, `set`, `wait` or `notify`.
     """
 
     number: int

@@ -6,6 +6,7 @@ A thread is one more rank of the engine: `put` and `get` of a queue, `join` and 
 from __future__ import annotations
 
 import copy
+import types
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -261,6 +262,10 @@ class Semaphore(SharedObject):
         """Whether there is no slot left."""
         return self._free <= 0
 
+    def is_held(self) -> bool:
+        """Whether the thread that runs holds a slot."""
+        return self._engine.current is not None and self._engine.current.number in self._holders
+
     def __enter__(self) -> Blocking:
         return (yield from self.acquire())
 
@@ -309,6 +314,79 @@ class ReentrantLock(Semaphore):
         if not self._depth:
             self._holder = None
             super().release()
+
+
+class ThreadCondition(SharedObject):
+    """A condition of threads: who holds its lock waits for another's `notify`, and gives the lock back meanwhile.
+
+    Args:
+        engine: whose threads they are.
+        lock: that of the condition; one of its own unless given.
+    """
+
+    def __init__(self, engine: Engine, lock: Semaphore | None = None) -> None:
+        super().__init__(engine)
+        self._lock = lock or ReentrantLock(engine)
+        self.acquire, self.release = self._lock.acquire, self._lock.release
+        self._waiting: deque[PostedCall] = deque()
+
+    def wait(self, timeout: object = None) -> Blocking:
+        """Wait until another thread notifies this one.
+
+        Args:
+            timeout: Not used.
+        """
+        self._require_lock("wait on")
+        post = self._post("wait", needs="notify")
+        self._waiting.append(post)
+        depth = 0
+        while self._lock.is_held():  # a lock that its holder took several times
+            self._lock.release()
+            depth += 1
+        yield from wait_for(post)
+        for _ in range(depth):
+            yield from self._lock.acquire()
+        return True
+
+    def wait_for(self, predicate: Callable[[], object], timeout: object = None) -> Blocking:
+        """Wait until something holds, which is asked after each `notify`.
+
+        Args:
+            predicate: Says whether it does.
+            timeout: Not used.
+        """
+        while True:
+            is_true = predicate()
+            if isinstance(is_true, types.GeneratorType):  # a function of the program
+                is_true = yield from is_true
+            if is_true:
+                return is_true
+            yield from self.wait()
+
+    def notify(self, n: int = 1) -> None:
+        """Wake those that have waited longest.
+
+        Args:
+            n: How many.
+        """
+        self._require_lock("notify on")
+        self._note("notify")
+        for _ in range(min(n, len(self._waiting))):
+            self._engine.complete(self._waiting.popleft())
+
+    def notify_all(self) -> None:
+        """Wake all that wait."""
+        self.notify(len(self._waiting))
+
+    def _require_lock(self, action: str) -> None:
+        if not self._lock.is_held():
+            raise RuntimeError(f"cannot {action} un-acquired lock")
+
+    def __enter__(self) -> Blocking:
+        return (yield from self._lock.acquire())
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 class ThreadBarrier(SharedObject):
@@ -481,6 +559,7 @@ def _list_locks(engine: Engine) -> dict[str, Callable[..., object]]:
         "BoundedSemaphore": lambda value=1: Semaphore(engine, value),
         "Barrier": lambda parties: ThreadBarrier(engine, parties),
         "Event": lambda: ThreadEvent(engine),
+        "Condition": lambda lock=None: ThreadCondition(engine, lock),
     }
 
 

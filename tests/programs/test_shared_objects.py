@@ -95,9 +95,53 @@ print([box.get() for _ in range(4)])
     run = run_program(HEAD + source)
     assert run.verdict == "hangs"
     assert {(wait.call, wait.line) for wait in run.waits} == {("join", 9), ("put", 6)}
-    assert len(run.cycle) == 2
+    assert run.cycle == (-1, 0)  # -1 is the main thread
     assert "the main thread waits in join (line 9) for rank 0" in run.explanation()
     assert "-1" not in run.explanation() + run.explanation("zh")
+
+
+CONDITION = """
+condition, items = threading.Condition(), []
+def take():
+    with condition:
+        {wait}
+        items.append(items.pop() + 1)
+def give():
+    with condition:
+        items.append(5)
+        {notify}
+threads = [threading.Thread(target=f) for f in (take, give)]
+for t in threads: t.start()
+for t in threads: t.join()
+print(items)
+"""
+
+
+@pytest.mark.parametrize("wait", ["while not items: condition.wait()", "condition.wait_for(lambda: items)"])
+@pytest.mark.parametrize("notify", ["condition.notify()", "condition.notify_all()"])
+def test_a_condition_lets_its_lock_go_until_it_is_notified(run_program, wait, notify):
+    run = run_program(HEAD + CONDITION.format(wait=wait, notify=notify))
+    assert (run.verdict, run.printed) == ("ends", ("[6]\n",))
+    silent = run_program(HEAD + CONDITION.format(wait=wait, notify="pass"))
+    assert silent.verdict == "hangs"
+    assert [(wait.call, wait.line) for wait in silent.waits if wait.rank >= 0] == [("wait", 6)]
+
+
+def test_a_condition_wants_its_lock(run_program):
+    run = run_program(HEAD + "threading.Condition().notify()\n")
+    assert (run.verdict, "un-acquired lock" in str(run)) == ("error", True)
+
+
+def test_a_condition_gives_back_a_lock_that_was_taken_twice(run_program):
+    source = CONDITION.format(wait="with condition:\n            condition.wait()", notify="condition.notify()")
+    assert run_program(HEAD + source).verdict == "ends"
+
+
+def test_no_thread_waits_for_itself(run_program):
+    source = "size = 1\nbox = queue.Queue()\ndef work(rank):\n    box.put(1)\n    return box.get() + box.get()\n"
+    run = run_program(HEAD + source + START)
+    assert (run.verdict, run.cycle) == ("hangs", None)
+    assert [wait.peers for wait in run.waits if wait.rank == 0] == [()]
 
 
 def test_two_cycles_are_both_named(run_program):
