@@ -5,6 +5,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from collsim.app.scenario.choice import from_query
 from collsim.app.scenario.outcome import build_topology
@@ -21,6 +22,12 @@ EDITS = ".editpanel [data-act]:not([aria-pressed=true]):not(:disabled):is(button
 def open_editor(page, url):
     page.goto(url)
     page.locator(PARTS).first.wait_for(state="attached", timeout=SLOW)
+    wait_for_run(page)
+
+
+def wait_for_run(page):
+    """Until the page has heard the edit and drawn the machine that it leaves."""
+    page.locator(".editpanel.busy").wait_for(state="detached", timeout=SLOW)
     page.locator(".stBodyStatus, [data-test-script-state=running]").first.wait_for(state="detached", timeout=SLOW)
 
 
@@ -32,14 +39,15 @@ def read_choice(page):
 
 
 def open_panel(page, part):
+    name = part.get_attribute("data-part")
     part.focus()
     page.keyboard.press("Enter")
-    page.locator(".editpanel:not([hidden])").wait_for(timeout=SLOW)
+    page.locator(f".editpanel[data-part='{name}']:not([hidden])").wait_for(timeout=SLOW)
 
 
 def edit(page, button):
     button.click()
-    page.locator(".editpanel.busy").wait_for(state="detached", timeout=SLOW)
+    wait_for_run(page)
 
 
 def require_whole_picture(page):
@@ -74,10 +82,22 @@ def test_a_click_on_a_card_chooses_another_and_what_cannot_be_says_why(page, app
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator(".editpanel select[data-act=nic]").select_option("roce-25")
     page.wait_for_url(re.compile("parts=nic%3Aroce-25"), timeout=SLOW)
+    wait_for_run(page)
     open_panel(page, page.locator(PARTS + "[data-part='fabric/switch0']"))
     edit(page, page.locator(".editpanel [data-act=off]"))
     page.locator(".editpanel [role=alert]").wait_for(timeout=SLOW)
     assert read_choice(page).edits == ()
+
+
+def test_a_part_keeps_the_keyboard_when_the_picture_is_drawn_anew(page, app_url):
+    open_editor(page, app_url + START)
+    part = page.locator(PARTS + "[data-part='fabric/switch0']")
+    part.focus()
+    before = part.get_attribute("style")
+    page.set_viewport_size({"width": 1000, "height": 700})
+    expect(part).not_to_have_attribute("style", before, timeout=SLOW)
+    assert part.evaluate("part => part.getRootNode().activeElement === part")
+    assert part.evaluate("part => part.tabIndex") == 0
 
 
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])

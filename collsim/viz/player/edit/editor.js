@@ -60,12 +60,21 @@ export class MachineEditor {
       { shown, state } = ui,
       key = [state.k, state.ox, state.oy, state.language].join();
     if (this.shown === shown && this.arranged === key) return;
-    const focused = this.buttons.contains(ui.parts.root.getRootNode().activeElement);
+    const active = ui.parts.root.getRootNode().activeElement,
+      focused = this.buttons.contains(active) && active.dataset.part;
     this.parts = listParts(shown, this.words(), state.language);
     [this.shown, this.arranged] = [shown, key];
     this.buttons.setAttribute("aria-label", this.words().edit.parts);
     this.buttons.replaceChildren(...this.parts.map((part, q) => this.buildButton(part, q)));
-    if (focused) this.buttons.querySelector('[tabindex="0"]')?.focus();
+    if (focused) this.focusPart(focused);
+  }
+
+  /** The keyboard at the button of a part; at the first one where the part is gone. */
+  focusPart(key) {
+    const all = [...this.buttons.children],
+      next = all.find((button) => button.dataset.part === key) ?? all[0];
+    for (const button of all) button.tabIndex = button === next ? 0 : -1;
+    next?.focus();
   }
 
   buildButton(part, q) {
@@ -87,10 +96,7 @@ export class MachineEditor {
     if (by == null || at < 0) return;
     ev.preventDefault();
     ev.stopPropagation();
-    const next = all[(at + by + all.length) % all.length];
-    all[at].tabIndex = -1;
-    next.tabIndex = 0;
-    next.focus();
+    this.focusPart(all[(at + by + all.length) % all.length].dataset.part);
   }
 
   /** A click at a point of the stage; whether a part was meant. */
@@ -117,11 +123,12 @@ export class MachineEditor {
       hadFocus = this.panel.contains(this.panel.getRootNode().activeElement);
     this.panel.hidden = true;
     this.part = null;
-    if (hadFocus) [...this.buttons.children].find((button) => button.dataset.part === part?.key)?.focus();
+    if (hadFocus) this.focusPart(part.key);
   }
 
   fill() {
     const { part, editing } = this;
+    this.panel.dataset.part = part.key;
     fillPanel(this.panel, {
       part,
       editing,
