@@ -13,6 +13,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
+from collsim.train.compute.gpu_speeds import DTYPES
 
 from .options import Json, Language, MachineSpec, Progress, Ranks, Size, TableFile
 from .output import print_json, require_table_file, save_rows, show
@@ -142,21 +143,26 @@ class StepOptions:
         return arguments
 
 
-def find_model(word: str, attention: str | None = None) -> cs.train.Model:
+def find_model(word: str, attention: str | None = None, weights: str | None = None) -> cs.train.Model:
     """Find a model of the catalogue, or of a table of layers.
 
     Args:
         word: Its name, or the path of a CSV table.
         attention: sdpa or eager; None: as the model has it.
+        weights: Type of the weights, their gradients and the optimizer's state; None: as the model has them.
 
     Returns:
         The model.
     """
     if word.endswith(".csv"):
-        return cs.train.Model.from_csv(word)
-    if attention is None:
-        return cs.model(word)
-    return cs.model(word, flash=require_word("attention", attention, ("sdpa", "eager")) == "sdpa")
+        model = cs.train.Model.from_csv(word)
+    elif attention is None:
+        model = cs.model(word)
+    else:
+        model = cs.model(word, flash=require_word("attention", attention, ("sdpa", "eager")) == "sdpa")
+    if weights is None:
+        return model
+    return model.to(require_word("weights", weights, DTYPES))
 
 
 @command()
@@ -168,6 +174,12 @@ def train(
     ranks: Ranks = None,
     attention: Annotated[
         str | None, typer.Option(help="How PyTorch runs attention: sdpa (the model's default) or eager.")
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="Type of weights, gradients, optimizer: float32 (autocast computes in --dtype), float16 or bfloat16."
+        ),
     ] = None,
     what_if: Annotated[
         list[str] | None,
@@ -191,7 +203,7 @@ def train(
     from collsim.train.step_export import build_record
     from collsim.train.step_request import STEADY_STEP
 
-    known, network = find_model(model, attention), machine_spec.build_network()
+    known, network = find_model(model, attention, weights), machine_spec.build_network()
     trace = cs.training_step(
         known,
         network,

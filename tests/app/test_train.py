@@ -67,6 +67,7 @@ A_FEW = [
     {**SMALL, "bucket": "1MiB", "bucket_view": "on", "find_unused": "on", "dtype": "float32", "interference": "0"},
     {"model": "bert-base", "network": "switch", "ranks": "4", "gpu": "V100", "dtype": "float16"},
     {**SMALL, "machine": "pcie-8gpu", "timing": "shared", "samples": "4"},
+    {**SMALL, "model": "gpt2", "samples": "1", "attention": "eager", "narrow_weights": "on"},
 ]
 
 
@@ -96,6 +97,9 @@ def test_the_price_counts_the_runs_on_the_links(monkeypatch):
     monkeypatch.setattr(step_scenarios, "expected_cost", lambda *args, **keys: Mock(seconds=1.0))
     step_scenarios.compute_step(choice)
     assert len(runs) / 1.5 < step_scenarios.estimate_step(choice) < 1.5 * len(runs)
+
+
+PLAIN_MODEL = {"attention": "", "narrow_weights": False}
 
 
 @pytest.mark.parametrize("query", A_FEW, ids=lambda q: "-".join(q.values()) or "first")
@@ -488,3 +492,22 @@ def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
     (why,) = [e.proto.body for e in at.get("html") if "：作业停止。" in e.proto.body]
     assert "rank 0" in why
     assert not re.search("cannot reach|None|without", why)
+
+
+def test_weights_and_attention_are_chosen_where_the_model_and_the_type_have_a_choice():
+    """Without attention, or in float32, the address and the page have no such choice, and nothing changes."""
+    at = opened(**SMALL)
+    assert {box.key for box in at.toggle} >= {"w_train_narrow"}
+    assert "w_train_attention" not in {box.key for box in at.selectbox}
+    assert "w_train_narrow" not in {box.key for box in opened(**SMALL, dtype="float32").toggle}
+    plain = TrainingChoice(model="resnet18", samples=8)
+    for useless in (replace(plain, attention="eager"), replace(plain, dtype="float32", narrow_weights=True)):
+        assert {"attention", "narrow_weights"}.isdisjoint(ADDRESS.write(useless))
+        assert step_scenarios.time_step(useless).time == step_scenarios.time_step(replace(useless, **PLAIN_MODEL)).time
+    gpt = replace(plain, model="gpt2", samples=1)
+    stored, narrow = (
+        step_scenarios.time_step(replace(gpt, **more)) for more in ({"attention": "eager"}, {"narrow_weights": True})
+    )
+    usual = step_scenarios.time_step(gpt)
+    assert stored.memory.peak()["activations"] > usual.memory.peak()["activations"]
+    assert narrow.sent_bytes[0] * 2 == usual.sent_bytes[0]

@@ -236,6 +236,21 @@ def test_how_pytorch_runs_a_model_are_options_of_the_command():
     assert "attention" in wrong.output
 
 
+def test_weights_have_a_type_of_their_own():
+    """As `Model.to`: half of the bytes of gradients, and no copies of weights; an unknown type is named."""
+    words = ["train", "gpt2", "--machine", "dgx-a100", "--micro-batch", "4", "--dtype", "bfloat16", "--json"]
+    wide, narrow = (
+        json.loads(CliRunner().invoke(app, [*words, *more]).stdout) for more in ([], ["--weights", "bfloat16"])
+    )
+    same = cs.training_step(
+        cs.model("gpt2").to("bfloat16"), "dgx-a100", parallel=cs.ddp(), micro_batch=4, dtype="bfloat16"
+    )
+    assert narrow["time"] == same.time < wide["time"]
+    wrong = CliRunner().invoke(app, [*words, "--weights", "int8"])
+    assert wrong.exit_code == 2
+    assert "weights" in wrong.output
+
+
 def test_a_step_prints_where_its_measured_time_lies():
     done = run_command("--batch", "1024")
     assert "published steps of convolutional networks" in done.output

@@ -101,6 +101,18 @@ def model(name: str, **options: ModelOption) -> Model:
     return _build(names[spelling], tuple(sorted(options.items())))
 
 
+def list_model_options(name: str) -> tuple[str, ...]:
+    """List the options that `model` takes for a model of the catalogue.
+
+    Args:
+        name: Name of the model, as `models` lists it.
+
+    Returns:
+        Their names.
+    """
+    return tuple(inspect.signature(_load_builders()[name]).parameters)
+
+
 def _require_options(build: Callable[..., Model], name: str, options: Mapping[str, ModelOption]) -> None:
     """Raise CollsimError for options that the model `name` does not have."""
     allowed = inspect.signature(build).parameters
@@ -114,4 +126,4 @@ def _build(name: str, options: tuple[tuple[str, ModelOption], ...]) -> Model:
     return _load_builders()[name](**dict(options))
 
 
-__all__ = ["model", "models"]
+__all__ = ["list_model_options", "model", "models"]

@@ -20,11 +20,17 @@ def build_script(choice: TrainingChoice) -> str:
     """
     parallel, words = build_arguments(choice)
     more = "".join(f", {name}={value!r}" for name, value in words.items())
+    options = "".join(f", {name}={value!r}" for name, value in choice.model_options.items())
+    model = repr(choice.model)
+    if options or choice.has_narrow_weights:
+        model = f"cs.model({model}{options})"
+    if choice.has_narrow_weights:
+        model += f".to({choice.dtype!r})"
     lines = [
         "import collsim as cs",
         "",
         f"m = {snippets.write_machine(choice.where)}",
-        f"t = cs.training_step({choice.model!r}, m, parallel={parallel}{more})",
+        f"t = cs.training_step({model}, m, parallel={parallel}{more})",
         *([f"t = t.what_if({', '.join(f'{k}={v!r}' for k, v in choice.switched.items())})"] if choice.switched else []),
         "print(t)",
         "print(t.explain())",
@@ -42,6 +48,10 @@ def build_command(choice: TrainingChoice) -> str:
     words += ["--micro-batch", str(choice.samples), "--dtype", choice.dtype]
     if choice.optimizer != "adam":
         words += ["--optimizer", choice.optimizer]
+    if choice.has_narrow_weights:
+        words += ["--weights", choice.dtype]
+    if choice.model_options:
+        words += ["--attention", choice.attention]
     if choice.speed_of:
         words += ["--compute", choice.speed_of]
     if choice.interference:

@@ -24,7 +24,7 @@ from collsim.viz.training.step_document import CollectiveRow, StepDocument, buil
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_topology, ignore_progress
-from .training_choice import CHANGES, TrainingChoice, list_options
+from .training_choice import CHANGES, TrainingChoice, build_model, list_options
 
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
 #: ones.
@@ -104,7 +104,7 @@ def time_step(choice: TrainingChoice, collectives: CollectiveSource = "nccl") ->
         "parameter_server": cs.parameter_server,
     }[choice.strategy]
     return cs.training_step(
-        choice.model,
+        build_model(choice),
         build_topology(choice),
         parallel=build_strategy(**list_options(choice)),
         micro_batch=choice.samples,
@@ -180,7 +180,7 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
     network, group, task = _build_allreduce(choice)
     transfers = network.build_schedule(group, task)
     cost = expected_cost(transfers, network.topology, task.nbytes, engine="event", ranks=list(group))
-    model = cs.model(choice.model)
+    model = build_model(choice)
     layouts = [buckets.rebuild_buckets(model, cap, cap) for cap in caps or [_count_bucket_bytes(choice)]]
     return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})
 

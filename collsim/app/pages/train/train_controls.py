@@ -66,7 +66,17 @@ def _choose_model(choice: TrainingChoice) -> TrainingChoice:
         "train_dtype", list(DTYPES), choice.dtype, short.__getitem__, t("train.dtype"), t("train.dtype.help")
     )
     optimizer = choose("train_optimizer", t("train.optimizer"), _have_same(OPTIMIZERS), choice.optimizer)
-    return replace(choice, model=model, samples=samples, dtype=dtype, optimizer=optimizer)
+    choice = replace(choice, model=model, samples=samples, dtype=dtype, optimizer=optimizer)
+    if dtype != "float32":
+        narrow = switch("train_narrow", choice.narrow_weights, t("train.narrow"), t("train.narrow.help"))
+        choice = replace(choice, narrow_weights=narrow)
+    if training_choice.has_attention(model):
+        kinds = {"": t("train.attention.own"), **{name: name for name in training_choice.ATTENTION}}
+        attention = choose(
+            "train_attention", t("train.attention"), kinds, choice.attention, help=t("train.attention.help")
+        )
+        choice = replace(choice, attention=attention)
+    return choice
 
 
 def _split(choice: TrainingChoice) -> TrainingChoice:

@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.train.compute.compute_costs import resolve_interference
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
-from collsim.train.model_families import models
+from collsim.train.model_families import list_model_options, models
 from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
@@ -30,6 +30,7 @@ from ...scenario.choice import (
 from ...scenario.custom_machine import OWN, pack_text
 
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
+ATTENTION = ("sdpa", "eager")
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
 MOST_SAMPLES, MOST_SERVERS = 65536, 64
@@ -51,6 +52,8 @@ class TrainingChoice(MachineChoice):
 
     Attributes:
         samples: of a GPU at a time.
+        narrow_weights: weights, gradients and optimizer are in the type that is computed in; else in float32.
+        attention: sdpa or eager; "" is as the model has it.
         gpu: whose speed counts; "" is the machine's own.
         strategy: a name in STRATEGIES.
         bucket: bytes that close a bucket, as text; "" is torch's default.
@@ -69,6 +72,8 @@ class TrainingChoice(MachineChoice):
     samples: int = 16
     dtype: str = "bfloat16"
     optimizer: Optimizer = "adam"
+    narrow_weights: bool = False
+    attention: str = ""
     gpu: str = ""
     machine: str = "pcie-8gpu"
     strategy: str = "ddp"
@@ -92,6 +97,18 @@ class TrainingChoice(MachineChoice):
         return self.gpu or ("A100" if self.machine in list_networks() else None)
 
     @property
+    def has_narrow_weights(self) -> bool:
+        """Whether weights are narrower than float32, which needs a type to be narrow in."""
+        return self.narrow_weights and self.dtype != "float32"
+
+    @property
+    def model_options(self) -> dict[str, bool]:
+        """Options of the model that are not as usual; one without attention has none."""
+        if self.attention and has_attention(self.model):
+            return {"flash": self.attention == "sdpa"}
+        return {}
+
+    @property
     def offered(self) -> tuple[str, ...]:
         """The switches that its way of splitting has."""
         if self.strategy == "ddp":
@@ -105,6 +122,27 @@ class TrainingChoice(MachineChoice):
 
 
 PLAIN = TrainingChoice()
+
+
+def has_attention(model: str) -> bool:
+    """Whether a model's attention can be chosen.
+
+    Args:
+        model: Its name.
+    """
+    return "flash" in list_model_options(model)
+
+
+def build_model(choice: TrainingChoice) -> cs.train.Model:
+    """Build the model that is trained.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    model = cs.model(choice.model, **choice.model_options)
+    if choice.has_narrow_weights:
+        return model.to(choice.dtype)
+    return model
 
 
 def move_to_machine(choice: TrainingChoice, where: Choice) -> TrainingChoice:
@@ -171,6 +209,8 @@ _WORDS = (
     Word("samples", count("samples", MOST_SAMPLES)),
     _name("dtype", lambda: DTYPES),
     _name("optimizer", lambda: OPTIMIZERS),
+    Word("narrow_weights", read_flag),
+    _name("attention", lambda: ATTENTION),
     _name("gpu", list_gpus),
     *(
         WORDS[name]
@@ -216,7 +256,11 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 
 
 def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
-    """Of the place only what it has, and all of that where it is another place than usual."""
+    """Of the place only what it has, and all of that where it is another place than usual; of the model what it has."""
+    if choice.dtype == "float32":
+        query.pop("narrow_weights", "")
+    if not has_attention(choice.model):
+        query.pop("attention", "")
     for name in ("machine", "network", "own", *MACHINE_WORDS, "parts", "edits", "ranks", "shape", "bandwidth", "alpha"):
         text = query.pop(name, "")
         if _is_relevant(choice, name):
