@@ -85,6 +85,27 @@ def test_a_part_of_the_gpus():
         predict("allreduce", topology.machine("dgx-a100"), "64MiB", ranks=9)
 
 
+@pytest.mark.parametrize(
+    ("name", "nodes", "with_first_gpu", "without_it"),
+    [
+        ("dgx-a100", 8, (0, 4), (3, 7)),  # eight equal GPUs on NVSwitch, a card each
+        ("dgx-h100", 2, (0, 1, 2, 3), (4, 5, 6, 7)),
+        ("a40-8gpu", 1, (0, 1), (2, 3)),  # a pair joined by a bridge
+        ("a40-8gpu", 1, (0, 1, 2, 3), (4, 5, 6, 7)),  # the GPUs of one socket
+        ("pcie-8gpu", 1, (0, 1), (6, 7)),  # a pair behind one switch
+        ("pcie-8gpu", 2, (0, 1), (4, 5)),  # the pairs beside a network card
+    ],
+)
+def test_groups_of_one_shape_cost_the_same_with_and_without_the_first_gpu(name, nodes, with_first_gpu, without_it):
+    machine = topology.machine(name, nodes=nodes)
+    size = machine.ranks // nodes
+    first, other = (
+        predict("allgather", machine, "1GB", ranks=[node * size + gpu for node in range(nodes) for gpu in gpus])
+        for gpus in (with_first_gpu, without_it)
+    )
+    assert other.time == pytest.approx(first.time, rel=0.005)
+
+
 def test_scaled_infiniband_is_seen_and_a_card_carries_no_more_than_its_slot():
     """Halved, the ring's bytes take twice as long; doubled, HDR's 25 GB/s would be 50, of which PCIe 4.0 leaves
     31.5."""

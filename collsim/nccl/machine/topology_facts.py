@@ -128,11 +128,12 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
     nics, nic_rate, net = _find_nics(topology, node) if nodes > 1 else (0.0, 0.0, "none")
     is_through_slots = wiring in ("pcie", "host")
     pcie_generation = _find_pcie_generation(machine, is_required=nodes > 1 or is_through_slots)
-    # The first GPU's links tell bridges from a board.
-    gpu0_labels = [
+    # The first GPU's links tell bridges from a board. It need not be gpu0: a group may be other GPUs of the node.
+    first_gpu = machine.devices[gpus[0]]
+    link_labels = [
         cable.label.lower()
         for a, b, cable in machine.connections
-        if "gpu0" in (a, b) and cable.kind in ("nvlink", "xgmi")
+        if first_gpu in (a, b) and cable.kind in ("nvlink", "xgmi")
     ]
     facts = Facts(
         gpu=machine.gpu or ("AMD GPU" if is_amd else f"sm_{machine.sm} GPU"),
@@ -148,7 +149,7 @@ def _read_node(topology: Topology, node: WiredNode) -> Facts:
         nics=nics,
         nic_rate=nic_rate,
         net=net,
-        is_pcie_card=all("bridge" in label for label in gpu0_labels),
+        is_pcie_card=all("bridge" in label for label in link_labels),
         gdr=_has_gdr(machine, origin.gdr, net),
         cpu=_find_cpu(machine),
         hosts=nodes * _count_hosts(machine),
@@ -387,7 +388,7 @@ def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Gr
 def _find_wiring(machine: Machine, level: str, gpus: int) -> tuple[WiringKind, float, bool]:
     """(wiring, B/s of the GPU that has least towards its peers, whether the GPUs sit on several sockets)."""
     names = [machine.devices[i] for i in machine.of_kind("gpu")]
-    crosses_sockets = _find_socket(machine, "gpu0") != _find_socket(machine, names[-1])
+    crosses_sockets = _find_socket(machine, names[0]) != _find_socket(machine, names[-1])
     gpu_links = [_list_gpu_links(machine, gpu) for gpu in names]
     peers = [{peer for peer, _ in links} for links in gpu_links]
     link_rate = min(sum(cable.nominal or cable.bandwidth for _, cable in links) for links in gpu_links)
@@ -471,7 +472,8 @@ def _find_pcie_generation(machine: Machine, is_required: bool) -> int:
     Raises:
         CollsimError: Where it is required and no generation has the rate: NCCL knows generations, not rates.
     """
-    slot = next((cable for a, b, cable in machine.connections if cable.kind == "pcie" and "gpu0" in (a, b)), None)
+    gpus = {machine.devices[gpu] for gpu in machine.of_kind("gpu")[:1]}
+    slot = next((cable for a, b, cable in machine.connections if cable.kind == "pcie" and gpus & {a, b}), None)
     if slot is None:
         return 0
     digits = [letter for letter in slot.label.split(".")[0] if letter.isdigit()]
