@@ -500,6 +500,10 @@ def _describe_error(execution: Execution) -> Words:
         line=error.line,
         message=_shorten(error.text, _LONGEST_ERROR),
     )
+    if not error.text:  # as of a MemoryError
+        sentence = Sentence(
+            "Rank {rank} ends in {kind} in line {line}", rank=max(error.rank, 0), kind=error.kind, line=error.line
+        )
     if not execution.waits:
         return sentence
     waits = join_words(_describe_calls(execution.waits))

@@ -391,6 +391,8 @@ def test_an_exception_without_a_text_ends_its_rank_in_its_line():
     source = "class Failed(Exception):\n    def __str__(self):\n        return 1 / 0\n"
     run = cs.program(f"{source}def run(rank, size):\n    raise Failed()\n", 2)
     assert (run.verdict, run.errors[0].kind, run.errors[0].line) == ("error", "Failed", 5)
+    assert run.explanation() == "Rank 0 ends in Failed in line 5"
+    assert run.explanation("zh") == "rank 0 在第 5 行以 Failed 结束"
 
 
 # ---- given programs, run with gloo, MPICH and CPython
