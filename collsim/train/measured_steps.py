@@ -1,8 +1,8 @@
 """A table of measured training steps, and what `training_step` says of each: how a row becomes a call.
 
 Columns that are read: model, hidden, layers, heads, seq, batch, micro_batch, precision, gpus, gpu_type, nodes,
-nic_per_node_GBps, tp, pp, mode, value, unit. `docs/training.md` says what each of them becomes. No constant belongs
-to a source of measurements.
+nic_per_node_GBps, tp, pp, schedule, interleave, mode, value, unit. `docs/training.md` says what each of them becomes.
+No constant belongs to a source of measurements.
 """
 
 from __future__ import annotations
@@ -408,12 +408,7 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
     if e > 1:
         parts.append(expert(e))
     if p > 1:
-        v = (
-            _search_number(r"interleave (\d+)", mode)
-            or _search_number(r"VP=(\d+)", mode)
-            or (2 if "Interleaved" in mode else 1)
-        )
-        parts.append(pipeline(p, interleave=v, scatter=t > 1 and not _has_sequence_parallelism(mode)))
+        parts.append(_parse_pipeline(row, p, scatter=t > 1 and not _has_sequence_parallelism(mode)))
     if dp * c > 1 or not parts:
         data = _parse_data_strategy(row, p, box)
         if data == _MEGATRON_FP16 and not parts:
@@ -421,6 +416,21 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
         parts.append(data)
     product = reduce(mul, parts)
     return product, _parse_recompute(mode, box)
+
+
+def _parse_pipeline(row: Mapping[str, str], p: int, scatter: bool) -> ParallelStrategy:
+    """The pipeline by the columns `schedule` and `interleave`, or else by the words of the row's mode."""
+    mode, schedule = row["mode"], (row.get("schedule") or "").strip().lower()
+    v = (
+        _read_optional_count(row, "interleave")
+        or _search_number(r"interleave (\d+)", mode)
+        or _search_number(r"VP=(\d+)", mode)
+    )
+    if not schedule:
+        schedule = "1f1b"
+        if v is None and "Interleaved" in mode:
+            schedule = "interleaved"
+    return pipeline(p, schedule, v, scatter)
 
 
 #: FSDP by name, or PyTorch's word for it with tensor parallelism (torch DeviceMesh's tutorial: "2D").

@@ -196,6 +196,29 @@ def test_megatron_on_hopper_has_the_attention_of_cudnn():
     assert parse_row({**row, "mode": "FSDP=0 CP=1 VP=n/a EP=1 GA=8"}).call["compute"] == plain.with_cudnn() != plain
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, cs.pipeline(4)),
+        ({"schedule": "interleaved"}, cs.pipeline(4, interleave=2)),
+        ({"schedule": " Interleaved", "interleave": "3"}, cs.pipeline(4, interleave=3)),
+        ({"interleave": "3"}, cs.pipeline(4, interleave=3)),
+        ({"schedule": "zbv"}, cs.pipeline(4, "zbv")),
+        ({"schedule": "gpipe", "mode": "1F1B"}, cs.pipeline(4, "gpipe")),
+        ({"mode": "Interleaved 1F1B"}, cs.pipeline(4, interleave=2)),
+        ({"schedule": "interleaved", "mode": "interleave 3"}, cs.pipeline(4, interleave=3)),
+    ],
+)
+def test_a_pipeline_has_the_schedule_of_its_columns_or_else_of_its_mode(more, expected):
+    row = {**ROW, "precision": "bf16", "gpus": "4", "nodes": "1", "tp": "1", "pp": "4", "mode": "", **more}
+    assert parse_row(row).call["parallel"] == expected
+
+
+def test_a_schedule_that_is_unknown_is_named():
+    with pytest.raises(cs.CollsimError, match="schedule"):
+        parse_row({**ROW, "gpus": "4", "tp": "1", "pp": "4", "schedule": "2f2b"})
+
+
 def test_equal_calls_are_predicted_once(monkeypatch):
     from collsim.train import measured_steps
 
