@@ -14,6 +14,7 @@ from ..simulate import Trace, simulate
 from ..simulate.conditions import Conditions, EventOptions
 from ..topology import Topology
 from ..train import StepTrace, list_gpus
+from ..train.step_request import get_collective_model
 from .part_changes import BUCKET_SIZES, MachineParts, PartChange
 
 #: What `upgrades` takes.
@@ -46,6 +47,11 @@ class TimedRun(Protocol):
     @property
     def computing_share(self) -> float:
         """Share of the time in which GPUs compute."""
+        ...
+
+    @property
+    def protocol(self) -> str:
+        """Protocol that NCCL chooses for its largest collective; empty where NCCL's model does not time it."""
         ...
 
     def list_changes(self) -> Iterator[PartChange]:
@@ -104,6 +110,17 @@ class TimedStep:
     @property
     def computing_share(self) -> float:
         return (self.run.time - self.run.exposed) / self.run.time
+
+    @property
+    def protocol(self) -> str:
+        step, model = self.run.step, get_collective_model(self.run.request)
+        if not step.collectives:
+            return ""
+        largest = max((step.tasks[i] for i in step.collectives), key=lambda task: task.nbytes)
+        group = step.get_groups(largest)[0]
+        if not model.is_predicted(group, largest):
+            return ""
+        return model.predict(group, largest).protocol
 
     def list_changes(self) -> Iterator[PartChange]:
         """Settings of the strategy, parts of the machine, more GPUs for the same samples, faster GPUs."""
@@ -165,6 +182,10 @@ class TimedPrediction:
     def computing_share(self) -> float:
         return 0.0
 
+    @property
+    def protocol(self) -> str:
+        return self.run.protocol
+
     def list_changes(self) -> Iterator[PartChange]:
         """Parts of the machine."""
         return MachineParts(self.topology).list_changes()
@@ -199,6 +220,10 @@ class TimedSimulation:
     @property
     def computing_share(self) -> float:
         return 0.0
+
+    @property
+    def protocol(self) -> str:
+        return ""
 
     def list_changes(self) -> Iterator[PartChange]:
         """The best algorithm, and parts of the machine."""

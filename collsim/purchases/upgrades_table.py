@@ -48,6 +48,8 @@ class Upgrade:
         price: as the user gave it; None where nothing is known.
         more_than_alone: of a pair, s that it saves beyond the better of the two alone; 0 of one part.
         enough: the smaller step of the same part that saves as much; None where there is none.
+        other_protocol: of better wires with which the time is longer, the protocols that NCCL chooses with them and
+            without them; None where these are the same.
 
     Examples:
         >>> import collsim as cs
@@ -68,6 +70,7 @@ class Upgrade:
     price: float | None = None
     more_than_alone: float = 0.0
     enough: PartChange | None = None
+    other_protocol: tuple[str, str] | None = None
 
     @property
     def is_pair(self) -> bool:
@@ -177,8 +180,9 @@ class Upgrades:
                 yield say("enough", **values)
         if pairs:
             best_pair = max(pairs, key=lambda row: row.saved)
-            alone = " / ".join(format_saving(row.saved) for row in self._list_alone(best_pair))
-            yield say("together", alone=alone, **_describe_row(best_pair, self.time, language))
+            alone = [_write_alone(row, language) for row in self._list_alone(best_pair)]
+            separator = translate(language, "words", "semicolons")
+            yield say("together", alone=separator.join(alone), **_describe_row(best_pair, self.time, language))
 
     def _list_alone(self, pair: Upgrade) -> list[Upgrade]:
         """The rows of its parts alone."""
@@ -257,6 +261,8 @@ class Upgrades:
         key, values = "", dict[str, object]()
         if row.is_free:
             key = "note.free"
+        elif row.other_protocol is not None:
+            key, values = "note.protocol", {"new": row.other_protocol[0], "old": row.other_protocol[1]}
         elif row.enough is not None:
             key, values = "note.enough", {"part": row.enough.text(language)}
         elif row.is_pair and row.more_than_alone > _WORTH * self.time:
@@ -308,6 +314,16 @@ def format_saving(seconds: float) -> str:
 
 def _format_share(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _write_alone(row: Upgrade, language: str) -> str:
+    """What one part of a pair does by itself: "an NVLink board, 45.8 ms more"."""
+    key = "alone.less"
+    if abs(row.saved) < _NOTHING:
+        key = "alone.nothing"
+    elif row.saved < 0:
+        key = "alone.more"
+    return translate(language, "purchases", key, part=row.text(language), time=format_time(abs(row.saved)))
 
 
 def _describe_row(row: Upgrade, before: float, language: str) -> dict[str, object]:
@@ -421,7 +437,14 @@ def _time_changes(
     if len(known) == len(prices):
         price = sum(known)
     share = saved / max(timed.time, _NOTHING)
-    return Upgrade(changes, changed.run, changed.time, saved, min(saved, *ends), max(saved, *ends), share, price=price)
+    # Faster wires inside a node may make NCCL choose a protocol whose flags take part of a slow network's rate.
+    other_protocol, has_more_gpus = None, any(change.part in COMPUTING_PARTS for change in changes)
+    if share < -_WORTH and not has_more_gpus and changed.protocol != timed.protocol:
+        other_protocol = changed.protocol, timed.protocol
+    low, high = min(saved, *ends), max(saved, *ends)
+    return Upgrade(
+        changes, changed.run, changed.time, saved, low, high, share, price=price, other_protocol=other_protocol
+    )
 
 
 def _mark_enough(row: Upgrade, smaller: Sequence[Upgrade]) -> Upgrade:

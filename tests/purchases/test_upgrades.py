@@ -8,7 +8,7 @@ import time
 import pytest
 
 import collsim as cs
-from collsim.locale import LANGUAGES
+from collsim.locale import LANGUAGES, translate
 from collsim.purchases.part_changes import MachineParts
 
 BOX = {"nodes": 2, "gpus": 4, "nic": "roce-25", "nics": 1, "pcie": 3}
@@ -201,3 +201,34 @@ def test_the_upgrades_of_a_step_take_less_than_three_seconds_of_processor_time(s
     before = time.process_time()
     cs.upgrades(step)
     assert time.process_time() - before < 3
+
+
+def test_a_part_that_makes_a_run_longer_says_that_nccl_chose_another_protocol(step):
+    table = cs.upgrades(step, parts=["nvlink"])
+    bridge, board = sorted(table.rows, key=lambda row: -row.saved)
+    assert board.words == {"nvlink": "board"}
+    assert board.saved < 0
+    assert bridge.other_protocol is None
+    assert board.other_protocol == ("LL128", "Simple")
+    for language, cells in zip(LANGUAGES, map(table.list_cells, LANGUAGES), strict=True):
+        (note,) = [text for row in cells for text in row.values() if "LL128" in text]
+        assert "Simple" in note, language
+    # With the protocol that the box had before, the board costs nothing: the choice is the reason, not the wires.
+    box, nbytes = step.topology, "25MiB"
+    before = cs.nccl.predict("allreduce", box, nbytes)
+    after = cs.nccl.predict("allreduce", box.with_(nvlink="board"), nbytes, NCCL_PROTO="Simple")
+    assert before.protocol == "Simple"
+    assert after.time == pytest.approx(before.time, rel=0.001)
+
+
+def test_parts_of_a_pair_say_in_words_what_each_does_alone(step):
+    table = cs.upgrades(step, parts=["nics", "nvlink"])
+    (pair, *_) = [row for row in table.rows if row.is_pair and row.words.get("nvlink") == "board"]
+    alone = [row for row in table.rows if not row.is_pair and row.words.items() <= pair.words.items()]
+    assert {row.saved > 0 for row in alone} == {True, False}
+    for language in LANGUAGES:
+        sentence = table.explanation(language)
+        for row in alone:
+            key = {True: "alone.less", False: "alone.more"}[row.saved > 0]
+            values = {"part": row.text(language), "time": cs.format_time(abs(row.saved))}
+            assert translate(language, "purchases", key, **values) in sentence
