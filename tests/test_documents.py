@@ -262,3 +262,18 @@ def test_the_page_on_performance_says_how_many_bytes_a_transfer_needs():
     row, more = map(int, re.search(r"A transfer needs (\d+) bytes in program order and (\d+) more", page).groups())
     assert (row, more) == (event._ROW_BYTES, event._GATE_BYTES)
     assert row == kernel_records.ROW.itemsize
+
+
+def test_a_source_file_that_a_page_names_exists():
+    """Files are renamed more often than pages are read."""
+    others = {"topologies.py", "x.py", "src/config.py"}  # of ForestColl; of examples
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    files = {f"/{name}" for name in listed.splitlines()}
+    named = {
+        (name, page.relative_to(ROOT).as_posix())
+        for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+        for name in re.findall(r"`([\w/.-]*\w\.(?:py|toml|js|mjs))`", page.read_text(encoding="utf-8"))
+        if name not in others
+    }
+    assert len(named) > 100
+    assert [(name, page) for name, page in sorted(named) if not any(file.endswith(f"/{name}") for file in files)] == []
