@@ -148,7 +148,10 @@ def _compare_everywhere(
 
     sizes = cs.size_range(nbytes)
     changed = find_changed_machines(old, new, collective, sizes)
-    rows = [{"machine": name, "one_node": one, "two_nodes": two} for name, (one, two) in changed.items()]
+    rows = [
+        {"machine": name, "one_node": one_node, "two_nodes": two_nodes}
+        for name, (one_node, two_nodes) in changed.items()
+    ]
     save_rows(rows, out)
     calls = cs.nccl.compare_releases(old, new, "dgx-a100", collective, sizes[:1]).new_calls
     if as_json:
