@@ -16,7 +16,7 @@ WORDS = {
     "en": (
         "What happens",
         "What a cluster shows",
-        "How to tell it apart",
+        "How to recognize it",
         "The fix",
         "In the app",
         "{n} ranks: {text}",
