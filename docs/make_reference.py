@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import collsim as cs
+from collsim.locale import load_messages
 
 HERE = Path(__file__).parent / "reference"
 #: Names that the package itself offers (`cs.name`) and packages of which all names are listed (`cs.package.name`),
@@ -16,7 +17,7 @@ HERE = Path(__file__).parent / "reference"
 PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     "schedules": (
         "Schedules",
-        "Who sends what: a schedule is a table of transfers in steps; an algorithm is a function that makes one.",
+        "A schedule is a table of transfers in steps. An algorithm is a function that makes one.",
         "algorithm algorithms registered schedule Algorithm Schedule copy reduce verify replay collectives",
         ("steps", "collective", "dtypes"),
     ),
@@ -34,7 +35,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "analysis": (
         "Analysis",
-        "What is best, where it changes, what it hangs on.",
+        "The best algorithm, the sizes where it changes, and what the time depends on.",
         "best crossover compare",
         ("analysis",),
     ),
@@ -60,7 +61,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "programs": (
         "Rank programs",
-        "A rank program, run on all ranks; see [rank programs](../programs.md).",
+        "Runs a program on all ranks and gives a verdict; see [rank programs](../programs.md).",
         "program",
         ("programs",),
     ),
@@ -84,7 +85,7 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "synthesis": (
         "Synthesis",
-        "A schedule for a machine, found, and what is proved of it; see [synthesis](../synthesis.md).",
+        "Schedules synthesized for a machine, and what is proved of them; see [synthesis](../synthesis.md).",
         "synthesize",
         ("synthesis",),
     ),
@@ -96,14 +97,14 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
     ),
     "files": (
         "Files",
-        "What is read and written; see [formats](../formats.md).",
+        "Files that collsim reads and writes; see [formats](../formats.md).",
         "load save",
         ("io",),
     ),
     "pictures": ("Pictures", "Player, pictures and plots; `collsim.viz`.", "", ("viz", "viz.pictures.plots")),
     "units": (
         "Units and limits",
-        "Texts into numbers and back; how much memory one question may take.",
+        "Converts texts to numbers and back; limits the memory of one call.",
         "format_bytes format_time format_bandwidth size_range",
         ("units", "limits", "display.catalog"),
     ),
@@ -114,6 +115,43 @@ PAGES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         ("errors",),
     ),
 }
+#: Pages of the reference in the order of the menu, by the question that a user has.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Schedules": ("schedules", "synthesis", "programs"),
+    "Machines": ("topologies", "purchases"),
+    "Time": ("simulation", "analysis", "sweeps", "real"),
+    "Training": ("training", "training_scripts"),
+    "NCCL": ("nccl", "diagnosis"),
+    "Teaching and pictures": ("teaching", "pictures"),
+    "Files, units and errors": ("files", "units", "errors"),
+}
+#: Pages of the app that show what a page of the reference has, by their name in the app's address.
+APP_PAGES: dict[str, tuple[str, ...]] = {
+    "schedules": ("explore", "write"),
+    "synthesis": ("explore", "compare"),
+    "programs": ("program", "hangs"),
+    "topologies": ("machines",),
+    "purchases": ("whatif", "train"),
+    "simulation": ("explore", "race"),
+    "analysis": ("compare", "whatif"),
+    "sweeps": ("compare",),
+    "real": ("lab",),
+    "training": ("train", "pipeline", "sharding"),
+    "training_scripts": ("script",),
+    "nccl": ("measured",),
+    "diagnosis": ("diagnosis",),
+    "teaching": ("lessons",),
+    "pictures": ("explore",),
+}
+APP = "http://localhost:8501"
+INDEX = """# Reference
+
+All public names in Python, generated from the docstrings. Write `import collsim as cs` first. Sizes are bytes or
+texts such as `"64MiB"`, times are seconds, and rates are bytes per second in one direction of a cable. An invalid
+input raises a `CollsimError` with the value, its position and the remedy.
+
+The links in the column *app* open pages of the app, which `collsim app` starts.
+"""
 
 
 def written(name: str) -> str:
@@ -161,7 +199,21 @@ def pages() -> dict[str, str]:
     for page, (title, lead, names, packages) in PAGES.items():
         parts = [entry(name, thing) for name, thing in entries(names, packages).items()]
         texts[page] = f"# {title}\n\n{lead}\n\n" + "\n".join(parts)
-    return texts
+    return texts | {"index": format_index()}
+
+
+def format_index() -> str:
+    """The first page: all others in their groups, with the pages of the app that show the same."""
+    texts = load_messages("en", "app")
+    parts = [INDEX]
+    for group, names in GROUPS.items():
+        rows = []
+        for name in names:
+            title, lead, _, _ = PAGES[name]
+            links = ", ".join(f"[{texts[f'page.{page}']}]({APP}/{page})" for page in APP_PAGES.get(name, ()))
+            rows.append(f"| [{title}]({name}.md) | {lead} | {links} |\n")
+        parts.append(f"## {group}\n\n| page | what | app |\n|---|---|---|\n{''.join(rows)}")
+    return "\n".join(parts)
 
 
 if __name__ == "__main__":

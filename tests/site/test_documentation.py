@@ -169,7 +169,7 @@ def test_every_page_for_readers_is_in_both_languages():
 
 
 def test_every_title_of_the_menu_has_its_chinese_words():
-    """But for the pages of the reference, which are English."""
+    """Pages of the reference have English titles, and their groups Chinese ones, too."""
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     (plugin,) = (one["i18n"] for one in site["plugins"] if "i18n" in one)
     words = plugin["languages"][1]["nav_translations"]
@@ -177,6 +177,7 @@ def test_every_title_of_the_menu_has_its_chinese_words():
     titles = {
         *(name for part in site["nav"] for name in part),
         *(name for page in pages if page != "index.md" for name in page),
+        *make_reference.GROUPS,
     }
     assert len(titles) > 25
     assert titles == set(words)
@@ -190,6 +191,20 @@ def test_the_reference_is_current_and_has_every_public_name():
     packages = {name for name in cs.__all__ if inspect.ismodule(getattr(cs, name))}
     assert set(cs.__all__) - packages - named == set()
     assert {"pipeline", "train.Split"} <= named
+
+
+def test_the_reference_is_grouped_as_its_menu_and_names_pages_that_the_app_has():
+    from collsim.app import main  # registers the pages
+
+    grouped = [name for names in make_reference.GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(make_reference.PAGES)
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    (menu,) = (part["Reference"] for part in nav if "Reference" in part)
+    groups = {group: [f"reference/{name}.md" for name in names] for group, names in make_reference.GROUPS.items()}
+    assert menu == ["reference/index.md", *({group: names} for group, names in groups.items())]
+    shown = {page for pages in make_reference.APP_PAGES.values() for page in pages}
+    assert shown - set(main.PAGES) == set()
+    assert set(make_reference.APP_PAGES) <= set(grouped)
 
 
 @pytest.fixture(scope="module")
