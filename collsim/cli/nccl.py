@@ -10,7 +10,18 @@ import typer
 
 import collsim as cs
 
-from .options import Json, Language, MachineSpec, Progress, Ranks, Sizes, TableFile, is_progress_shown, name_options
+from .options import (
+    CountOrRanks,
+    Json,
+    Language,
+    MachineSpec,
+    Progress,
+    Sizes,
+    TableFile,
+    is_progress_shown,
+    name_options,
+    parse_ranks,
+)
 from .output import print_json, records, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
@@ -54,7 +65,7 @@ _COLUMNS: dict[str, Callable[[Any], str]] = {
 def predict(
     collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
     machine_spec: MachineSpec,
-    ranks: Ranks = None,
+    ranks: CountOrRanks = None,
     nbytes: Sizes = "1KiB:1GiB:4",
     measured: Annotated[
         str | None,
@@ -82,10 +93,11 @@ def predict(
     if measured is not None:
         times = _parse_times(measured)
     network, notes = machine_spec.build_network(assumed=False), dict[str, None]()
+    selection = parse_ranks(ranks)
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict_with_simulation(
-            collective, network, size, measured=times, launch=launch, version=version, ranks=ranks
+            collective, network, size, measured=times, launch=launch, version=version, ranks=selection
         )
         # Notes repeat from size to size; each is printed once, in the order of the first.
         if p.used_ranks:

@@ -45,6 +45,12 @@ Ranks = Annotated[
     int | None,
     typer.Option(help="Ranks, as many on each node; all of the machine or network unless given."),
 ]
+CountOrRanks = Annotated[
+    str | None,
+    typer.Option(
+        help="How many ranks, as many on each node, or the numbers of ranks: 0,1; all of the machine unless given."
+    ),
+]
 Size = Annotated[str, typer.Option(help="nccl-tests' size: '256MiB', '1GB', or bytes.")]
 Sizes = Annotated[str, typer.Option(help="Sizes first:last:factor, as '1KiB:1GiB:4'.")]
 Language = Annotated[str, typer.Option("--language", "--lang", help="en or zh.")]
@@ -309,6 +315,30 @@ def parse_by_rank(name: str, words: list[str] | None, parse_value: Callable[[str
             message = "--{name} {word!r} is not rank=value, for example --{name} {example}{reason}"
             raise CollsimError(message, name=name, word=word, example=example, reason=reason) from None
     return values or None
+
+
+def parse_ranks(text: str | None) -> int | list[int] | None:
+    """Parse which ranks of a machine take part.
+
+    Args:
+        text: `8`, how many, or `0,1`, their numbers; None for all.
+
+    Returns:
+        What the parameter `ranks` of Python takes for it.
+
+    Raises:
+        CollsimError: The text is neither.
+    """
+    if text is None:
+        return None
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        message = "--ranks {text!r} is neither a number of ranks, for example 8, nor their numbers, for example 0,1"
+        raise CollsimError(message, text=text) from None
+    if len(numbers) == 1:
+        return numbers[0]
+    return numbers
 
 
 def require_synthesis(synthesize: bool, switches: bool) -> None:

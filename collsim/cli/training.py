@@ -15,7 +15,7 @@ import collsim as cs
 from collsim.errors import CollsimError, require_word
 from collsim.train.compute.gpu_speeds import DTYPES
 
-from .options import Json, Language, MachineSpec, Progress, Ranks, Size, TableFile
+from .options import CountOrRanks, Json, Language, MachineSpec, Progress, Size, TableFile, parse_ranks
 from .output import print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
@@ -171,7 +171,7 @@ def train(
     machine_spec: MachineSpec,
     splitting: Splitting,
     options: StepOptions,
-    ranks: Ranks = None,
+    ranks: CountOrRanks = None,
     attention: Annotated[
         str | None, typer.Option(help="How PyTorch runs attention: sdpa (the model's default) or eager.")
     ] = None,
@@ -208,7 +208,7 @@ def train(
         known,
         network,
         parallel=splitting.build_strategy(),
-        ranks=ranks,
+        ranks=parse_ranks(ranks),
         step=1 if first_step else STEADY_STEP,
         **options.to_arguments(network),
     )
@@ -514,7 +514,7 @@ def upgrades(
     splitting: Splitting,
     options: StepOptions,
     nbytes: Size = "64MiB",
-    ranks: Ranks = None,
+    ranks: CountOrRanks = None,
     part: Annotated[
         list[str] | None, typer.Option(help="A part to look at: nic, nics, nvlink, pcie, gpu ...; repeat for more.")
     ] = None,
@@ -537,10 +537,10 @@ def upgrades(
     network, prices = machine_spec.build_network(), _parse_prices(price)
     timed: cs.nccl.Prediction | cs.train.StepTrace
     if run in cs.collectives():
-        timed = cs.nccl.predict(run, network, nbytes, ranks)
+        timed = cs.nccl.predict(run, network, nbytes, parse_ranks(ranks))
     else:
         split, arguments = splitting.build_strategy(), options.to_arguments(network)
-        timed = cs.training_step(find_model(run), network, parallel=split, ranks=ranks, **arguments)
+        timed = cs.training_step(find_model(run), network, parallel=split, ranks=parse_ranks(ranks), **arguments)
     money = {"gpu_hour": gpu_hour, "kwh": kwh, "watts": watts, "epoch": epoch, "tokens": tokens}
     costs: tuple[cs.purchases.RunningCost, ...] = ()
     if any(value is not None for value in money.values()):
@@ -564,7 +564,7 @@ def goodput(
     machine_spec: MachineSpec,
     splitting: Splitting,
     options: StepOptions,
-    ranks: Ranks = None,
+    ranks: CountOrRanks = None,
     run_gpus: Annotated[
         int | None, typer.Option(help="GPUs of the run, of which the step is a part; those of the step unless given.")
     ] = None,
@@ -590,7 +590,7 @@ def goodput(
     require_table_file(out)
     network = machine_spec.build_network()
     split, arguments = splitting.build_strategy(), options.to_arguments(network)
-    step = cs.training_step(find_model(model), network, parallel=split, ranks=ranks, **arguments)
+    step = cs.training_step(find_model(model), network, parallel=split, ranks=parse_ranks(ranks), **arguments)
     run = cs.purchases.estimate_goodput(
         step,
         run_gpus=run_gpus,

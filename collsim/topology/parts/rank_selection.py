@@ -67,9 +67,10 @@ def refuse_shared_gpus(topology: Topology, ranks: Sequence[int]) -> None:
     if len(set(ranks)) == len(ranks):
         return
     raise CollsimError(
-        "ranks={value!r} puts several ranks on one GPU, which is not timed: NCCL refuses it, unless NCCL 2.30 or newer "
-        "has NCCL_MULTI_RANK_GPU_ENABLE=1; Gloo and MPI carry it through host memory. Name different ranks of {name}, "
-        "0 to {last}; cs.nccl.recommend_backend(ranks_per_gpu=2) has the reasons",
+        "ranks={value!r} puts several ranks on one GPU, which is not timed: NCCL refuses it (before 2.30 with "
+        "'Duplicate GPU detected'), unless NCCL 2.30 or newer has NCCL_MULTI_RANK_GPU_ENABLE=1; Gloo and MPI carry it "
+        "through host memory. Name different ranks of {name}, 0 to {last}; "
+        "cs.nccl.recommend_backend(ranks_per_gpu=2) has the reasons",
         value=list(ranks),
         name=topology.name,
         last=topology.ranks - 1,
