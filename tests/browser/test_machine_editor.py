@@ -100,6 +100,17 @@ def test_a_part_keeps_the_keyboard_when_the_picture_is_drawn_anew(page, app_url)
     assert part.evaluate("part => part.tabIndex") == 0
 
 
+def test_buttons_of_the_shelf_show_their_whole_words(page, app_url):
+    page.set_viewport_size({"width": 1366, "height": 900})
+    open_editor(page, app_url + START + "&parts=gpus:4")
+    page.locator("summary", has_text="Parts").first.click()
+    for name in ("undo", "redo", "reset"):
+        button = page.locator(f".st-key-parts_{name} button")
+        button.wait_for(timeout=SLOW)
+        cut = "button => [...button.querySelectorAll('*')].filter((e) => e.scrollWidth > e.clientWidth + 1).length"
+        assert button.evaluate(cut) == 0, name
+
+
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
 def test_random_edits_leave_a_whole_picture_and_an_address_that_opens_again(page, app_url, count):
     draw = random.Random(count)

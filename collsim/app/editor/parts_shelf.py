@@ -101,13 +101,14 @@ def label_value(name: str, value: str | int) -> str:
 
 def _draw_steps(choice: Choice) -> None:
     history = get_history()
-    undo_button, redo_button, reset_button = st.columns(3, gap="small")
-    able = history is not None and len(history.states) > 1
-    undo_button.button(t("parts.undo"), key="parts_undo", on_click=undo, disabled=not able, width="stretch")
-    able = history is not None and bool(history.undone)
-    redo_button.button(t("parts.redo"), key="parts_redo", on_click=redo, disabled=not able, width="stretch")
-    able = bool(choice.parts or choice.edits)
-    reset_button.button(t("parts.reset"), key="parts_reset", on_click=reset, disabled=not able, width="stretch")
+    # A row that wraps: three equal columns of the sidebar are narrower than the words.
+    with st.container(horizontal=True, gap="small"):
+        able = history is not None and len(history.states) > 1
+        st.button(t("parts.undo"), key="parts_undo", on_click=undo, disabled=not able)
+        able = history is not None and bool(history.undone)
+        st.button(t("parts.redo"), key="parts_redo", on_click=redo, disabled=not able)
+        able = bool(choice.parts or choice.edits)
+        st.button(t("parts.reset"), key="parts_reset", on_click=reset, disabled=not able)
 
 
 def _draw_export(choice: Choice) -> None:
