@@ -31,6 +31,7 @@ class Collective:
     """What must hold before and after, and how nccl-tests counts its bandwidth.
 
     Attributes:
+        name: as `cs.schedule` and `cs.lower_bound` take it, `reduce_scatter`.
         before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root`
             everything.
         after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j) or

@@ -56,7 +56,15 @@ StepFunction: TypeAlias = Callable[..., Iterable[Step | Iterable[Step]]]
 
 @dataclass(frozen=True)
 class Option:
-    """One keyword of an algorithm. `choices` where only certain words are allowed."""
+    """One keyword of an algorithm, read from the signature of its function.
+
+    Attributes:
+        name: the keyword.
+        default: its value where the caller gives none.
+        kind: what values it takes: `count` a whole number, `root` a rank, `choice` one of `choices`, `flag` True or
+            False, `topology` a Topology, `other` anything.
+        choices: the only values allowed, for a `choice` and a `flag`; empty for the other kinds.
+    """
 
     name: str
     default: object
@@ -70,26 +78,29 @@ class Algorithm:
     Schedule.
 
     Attributes:
-        name, collective: `allreduce_ring`, `allreduce`.
+        name: `allreduce_ring`.
+        collective: name of the collective that it does, `allreduce`.
         function: yields the steps for n ranks.
-        steps, sent: claims as functions of n (and options): number of steps; bytes the busiest endpoint sends, in
-            buffers.
-        chunks: number of chunks as a function of n; None: the largest slot used plus one.
-        helpers, helpers_on: number of endpoints beyond the ranks as a function of n, and what they are.
-        ranks: returns why a number of ranks is not possible, or None.
-        cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of
-            the operation, alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex
-            ports.
-        formula: the same as people write it.
-        network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
-        when: one sentence in English and one in Chinese: when it is the best choice.
+        steps: claim: number of steps, as a function of n (and options); None where nothing is claimed.
+        sent: claim: bytes the busiest endpoint sends, in buffers, as a function of n (and options); None where nothing
+            is claimed.
         source: paper and section, or repository and file.
         doc: first paragraph of its docstring, on one line.
         summary: one line each in English and Chinese on what one step does; the app narrates with it.
+        chunks: number of chunks as a function of n; None: the largest slot used plus one.
+        helpers: number of endpoints beyond the ranks as a function of n; None: it has none.
+        helpers_on: what the helpers are: a `host`, or a switch that reduces.
+        ranks: returns why a number of ranks is not possible, or None where it is; None: every number is possible.
+        cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of
+            the operation, alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex
+            ports; None where no formula is known.
+        formula: the same as people write it.
+        network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
+        when: one sentence in English and one in Chinese: when it is the best choice.
         most_ranks: more are refused before memory runs out.
         phases: what the steps that add and the steps that copy are called: `reduce-scatter` and `allgather`, `push` and
             `pull`; None: the flags of its steps show it.
-        options: its keywords.
+        options: its keywords, by name.
 
     Examples:
         >>> import collsim as cs

@@ -51,18 +51,19 @@ class Schedule(NamesNearAttributes):
     Attributes:
         name: the algorithm's name, with `+` between parts of a composition.
         collective: name of the collective it promises.
-        ranks, endpoints: participants, and participants plus helpers (a parameter server, a switch that reduces).
-        chunks, slots: pieces of the collective's buffer, and slots per endpoint (scratch included).
-        steps: number of steps.
+        ranks: participants.
+        endpoints: participants plus helpers (a parameter server, a switch that reduces), which follow the ranks.
+        chunks: pieces of the collective's buffer.
+        slots: slots per endpoint, `chunks` and scratch.
         patterns: the steps as given; one with `times` > 1 stands for many, one with `width` > 1 for ranges of chunks.
         root: the root rank, where the collective has one.
         options: what the algorithm was called with.
+        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a switch that reduces:
+            the `nvswitch` of each node, the `fabric` switch between nodes, or any `switch`.
         depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]`
             (rows of `transfers`) instead of after those of earlier steps on its channel. None for most; imported
             schedules carry them.
-        helpers_on: what the helper endpoints are: a `host` of their own (a parameter server), or a switch that reduces:
-            the `nvswitch` of each node, the `fabric` switch between nodes, or any `switch`.
-        original: the right schedule that this is a broken copy of, where that is known (`teach.break_it`).
+        original: the right schedule that this is a broken copy of (`teach.break_it`); None for all others.
 
     Examples:
         >>> import collsim as cs

@@ -43,6 +43,18 @@ class Step:
     `c - c % modulus + (c % modulus + k * shift) % modulus`: it moves by `shift` inside its own group of `modulus`
     chunks. At most one of the two is more than 1.
 
+    Attributes:
+        src: (rows,) endpoint that sends.
+        dst: (rows,) endpoint that receives.
+        chunk: (rows,) slot of the sender that is sent.
+        into: (rows,) slot of the receiver that it is written to.
+        reduce: (rows,) True: added to what the slot holds; False: it replaces that.
+        channel: (rows,) transfers of different channels do not wait for each other in the event engine.
+        times: repetitions that the step stands for.
+        shift: chunks by which each repetition moves on.
+        modulus: chunks of a group, inside which `shift` wraps around.
+        width: chunks that each row stands for.
+
     Examples:
         >>> import collsim as cs
         >>> step = cs.copy([0, 1, 2], [1, 2, 3], chunk=0)

@@ -23,18 +23,20 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """One step.
+    """One step of a run.
 
     Attributes:
-        number: the step.
+        number: of the step, from 0.
         step: its transfers.
-        sent_contributions: in each chunk that is sent.
-        had, has: contributions in each slot written, before and after the step.
+        sent_contributions: (transfers,) contributions in each chunk that is sent.
+        had: (transfers,) contributions in each slot written, before the step.
+        has: (transfers,) the same after the step.
         finished: (endpoints,) finished chunks of every endpoint after the step.
-        nbytes, seconds: of each transfer.
-        limit: the link of each transfer that needs longest for its load in this step, or -1.
+        nbytes: (transfers,) bytes.
+        seconds: (transfers,) s from the start of each to its arrival.
+        limit: (transfers,) the link that needs longest for its load in this step, or -1.
         crowd: (transfers,) how many transfers of this step share that link.
-        load: seconds that link needs for all of them.
+        load: (transfers,) s that link needs for all of them.
     """
 
     number: int

@@ -44,7 +44,8 @@ class Bound:
     """Lower bounds in seconds. `time` is the larger, `limit` says which.
 
     Attributes:
-        latency, bandwidth: s.
+        latency: s below which no run can be, whatever the bandwidth: messages need so many steps and links.
+        bandwidth: s below which no run can be, whatever the latency: so many bytes must cross the tightest links.
         cut: which ranks and cables give the bandwidth bound; None where it is all ranks' links together, or nothing
             must move.
 

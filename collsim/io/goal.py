@@ -27,8 +27,17 @@ _MOST_COMMENTS = 500_000
 
 @dataclass(frozen=True)
 class GoalTask:
-    """One line of GOAL: `kind` send, recv or calc; `amount` bytes, or nanoseconds of a calc; `requires` labels of the
-    same rank."""
+    """One line of a GOAL program.
+
+    Attributes:
+        rank: whose line it is.
+        label: of the line, unique in its rank.
+        kind: `send`, `recv` or `calc`.
+        amount: bytes; nanoseconds for a `calc`.
+        peer: the other rank of a message; -1 for a `calc`.
+        tag: by which a send and its receive find each other.
+        requires: labels of the same rank that must have ended before it begins.
+    """
 
     rank: int
     label: str

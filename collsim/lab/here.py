@@ -37,7 +37,13 @@ _RUN_BYTES, _RUNS = 2**20, 5
 
 @dataclass(frozen=True)
 class MeasuredPipe:
-    """One way between two processes: s of a message, B/s of its bytes."""
+    """One way between two processes of this computer, as a line through the times of two sizes.
+
+    Attributes:
+        name: `pipe`, `socket`, `shared memory`, or `ranks`: the sockets of `run_for_real`, with what Python takes.
+        alpha: s of a message without bytes, one way.
+        bandwidth: B/s.
+    """
 
     name: str
     alpha: float
@@ -46,7 +52,13 @@ class MeasuredPipe:
 
 @dataclass(frozen=True)
 class MeasuredCrowd:
-    """A ring of so many processes without pacing: predicted from two of them, and measured, the best of five; s."""
+    """A ring allreduce of 1 MiB on several processes at the same time, without pacing.
+
+    Attributes:
+        processes: number of them.
+        predicted: s, if each had a pipe as two of them alone had it.
+        measured: s of the fastest of five runs.
+    """
 
     processes: int
     predicted: float
@@ -60,7 +72,13 @@ class MeasuredCrowd:
 
 @dataclass(frozen=True)
 class ThisComputer:
-    """What `calibrate_computer` found: pipes between two processes, and crowds of them."""
+    """What `calibrate_computer` found.
+
+    Attributes:
+        processors: processors that this process could use.
+        pipes: `pipe`, `socket`, `shared memory` and `ranks`, in this order.
+        crowds: rings of 2, 4, 8 ... processes, as many as were tried.
+    """
 
     processors: int
     pipes: tuple[MeasuredPipe, ...]

@@ -29,8 +29,16 @@ _ROUNDING = 10_007  # elements whose sums are compared; prime, so that no chunk 
 
 @dataclass(frozen=True)
 class LibraryRun:
-    """A library's own allreduce: s of each run; by our algorithms' names (of Gloo GLOO_RING, too) in how many elements
-    their sums differ from its, the nearest first."""
+    """A library's own allreduce, and whose order of additions it has.
+
+    Attributes:
+        on: the library, `mpi` or `gloo`.
+        ranks: number of processes.
+        nbytes: bytes of a rank's buffer.
+        times: s of each run.
+        differs: name of an algorithm of ours (of Gloo's GLOO_RING, too) -> elements in which its sum differs from the
+            library's; the nearest first.
+    """
 
     on: str
     ranks: int

@@ -54,7 +54,19 @@ _UFUNCS = {"sum": "add", "avg": "add", "prod": "multiply", "max": "maximum", "mi
 
 @dataclass(frozen=True)
 class RealRun:
-    """What is to be run, checked: the schedule, bytes, type, operator, the network to imitate, how often, how long."""
+    """A run on processes, checked before any is started.
+
+    Attributes:
+        schedule: what the processes do, one for each endpoint.
+        nbytes: nccl-tests' size in bytes.
+        dtype: type of an element.
+        op: what a reduction does, as in `replay`.
+        network: latency and cables to imitate, and who is late or slow.
+        repeat: number of runs that count; one more before them warms up.
+        time_limit: s for all of it, starting the processes included.
+        on: what carries the messages: `here` (paced sockets), `mpi`, `gloo`, or `hosts` for traces that other computers
+            wrote.
+    """
 
     schedule: Schedule
     nbytes: int

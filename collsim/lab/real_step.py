@@ -30,8 +30,10 @@ class RealStep(RepeatedRuns):
 
     Attributes:
         predicted: the StepTrace of the network that was imitated.
-        begin, sent, end: (runs, ranks, tasks) s from the start of a run at which each rank was ready for a task, sent
-            its first byte of it, and had done its part; nan where it takes no part, or sends nothing.
+        begin: (runs, ranks, tasks) s from the start of a run at which a rank was ready for a task; nan where it takes
+            no part.
+        sent: (runs, ranks, tasks) s at which it sent its first byte; nan where it takes no part or sends nothing.
+        end: (runs, ranks, tasks) s at which it had done its part; nan where it takes no part.
         network: what was imitated.
         cores: processors that this process could use.
         checked: elements that were compared with `replay` over all runs; one that differs is an error.

@@ -30,11 +30,13 @@ class Measurement:
     """All runs of a schedule, a row each; moments in s from the start of a run.
 
     Attributes:
-        start, came, finish: (runs, transfers) when each transfer began, had its last byte, and had arrived.
+        start: (runs, transfers) s at which each transfer began.
+        came: (runs, transfers) s at which the receiver had its last byte.
+        finish: (runs, transfers) s at which it counts as arrived: after the latency, where that is imitated.
         on: what carried it: `here` (paced sockets), `mpi`, `gloo`, or `hosts`.
         cores: processors that this process could use.
-        wrong: elements that were not what replay says, over all runs; a run with any raises, so it is 0.
         checked: elements that were compared.
+        wrong: elements that were not what replay says, over all runs; a run with any raises, so it is 0.
     """
 
     start: Floats

@@ -60,7 +60,13 @@ _OCTAVES, _NOTHING, _FEWEST_SIZES = 1.0, 0.1, 8
 
 @dataclass(frozen=True)
 class Sample:
-    """A measured call and its weight; `seconds` is what it took."""
+    """A measured call, for a fit.
+
+    Attributes:
+        call: what was called: collective, size, algorithm, protocol and machine, as the model takes it.
+        seconds: s that it took.
+        weight: factor on its error in the fit.
+    """
 
     call: Call
     seconds: float

@@ -32,9 +32,14 @@ class FlowTrace:
     """When plain flows ran.
 
     Attributes:
-        topology, sharing: where, and how links were shared.
-        src, dst, nbytes: (flows,) ranks and bytes.
-        start, finish: (flows,) s; a flow's latency is part of it.
+        topology: where the flows ran.
+        src: (flows,) rank that sends.
+        dst: (flows,) rank that receives.
+        nbytes: (flows,) bytes.
+        sharing: how flows shared a link: `fair`, `fifo` or `none`, as in `simulate`.
+        start: (flows,) s.
+        finish: (flows,) s, with the flow's latency.
+        timing: bytes per link, and the rates over time, as the engine returned them.
 
     Examples:
         >>> import collsim as cs

@@ -170,7 +170,23 @@ def _parse_times(value: object) -> npt.ArrayLike:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Options of the event engine; see `simulate` for each. All costs are zero and all ranks healthy unless given."""
+    """Options of the event engine, checked and in s and B/s. All costs are zero and all ranks healthy unless given.
+
+    Attributes:
+        sharing: how transfers share a link: `fair` (max-min fair rates), `fifo` (store and forward) or `none` (each has
+            the whole link).
+        gamma: B/s at which a device reduces what has arrived; None: reducing takes no time.
+        launch: s before the first transfer of a collective.
+        overhead: s that each transfer takes in addition.
+        injection: B/s that one endpoint can send over all its links; None: no limit.
+        jitter: mean in s of an exponentially distributed extra delay of each transfer.
+        seed: start of the random numbers of `jitter`.
+        late: rank -> s by which it joins later.
+        slow: rank -> factor by which all cables of its device are slower; 2 halves their bandwidth.
+        background: other traffic on the same links; None: there is none.
+        eager: a send waits until the bytes before it have left, not until they have arrived, and not for its receiver.
+        shortcuts: may the engine use symmetry and program order? The times are the same without.
+    """
 
     sharing: str = "fair"
     gamma: float | None = None

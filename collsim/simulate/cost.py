@@ -30,7 +30,16 @@ _FEW = 1.0  # visits of a begin or an end itself, whatever it changes
 
 
 class Effort(NamedTuple):
-    """Distinct routes, visits, visits times the links of a route, and whether transfers of a step ever share a link."""
+    """What the steps of a run ask of the event engine.
+
+    Attributes:
+        routes: distinct pairs of endpoints whose route must be found, counted once for each group of steps with the
+            same pairs.
+        visits: flows whose rates are looked at anew when a transfer begins or ends, over all steps; 0 where rates need
+            no solving (`sharing` is `none` or `fifo`).
+        crossings: visits times the mean number of links of a route.
+        shares: do transfers of a step ever share a link?
+    """
 
     routes: int
     visits: float

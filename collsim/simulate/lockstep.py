@@ -50,12 +50,17 @@ _last_paths: _StoredPaths | None = None
 class Timing(NamedTuple):
     """What an engine returns.
 
-    step_start, step_end: s, the first start and the last arrival of each step. link_bytes: over each link.
-    transfers: (start, finish) in s of every transfer, worked out on demand. how: the way it was computed.
-    flows: the times and rates at which bytes flow, on demand; None where they follow from start and finish (see
-    `usage`). visits: flows and links that were looked at when rates were worked out anew.
-    crossing: the same as flows, link by link (every link of a route has its own stretch), on demand; None where nothing
-    runs beside.
+    Attributes:
+        step_start: (steps,) s, the first start of a transfer of each step.
+        step_end: (steps,) s, the last arrival of a transfer of each step.
+        link_bytes: (links,) bytes over each link.
+        transfers: gives start and finish in s of every transfer, computed on demand.
+        how: the way it was computed: `lockstep`, or the event engine's route.
+        flows: gives the times and rates at which bytes flow, on demand; None where they follow from start and finish
+            (see `usage`).
+        crossing: the same link by link, as every link of a route has its own stretch, on demand; None where nothing
+            runs at the same time.
+        visits: flows and links that were looked at when rates were computed anew.
     """
 
     step_start: Floats
@@ -79,7 +84,15 @@ class Timing(NamedTuple):
 
 
 class Segments(NamedTuple):
-    """Bytes that flow at one rate for a while: row of the transfer, link (-1: all links of its route), s, s, B/s."""
+    """Bytes that flow at one rate for a while, a row each.
+
+    Attributes:
+        row: (segments,) row of the transfer.
+        link: (segments,) link that they cross; -1: all links of the transfer's route.
+        begin: (segments,) s.
+        end: (segments,) s.
+        rate: (segments,) B/s.
+    """
 
     row: npt.NDArray[np.int64]
     link: npt.NDArray[np.int64]

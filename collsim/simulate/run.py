@@ -624,8 +624,14 @@ def simulate_many(
 
 
 class Cost(NamedTuple):
-    """What a run is expected to take: transfers, s and bytes of memory, how it would be computed, and how often flows
-    and links would be looked at for new rates.
+    """What a run is expected to take.
+
+    Attributes:
+        transfers: number of transfers of all schedules.
+        seconds: s of processor time, within a factor of about three.
+        memory: bytes.
+        how: how it would be computed: `lockstep`, `symmetry`, `program order or events`, or `events`.
+        visits: how often flows and links would be looked at for new rates; 0 without the event engine.
 
     Examples:
         >>> import collsim as cs

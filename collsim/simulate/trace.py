@@ -45,16 +45,19 @@ class Bottleneck:
     """The kind of link whose doubling saves most, and the busiest link of that kind.
 
     Attributes:
-        link, name, kind, label: its id, `"node0/nic7 → fabric/switch0"`, `"infiniband"`, `"IB HDR"`.
+        link: id of the busiest link of the kind, a row of the topology's `links`.
+        name: its ends, `"node0/nic7 → fabric/switch0"`.
+        kind: its cable's kind, `"infiniband"`.
+        label: its cable's product name, `"IB HDR"`.
         links: ids of all links of its kind that are as busy (within 1 %).
         busy_share: bytes / bandwidth / duration, with the bytes of others: the part of the run in which it could not
             have carried more.
         savings: part of the time that doubling the bandwidth of all links of a kind saves, per kind in use.
+        latency: part of the time that would remain with endless bandwidth.
+        busiest: id of the link that is busy for the largest share of the run, of whatever kind.
+        busiest_share: that share.
         next_kinds: kind of the busiest link once those of a kind are twice as fast, per kind whose doubling saves
             something; empty where only one kind is in use.
-        latency: part of the time that would remain with endless bandwidth.
-        busiest, busiest_share: the link that is busy for the largest share of the run, of whatever kind, and that
-            share.
 
     Examples:
         >>> import collsim as cs
@@ -124,17 +127,20 @@ class Trace(NamesNearAttributes):
     """What a simulation returns.
 
     Attributes:
-        schedule, topology, nbytes, dtype, engine: what was run (helpers placed).
-        slot_bytes: bytes of each slot.
-        placement: the topology's endpoint of each endpoint of the schedule.
+        schedule: what was run.
+        topology: where it was run, with devices for the schedule's helpers and the rates that were in force: cables of
+            a slow rank are slow in it, a failed one is gone.
+        nbytes: nccl-tests' size in bytes.
+        dtype: type of an element; chunks are cut between elements.
+        engine: `lockstep` or `event`.
+        slot_bytes: (slots,) bytes.
+        placement: (endpoints of the schedule,) the topology's endpoint of each.
         timing: seconds per step and per transfer, bytes per link, and how they were computed.
         rerun: runs the same again with the links of another topology, or without bytes; None for a plain lockstep run.
         conditions: how links were shared and what was wrong with the machine; None for a lockstep run.
         others: what else ran at the same time: other collectives, background traffic.
-        background: what other traffic took, where there was some.
+        background: what other traffic took; None where there was none.
         begin: s, when it was launched; moments count from 0 s, rates and shares from then.
-
-    The topology's links have the rates that were in force: cables of a slow rank are slow in it, a failed one is gone.
 
     Examples:
         >>> import collsim as cs

@@ -79,8 +79,12 @@ class Work:
             process; `"nccl"` for what NCCL itself would do, and then `options` are its settings; `"synthesized"` for
             what is found.
         collective: its name.
+        options: keywords of the algorithm, or NCCL's settings.
+        topology: where all of them run.
         order: rank r sits where rank order[r] of the topology would; None as it is.
-        cases: (nbytes, dtype, engine, engine options) of each scenario, and `keys` their ids.
+        cases: (nbytes, dtype, engine, engine options) of each scenario.
+        keys: id of each scenario, in the order of `cases`.
+        inputs: what each scenario's row of the frame says was run, by column, in the order of `cases`.
     """
 
     algorithm: str | Algorithm | Schedule | CollsimError

@@ -37,8 +37,14 @@ class LinkFigures:
 
 @dataclass(frozen=True)
 class SizeCorrection:
-    """What the parameters leave of one collective on so many ranks: the factor on their time at sizes (bytes,
-    ascending), smoothed."""
+    """What the parameters of a calibration leave of one collective, as a smoothed factor by size.
+
+    Attributes:
+        collective: its name.
+        ranks: number of ranks that it was measured with.
+        sizes: bytes, ascending.
+        factors: factor on the predicted time at each of `sizes`.
+    """
 
     collective: str
     ranks: int

@@ -34,7 +34,8 @@ class Fabric:
         name: as it was asked for.
         switches: (how many, prefix of their names) per layer.
         home: (ports,) switch of each port.
-        a, b: (cables,) switches that each cable between switches joins; `a` is the lower layer.
+        a: (cables,) switch of the lower layer that each cable between switches joins.
+        b: (cables,) the switch at its other end.
         uplink: what those cables are; ports use their card's own.
         between: routes between switches.
         lanes: (cards per node,) rail or plane of each card; None where any card reaches any other alike.

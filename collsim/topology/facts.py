@@ -44,7 +44,13 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Effect:
-    """What another value in place of an assumption makes of a time: `factor` times as long."""
+    """What another value in place of an assumption makes of a time.
+
+    Attributes:
+        assumption: what a machine file left open and the reader assumed.
+        value: the other value that was tried.
+        factor: time with that value over time with the assumed one; above 1 it is slower.
+    """
 
     assumption: Assumption
     value: Any
@@ -77,7 +83,13 @@ class Effect:
 
 @dataclass(frozen=True)
 class FromText:
-    """The text that a topology was read from, and the options it was read with, to read it again."""
+    """The text that a topology was read from, and the options it was read with, to read it again.
+
+    Attributes:
+        text: the whole file.
+        name: of the file, for messages and for the topology.
+        options: (keyword, value) of `load_topology`, sorted by keyword; lists are tuples, so that it can be hashed.
+    """
 
     text: str = field(repr=False)
     name: str

@@ -49,10 +49,14 @@ class Machine:
     """One machine of a catalogue.
 
     Attributes:
-        name, title, about: `"dgx-a100"`, `"DGX A100"`, and a sentence about it.
+        name: `"dgx-a100"`.
+        title: `"DGX A100"`.
+        about: a sentence about it.
         devices: names in order; the kind is the name without its number. GPU g of a node is its rank g.
         connections: (device, device, cable), full duplex; connection i is local links 2i and 2i+1.
-        gpu, sm: the GPU and its compute capability times ten (0 where there is none).
+        source: where the wiring comes from.
+        gpu: name of the GPU; empty where there is none.
+        sm: its compute capability times ten; 0 where there is none.
         nic: the card that its `nic` devices are, a name in `cables.load_nics()`.
         p2p_over_pcie: False where the driver refuses P2P without NVLink (GeForce since Ada).
         gdr: False where GPUs cannot do GPUDirect RDMA (GeForce).
@@ -62,9 +66,8 @@ class Machine:
         paths: orders in each node when there are several, entered at the first GPU and left at the last; rotations when
             empty.
         nvswitches: NVSwitch chips, which are one device as in NCCL; 0 where it is not known.
-        dims: sizes of the torus that the ranks' own links make, where they do.
+        dims: sizes of the torus that the ranks' own links make; empty where they make none.
         words: nvidia-smi's word for pairs of local devices, where a file has said it.
-        source: where the wiring comes from.
         chinese: `about` in Chinese, of a machine of another package (texts of our own are in `collsim.locale`).
     """
 

@@ -50,12 +50,12 @@ class Cable:
     Attributes:
         kind: `nvlink`, `pcie`, `infiniband`, `ethernet`, `upi`, `memory`, `c2c`, `xgmi` or `cable` (generic).
         label: product name as people say it, `"NVLink 3 ×12"`.
-        bandwidth: bytes per second, one direction: what simulations use.
-        alpha: seconds to cross it.
-        nominal, effective: bytes per second, one direction: what the standard says, and what is measured or NCCL
-            assumes (None where nothing is published).
-        width: lanes of PCIe, or links bonded into one (the # of NV#).
+        bandwidth: B/s, one direction: what simulations use.
+        alpha: s to cross it.
         source: where the numbers come from. A cable without one is refused.
+        nominal: B/s, one direction, as the standard says; None where nothing is published.
+        effective: B/s, one direction, as measured or as NCCL assumes; None where nothing is published.
+        width: lanes of PCIe, or links bonded into one (the # of NV#).
 
     Examples:
         >>> import collsim as cs
@@ -476,11 +476,15 @@ class Topology(NamesNearAttributes):
     Attributes:
         name: how it was asked for, `"ring(8, bandwidth=25GB/s)"`; edits add themselves to it.
         ranks: number of ranks; rank r is endpoint r.
-        endpoint_device: device of each endpoint; those beyond the ranks are helpers (a parameter server, a switch that
-            reduces).
-        next_hop, router: one of the two finds the routes.
+        devices: GPUs, cards, switches and so on, one row each.
+        links: directed links between devices, one row each; a cable is two of them.
+        endpoint_device: (endpoints,) device of each endpoint; those beyond the ranks are helpers (a parameter server, a
+            switch that reduces).
+        next_hop: (devices now, devices to reach) -> next devices, for routes by a rule; None where `router` finds them.
+        router: finds all links of a route at once; None where `next_hop` does it hop by hop.
         shape: what kind of network, for drawing and for ring orders: `ring`, `switch`, `machine`, `graph` ...
-        orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c.
+        orders: ring orders, (channels available, ranks): channel c should visit the ranks in the order of row c; None:
+            in rank order.
         facts: how it was built and changed: nodes, fabric, p2p, gdr, notes of a file ...
         reducing: devices of a generic network that are switches which reduce and multicast, as its builder says; which
             switches of a machine do follows from its parts (`places`).

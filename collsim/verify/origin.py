@@ -38,9 +38,10 @@ class Origin:
 
     Attributes:
         kind: a write that is not there (`lost`), one too many (`extra`), one of other data (`changed`), the sending on
-            of a sum that is not complete (`early`), or no write of the rest at all (`never`).
+            of a sum that is not complete (`early`), or no write of the rest (`never`).
         step: from 0; the number of steps where a step is missing at the end.
-        rank, chunk: endpoint and slot of the cell.
+        rank: endpoint of the cell.
+        chunk: slot of the cell.
         row: of `schedule.transfers`, the transfer that does it; None where it is not there.
         ends: the schedule has no such step any more.
     """

@@ -103,8 +103,18 @@ class GpuProgram:
 
 @dataclass
 class Program:
-    """An MSCCL algorithm. `collective` is MSCCL's word; `layouts` are the placements it is meant for: in place, out of
-    place or both."""
+    """An MSCCL algorithm, as its XML file has it.
+
+    Attributes:
+        name: of the algorithm.
+        collective: MSCCL's word for it.
+        chunks: pieces of a buffer.
+        gpus: the program of each rank, in their order.
+        protocol: NCCL's word: `Simple`, `LL` or `LL128`.
+        layouts: placements it is meant for, True for in place, False for out of place.
+        root: the root rank; None where the file names none.
+        bytes: smallest and largest size it is meant for; None: every size.
+    """
 
     name: str
     collective: str

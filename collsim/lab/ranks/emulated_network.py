@@ -22,10 +22,14 @@ _LEAST_BUFFER, _MOST_BUFFER = 1 << 16, 1 << 20
 
 @dataclass(frozen=True)
 class ImitatedNetwork:
-    """What is imitated: s from the last byte to the arrival, B/s of a cable in each direction (None: as fast as the
-    computer), and whether a rank sends before the last one has arrived (`eager`).
+    """A switch that sockets of this computer imitate: one cable for each endpoint and direction.
 
-    late: {endpoint: s} by which one joins later; slow: {endpoint: factor} by which its cables are slower.
+    Attributes:
+        alpha: s from the last byte to the arrival.
+        bandwidth: B/s of a cable; None: nothing is paced, as fast as the computer is.
+        eager: does a rank send before its last message has arrived?
+        late: endpoint -> s by which it joins later.
+        slow: endpoint -> factor by which its cables are slower.
     """
 
     alpha: float = 0.0

@@ -111,8 +111,15 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A hypothesis tried: the distance that it leaves, the predicted seconds per size, and what it leaves in
-    half-widths of the interval, mean."""
+    """A hypothesis that was tried, and how far it leaves the prediction from the measurement.
+
+    Attributes:
+        key: of the hypothesis in `HYPOTHESES`.
+        description: what was otherwise, in words.
+        distance: mean of |ln(predicted / measured)| over the sizes, weighed as in `Gap.distance`.
+        predicted: s for each size of the run, if the hypothesis holds.
+        half_widths: mean over the sizes of |ln(predicted / measured)| in half-widths of the prediction's interval.
+    """
 
     key: str
     description: str

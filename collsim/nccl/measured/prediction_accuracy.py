@@ -165,8 +165,20 @@ PredictedRow = tuple[str, "Prediction | MpiPrediction", float]
 
 @dataclass(frozen=True)
 class MpiPrediction:
-    """Seconds that a collective over MPI takes for so many bytes, and the algorithm that they are of
-    (`mpi.name_algorithm`)."""
+    """Time that a collective over MPI takes. It has the fields of `Prediction` that tables of both need.
+
+    Attributes:
+        nbytes: bytes of the whole buffer.
+        time: s.
+        algorithm: `MPI`, and the library's name of the algorithm that the time is of (`mpi.name_algorithm`), where
+            there is one.
+        protocol: empty; MPI has none.
+        tuner_time: None; MPI has no tuner that states a time.
+        notes: empty; a prediction of MPI states no assumptions.
+        parts: s that wait, that move bytes, and that lie between; None: then `shares` are those of a time of 0.
+        kind: class of machine whose errors make the interval (`mpi.classify_case`), `mpi host ib`.
+        collective: collsim's name of it, by which the interval is chosen.
+    """
 
     nbytes: int
     time: float

@@ -106,9 +106,12 @@ class Result(CheckedAnswer):
         exercise: what was to be solved.
         passed: does the function solve the exercise?
         reason: why not, or what was achieved, in one or two sentences.
-        ranks, rank, chunk, step: where it went wrong first (0-based); None where that has no meaning.
+        ranks: number of ranks of the failure; None where that has no meaning.
+        rank: where it went wrong first, from 0; None where that has no meaning.
+        chunk: which chunk went wrong first, from 0; None where that has no meaning.
+        step: in which step it went wrong first, from 0; None where that has no meaning.
         schedule: the one that failed; if none did, the largest that was tried. None where not even steps came.
-        trace: the run that was compared with the bound, if it came so far.
+        trace: the run that was compared with the bound; None if it did not come so far.
         printed: what the function printed.
 
     Examples:

@@ -34,7 +34,13 @@ NamedReader = tuple[str, Callable[[], bytes]]
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's files; `problem` where one could not be read."""
+    """One student's files.
+
+    Attributes:
+        student: the name, as the folder or the platform has it.
+        files: those that could be read.
+        problem: why others could not be read, five reasons at most; empty where all could.
+    """
 
     student: str
     files: tuple[File, ...]

@@ -45,10 +45,11 @@ class Task(TaskTexts):
         name: `ring-allreduce`; a handed-in function is called `ring_allreduce`.
         collective: what the steps must do.
         ranks: the numbers of ranks that are tried, in this order.
-        steps, sent: the most steps, and the most buffers that the busiest rank may send, as functions of n.
+        steps: the most steps, as a function of n; None: any number.
+        sent: the most buffers that the busiest rank may send, as a function of n; None: any number.
         one_peer: in a step a rank may send to at most one other and receive from at most one.
         partners: who may send to whom; None where everybody may send to everybody.
-        network: where time is compared with the bound, of a number of ranks.
+        network: where time is compared with the bound, as a function of the number of ranks.
         compared_ranks: for how many ranks it is compared.
         nbytes: for which size.
         within: how close it must come, as a factor; None: the comparison is only shown.

@@ -35,9 +35,16 @@ _KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "
 
 @dataclass(frozen=True, eq=False)
 class ComputeCosts:
-    """Seconds of each task of a step with nothing beside it (0 for collectives); the GPU they are for, where that is
-    known; where they come from, in words; s in them of each collective that a pass waits for, 0 where there is none
-    or where they were measured; and whether a microbatch was measured as a whole, whatever is computed in it."""
+    """How long the passes of a step compute.
+
+    Attributes:
+        seconds: (tasks,) s of each task with nothing beside it; 0 for collectives.
+        speed: the GPU that they are for; None where that is not known.
+        label: where the times come from, in words.
+        wait_time: s in them for each collective that a pass waits for; 0 where there is none, or where they were
+            measured.
+        has_measured_passes: was a microbatch measured as a whole, whatever is computed in it?
+    """
 
     seconds: Floats
     speed: GpuSpeed | None

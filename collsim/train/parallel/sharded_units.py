@@ -44,7 +44,14 @@ class LayerPartition:
 
 
 class CollectiveCall(NamedTuple):
-    """A collective of a pass: the stream it is on, its kind, nccl-tests' size, how often."""
+    """A collective of a pass.
+
+    Attributes:
+        stream: `tensor`, `context`, `expert` ...; collectives of one stream follow each other.
+        kind: name of the collective.
+        nbytes: nccl-tests' size in bytes.
+        repeats: how often it runs, one after another.
+    """
 
     stream: str
     kind: str

@@ -8,8 +8,13 @@ FORWARD, BACKWARD, INPUT, WEIGHT = "F", "B", "I", "W"
 
 
 class Action(NamedTuple):
-    """One pass: kind (F forward, B backward, I and W its halves: gradients of the input, of the weights), the stage of
-    the model, the microbatch."""
+    """One pass of a pipeline.
+
+    Attributes:
+        kind: `F` forward, `B` backward, or its halves: `I` gradients of the input, `W` gradients of the weights.
+        stage: of the model, from 0.
+        microbatch: from 0.
+    """
 
     kind: str
     stage: int
