@@ -340,10 +340,8 @@ def compare(
     )
     save_rows(records(frame), out)
     print_assumptions(network, _build_timer(kind, frame, entries, timing))
-    race = None
-    if synthesize:
-        # The race is run at the largest size, where bandwidth decides.
-        race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress)
+    # The race is run at the largest size, where bandwidth decides.
+    race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
     if as_json:
         _print_comparison_json(frame, race, synthesize)
     else:

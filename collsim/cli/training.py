@@ -199,13 +199,12 @@ def train(
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
-    from collsim.train.step_explanation import describe_change
     from collsim.train.step_export import build_record
     from collsim.train.step_request import STEADY_STEP
 
-    known, network = find_model(model, attention, weights), machine_spec.build_network()
+    network = machine_spec.build_network()
     trace = cs.training_step(
-        known,
+        find_model(model, attention, weights),
         network,
         parallel=splitting.build_strategy(),
         ranks=parse_ranks(ranks),
@@ -226,6 +225,13 @@ def train(
             record["what_if"] = {word: build_record(other) for word, other in changes.items()}
         print_json(record)
         return
+    _show_step(trace, changes, language)
+
+
+def _show_step(trace: cs.train.StepTrace, changes: dict[str, cs.train.StepTrace], language: str) -> None:
+    """A step for people: what it took and why, what each change would do, and the tables."""
+    from collsim.train.step_explanation import describe_change
+
     print(trace)
     print(trace.explain(language))
     print(trace.interval.sentence.text(language))

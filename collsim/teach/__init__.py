@@ -12,11 +12,11 @@ from ..errors import require_word
 from .breaking import Broken, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summarize
+from .exercises.kinds.program_task import ProgramTask
+from .exercises.kinds.setting_task import SettingExercise, SettingResult
+from .exercises.kinds.task import Task
 from .exercises.program_exercise import ProgramExercise, ProgramResult
-from .exercises.program_task import ProgramTask
-from .exercises.setting_task import SettingExercise, SettingResult
 from .exercises.solved_exercises import progress, progress_path
-from .exercises.task import Task
 from .exercises.tasks import PROGRAMS, SETTINGS, TASKS
 from .language import require_language
 from .quiz.question import Question, Reply

@@ -106,15 +106,13 @@ def build(
     for k in range(first, last):
         by = k * shift % modulus
         for i in range(m):
-            p, me = part[i], row + i
+            p, me, waits = part[i], row + i, 0
             offset = p["read_offset"] + by
             if offset >= modulus:
                 offset -= modulus
-            waits = 0
             # A row waits for the newest write of what it reads; rows of one step do not see one another's writes.
             source = newest_write[p["read"] + offset]
-            gates[me, READERS] = -1
-            gates[me, NEXT_READER] = -1
+            gates[me, READERS], gates[me, NEXT_READER] = -1, -1
             if source >= 0:
                 waits += 1
                 gates[me, NEXT_READER] = gates[source, READERS]

@@ -162,12 +162,11 @@ def walk_in_order(
     dependencies are explicit, row r waits for `before[a:b]`, a and b its and the next entry of `before_start`; else
     both are empty.
     """
-    m = len(part)
-    explicit = len(before_start) > 0
+    m, explicit = len(part), len(before_start) > 0
     for k in range(first, last):
         by = k * shift % modulus
-        for i in range(m):  # all transfers of a step look at what was there before it
-            # Rows of a pattern repeat with shifted chunks; the shift wraps within blocks of `modulus`.
+        # All transfers of a step look at what was there before it; a shift wraps within blocks of `modulus`.
+        for i in range(m):
             p, me = part[i], rows[row + i]
             offset = p["read_offset"] + by
             if offset >= modulus:
@@ -182,8 +181,7 @@ def walk_in_order(
             time = max(time, routes[route]["ready"])
             me["start"] = time
             extra = delay[row + i] if len(delay) else 0.0
-            # A negative end says that a link was asked for out of order of time: the caller falls back on the event
-            # queue.
+            # Negative: a link was requested out of order of time, and the caller falls back on the event queue.
             end = _cross_in_order(time, me["nbytes"], extra, overhead, sharing, route, routes, route_link, links)
             if end >= 0.0 and gamma > 0.0 and p["reduce"]:
                 end = _reduce_in_order(end, me["nbytes"], gamma, routes[route]["unit"], units)

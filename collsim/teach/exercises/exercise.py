@@ -23,8 +23,8 @@ from ...topology import Topology, switch
 from ...units import format_time
 from ...verify import verify
 from .failure import draw_failure, format_history
-from .localized_task import CheckedAnswer, LocalizedTask
-from .task import Partners, Task
+from .kinds.localized_task import CheckedAnswer, LocalizedTask
+from .kinds.task import Partners, Task
 
 _REACHED = 1.005  # times the bound: what three digits would call 1
 

@@ -23,8 +23,8 @@ from ...sandbox.resource_limits import MOST_PRINTED
 from ...sandbox.sandbox_launcher import run_sandboxed
 from ..language import require_language
 from .exercise import Exercise, Result, judge_attempt
+from .kinds.program_task import ProgramTask
 from .program_exercise import ProgramExercise, ProgramResult, judge_ended
-from .program_task import ProgramTask
 from .submissions import Submission, list_submissions
 from .tasks import GRADED
 

@@ -24,8 +24,8 @@ from ...sandbox.frames import Kind, split
 from ...sandbox.resource_limits import Limits
 from ...simulate.trace import views
 from ...units import parse_bytes
-from .localized_task import CheckedAnswer, LocalizedTask
-from .program_task import ProgramTask
+from .kinds.localized_task import CheckedAnswer, LocalizedTask
+from .kinds.program_task import ProgramTask
 
 _NO_RESULT = "the process of the program sent something that is no result"
 _MOST_REASON = 200  # characters of what a stranger's process causes

@@ -146,15 +146,11 @@ def machine(
     """
     known = inspect.signature(machine).parameters
     require_keywords("machine", options, [*(name for name in known if name != "options"), *FABRIC_OPTIONS])
-    if isinstance(name, Machine):
-        node = name
-    else:
-        node = _find_machine(name)
+    base = _find_machine(name)
     # A network named by rate alone (`tcp-10`) is one card a node unless the machine has several of that kind.
     if nics is None and not isinstance(name, Machine):
-        nics = _count_named_cards(node, nic)
+        nics = _count_named_cards(base, nic)
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nvlink": nvlink, "nics": nics, "gpus": gpus}
-    base = node
     node = refit_machine(base, gpu=gpu, pcie=pcie, cpu=cpu, nvlink=nvlink, nics=nics, gpus=gpus)
     # Checked before anything is built, so that the message is about the argument and not about what it led to.
     _require_pxn(pxn)
@@ -304,6 +300,8 @@ def _require_rates(rates: object) -> None:
 
 
 def _find_machine(name: object) -> Machine:
+    if isinstance(name, Machine):
+        return name
     normalized_name = str(name).lower().replace("_", "-")
     if normalized_name in list_machine_files():
         return read_machine(normalized_name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..task import SERVER, Task
+from ..kinds.task import SERVER, Task
 
 TASKS = (
     Task(

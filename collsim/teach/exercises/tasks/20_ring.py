@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....topology import ring
-from ..task import NEIGHBOURS, RIGHT_NEIGHBOUR, Task
+from ..kinds.task import NEIGHBOURS, RIGHT_NEIGHBOUR, Task
 
 #: Written anew with the mistakes that sketches of the ring in circulation make: a rank adds up its own blocks instead
 #: of its neighbours', one step too many, and the second half sends the rank's own block again and again instead of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..task import NEXT, POWER_OF_TWO, Task
+from ..kinds.task import NEXT, POWER_OF_TWO, Task
 
 
 def round_up_log2(n: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....topology import machine
-from ..task import Task
+from ..kinds.task import Task
 
 TASKS = (
     Task(

@@ -13,7 +13,7 @@ from ....locale import Text, build_text
 from ....topology import Topology, machine, switch
 from ....train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
-from ..setting_task import SettingTask, judge_edge
+from ..kinds.setting_task import SettingTask, judge_edge
 
 _CLOSE = 1.02  # times the best that was tried
 _WAITING, _SLOWER = 0.25, 1.2  # of the time; times as long as DDP

@@ -13,7 +13,7 @@ from ....registry import schedule
 from ....simulate import Trace, simulate
 from ....topology import switch
 from ....units import format_time, parse_count
-from ..setting_task import SettingTask, judge_edge
+from ..kinds.setting_task import SettingTask, judge_edge
 
 _RANKS, _SLOW, _MOST = 6, 3, 100
 

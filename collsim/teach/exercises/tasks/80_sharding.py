@@ -11,7 +11,7 @@ from ....locale import Text, build_text
 from ....topology import machine
 from ....train import StepTrace, fsdp, training_step
 from ....units import format_bytes, format_time, parse_bytes, parse_count
-from ..setting_task import SettingTask
+from ..kinds.setting_task import SettingTask
 
 _TYPE, _NODES = "bfloat16", 8
 _CLOSE = 0.005  # of the bytes; a root that is gathered twice makes 1.5 %

@@ -12,7 +12,7 @@ from ....locale import Text, build_text
 from ....train import PipelineTiming, pipeline
 from ....train.pipelines import SCHEDULES
 from ....units import parse_count
-from ..setting_task import SettingTask, judge_edge
+from ..kinds.setting_task import SettingTask, judge_edge
 
 _STAGES, _MOST = 8, 1000
 _BUBBLE, _SMALLER = 0.12, 0.05  # of the step

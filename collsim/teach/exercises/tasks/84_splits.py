@@ -14,7 +14,7 @@ from ....locale import Text, build_text
 from ....topology import machine
 from ....train import StepTrace, pipeline, tensor, training_step, zero
 from ....units import format_bytes, format_time, parse_count
-from ..setting_task import SettingTask
+from ..kinds.setting_task import SettingTask
 
 _SIZES = (1, 2, 4, 8)
 _CLOSE = 1.01  # times the best

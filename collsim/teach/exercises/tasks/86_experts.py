@@ -11,7 +11,7 @@ from ....locale import Text, build_text
 from ....topology import machine
 from ....train import StepTrace, expert, training_step, zero
 from ....units import format_bytes, format_time, parse_count
-from ..setting_task import SettingTask
+from ..kinds.setting_task import SettingTask
 
 _SIZES = (4, 8, 16)  # that fit
 _CLOSE = 1.01  # times the best

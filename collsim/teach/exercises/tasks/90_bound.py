@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....topology import Topology
-from ..task import Task
+from ..kinds.task import Task
 
 
 def _with_chords(n: int) -> Topology:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..program_task import ProgramTask
+from ..kinds.program_task import ProgramTask
 
 _HEAD = """import torch.distributed as dist
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from importlib import import_module
 from pkgutil import iter_modules
 
-from ..program_task import ProgramTask
-from ..setting_task import SettingTask
-from ..task import Task
+from ..kinds.program_task import ProgramTask
+from ..kinds.setting_task import SettingTask
+from ..kinds.task import Task
 
 
 def _load_tasks() -> list[Task | SettingTask | ProgramTask]:

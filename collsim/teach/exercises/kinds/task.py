@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...locale import Text, build_text
-from ...sandbox.produce import FunctionRequest
-from ...topology import Topology, switch
+from ....locale import Text, build_text
+from ....sandbox.produce import FunctionRequest
+from ....topology import Topology, switch
 from .localized_task import TaskTexts
 
 

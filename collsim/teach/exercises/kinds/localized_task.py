@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import CollsimError
-from ...locale import LANGUAGES, Text, build_text, list_texts
+from ....errors import CollsimError
+from ....locale import LANGUAGES, Text, build_text, list_texts
 
 
 class TaskTexts:

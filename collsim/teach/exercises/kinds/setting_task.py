@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...errors import CollsimError
-from ...locale import Text
-from ...simulate import Trace
-from ...train import PipelineTiming, StepTrace
+from ....errors import CollsimError
+from ....locale import Text
+from ....simulate import Trace
+from ....train import PipelineTiming, StepTrace
 from .localized_task import CheckedAnswer, LocalizedTask, TaskTexts
 
 #: What a value makes: a run, a step of training, or the passes of a pipeline.

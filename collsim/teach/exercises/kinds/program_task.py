@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from ...rank_engine.expected import ProgramCollective
-from ...sandbox.produce import FunctionRequest
-from ...sandbox.rank_programs import ProgramRequest
-from ...units import parse_bytes
+from ....rank_engine.expected import ProgramCollective
+from ....sandbox.produce import FunctionRequest
+from ....sandbox.rank_programs import ProgramRequest
+from ....units import parse_bytes
 from .localized_task import TaskTexts
 
 

@@ -1,0 +1,1 @@
+"""What an exercise can ask for: an algorithm, a setting, or a rank program."""
