@@ -20,7 +20,7 @@ from typing import Any
 from genson import SchemaBuilder
 from typer.testing import CliRunner
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS.parent / "tests" / "cli"))
 
 from every_command import COMMANDS, FILES, VARIANTS  # noqa: E402

@@ -89,11 +89,12 @@ def copy(tmp_path_factory):
 
 
 def generators():
-    """What `make docs` runs, without what does not read a registry: studies, licences, runs of notebooks, published
-    measurements."""
+    """What `make docs` runs, without what does not read a registry: studies, licences, pictures, outputs of commands,
+    installations, published measurements."""
     recipe = re.search(r"^docs:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
     scripts = re.findall(r"^\t\$\(PYTHON\) (\S+\.py)$", recipe, re.MULTILINE)
-    return [path for path in scripts if not re.search("studies|licences|numbers|screens", path)]
+    others = "studies|licences|numbers|screens|output_schemas|gallery|film|install"
+    return [path for path in scripts if not re.search(others, path)]
 
 
 @pytest.fixture(scope="module")
