@@ -150,7 +150,8 @@ class PostedCall:
         line: the line of the program.
         peers: the ranks that have to do something before it completes, as far as they are known.
         is_any: one of `peers` is enough.
-        alternatives: of a wait for any of several operations, these.
+        alternatives: of a wait for any of several operations, these; its result is the positions of what ended it.
+        takes_several: whether such a wait ends with several operations at a time, as `Waitsome` does.
         is_collective: whether all members of a communicator have to make the same call.
         error: what its `wait` ends in.
         needs: the use of a shared object that ends the wait; who makes it is known only where somebody does.
@@ -167,6 +168,7 @@ class PostedCall:
     waiting: list[Rank] = field(default_factory=list)
     on_wait: Callable[[], None] | None = None
     alternatives: tuple[PostedCall, ...] = ()
+    takes_several: bool = False
     is_collective: bool = False
     needs: SharedUse | None = None
 
@@ -330,6 +332,9 @@ class Engine:
         self._posted: dict[int, list[MessagePost]] = {}
         self._collectives: dict[Hashable, dict[int, list[CollectivePost]]] = {}
         self._groups: dict[Hashable, list[tuple[PostedCall, tuple[int, ...]]]] = {}
+        self._waits_for_any: list[
+            PostedCall
+        ] = []  # of several operations, one of which is chosen when no rank can go on
         self._posts = 0
         self.nbytes = 0
         self.stopped: StoppedRank | None = None
@@ -402,10 +407,11 @@ class Engine:
                 if id(operation) in self._positions:
                     self._note(operation, "wait", self._find_line(rank))
                 # A call that is complete already does not suspend: the loop sends its rank on at once.
-                if not self._is_ready(operation):
+                if not operation.settle():
                     rank.wait = operation
-                    for waited in operation.alternatives or (operation,):
-                        waited.waiting.append(rank)
+                    operation.waiting.append(rank)
+                    if operation.alternatives:
+                        self._waits_for_any.append(operation)
                     return
         except StopIteration as end:
             rank.result, rank.has_ended = end.value, True
@@ -417,12 +423,6 @@ class Engine:
             rank.error_line = self._find_error_line(error)
         if rank.has_ended:
             self.complete(rank.end, rank.result)
-
-    def _is_ready(self, operation: PostedCall) -> bool:
-        """Whether a rank need not wait for an operation; bytes that are moved as late as possible are moved now."""
-        if not operation.alternatives:
-            return operation.settle()
-        return any(waited.settle() for waited in operation.alternatives)
 
     def _find_line(self, rank: Rank) -> int:
         """The line of the innermost function of the program that a suspended rank is in."""
@@ -509,7 +509,7 @@ class Engine:
         if result is not None:
             operation.result = result
         for rank in operation.waiting:
-            if rank.wait is not None and (rank.wait is operation or operation in rank.wait.alternatives):
+            if rank.wait is operation:
                 rank.wait, rank.polls = None, 0
                 self._runnable.append(rank)
         operation.waiting.clear()
@@ -707,7 +707,13 @@ class Engine:
 
     def _decide(self) -> bool:
         """Make one choice that depends on timing; False where there is none to make."""
-        if self._form_group() or self._serve_any() or any(queue.serve() for queue in self.queues):
+        if self._form_group():
+            return True
+        # What ends first, a receive from any source or a wait for any call, decides what the other may choose from.
+        services = [self._serve_any, self._end_wait_for_any]
+        if self._can_serve_any() and self._can_end_wait_for_any() and self.choose((0, 1)):
+            services.reverse()
+        if any(serve() for serve in services) or any(queue.serve() for queue in self.queues):
             return True
         return self.mode.looks_ahead and self._end_shared_wait()
 
@@ -736,6 +742,32 @@ class Engine:
                 return True
         return False
 
+    def _can_serve_any(self) -> bool:
+        return any(
+            receive.is_any and any(_fits(send, receive) for send in self._unexpected.get(target, ()))
+            for target, receives in self._posted.items()
+            for receive in receives
+        )
+
+    def _can_end_wait_for_any(self) -> bool:
+        return any(_list_ended(wait) for wait in self._waits_for_any)
+
+    def _end_wait_for_any(self) -> bool:
+        """End one wait for any of several operations: with each of those that have ended alone, or with all of them."""
+        for wait in self._waits_for_any:
+            if not (ended := _list_ended(wait)):
+                continue
+            variants: list[tuple[int, ...]] = [(position,) for position in ended]
+            if wait.takes_several and len(ended) > 1:
+                variants.insert(0, tuple(ended))
+            chosen = variants[self.choose(range(len(variants)))]
+            self._waits_for_any.remove(wait)
+            for position in chosen:
+                wait.alternatives[position].settle()
+            self.complete(wait, chosen)
+            return True
+        return False
+
     def _serve_any(self) -> bool:
         """Let one receive from any source take its message: of the lowest or highest source that has sent."""
         for target in sorted(self._posted):
@@ -757,10 +789,10 @@ class Engine:
         return False
 
     def choose(self, sources: Sequence[int]) -> int:
-        """The source that a receive from any source takes.
+        """The source that a receive from any source takes, or the number of another choice that timing makes.
 
         Args:
-            sources: Those that have sent, from the lowest on.
+            sources: Those that have sent, from the lowest on, or all numbers.
         """
         if len(sources) == 1:
             return sources[0]
@@ -768,7 +800,8 @@ class Engine:
         number = len(self.options)
         self.options.append(len(sources))
         if number < len(self.mode.choices):
-            return sources[self.mode.choices[number]]
+            # "All choices otherwise" is a guess from another run, which may have had more to choose from here.
+            return sources[min(self.mode.choices[number], len(sources) - 1)]
         return sources[0]
 
     # ---- what came of it
@@ -958,6 +991,11 @@ def count_bytes(value: object) -> int:
     if isinstance(value, list) and value and all(isinstance(part, np.ndarray) for part in value):
         return sum(part.nbytes for part in value)
     return copy_object(value)[1]
+
+
+def _list_ended(wait: PostedCall) -> list[int]:
+    """The positions of the alternatives that have ended, or whose bytes only have to be moved."""
+    return [k for k, waited in enumerate(wait.alternatives) if waited.is_complete or waited.on_wait is not None]
 
 
 def _fits(send: MessagePost, receive: MessagePost) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType, SimpleNamespace
+from typing import Literal
 
 import numpy as np
 
@@ -153,11 +154,13 @@ class Request:
             status: filled in for a message that has come.
         """
         yield from poll()
-        active = [request for request in requests if not request._is_null]
-        if active and not any(request.operation.settle() for request in active):
-            return (UNDEFINED, False, None)
-        index, value = yield from Request.waitany(requests, status)
-        return (index, True, value)
+        active = [k for k, request in enumerate(requests) if not request._is_null]
+        if not active:
+            return (UNDEFINED, True, None)
+        for index in active:
+            if requests[index].operation.settle():
+                return (index, True, (yield from requests[index].wait(status)))
+        return (UNDEFINED, False, None)
 
     @staticmethod
     def Testany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
@@ -193,20 +196,55 @@ class Request:
         Returns:
             Its index and its object; `UNDEFINED` and None where all have ended before.
         """
-        operations = tuple(request.operation for request in requests if not request._is_null)
-        if not operations:
+        positions = yield from _wait_for_any(requests, "waitany")
+        if positions is None:
             return UNDEFINED, None
-        if not any(operation.settle() for operation in operations):
-            peers = tuple(dict.fromkeys(peer for operation in operations for peer in operation.peers))
-            first = operations[0]
-            yield PostedCall(first.rank, "waitany", first.line, peers, is_any=True, alternatives=operations)
-        index = next(k for k, request in enumerate(requests) if not request._is_null and request.operation.is_complete)
-        return index, (yield from requests[index].wait(status))
+        return positions[0], (yield from requests[positions[0]].wait(status))
 
     @staticmethod
     def Waitany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
         """Wait for any: its index."""
         return (yield from Request.waitany(requests, status))[0]
+
+    @staticmethod
+    def waitsome(requests: Sequence[Request], statuses: Sequence[Status] | None = None) -> Blocking:
+        """Wait until at least one of the calls is complete.
+
+        Args:
+            requests: Of this rank.
+            statuses: The first are filled in, one for each call that is complete.
+
+        Returns:
+            The indices of those that are complete and their objects; None twice where all have ended before.
+        """
+        positions = yield from _wait_for_any(requests, "waitsome")
+        if positions is None:
+            return None, None
+        results = []
+        for number, index in enumerate(positions):
+            status = None
+            if statuses is not None:
+                status = statuses[number]
+            results.append((yield from requests[index].wait(status)))
+        return positions, results
+
+    @staticmethod
+    def Waitsome(requests: Sequence[Request], statuses: Sequence[Status] | None = None) -> Blocking:
+        """Wait until at least one is complete: the indices of those that are."""
+        return (yield from Request.waitsome(requests, statuses))[0]
+
+
+def _wait_for_any(requests: Sequence[Request], call: Literal["waitany", "waitsome"]) -> Blocking:
+    """Wait until calls have ended: their indices, or None where all have ended before."""
+    active = [k for k, request in enumerate(requests) if not request._is_null]
+    if not active:
+        return None
+    operations = tuple(requests[k].operation for k in active)
+    peers = tuple(dict.fromkeys(peer for operation in operations for peer in operation.peers))
+    wait = PostedCall(operations[0].rank, call, operations[0].line, peers, is_any=True, alternatives=operations)
+    wait.takes_several = call == "waitsome"
+    yield wait
+    return [active[position] for position in wait.result]
 
 
 class PersistentRequest(Request):

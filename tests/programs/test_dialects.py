@@ -21,6 +21,14 @@ MPI_RUNS = {
         "else:\n    comm.Send(np.array([rank * rank], 'i'), dest=0)\n",
         [[[0, 1, 2], 14, -32766, None], None, None, None],
     ),
+    "Waitsome": (
+        "result = None\nif rank == 0:\n    requests = [comm.irecv(source=k + 1) for k in range(size - 1)]\n    got = []\n"
+        "    while len(got) < size - 1:\n        got += zip(*MPI.Request.waitsome(requests))\n"
+        "    result = [sorted(map(list, got)), MPI.Request.Waitsome(requests), list(MPI.Request.waitsome(requests))]\n"
+        "    result += [list(MPI.Request.testany(requests))]\n"
+        "else:\n    comm.send(rank * 10, dest=0)\n",
+        [[[[0, 10], [1, 20], [2, 30]], None, [None, None], [-32766, True, None]], None, None, None],
+    ),
     "Gatherv": (
         "counts = [i + 1 for i in range(size)]\nrecv = np.zeros(sum(counts), dtype='i') if rank == 0 else None\n"
         "comm.Gatherv(np.full(rank + 1, rank, dtype='i'), [recv, counts], root=0)\n"

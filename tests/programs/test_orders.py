@@ -1,5 +1,6 @@
 """Random programs of sends and receives against an exploration of every interleaving, written apart from the engine."""
 
+import itertools
 import random
 
 import pytest
@@ -92,6 +93,65 @@ def test_the_verdict_agrees_with_all_interleavings(block):
             assert run.verdict == "hangs", programs
         else:
             assert run.verdict in ("hangs", "race"), programs
+
+
+def list_results(source, ranks):
+    """What rank 0 ends with in each order that is executed."""
+    plan = build_plan("from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nresult = None\n" + source, ranks, "", None, 8, {})
+    executions = execute_modes(lambda mode, keeps: execute(plan, mode, keeps), -1)
+    assert not any(execution.errors or execution.hangs for execution in executions)
+    return {str(execution.results[0]) for execution in executions}, judge(ranks, executions, None, -1)
+
+
+def test_each_call_may_be_the_one_that_ends_a_wait_for_any():
+    source = """if comm.rank == 0:
+    requests = [comm.irecv(source=k) for k in (1, 2, 3)]
+    result = [MPI.Request.waitany(requests)[1] for k in requests]
+else:
+    comm.ssend(comm.rank, dest=0)
+"""
+    results, run = list_results(source, 4)
+    assert results == {str(list(order)) for order in itertools.permutations((1, 2, 3))}
+    assert run.verdict == "race"
+
+
+def test_a_wait_for_some_ends_with_one_call_or_with_all():
+    source = """if comm.rank == 0:
+    requests = [comm.irecv(source=k) for k in (1, 2)]
+    result = MPI.Request.Waitsome(requests)
+    MPI.Request.Waitall(requests)
+else:
+    comm.ssend(comm.rank, dest=0)
+"""
+    assert list_results(source, 3)[0] == {"[0, 1]", "[0]", "[1]"}
+
+
+def test_a_choice_taken_otherwise_may_leave_fewer_for_the_next():
+    source = """if comm.rank == 0:
+    result = []
+    for tag in (1, 2):
+        requests = [comm.irecv(source=k, tag=tag) for k in (1, 2, 3)]
+        while (positions := MPI.Request.Waitsome(requests)) is not None:
+            result.append(positions)
+else:
+    for tag in (1, 2):
+        comm.send(comm.rank, dest=0, tag=tag)
+"""
+    assert {"[[0, 1, 2], [0, 1, 2]]", "[[2], [1], [0], [0, 1, 2]]"} <= list_results(source, 4)[0]
+
+
+def test_what_follows_a_wait_for_any_races_for_a_receive_from_any_source():
+    source = """if comm.rank == 0:
+    result = [comm.recv(source=MPI.ANY_SOURCE) for _ in range(2)]
+elif comm.rank == 1:
+    MPI.Request.Waitany([comm.irecv(source=2)])
+    comm.ssend(1, dest=0)
+elif comm.rank == 2:
+    comm.ssend(2, dest=1)
+else:
+    comm.ssend(3, dest=0)
+"""
+    assert list_results(source, 4)[0] == {"[1, 3]", "[3, 1]"}
 
 
 def test_the_random_programs_end_hang_and_race():

@@ -100,6 +100,34 @@ print([box.get() for _ in range(4)])
     assert "-1" not in run.explanation() + run.explanation("zh")
 
 
+def test_the_main_thread_has_its_name_among_several_cycles(run_program):
+    source = """
+box, first, second = queue.Queue(maxsize=1), threading.Lock(), threading.Lock()
+def put_twice():
+    box.put(1)
+    box.put(2)
+def take(one, other, mine, theirs):
+    with one:
+        mine.set()
+        theirs.wait()
+        with other:
+            pass
+a, b = threading.Event(), threading.Event()
+threads = [threading.Thread(target=put_twice), threading.Thread(target=take, args=(first, second, a, b)),
+           threading.Thread(target=take, args=(second, first, b, a))]
+for t in threads:
+    t.start()
+threads[0].join()
+print(box.get(), box.get())
+"""
+    run = run_program(HEAD + source)
+    assert set(run.cycles) == {(-1, 0), (1, 2)}
+    for language in ("en", "zh"):
+        assert "main → 0 → main" in run.explanation(language)
+        assert "1 → 2 → 1" in run.explanation(language)
+        assert "-1" not in run.explanation(language)
+
+
 CONDITION = """
 condition, items = threading.Condition(), []
 def take():
