@@ -539,6 +539,11 @@ CAUSE_BY_KEY = {cause.key: cause for cause in CAUSES}
 class OpenQuestion:
     """Evidence that several causes fit: which, and the facts that say so.
 
+    Attributes:
+        key: which question, by which its text is found.
+        causes: keys of the causes that fit alike.
+        facts: the evidence, with file and line.
+
     Examples:
         >>> import collsim as cs
         >>> matrix = "   D\\\\D     0      1\\n     0 900.00 {0}\\n     1 {0} 900.00\\n"

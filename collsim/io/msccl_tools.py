@@ -31,7 +31,13 @@ _MOST_RANKS, _MOST_PIECES, _MOST_CELLS, _MOST_SENDS = 4096, 1024, 16_000_000, 5_
 
 @dataclass(frozen=True)
 class Address:
-    """One address of the collective: which ranks contribute to it, and which want the whole of it."""
+    """One address of the collective.
+
+    Attributes:
+        before: ranks that contribute to it, ascending.
+        after: ranks that want the whole of it.
+        sums: is it the sum of several contributions?
+    """
 
     before: tuple[int, ...]
     after: tuple[int, ...]
@@ -40,10 +46,14 @@ class Address:
 
 @dataclass(frozen=True)
 class AddressMap:
-    """The collective that the addresses make up, and the slot that each address reads and writes.
+    """The collective that the addresses make up, and where they lie in our buffers.
 
-    `chunks` per buffer. For alltoall, `slots[address]` is the slot at the source, at the target, and on the way; else
-    the same three times.
+    Attributes:
+        collective: collsim's name of it.
+        root: the root rank; 0 where the collective has none.
+        chunks: per buffer.
+        slots: for each address its slot at the source, at the target, and on the way; the same three times except for
+            alltoall.
     """
 
     collective: str

@@ -42,7 +42,16 @@ Piece = tuple[int, int, int]  # source node, chunk, piece
 
 @dataclass(frozen=True, order=True)
 class Flow:
-    """`volume` of a chunk from node to node."""
+    """A part of a chunk that goes from one node to the next.
+
+    Attributes:
+        epoch: of the solver's clock, in which it is sent.
+        source: node at which the chunk began.
+        chunk: its number at that source.
+        a: node that sends.
+        b: node that receives.
+        volume: how much of the chunk; 1 for all of it.
+    """
 
     epoch: int
     source: int

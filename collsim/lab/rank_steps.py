@@ -30,7 +30,14 @@ _KINDS_OF_NUMBERS = 5  # so that neighbouring collectives do not carry the same 
 
 @dataclass(frozen=True, eq=False)
 class GroupCollective:
-    """One collective of one group: its task, the process of each endpoint, what it is, and its first row."""
+    """One collective of one group of ranks.
+
+    Attributes:
+        task: number of the step's task.
+        places: (endpoints of the schedule,) process of each.
+        run: its schedule, size and type.
+        first_row: number of its first transfer among those of the step.
+    """
 
     task: int
     places: tuple[int, ...]

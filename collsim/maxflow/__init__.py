@@ -26,7 +26,8 @@ class Arcs:
     """A directed graph: arcs 2i and 2i+1 join the same two nodes, one each way.
 
     Attributes:
-        start, order: the arcs that leave node v are `order[start[v]:start[v+1]]`.
+        start: (nodes + 1,) the arcs that leave node v are `order[start[v]:start[v+1]]`.
+        order: (arcs,) arcs sorted by the node that they leave.
         head: (arcs,) where each leads.
         capacity: (arcs,) whole numbers.
         arc: (edges given,) the arc on which each edge lies; parallel edges share one.

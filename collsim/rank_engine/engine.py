@@ -77,7 +77,13 @@ class Stop(BaseException):
 
 @dataclass(frozen=True)
 class StoppedRank:
-    """Where a run was stopped: the rank whose turn it was, its line, and the limit that was reached."""
+    """Where a run was stopped.
+
+    Attributes:
+        rank: which was running.
+        line: of the program, where it was.
+        limit: which was reached: `steps`, `messages`, `calls`, `threads`, `turns` or `time`.
+    """
 
     rank: int
     line: int

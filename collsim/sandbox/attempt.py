@@ -67,8 +67,9 @@ class Attempt:
     failed.
 
     Attributes:
-        schedules: by number of ranks.
-        failed: the number of ranks at which it stopped, or None; `error`: why.
+        schedules: number of ranks -> what the function yielded.
+        failed: the number of ranks at which it stopped; None where none failed.
+        error: why it stopped; None where none failed.
         printed: the first 2,000 characters that it printed.
     """
 

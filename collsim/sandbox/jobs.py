@@ -18,8 +18,15 @@ FINDING = -1  # the position of the job that looks
 
 @dataclass(frozen=True)
 class BoxTask:
-    """A function that is to be called: by the exercise that it answers, or by its name in the first file; or a file
-    that is a rank program."""
+    """What is to run in the sandbox: a function, or a file that is a rank program.
+
+    Attributes:
+        exercise: whose function it is; empty for a rank program that answers none.
+        request: what the function is called for.
+        function: its name in the file; empty: the one that answers the exercise.
+        file: number of the file, from 0.
+        program: how the rank program is run; None for a function.
+    """
 
     exercise: str
     request: FunctionRequest

@@ -40,9 +40,12 @@ class Late(BaseException):
 
 @dataclass(frozen=True)
 class FunctionRequest:
-    """What a function is called for: a collective, the numbers of ranks in their order, and endpoints beyond these.
+    """What a function is called for.
 
     Attributes:
+        collective: what its steps must do.
+        ranks: the numbers of ranks, in their order.
+        helpers: endpoints beyond the ranks.
         is_new: whether its steps must be its own, and not those of an algorithm of the library.
     """
 

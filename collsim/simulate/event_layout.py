@@ -75,12 +75,15 @@ class Job:
     """One schedule of a run, or background flows.
 
     Attributes:
-        placement: the topology's endpoint of each endpoint of the job.
-        slot_bytes: bytes of each slot (of each row for flows).
-        begin: s, when it is launched.
-        schedule: None for flows.
+        shape: what it has in common with other jobs of the same schedule.
+        slots: slots per endpoint.
+        channels: channels per endpoint; transfers of different ones do not wait for each other.
+        placement: (endpoints of the job,) the topology's endpoint of each.
+        slot_bytes: (slots,) bytes; for flows (rows,).
+        begin: s, when it is launched; for flows (endpoints,).
+        schedule: what it runs; None for flows and delays.
         after: numbers of jobs of the run, all before this one, that must have ended before it begins.
-        delay: s, how long its only row takes, where it is one that only takes time.
+        delay: s, how long its only row takes, where it is one that only takes time; 0 for all others.
     """
 
     shape: JobShape
@@ -161,7 +164,14 @@ def build_delay_job(seconds: float, after: tuple[int, ...] = ()) -> Job:
 
 
 class Bases(NamedTuple):
-    """Where a job's numbers begin in the common numbering."""
+    """Where a job's numbers begin in the numbering that all jobs of a run share.
+
+    Attributes:
+        row: of its first transfer.
+        endpoint: of its first endpoint.
+        queue: of the first channel of its first endpoint.
+        slot: of the first slot of its first endpoint.
+    """
 
     row: int
     endpoint: int
@@ -171,8 +181,20 @@ class Bases(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NumberedJobs:
-    """Jobs with their common numbering. `pairs`: (source, destination) endpoint of each route id, of the schedule's
-    numbering."""
+    """Jobs with their common numbering.
+
+    Attributes:
+        jobs: in the order of their numbers.
+        bases: where the numbers of each job begin.
+        endpoints: of all jobs together.
+        queues: of all jobs together, one for each endpoint and channel.
+        slots: of all jobs together, with the unused one that makes the stride odd.
+        rows: transfers of all jobs together.
+        route_of: for each job and each of its patterns, (rows,) the route of each row.
+        src: (routes,) endpoint, in the common numbering, at which the route begins.
+        dst: (routes,) endpoint at which it ends.
+        placement: (endpoints,) the topology's endpoint of each.
+    """
 
     jobs: Sequence[Job]
     bases: list[Bases]
@@ -218,8 +240,15 @@ def number_jobs(jobs: Sequence[Job]) -> NumberedJobs:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Routes and links as the kernels take them (kernels.kernel_records.ROUTE, LINK). Link ids beyond the topology's
-    are injection limits, one per endpoint; `first_links` is how many the topology has."""
+    """Routes and links as the kernels take them.
+
+    Attributes:
+        routes: (routes,) records of type `kernels.kernel_records.ROUTE`.
+        route_link: the links of all routes, one route after the other; each record says where its own begin and end.
+        links: (links,) records of type `kernels.kernel_records.LINK`; those beyond the topology's are injection limits,
+            one per endpoint.
+        first_links: number of links that the topology has.
+    """
 
     routes: Records
     route_link: Ints

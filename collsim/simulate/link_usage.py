@@ -24,7 +24,10 @@ class Usage:
     Attributes:
         time: (changes,) s, rising.
         rate: (changes,) B/s, 0 at the end.
-        row, begin, end: one entry per stretch at one rate: the transfer, s, s; a Gantt chart of the link.
+        row: (stretches,) the transfer that flows at one rate for a while; a Gantt chart of the link with `begin` and
+            `end`.
+        begin: (stretches,) s.
+        end: (stretches,) s.
 
     Examples:
         >>> import collsim as cs

@@ -60,7 +60,8 @@ class OrderedRun:
     """When the entries of an ordered run took place.
 
     Attributes:
-        begin, end: (entries,) s; an entry's delay is part of it.
+        begin: (entries,) s.
+        end: (entries,) s; an entry's delay is part of its time.
         topology: with the helpers in their places.
 
     Examples:

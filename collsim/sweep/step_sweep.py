@@ -74,7 +74,10 @@ class StepWork:
     """Steps of training on one topology.
 
     Attributes:
-        cases: (model, parallel, options of `training_step`) of each scenario, `keys` their ids, `inputs` their columns.
+        topology: where all of them run.
+        cases: (model, parallel, options of `training_step`) of each scenario.
+        keys: id of each scenario, in the order of `cases`.
+        inputs: what each scenario's row of the frame says was run, by column, in the order of `cases`.
     """
 
     topology: Topology

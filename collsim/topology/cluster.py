@@ -46,8 +46,14 @@ _NVLS_SM = 90
 
 @dataclass(frozen=True)
 class Policy:
-    """What NCCL may do: the worst path types for P2P and for GPUDirect RDMA, whether PXN is used, and whether host
-    memory is shared (SHM)."""
+    """What NCCL may do.
+
+    Attributes:
+        p2p: worst path type over which GPUs of a node use P2P, an index into `machine_builder.LEVELS`.
+        gdr: worst path type between GPU and card for GPUDirect RDMA, likewise.
+        pxn: may a GPU use the card of another one over NVLink?
+        shm: may GPUs of a node share host memory?
+    """
 
     p2p: int
     gdr: int
@@ -56,8 +62,15 @@ class Policy:
 
 
 class Leg(NamedTuple):
-    """How one local device reaches another: links in the first node, card out, card in (-1 inside a node), links in the
-    last."""
+    """How one local device reaches another.
+
+    Attributes:
+        out: local links in the first node.
+        card_out: local number of the card that sends; -1 inside a node.
+        card_in: local number of the card that receives; -1 inside a node.
+        into: local links in the last node.
+        description: why the route is what it is, in the words of nvidia-smi and NCCL.
+    """
 
     out: Local
     card_out: int

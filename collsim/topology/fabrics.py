@@ -111,8 +111,14 @@ class LeafSpineRoute:
 
 @dataclass(frozen=True)
 class ThreeLayers:
-    """Fat tree: pods of `edges` edge and `ups` aggregation switches; each aggregation switch has `tops` cores of its
-    own."""
+    """Routes of a fat tree of three layers: edge, aggregation and core switches.
+
+    Attributes:
+        edges: edge switches of a pod.
+        ups: aggregation switches of a pod.
+        tops: core switches that each aggregation switch reaches; no other of its pod reaches them.
+        pods: number of pods.
+    """
 
     edges: int
     ups: int
@@ -135,7 +141,14 @@ class ThreeLayers:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Step by step over the switches, for fabrics whose next hop is in closed form."""
+    """Step by step over the switches, for fabrics whose next hop is in closed form.
+
+    Attributes:
+        next_hop: (switches now, switches to reach) -> next switches.
+        keys: (directed links,) source * switches + target, ascending.
+        link: (directed links,) link between switches that each key stands for.
+        switches: number of them.
+    """
 
     next_hop: NextHop
     keys: Longs

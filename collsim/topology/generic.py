@@ -135,6 +135,11 @@ class Groups:
     """Dragonfly of g = a*h+1 groups of `a` switches: switch s of a group holds its global cables s*h to s*h+h-1.
 
     Global cable j of group x leads to group (x+j+1) mod g, where it is cable g-2-j.
+
+    Attributes:
+        hosts: ranks at each switch.
+        switches: switches of a group, `a`.
+        cables: global cables of each switch, `h`.
     """
 
     hosts: int

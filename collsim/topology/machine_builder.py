@@ -161,7 +161,14 @@ def find_kind(name: str) -> str:
 
 @dataclass(frozen=True)
 class Path:
-    """Local links in order, its NCCL type, and the devices it visits."""
+    """A path between two devices of one machine.
+
+    Attributes:
+        type: NCCL's type of it, an index into `LEVELS`; lower is nearer.
+        links: local links in order.
+        devices: local devices that it visits, both ends included.
+        bandwidth: B/s of its slowest link; inf for a path without links.
+    """
 
     type: int
     links: tuple[int, ...]
@@ -171,7 +178,13 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class MachinePaths:
-    """Best paths in one machine, some of whose local links may be `lost`; found per start when first asked for."""
+    """Best paths in one machine, found per start when first asked for.
+
+    Attributes:
+        machine: whose devices they join.
+        lost: local links that are gone.
+        known: start -> end -> path, what was found so far.
+    """
 
     machine: Machine
     lost: frozenset[int] = frozenset()

@@ -18,7 +18,13 @@ from ...io.nccl.nccl_log_facts import Stated
 
 @dataclass(frozen=True)
 class PairMatrix:
-    """GB/s between pairs of GPUs, median of all pairs, with peer access or staged."""
+    """Rates between pairs of GPUs, as one matrix of a test.
+
+    Attributes:
+        enabled: with peer access; False: through host memory.
+        median: GB/s, of all pairs in one direction.
+        pairs: number of ordered pairs with a figure.
+    """
 
     enabled: bool
     median: float
@@ -35,7 +41,13 @@ class PairLatency:
 
 @dataclass(frozen=True)
 class PairRow:
-    """GB/s from one GPU to the others, median of its row of a matrix, by the test that printed it."""
+    """Rates between one GPU and the others, as a row of nvbandwidth's matrix.
+
+    Attributes:
+        test: nvbandwidth's name of the test that printed it.
+        gpu: number of the row.
+        median: GB/s, of the row without the GPU itself.
+    """
 
     test: str
     gpu: int
@@ -44,7 +56,13 @@ class PairRow:
 
 @dataclass(frozen=True)
 class HostLink:
-    """GB/s between the host and one GPU while it alone copies, and the test: `host_to_device` or `device_to_host`."""
+    """Rate between the host and one GPU while it alone copies.
+
+    Attributes:
+        test: `host_to_device` or `device_to_host`.
+        gpu: its number.
+        rate: GB/s.
+    """
 
     test: str
     gpu: int

@@ -11,7 +11,14 @@ from ...io.nccl.nccl_log_facts import Stated
 
 @dataclass(frozen=True)
 class GpuLinks:
-    """NVLinks of a GPU: its number and name, how many are active, and how many it has."""
+    """NVLinks of a GPU, as `nvidia-smi nvlink -s` lists them.
+
+    Attributes:
+        gpu: its number.
+        name: of the product.
+        active: links with a rate.
+        total: all that are listed, with inactive ones.
+    """
 
     gpu: int
     name: str

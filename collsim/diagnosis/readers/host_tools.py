@@ -12,8 +12,17 @@ from ...io.nccl.nccl_log_facts import Stated
 
 @dataclass(frozen=True)
 class PcieLink:
-    """A PCIe link as it is trained and as it could be: GT/s or generation, and lanes; whether lspci calls its device a
-    controller of a network."""
+    """A PCIe link as it is trained and as it could be, by lspci or `nvidia-smi --query-gpu`.
+
+    Attributes:
+        device: its address, or `GPU` and its number.
+        speed: GT/s a lane (lspci), or the PCIe generation (nvidia-smi), as trained.
+        most_speed: the same at best; 0 where nvidia-smi was not asked for it.
+        lanes: as trained.
+        most_lanes: at best; 0 where nvidia-smi was not asked for it.
+        is_busy: nvidia-smi's power state is P0 to P2: an idle GPU lowers its link. False for lspci.
+        is_card: lspci calls the device a controller of a network.
+    """
 
     device: str
     speed: float

@@ -12,7 +12,14 @@ from ...io.nccl.nccl_log_facts import Stated
 
 @dataclass(frozen=True)
 class CardPort:
-    """A port of a network card: Gbit/s, state (`Active`, `Down`), and link layer (`InfiniBand`, `Ethernet`)."""
+    """A port of a network card, by ibstat, ibstatus or ibv_devinfo.
+
+    Attributes:
+        card: its name, `mlx5_0`.
+        gbits: rate in Gbit/s.
+        state: `Active`, `Down` ...; empty where the text has none.
+        layer: link layer, `InfiniBand` or `Ethernet`; empty where the text has none.
+    """
 
     card: str
     gbits: float
@@ -22,7 +29,15 @@ class CardPort:
 
 @dataclass(frozen=True)
 class CardTest:
-    """A run of perftest: device, queue pairs, Gbit/s on average, whether GPU memory was sent, and the link layer."""
+    """A run of perftest between two cards.
+
+    Attributes:
+        device: the card, `mlx5_0`.
+        queue_pairs: number of queue pairs.
+        gbits: average rate in Gbit/s.
+        uses_gpu: was GPU memory sent (`--use_cuda`, `--use_rocm`)?
+        layer: link layer, `InfiniBand` or `Ethernet`.
+    """
 
     device: str
     queue_pairs: int
@@ -98,7 +113,13 @@ def read_card_tests(lines: Sequence[str]) -> Iterator[Stated]:
 
 @dataclass(frozen=True)
 class PortCounter:
-    """A counter of a port of a network card and its value, which only ever grows."""
+    """A counter of a port of a network card.
+
+    Attributes:
+        card: its name; empty where the text does not say.
+        name: as ethtool, perfquery or the kernel writes it.
+        value: since the port was started or the counter reset; it only grows.
+    """
 
     card: str
     name: str

@@ -46,8 +46,16 @@ class ProgramLimits:
 
 @dataclass
 class Instruction:
-    """One step of a thread block. `src` and `dst` are (buffer, offset); `waits` is (thread block, step) of the same
-    gpu, or None."""
+    """One step of a thread block.
+
+    Attributes:
+        type: MSCCL's word, a key of `TYPES`: `s` send, `r` receive, `rrc` receive, reduce and copy ...
+        src: (buffer, offset in chunks) that is read; the buffer is `i`, `o` or `s`.
+        dst: (buffer, offset in chunks) that is written.
+        count: chunks.
+        waits: (thread block, step) of the same gpu that must have ended before; None: it waits for none.
+        signals: does another thread block wait for it?
+    """
 
     type: str
     src: tuple[str, int]
@@ -79,7 +87,14 @@ class Instruction:
 
 @dataclass
 class Block:
-    """A thread block: peers are ranks, or -1."""
+    """A thread block of a gpu.
+
+    Attributes:
+        send: rank that it sends to, or -1.
+        recv: rank that it receives from, or -1.
+        channel: on which its connections are.
+        steps: what it does, in order.
+    """
 
     send: int
     recv: int
@@ -108,12 +123,12 @@ class Program:
     Attributes:
         name: of the algorithm.
         collective: MSCCL's word for it.
-        chunks: pieces of a buffer.
+        chunks: pieces that the program moves in one loop (`nchunksperloop`).
         gpus: the program of each rank, in their order.
         protocol: NCCL's word: `Simple`, `LL` or `LL128`.
         layouts: placements it is meant for, True for in place, False for out of place.
         root: the root rank; None where the file names none.
-        bytes: smallest and largest size it is meant for; None: every size.
+        bytes: smallest and largest size it is meant for; None where the file states neither.
     """
 
     name: str

@@ -58,7 +58,9 @@ class NcclCommunicator:
     """What a log says about one communicator.
 
     Attributes:
-        ranks, nodes, version: as logged (nodes 0 and version empty where the log does not say).
+        ranks: as logged.
+        nodes: as logged; 0 where the log does not say.
+        version: of NCCL; empty where the log does not say.
         rings: channel -> ranks in ring order.
         trees: channel -> parent of each rank (-1 for the root).
         transports: (channel, src, dst) -> `P2P/CUMEM`, `NET/IB/0/GDRDMA` ...

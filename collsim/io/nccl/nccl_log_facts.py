@@ -48,7 +48,13 @@ def _is_enabled(match: re.Match[str]) -> bool:
 
 @dataclass(frozen=True)
 class LoggedChoice:
-    """What NCCL chose for a call: bytes, algorithm and protocol by the names that nccl-tests and `predict` print."""
+    """What NCCL logged that it chose for a call.
+
+    Attributes:
+        nbytes: bytes of the call.
+        algorithm: the name that nccl-tests and `predict` print.
+        protocol: the name that nccl-tests and `predict` print.
+    """
 
     nbytes: int
     algorithm: str

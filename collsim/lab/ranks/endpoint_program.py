@@ -23,9 +23,16 @@ COPY, REDUCE = 0, 1
 
 @dataclass(frozen=True)
 class Move:
-    """One transfer, as one of its ends sees it: its row in the schedule, the other end, and the slot at this end.
+    """One transfer, as one of its ends sees it.
 
-    alone: in its step nothing else comes to where it goes.
+    Attributes:
+        row: in the schedule.
+        step: from 0.
+        channel: of the transfer.
+        peer: endpoint at the other end.
+        slot: at this end: read by a send, written by a receive.
+        kind: what a receive does, `COPY` or `REDUCE`; a reduction into an empty slot is a copy.
+        alone: in its step nothing else comes to where it goes.
     """
 
     row: int
@@ -43,8 +50,9 @@ class RankProgram:
 
     Attributes:
         endpoint: its number; helpers follow the ranks.
-        sends, receives: its transfers, by step and row; a local copy is in both.
-        order: for each slot in use, `(is_write, index into sends or receives)` in the order in which they touch it.
+        sends: its transfers that leave, by step and row; a local copy is in both.
+        receives: its transfers that arrive, likewise.
+        order: slot -> `(is_write, index into sends or receives)` in the order in which they touch it.
     """
 
     endpoint: int

@@ -21,7 +21,13 @@ Floats = npt.NDArray[np.float64]
 
 
 class Moments(NamedTuple):
-    """(sends,) s at which each send began; (receives,) s at which each had its last byte, and was there."""
+    """When the transfers of one endpoint took place in a run.
+
+    Attributes:
+        began: (sends,) s at which each send began.
+        came: (receives,) s at which each had its last byte.
+        arrived: (receives,) s at which each was there, with the latency that is imitated.
+    """
 
     began: Floats
     came: Floats

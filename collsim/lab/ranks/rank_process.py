@@ -79,8 +79,14 @@ class RankTask:
 
 
 class RankOutcome(NamedTuple):
-    """What became of a run: its moments, elements that were compared, how many of them are not what they must be, and
-    the slots if they are wanted."""
+    """What became of a run at one endpoint.
+
+    Attributes:
+        moments: when its transfers took place.
+        checked: elements that were compared.
+        wrong: how many of them are not what they must be.
+        slots: slot -> its elements at the end, if they are wanted; else empty.
+    """
 
     moments: Moments
     checked: int

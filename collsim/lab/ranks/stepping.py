@@ -29,8 +29,13 @@ Floats = npt.NDArray[np.float64]
 
 
 class StepMoments(NamedTuple):
-    """(tasks,) s at which each task of a step began and had ended on this rank, and at which it sent its first byte;
-    nan for what it takes no part in, or sends nothing in."""
+    """When the tasks of a step ran on one rank; nan for a task that it takes no part in.
+
+    Attributes:
+        begin: (tasks,) s at which each began.
+        sent: (tasks,) s at which it sent its first byte; nan where it sends nothing, too.
+        end: (tasks,) s at which each had ended.
+    """
 
     begin: Floats
     sent: Floats
@@ -38,7 +43,13 @@ class StepMoments(NamedTuple):
 
 
 class StepOutcome(NamedTuple):
-    """What became of a step: its moments, elements that were compared, and how many are not what they must be."""
+    """What became of a step on one rank.
+
+    Attributes:
+        moments: when its tasks ran.
+        checked: elements that were compared.
+        wrong: how many of them are not what they must be.
+    """
 
     moments: StepMoments
     checked: int

@@ -103,7 +103,15 @@ class Host:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where ranks sit: ranks, nodes, cards of a node, B/s of one card, and the network."""
+    """Where the ranks of an MPI job sit.
+
+    Attributes:
+        ranks: number of them.
+        nodes: number of them.
+        cards: network cards of a node; 0 on one node.
+        card_rate: B/s of one card; 0 on one node.
+        net: kind of network, `ib`, `tcp` ...; `none` on one node.
+    """
 
     ranks: int
     nodes: int

@@ -135,9 +135,10 @@ class Rates:
     """What MPI does with buffers in a GPU's memory.
 
     Attributes:
-        start: seconds before the first message.
-        step: seconds of a round of messages between nodes.
-        move, reduce: B/s at which a rank passes bytes on, and adds them.
+        start: s before the first message.
+        step: s of a round of messages between nodes.
+        move: B/s at which a rank passes bytes on.
+        reduce: B/s at which a rank adds them.
     """
 
     start: float
@@ -182,7 +183,15 @@ class Constants:
 
 @dataclass(frozen=True)
 class MpiParts:
-    """Seconds of a call: waiting for messages, moving and adding bytes, and what lies between the two regimes."""
+    """The parts of a call's time.
+
+    Attributes:
+        latency: s of waiting for messages.
+        bytes: s of moving and adding bytes.
+        fill: s between the two regimes, where neither is much smaller than the other.
+        unknown: what is not stated of the machine -> standard deviations of the logarithm of the time, to the fast and
+            to the slow side; they widen the interval.
+    """
 
     latency: float
     bytes: float

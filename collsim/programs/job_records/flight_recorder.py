@@ -78,7 +78,14 @@ def _require_plain_keys(keys: Sequence[object]) -> None:
 
 
 class RankDump(NamedTuple):
-    """What one file says: its rank, its calls, and the groups that it knows."""
+    """What one dump of PyTorch's Flight Recorder says.
+
+    Attributes:
+        rank: whose dump it is.
+        calls: the collectives that it recorded, in their order.
+        groups: process group -> its ranks.
+        labels: process group -> its description.
+    """
 
     rank: int
     calls: tuple[RecordedCall, ...]

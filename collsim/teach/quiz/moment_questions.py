@@ -27,7 +27,13 @@ _MOST_TRANSFERS = 200_000
 
 @dataclass(frozen=True)
 class QuestionAtStep:
-    """A question at the begin of a step (from 0). `pairs`: for each choice the pairs of ranks that it names."""
+    """A question at the begin of a step.
+
+    Attributes:
+        step: from 0.
+        question: its text, choices and the right one.
+        pairs: for each choice the pairs of ranks that it names; empty where choices name none.
+    """
 
     step: int
     question: Question

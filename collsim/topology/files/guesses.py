@@ -42,8 +42,15 @@ _LEAST_PCIE, _MOST_PCIE = 3, 6
 
 @dataclass(frozen=True)
 class MatrixHints:
-    """What the matrix shows: NVLinks of a GPU, are they bridges of pairs, a driver before V100, names of the cards,
-    and how many sockets."""
+    """What the matrix of `nvidia-smi topo -m` shows of parts that it does not name.
+
+    Attributes:
+        links: NVLinks of the GPU that has most.
+        bridged: are they bridges of pairs?
+        old: was it written by a driver before V100?
+        cards: names of the network cards.
+        sockets: number of them.
+    """
 
     links: int
     bridged: bool
@@ -54,8 +61,15 @@ class MatrixHints:
 
 @dataclass(frozen=True)
 class Guesses:
-    """GPU (a name in `GPUS`, empty where nothing tells), PCIe generation, processor, card, and what of it was
-    assumed."""
+    """Parts of a node that a file does not name.
+
+    Attributes:
+        gpu: a name in `GPUS`; empty where nothing tells.
+        pcie: generation.
+        cpu: processor, which says what joins the sockets.
+        nic: the network card.
+        assumptions: what of these was assumed, with the reason.
+    """
 
     gpu: str
     pcie: int

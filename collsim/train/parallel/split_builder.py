@@ -29,7 +29,14 @@ _KINDS = {"F": "forward", "B": "backward", "I": "dgrad", "W": "wgrad"}
 
 
 class ComputedWork(NamedTuple):
-    """What one task computes: layer by layer, and in all."""
+    """What one task computes.
+
+    Attributes:
+        layer_work: layer by layer.
+        flops: floating point operations of all layers.
+        memory_bytes: bytes of memory that all layers read and write.
+        ops: operations that all layers launch.
+    """
 
     layer_work: tuple[LayerWork, ...]
     flops: float
@@ -45,8 +52,15 @@ def sum_work(works: Iterable[LayerWork]) -> ComputedWork:
 
 @dataclass(frozen=True, eq=False)
 class PassTasks:
-    """A pass through units, as tasks: what is computed before, beside and behind the ring of context parallelism, its
-    hops, and the collectives at the end."""
+    """A pass through units, as tasks.
+
+    Attributes:
+        plain_work: what is computed before the ring of context parallelism; everything, where there is no ring.
+        overlapped_work: the part of attention that is computed while blocks of keys and values travel around the ring.
+        final_work: the part of attention that remains when the last block has arrived.
+        ring_hops: sends of keys and values around the ring; empty where there is no ring.
+        collectives: those of tensor and expert parallelism, at the end of the pass.
+    """
 
     plain_work: ComputedWork
     overlapped_work: ComputedWork

@@ -19,8 +19,13 @@ Longs = npt.NDArray[np.int64]
 
 
 class Footprint(NamedTuple):
-    """Links that a collective's groups cross, all of them once: their numbers in order, the bytes on each, and whether
-    groups meet on one."""
+    """Links that a collective's groups cross, all of them at the same time.
+
+    Attributes:
+        links: (links crossed,) their numbers in the network, ascending.
+        nbytes: (links crossed,) bytes on each.
+        has_overlap: do two groups cross the same link?
+    """
 
     links: Longs
     nbytes: Floats

@@ -38,7 +38,13 @@ _ENTRY = 400
 
 @dataclass(frozen=True, eq=False)
 class RunningStep:
-    """One step of a shared run: its tasks, their seconds by themselves, and the interference."""
+    """One step of a shared run.
+
+    Attributes:
+        step: its tasks and what they wait for.
+        seconds: (tasks,) s of each task by itself.
+        interference: share of its speed that a GPU loses while it communicates, 0 to 1.
+    """
 
     step: TrainingStep
     seconds: Floats
@@ -47,7 +53,13 @@ class RunningStep:
 
 @dataclass(frozen=True, eq=False)
 class SharedTiming:
-    """When a step's tasks ran, and the bytes that they put on each link."""
+    """When a step's tasks ran.
+
+    Attributes:
+        begin: (tasks,) s.
+        end: (tasks,) s.
+        link_bytes: (links,) bytes that the step's collectives put on each link.
+    """
 
     begin: Floats
     end: Floats

@@ -27,6 +27,11 @@ _STILL_DPI = 110
 class Animation:
     """The player with one run in it. In a notebook it shows itself; `save` writes it to a file.
 
+    Attributes:
+        trace: the run that is played.
+        language: `en` or `zh`.
+        options: of the player, as `animate` takes them.
+
     Examples:
         >>> import collsim as cs
         >>> from collsim.viz import animate

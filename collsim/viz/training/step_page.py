@@ -34,7 +34,13 @@ _STYLE = "main{max-width:1230px;margin:0 auto}.ts .side{display:none}"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StepAnimation:
-    """The timeline of a step, to be played. In a notebook it shows itself; `save` writes it to a file."""
+    """The timeline of a step, to be played. In a notebook it shows itself; `save` writes it to a file.
+
+    Attributes:
+        trace: the step that is played.
+        language: `en` or `zh`.
+        options: of the page, as `animate` takes them.
+    """
 
     trace: StepTrace
     language: str = "en"

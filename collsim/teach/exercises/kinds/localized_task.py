@@ -81,8 +81,13 @@ class LocalizedTask:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckedAnswer:
-    """What a check found: the exercise, whether the answer is right, and why or why not. Printed, it gives its
-    reason."""
+    """What a check found. Printed, it gives its reason.
+
+    Attributes:
+        exercise: what was to be solved.
+        passed: is the answer right?
+        reason: why not, or what was achieved, in the exercise's language.
+    """
 
     exercise: Any
     passed: bool
