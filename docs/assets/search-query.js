@@ -1,0 +1,20 @@
+/* What a reader types into the search, as words that the theme's search reads: it takes `env:` for the name of a field
+ * and `--dist` for a word that no result may hold, and does not divide 多GPU集群, which the index holds as three words. */
+"use strict";
+(() => {
+  const QUERY = 2; // the theme's type of a message that holds a query
+  const postMessage = Worker.prototype.postMessage;
+
+  Worker.prototype.postMessage = function (message, ...options) {
+    if (message?.type === QUERY) {
+      message = { ...message, data: separateWords(message.data) };
+    }
+    postMessage.call(this, message, ...options);
+  };
+
+  function separateWords(query) {
+    return query
+      .replace(/(?<=\p{sc=Han})(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=\p{sc=Han})/gu, " ")
+      .replace(/:\/\/|(?<=^|\s)--(?=\w)/g, " ");
+  }
+})();
