@@ -28,7 +28,7 @@ from ..rank_engine.engine import (
     Message,
     RunMode,
 )
-from ..rank_engine.execute import Execution, RankError, RankWait
+from ..rank_engine.execute import MISSING_ARGUMENT, Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
 from ..rank_engine.pasted_source import RestoredSource
@@ -493,12 +493,16 @@ def _describe_error(execution: Execution) -> Words:
     error = execution.errors[0]
     if error.limit is not None:
         return _describe_limit(error)
+    message: Words = _shorten(error.text, _LONGEST_ERROR)
+    if error.missing_argument is not None:
+        entry, name = (_shorten(word) for word in error.missing_argument)
+        message = Sentence(MISSING_ARGUMENT, entry=entry, name=name)
     sentence = Sentence(
         "Rank {rank} ends in {kind} in line {line}: {message}",
         rank=max(error.rank, 0),
         kind=error.kind,
         line=error.line,
-        message=_shorten(error.text, _LONGEST_ERROR),
+        message=message,
     )
     if not error.text:  # as of a MemoryError
         sentence = Sentence(

@@ -54,6 +54,8 @@ from .torch_dialect import build_torch_modules
 _NUMPY = ("numpy", "numpy.random", "numpy.linalg", "numpy.fft", "numpy.testing", "numpy.typing")
 #: Characters of what a program prints that are shown.
 _PRINTED = 2_000
+#: A parameter of the entry that nothing fills: the one error of a rank that is a sentence in both languages.
+MISSING_ARGUMENT = "{entry}() wants {name}, which no rank has; give it with arguments={{'{name}': ...}}"
 #: Parameters that are the number of ranks.
 SIZE_NAMES = ("size", "world_size", "n", "nprocs", "num_ranks", "num_nodes", "num_workers", "num_procs")
 
@@ -95,6 +97,7 @@ class RankError:
         text: what the exception says.
         line: where it was raised, or where the rank was stopped.
         limit: what the run reached, so that it was stopped; None for an exception.
+        missing_argument: the entry and its parameter that nothing fills, where that is the exception.
     """
 
     rank: int
@@ -102,6 +105,7 @@ class RankError:
     text: str
     line: int
     limit: Limit | None = None
+    missing_argument: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -332,11 +336,7 @@ class _Process:
                 inspect.Parameter.KEYWORD_ONLY,
             ):
                 # A parameter without a default that nothing here can fill is asked for by its name.
-                raise CollsimError(
-                    "{entry}() wants {name}, which no rank has; give it with arguments={{'{name}': ...}}",
-                    entry=self.plan.entry,
-                    name=name,
-                )
+                raise CollsimError(MISSING_ARGUMENT, entry=self.plan.entry, name=name)
         return arguments
 
     def _list_known(self, accepted: Mapping[str, inspect.Parameter]) -> dict[str, Callable[[], Any]]:
@@ -536,7 +536,13 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
     # A broken connection is what another rank's end led to: the cause is listed first.
     failed.sort(key=lambda rank: isinstance(rank.error, ConnectionClosed))  # causes before what follows from them
     errors = tuple(
-        RankError(rank.number, type(rank.error).__name__, _describe_error(rank.error), rank.error_line)
+        RankError(
+            rank.number,
+            type(rank.error).__name__,
+            _describe_error(rank.error),
+            rank.error_line,
+            missing_argument=_find_missing_argument(rank.error),
+        )
         for rank in failed
     )
     waits = tuple(_list_waits(engine))
@@ -565,6 +571,12 @@ def _describe_error(error: BaseException | None) -> str:
     if isinstance(error, AttributeError) and name in SUBSTITUTES and SUBSTITUTES[name] not in text:
         return f"{text}: {SUBSTITUTES[name]}"
     return text
+
+
+def _find_missing_argument(error: BaseException | None) -> tuple[str, str] | None:
+    if isinstance(error, CollsimError) and error.key == MISSING_ARGUMENT:
+        return str(error.values["entry"]), str(error.values["name"])
+    return None
 
 
 def _list_waits(engine: Engine) -> Iterator[RankWait]:

@@ -103,7 +103,10 @@ def _pack_execution(execution: Execution, table: _ArrayTable) -> dict[str, objec
             ]
             for wait in execution.waits
         ],
-        "errors": [[error.rank, error.kind, error.text, error.line, error.limit] for error in execution.errors],
+        "errors": [
+            [error.rank, error.kind, error.text, error.line, error.limit, error.missing_argument]
+            for error in execution.errors
+        ],
         "printed": list(execution.printed),
     }
 
@@ -241,10 +244,15 @@ def _unpack_wait(wait: Sequence[Any]) -> RankWait:
 
 
 def _unpack_error(error: Sequence[Any]) -> RankError:
-    rank, kind, text, line, limit = error
+    rank, kind, text, line, limit, missing_argument = error
     if limit not in (None, *LIMITS):
         raise ValueError
-    return RankError(_read_number(rank), _read_text(kind), _read_text(text), _read_number(line), limit)
+    if missing_argument is not None:
+        entry, name = missing_argument
+        missing_argument = _read_text(entry), _read_text(name)
+    return RankError(
+        _read_number(rank), _read_text(kind), _read_text(text), _read_number(line), limit, missing_argument
+    )
 
 
 def _unpack_event(event: Sequence[object]) -> RankEvent:

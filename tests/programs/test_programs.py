@@ -347,7 +347,10 @@ def test_an_unknown_module_and_a_missing_argument_are_named_with_the_line(run_pr
     run = run_program("import pandas\n", 1)
     assert (run.errors[0].line, run.verdict) == (1, "error")
     assert "pandas is not known here" in run.explanation()
-    assert "wants speed" in run_program("def run(rank, speed):\n    pass\n", 1).explanation()
+    missing = run_program("def run(rank, speed):\n    pass\n", 1)
+    assert "run() wants speed, which no rank has; give it with arguments={'speed': ...}" in missing.explanation()
+    assert "需要参数 speed" in missing.explanation("zh")
+    assert "wants" not in missing.explanation("zh")
 
 
 OWN_NUMBERS = """

@@ -79,7 +79,7 @@ GOOD = {
     "results": [{"array": 0}, [None, True, "x", 1.5]],
     "messages": [[0, 1, 0, 8, 0, None, 3, None]],
     "waits": [[0, "send", 3, [1], False, [["run", 3]], [], False]],
-    "errors": [[1, "ValueError", "boo", 4, None], [0, "", "", 5, "steps"]],
+    "errors": [[1, "ValueError", "boo", 4, None, None], [0, "", "", 5, "steps", None]],
     "printed": ["", ""],
 }
 ARRAY = ["<f4", [2]]
@@ -103,8 +103,10 @@ def test_executions_are_read_and_what_is_none_is_refused():
         ("messages", [[0, 1]]),
         ("waits", [[0, 7, 3, [1], False, [], [], False]]),
         ("waits", {"a": 1}),
-        ("errors", [[1, "a", "b", 1e99, None]]),
-        ("errors", [[1, "a", "b", 1, "money"]]),
+        ("errors", [[1, "a", "b", 1e99, None, None]]),
+        ("errors", [[1, "a", "b", 1, "money", None]]),
+        ("errors", [[1, "a", "b", 1, None, ["run"]]]),
+        ("errors", [[1, "a", "b", 1, None, ["run", 7]]]),
         ("printed", 7),
         ("printed", [None]),
     ]:
