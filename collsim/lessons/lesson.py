@@ -81,8 +81,15 @@ class RunWords:
 
 @dataclass(frozen=True, eq=False)
 class LessonFacts:
-    """The run that a section plays, what its texts take from runs, by name, rows of its table that runs make, and
-    pictures to show before the question and after it."""
+    """What a section of a lesson takes from runs.
+
+    Attributes:
+        trace: the run that it plays.
+        values: name -> what its texts fill in.
+        rows: rows of its table that runs make.
+        lanes: pictures before the question.
+        lanes_after: pictures after it.
+    """
 
     trace: Trace
     values: Mapping[str, Any]

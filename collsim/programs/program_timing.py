@@ -109,6 +109,7 @@ class MessageWalk:
         frontier: for each rank the entries that have to end before it goes on.
         before: the frontier of its rank at each event that was reached.
         entry: the entry of each event that was posted, once it is known.
+        after: for each wait that has ended, by its event, the entries that had to end before it.
     """
 
     events: Sequence[RankEvent]

@@ -156,11 +156,16 @@ class PostedCall:
         line: the line of the program.
         peers: the ranks that have to do something before it completes, as far as they are known.
         is_any: one of `peers` is enough.
-        alternatives: of a wait for any of several operations, these; its result is the positions of what ended it.
-        takes_several: whether such a wait ends with several operations at a time, as `Waitsome` does.
+        is_complete: it is done, and its `wait` returns at once.
+        result: what its `wait` returns.
+        error: what its `wait` ends in; None where it succeeds.
+        waiting: ranks that are suspended until it completes.
+        on_wait: moves its bytes when its rank waits for it, where that happens as late as possible; None otherwise.
+        alternatives: of a wait for any of several operations, these; empty for other calls.
+        takes_several: of a wait for any of several operations: it may take all that have ended (MPI's Waitsome).
         is_collective: whether all members of a communicator have to make the same call.
-        error: what its `wait` ends in.
-        needs: the use of a shared object that ends the wait; who makes it is known only where somebody does.
+        needs: the use of a shared object that ends the wait; who makes it is known only where somebody does. None for
+            messages and collectives.
     """
 
     rank: int
@@ -194,15 +199,16 @@ class MessagePost(PostedCall):
         target: the receiver.
         tag: exact, or `ANY` for a receive.
         communicator: messages of different communicators never meet.
-        buffer: the array that is sent, or filled; None for objects.
+        buffer: the array that is sent, or filled; None for objects, and for a copy that nobody reads again.
         payload: what is received where there is no buffer.
-        nbytes: size of the message, or of the receiver's buffer.
+        nbytes: bytes of the message, or of the receiver's buffer; -1: the receiver takes any size.
         dtype: of the elements; empty for objects.
         is_buffered: whether the bytes were copied at the call.
         is_synchronous: a send that waits for its receive at every size.
         is_internal: part of a collective, and no message of the program's own.
         position: of this post among all of the run.
-        match: the post at the other end, once they have met.
+        match: the post at the other end; None until they have met.
+        is_moved: of a send: its bytes are in the receiver's buffer.
     """
 
     source: int = 0
@@ -261,8 +267,9 @@ class CollectivePost(PostedCall):
         extent: what has to agree, else the call ends in an error: bytes and element type.
         value: what this rank puts in.
         root: the position in the communicator of the rank that sends to all or receives from all, or -1.
-        nbytes: size of this rank's buffer.
+        nbytes: bytes of this rank's buffer.
         dtype: of its elements; empty for objects.
+        is_collective: True.
     """
 
     communicator: Hashable = 0

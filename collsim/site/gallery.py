@@ -90,7 +90,13 @@ NETWORKS: tuple[GalleryNetwork, ...] = (
 
 @dataclass(frozen=True, eq=False)
 class GalleryRun:
-    """One run of the gallery."""
+    """One run of the gallery.
+
+    Attributes:
+        key: algorithm, network and number of ranks, as addresses have it.
+        network: the gallery's network.
+        trace: the run.
+    """
 
     key: str
     network: GalleryNetwork

@@ -32,7 +32,13 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 @dataclass(frozen=True)
 class SlideDeck:
-    """What was written: where, of how many lessons, how many slides."""
+    """What was written.
+
+    Attributes:
+        path: of the file.
+        lessons: number of lessons.
+        slides: number of slides.
+    """
 
     path: Path
     lessons: int

@@ -41,7 +41,15 @@ Write = Callable[[str, str, str, dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Entry:
-    """One run of the gallery as a page lists it."""
+    """One run of the gallery as a page lists it.
+
+    Attributes:
+        key: of the run, as addresses have it.
+        algorithm: its name.
+        network: key of the gallery's network.
+        ranks: number of them.
+        time: s.
+    """
 
     key: str
     algorithm: str
@@ -52,7 +60,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Site:
-    """What was built: where, how many runs and files, how many bytes."""
+    """What was built.
+
+    Attributes:
+        path: of the folder.
+        runs: of the gallery.
+        files: number of files.
+        nbytes: bytes of all files.
+    """
 
     path: Path
     runs: int

@@ -33,7 +33,15 @@ _ROUNDS, _ENOUGH, _PUSH = 40, 0.9985, 1.5
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Ordered pairs of ranks that may talk without passing another rank: `src[i]` to `dst[i]` over `routes[i]`."""
+    """Ordered pairs of ranks that may talk without passing another rank.
+
+    Attributes:
+        topology: where they are.
+        ranks: number of them.
+        src: (pairs,) rank that sends.
+        dst: (pairs,) rank that receives.
+        routes: the links between them, a route for each pair.
+    """
 
     topology: Topology
     ranks: int

@@ -36,7 +36,9 @@ class Matching:
     """Transfers of one matching.
 
     Attributes:
-        pair, chunk, step: of each transfer.
+        pair: (transfers,) row of `Pairs`.
+        chunk: (transfers,) which chunk goes.
+        step: (transfers,) in which step.
         time: s at which the last has arrived, by the matching's own clock.
     """
 

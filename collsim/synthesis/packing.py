@@ -29,8 +29,9 @@ class Tree:
     Attributes:
         root: where they begin.
         count: how many.
-        src, dst: edges `src[i] -> dst[i]`, in an order in which every src was reached before.
-        depth: of each dst.
+        src: (edges,) where each edge begins, in an order in which every src was reached before.
+        dst: (edges,) where each edge ends.
+        depth: (edges,) edges from the root to `dst`.
     """
 
     root: int

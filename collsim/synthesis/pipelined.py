@@ -28,8 +28,10 @@ class Forest:
     """All trees of a plan, an entry per edge and tree.
 
     Attributes:
-        src, dst, depth: of each edge.
-        unit: the tree that each edge belongs to, `share * trees + j` for tree j of a share.
+        src: (edges,) where each edge begins, seen from the root.
+        dst: (edges,) where it ends.
+        depth: (edges,) edges from the root to `dst`.
+        unit: (edges,) the tree that each edge belongs to, `share * trees + j` for tree j of a share.
         trees: trees per share.
         rate: B/s of each tree.
         alpha: s, of the slowest route.

@@ -35,12 +35,18 @@ class TimedForms:
     """The forms of one plan on one topology that were timed, and the fastest of them.
 
     Attributes:
-        plan, kind, topology, ranks, root, nbytes, options: what is timed.
+        plan: whose forms are timed.
+        kind: the collective.
+        topology: where they run.
+        ranks: number of them.
+        root: the root rank.
+        nbytes: nccl-tests' size in bytes.
+        options: of the schedules that are built.
         most: pieces that the rows of a schedule allow.
         left: transfers that may still be timed.
-        best: the fastest form so far.
-        time: s that it takes.
-        seconds: of each (pieces, lanes) that was timed.
+        best: the fastest form so far; None before the first.
+        time: s that it takes; inf before the first.
+        seconds: (pieces, lanes) -> s, of each form that was timed.
     """
 
     plan: ForestPlan

@@ -88,8 +88,17 @@ class FailedParts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClusterRouter:
-    """Routes between devices of nodes. `lost` are original link numbers that are gone; the others are renumbered
-    without gaps."""
+    """Routes between devices of nodes.
+
+    Attributes:
+        machine: that each node is.
+        nodes: number of them.
+        fabric: what joins the cards; None for one node.
+        policy: what NCCL may do.
+        lost: original link numbers that are gone; the others are renumbered without gaps.
+        legs: routes between local devices that were found so far, or why there is none.
+        chosen: cards that were chosen so far; None where no card is near.
+    """
 
     machine: Machine
     nodes: int

@@ -9,7 +9,13 @@ from .network import ComputedNames, Names
 
 @dataclass(frozen=True, eq=False)
 class NodeNames(ComputedNames):
-    """`node3/gpu5`, then those of the switches, `fabric/leaf0`."""
+    """Names of a cluster's devices: `node3/gpu5`, then those of the switches, `fabric/leaf0`.
+
+    Attributes:
+        machine: names of one node's devices.
+        nodes: number of nodes.
+        switches: (how many, prefix of their names) per layer of the fabric.
+    """
 
     machine: tuple[str, ...]
     nodes: int

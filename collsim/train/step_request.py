@@ -76,7 +76,29 @@ class ScalingOptions(TrainingStepSettings, total=False):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepArguments:
-    """The arguments of `training_step`, which says what each of them is."""
+    """The arguments of `training_step`, as they were given.
+
+    Attributes:
+        model: a Model, or a name of `cs.models()`.
+        machine: a Topology, or the name of a machine.
+        parallel: how the step is split over GPUs.
+        batch: samples of the step over all GPUs and microbatches; None: it follows from `micro_batch`.
+        micro_batch: samples of a replica of the model at a time; None: it follows from `batch`, and is 1 in a pipeline.
+        network: `alone` times each collective by itself; `shared` runs all of them on the event engine.
+        compute: how fast GPUs compute; None: as the machine's GPU.
+        dtype: float32, float16 or bfloat16: what is computed in.
+        optimizer: adam, momentum, sgd or none.
+        interference: share of its speed that a GPU loses while it communicates, 0 to 1; None: the GPU's own.
+        ranks: which GPUs take part, or how many; None: all.
+        collectives: `nccl`: as long as NCCL takes; `links`: what the links alone take.
+        algorithm: of allreduces, on links; None: the library's choice.
+        memory: of a GPU, bytes or text; None: the GPU's own.
+        step: which step of the run, from 1.
+        background: other traffic, with `network="shared"`; None: there is none.
+        recompute: activations that are computed again in the backward pass: none, selective, full or alternate.
+        slow: rank -> how many times as long it computes; None: no rank is slow.
+        eager: with `network="shared"`, a send waits only until the bytes before it have left.
+    """
 
     model: Model | str
     machine: TopologyLike
@@ -101,11 +123,17 @@ class StepArguments:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepRequest(StepArguments):
-    """Checked arguments of `training_step`, with what was left out filled in.
+    """Checked arguments of `training_step`, with what was left out filled in; the other fields are as in
+    `StepArguments`.
 
     Attributes:
+        model: the model, also where its name was given.
         topology: the machine.
+        batch: samples of the step over all GPUs and microbatches.
+        micro_batch: samples of a replica of the model at a time.
         accumulate: microbatches of the step.
+        ranks: the topology's ranks that take part.
+        slow: rank -> how many times as long it computes; empty where no rank is slow.
         rank_selection: `ranks` as it was given, which another machine may read otherwise.
     """
 

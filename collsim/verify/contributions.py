@@ -241,7 +241,8 @@ class StepCounts(NamedTuple):
     Attributes:
         step: its transfers.
         sent: (transfers,) contributions in the slots that it sends.
-        before, after: (transfers,) in the slots that it writes, before and after it.
+        before: (transfers,) contributions in the slots that it writes, before it.
+        after: (transfers,) contributions in the slots that it writes, after it.
         table: (endpoints, slots) in all slots after it; the same array in every step.
     """
 

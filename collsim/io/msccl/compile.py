@@ -31,7 +31,18 @@ Span = tuple[str, int]  # buffer, offset
 
 @dataclass
 class Operation:
-    """One instruction to be, of one gpu: `peer` and `channel` name its connection (peer -1: local)."""
+    """One instruction to be.
+
+    Attributes:
+        gpu: whose it is.
+        type: MSCCL's word, a key of `TYPES`.
+        peer: rank at the other end of its connection; -1: local.
+        channel: of its connection.
+        src: (buffer, offset in chunks) that is read.
+        dst: (buffer, offset in chunks) that is written.
+        count: chunks.
+        step: of the schedule, from 0.
+    """
 
     gpu: int
     type: str

@@ -44,7 +44,10 @@ class BufferLayout:
     """Where a collective's data lie in the buffers of a program.
 
     Attributes:
-        kind, ranks, chunks, root: the collective (chunks: of the whole operation).
+        kind: the collective.
+        ranks: number of them.
+        chunks: of the whole operation.
+        root: the root rank.
         inplace: input and output share memory.
     """
 

@@ -35,7 +35,15 @@ _MOST_CHUNKS = 1_000_000  # ranks times chunks
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """What the runtime takes (microsoft/msccl src/include/devcomm.h, src/graph/topo.cc)."""
+    """The most that the runtime takes (microsoft/msccl src/include/devcomm.h, src/graph/topo.cc).
+
+    Attributes:
+        steps: steps of a thread block.
+        blocks: thread blocks of a gpu.
+        blocks_per_channel: thread blocks of a gpu on one channel.
+        channels: channels of the program.
+        count: chunks of one instruction.
+    """
 
     steps: int = 256
     blocks: int = 216

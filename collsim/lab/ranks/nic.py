@@ -31,8 +31,16 @@ def wait_until(moment: float) -> None:
 
 @dataclass
 class Outgoing:
-    """A transfer that leaves: its wire, row and bytes; `alone`: nothing else comes to its receiver in its step; `left`
-    is called with the moment at which its last byte has left."""
+    """A transfer that leaves.
+
+    Attributes:
+        wire: to its receiver.
+        row: of the transfer.
+        data: its bytes.
+        alone: nothing else comes to its receiver in its step.
+        left: called with the moment, in s, at which its last byte has left.
+        sent: bytes that have left.
+    """
 
     wire: PeerWire
     row: int

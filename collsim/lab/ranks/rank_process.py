@@ -50,13 +50,17 @@ class RankTask:
     """All that a rank has to know.
 
     Attributes:
+        program: its sends and receives.
+        network: what is imitated.
+        token: secret by which the processes of a run recognize each other.
         values: (slots, elements) what its slots hold at the start, repeated as often as the slot is long.
         sizes: (slots,) elements of each slot.
         combine: name of numpy's operator.
+        expected: slots that must hold these values, repeated alike, at the end; with `give` they are handed back.
+        give: hand the slots of `expected` back.
         on: what carries it: `here`, `gloo` or `mpi`.
         use_library_allreduce: run the library's own allreduce in place of the program.
         count: how many ranks there are.
-        expected: slots that must hold these values, repeated alike, at the end; with `give` they are handed back.
     """
 
     program: RankProgram

@@ -57,8 +57,14 @@ class StepOutcome(NamedTuple):
 
 
 class StepBox(NamedTuple):
-    """A task as a rank sees it: its number in the step, the boxes of this rank that it waits for, and s to sleep, or
-    the numbers of its collectives, one behind another."""
+    """A task of a training step as one rank sees it.
+
+    Attributes:
+        task: its number in the step.
+        before: boxes of this rank that it waits for, by position.
+        seconds: s to sleep, as its computing takes; 0 for collectives.
+        collectives: numbers of its collectives in `RankStep.parts`, one behind another.
+    """
 
     task: int
     before: tuple[int, ...]
@@ -68,8 +74,13 @@ class StepBox(NamedTuple):
 
 @dataclass(frozen=True)
 class StepPart:
-    """What a rank does of one collective: the task, the process of each endpoint of its program, and the number that
-    its rows are counted from."""
+    """What a rank does of one collective.
+
+    Attributes:
+        task: its program and data.
+        places: (endpoints of the program,) process of each.
+        first_row: number that its rows are counted from.
+    """
 
     task: RankTask
     places: tuple[int, ...]
@@ -83,8 +94,17 @@ class StepPart:
 
 @dataclass(frozen=True)
 class RankStep:
-    """All that a rank has to know of a training step: its boxes, its part of each collective, and how many tasks the
-    step has."""
+    """All that a rank has to know of a training step.
+
+    Attributes:
+        endpoint: number of its process.
+        network: what is imitated.
+        token: secret by which the processes of a run recognize each other.
+        boxes: its tasks.
+        parts: what it does of each collective that it takes part in.
+        tasks: number of tasks of the whole step.
+        on: what carries the messages.
+    """
 
     endpoint: int
     network: ImitatedNetwork

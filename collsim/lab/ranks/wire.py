@@ -33,7 +33,14 @@ _MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent
 
 
 class Frame(NamedTuple):
-    """What came: its kind, the row of the transfer, its bytes, and the moment at which they left."""
+    """What came over a wire.
+
+    Attributes:
+        kind: `DATA` (bytes of a transfer), `CLEAR` (it may come) or `ARRIVED`.
+        row: of the transfer.
+        data: its bytes.
+        left: s, the moment at which they left.
+    """
 
     kind: int
     row: int

@@ -25,14 +25,17 @@ class Processor:
     Attributes:
         title: for people.
         label: of the link.
-        gigatransfers: per second and lane.
-        links, lanes: lanes that carry data.
+        gigatransfers: GT/s of a lane.
+        links: links between two sockets.
         nccl: GB/s that NCCL plans with between such sockets (src/graph/topo.h, ncclTopoGetInterCpuBw).
-        vendor, families, models: as NCCL's XML has them (CPUID; NCCL adds the extended family shifted by 4, Linux does
-            not, so both stand here); empty where it has no such words.
         source: of the link's rate.
+        vendor: as NCCL's XML has it (CPUID); empty where it has no such word.
         memory: of a socket with every channel filled: standard, megatransfers a second, channels (the makers' data
             sheets).
+        families: as NCCL's XML has them (CPUID); empty where it has none.
+        models: as NCCL's XML has them (CPUID; NCCL adds the extended family shifted by 4, Linux does not, so both are
+            here); empty where it has none.
+        lanes: of a link that carry data.
     """
 
     title: str

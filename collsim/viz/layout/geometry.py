@@ -12,7 +12,14 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle by its top left corner and size."""
+    """A rectangle in drawing units; y grows downwards.
+
+    Attributes:
+        x: of its left edge.
+        y: of its top edge.
+        w: width.
+        h: height.
+    """
 
     x: float
     y: float

@@ -31,10 +31,20 @@ class Picture:
     """Columns like those of a topology, of what is drawn.
 
     Attributes:
-        name, kind, node, endpoint: per device; endpoint is a rank or helper, else -1.
-        src, dst, link_kind, link_label, alpha, bandwidth: per directed link (seconds; bytes per second, one direction).
-        device_of, link_of: where each device and link of the topology went; -1 for those not drawn.
         shape: the topology's own, or `cluster` where nodes are boxes.
+        ranks: number of ranks.
+        name: of each device.
+        kind: of each device.
+        node: of each device.
+        endpoint: rank or helper on each device, else -1.
+        src: (links,) device where each directed link begins.
+        dst: (links,) device where it ends.
+        link_kind: (links,) kind of its cable.
+        link_label: (links,) product name of its cable.
+        alpha: (links,) s to cross it.
+        bandwidth: (links,) B/s, one direction.
+        device_of: (devices of the topology,) where each went; -1 for those not drawn.
+        link_of: (links of the topology,) where each went; -1 for those not drawn.
     """
 
     shape: str

@@ -27,8 +27,14 @@ _COLUMNS, _TOP, _BOTTOM, _LINE = 92, 0.94, 0.06, 0.0185
 
 @dataclass(frozen=True)
 class Item:
-    """One question as it is printed: its text, lettered options, and in a key its answer and reasons (else lines to
-    write on)."""
+    """One question as it is printed.
+
+    Attributes:
+        text: the question.
+        options: lettered choices; empty where there are none.
+        answer: in a key, the right answer; empty: lines to write on.
+        reasons: in a key, why.
+    """
 
     text: str
     options: Sequence[str] = ()

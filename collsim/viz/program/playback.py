@@ -33,9 +33,10 @@ class Counter:
 
     Attributes:
         name: what is counted.
-        unit_name, unit: in what it is shown, so that the largest has one digit or more before the point.
+        unit_name: unit in which it is shown, so that the largest has one digit or more before the point.
+        unit: bytes or seconds of one such unit.
         digits: after the point; bytes have none.
-        values: at the end of the run, in bytes or seconds.
+        values: (ranks,) at the end of the run, in bytes or seconds.
     """
 
     name: CounterName

@@ -27,7 +27,9 @@ class Runner:
     """What a race shows of one run, as plain data.
 
     Attributes:
-        time: seconds; `busbw`: bytes per second; `busiest`: bytes over the busiest link, one direction.
+        time: s.
+        busbw: B/s, as nccl-tests counts.
+        busiest: bytes over the busiest link, one direction.
         reason: one or two sentences, English and Chinese: who sends how much, what is busy, and what would help.
         timeline: as the player takes it.
     """

@@ -36,10 +36,14 @@ class RankRoute:
         description: nvidia-smi's and NCCL's words for it, English and Chinese; empty where there are none.
         hops: for each link `from`, `to` (pairs of words), `cable`, `kind`, `bandwidth` (B/s), `alpha` (s), `ring`
             (share of its capacity that the ring uses), `hot` (it is the one that limits the ring).
-        alpha: seconds of latency; `bandwidth`: of the slowest hop, B/s; `limit`: that hop's cable.
-        alone: seconds for the buffer with nothing else running; `ring`: seconds of a ring allreduce of it over all
-            ranks, None where there is no ring to run.
-        links: the links crossed; `timeline`, `marks`: for the player.
+        alpha: s of latency.
+        bandwidth: B/s of the slowest hop.
+        limit: cable of the slowest hop.
+        alone: s for the buffer with nothing else running.
+        ring: s of a ring allreduce of the buffer over all ranks; None where there is no ring to run.
+        links: the links crossed, in order.
+        timeline: of the transfer alone, for the player.
+        marks: for each link `link`, `text` (numbers of the hops that cross it, from 1) and `hot`, for the player.
     """
 
     description: Text

@@ -21,10 +21,11 @@ class SimpleRun:
     """One run, as plain data.
 
     Attributes:
-        time: seconds.
+        time: s.
         timeline: as the player takes it.
-        channels, cards: copies of the pattern; cards of a node through which bytes leave it, 0 on one node.
-        sent: bytes that every rank sends, None where they differ.
+        channels: copies of the pattern.
+        cards: cards of a node through which bytes leave it, 0 on one node.
+        sent: bytes that every rank sends; None where they differ.
         most: bytes that the busiest rank sends.
         factors: `sent` as whole number, numerator, denominator, bytes; None where it is no such product.
     """

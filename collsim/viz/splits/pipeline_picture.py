@@ -51,7 +51,8 @@ class PipelinePicture:
 
     Attributes:
         schedule: its name.
-        ranks, microbatches: how many.
+        ranks: GPUs of the pipeline.
+        microbatches: how many.
         runner: rows and figures, as `build_pipeline_runner` has them.
         until: time at the right edge, where several pictures have one clock; its own end unless that is later.
     """

@@ -32,7 +32,8 @@ class Mistake(NamedTuple):
         kind: `twice` (a contribution is counted more than once), `foreign` (one is in it that does not belong there),
             `missing` (some never arrive), `nothing` (the cell stays empty), `empty` (a step sends a cell, or adds to
             one, that holds nothing yet) or `unclear` (too many contributions are added up to say which).
-        rank, chunk: endpoint and slot of the cell in which it begins; what is wrong at the end may be another.
+        rank: endpoint of the cell in which it begins; what is wrong at the end may be another.
+        chunk: slot of that cell.
         step: in which it begins, from 0: for a send that is lost the step in which nothing arrives; None where no step
             makes it wrong, or a step is missing at the end.
         row: of `schedule.transfers`, the transfer that does it; None for one that is not there.

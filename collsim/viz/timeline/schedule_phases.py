@@ -20,7 +20,14 @@ _MOST_BANDS = 6
 
 @dataclass(frozen=True)
 class Phase:
-    """Steps `first` to `last` (inclusive, from 0) under one name."""
+    """Steps in a row under one name.
+
+    Attributes:
+        label: the name, English and Chinese.
+        first: first step, from 0.
+        last: last step, which belongs to it.
+        reduce: do its steps add?
+    """
 
     label: Text
     first: int
