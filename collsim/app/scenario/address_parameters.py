@@ -14,7 +14,14 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class Complaint:
-    """A part of an address that cannot be used: what it said, why not, and what is used in its place."""
+    """A part of an address that cannot be used.
+
+    Attributes:
+        name: of the parameter.
+        value: what the address says.
+        reason: why that cannot be used.
+        used: what is used in its place.
+    """
 
     name: str
     value: str

@@ -77,9 +77,15 @@ class Choice(MachineChoice):
     """One run, as configured: names, numbers and quantities as a person wrote them.
 
     Attributes:
-        sharing: how transfers share a link; engine `event` only.
+        collective: its name.
+        algorithm: its name.
         options: the algorithm's own, only those that are set; `channels` left out means all that the machine offers.
-        algorithms, sizes: what the second page compares; no algorithm means the usual; `synthesized`: what is found.
+        nbytes: size with its unit, as a person wrote it.
+        dtype: type of an element.
+        engine: `lockstep` or `event`.
+        sharing: how transfers share a link; engine `event` only.
+        algorithms: what the second page compares; empty means the usual; `synthesized`: what is found.
+        sizes: what the second page compares them at: first, last and factor.
     """
 
     collective: str = "allreduce"

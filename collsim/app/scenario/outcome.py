@@ -79,7 +79,20 @@ class Refused(CollsimError):
 
 @dataclass(frozen=True)
 class Figures:
-    """The headline: seconds, bytes per second, and counts."""
+    """The headline of a run.
+
+    Attributes:
+        time: s.
+        algbw: B/s, as nccl-tests counts.
+        busbw: B/s, as nccl-tests counts.
+        factor: busbw / algbw.
+        bound: s below which no run can be.
+        gap: time / bound.
+        ranks: number of ranks.
+        steps: of the schedule.
+        transfers: of the schedule.
+        nbytes: nccl-tests' size in bytes.
+    """
 
     time: float
     algbw: float
@@ -587,7 +600,14 @@ def _build_plan(algorithm: str, options: dict[str, Any], topology: cs.Topology) 
 
 @dataclass(frozen=True)
 class Crossing:
-    """Up to `nbytes` the first is the fastest, from there on the second."""
+    """Two algorithms and the size from which the second is faster.
+
+    Attributes:
+        first: fastest for smaller sizes.
+        second: fastest from `nbytes` on.
+        nbytes: bytes at which it changes.
+        time: s that a run of this size takes.
+    """
 
     first: str
     second: str

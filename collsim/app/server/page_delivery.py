@@ -28,7 +28,13 @@ _BODY_HEADERS = (b"content-length", b"etag", b"accept-ranges", b"last-modified")
 
 @dataclass(frozen=True)
 class StoredResponse:
-    """A whole response of the app."""
+    """A whole response of the app.
+
+    Attributes:
+        status: HTTP's number.
+        headers: (name, value) in their order.
+        body: as it was sent.
+    """
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]

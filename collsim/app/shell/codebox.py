@@ -24,7 +24,14 @@ _MOST_SIZES = 40
 
 @dataclass(frozen=True)
 class CodePart:
-    """One piece of code under its name; `note` stands below it, or in its place where there is none."""
+    """One piece of code under its name.
+
+    Attributes:
+        title: the name.
+        code: the text; empty where there is only a note.
+        language: for highlighting, `python` or `bash`.
+        note: written below the code, or in its place; empty where there is none.
+    """
 
     title: str
     code: str

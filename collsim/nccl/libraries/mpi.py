@@ -169,7 +169,18 @@ FILL, FADE, WIRE = 1.5, 64, 0.9
 
 @dataclass(frozen=True)
 class Constants:
-    """All of these, for a fit that finds them again; `host` for buffers in host memory."""
+    """The constants of this module together, for a fit that finds them again.
+
+    Attributes:
+        gpu: rates with buffers in GPU memory.
+        cray: the same with Cray MPICH.
+        inside: time of a message inside a node, as a share of one between nodes.
+        peer: s for each peer of an alltoall.
+        fill: share of sqrt(latency * moving) that comes on top where neither is much larger.
+        fade: ratio of moving to latency at which that has halved.
+        wire: share of its rate that a network card carries under many ranks.
+        host: for buffers in host memory.
+    """
 
     gpu: Rates = GPU
     cray: Rates = GPU_CRAY

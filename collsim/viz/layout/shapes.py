@@ -30,8 +30,15 @@ STAGE = (1134.0, 470.0)
 
 @dataclass(frozen=True)
 class Panel:
-    """The box of one node, or a band behind one level of switches (`node` -1). `foot`: its name stands at its bottom,
-    not at its top."""
+    """The box of one node, or a band behind one level of switches.
+
+    Attributes:
+        box: where it is drawn.
+        label: its name, English and Chinese.
+        note: what it holds, in short, English and Chinese: `× 4` for a band of four switches.
+        node: number of the node; -1 for a band.
+        foot: its name is at its bottom, not at its top.
+    """
 
     box: Box
     label: Text

@@ -46,8 +46,14 @@ def list_link_kinds(trace: Trace) -> list[dict[str, object]]:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Links of the topology that are alike. `nodes` are the two that a network link joins, where there is one such
-    pair."""
+    """Links of the topology that are alike.
+
+    Attributes:
+        kind: of their cables.
+        nodes: the two that a network link joins; None where there is no such single pair.
+        links: their ids.
+        share: of the run's duration, for which the busiest of them is busy.
+    """
 
     kind: str
     nodes: tuple[int, int] | None
