@@ -115,12 +115,14 @@ function memoryArea(ui) {
   const fixed = memory.bytes[0].map((v, q) => v + memory.bytes[1][q]),
     largest = Math.max(...fixed),
     y = top + ROOM.memory * (1 - largest / (memory.peak || 1));
-  if (top + ROOM.memory - y > 17)
+  if (top + ROOM.memory - y > 17) {
+    const label = `${words.kinds.weights}, ${words.kinds.other} ${fmtBytes(largest)}`;
     out.push(
-      text(8, top + ROOM.memory - 5, `${words.kinds.weights}, ${words.kinds.other} ${fmtBytes(largest)}`, {
-        fill: "var(--ink)",
-      }),
+      // The border between the two kinds would cross the words.
+      rect(6, top + ROOM.memory - 15.5, textWidth(label, 12) + 8, 13, MEMORY_FILL.other),
+      text(8, top + ROOM.memory - 5, label, { fill: "var(--ink)" }),
     );
+  }
   return out;
 }
 
