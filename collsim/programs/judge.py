@@ -474,6 +474,13 @@ def _describe_wrong(rank: int, result: object, expected: object) -> Words:
             element=element,
             expected=float(wanted.reshape(-1)[element]),
         )
+    if values.shape != wanted.shape and max(values.size, wanted.size) > _MOST_SHOWN:
+        return Sentence(
+            "Rank {rank} holds an array of shape {shape}; one of shape {expected} is expected.",
+            rank=rank,
+            shape=str(values.shape),
+            expected=str(wanted.shape),
+        )
     return Sentence(
         "Rank {rank} holds {value}; {expected} is expected.",
         rank=rank,
@@ -555,7 +562,7 @@ def _describe_hang(execution: Execution) -> Words:
     cycles = find_cycles(execution.waits)
     stuck = [rank for cycle in cycles for rank in cycle] or sorted(by_rank)
     waiting = [by_rank[rank] for rank in stuck[:_MOST_SHOWN]]
-    waits = join_words([_describe_wait(wait) for wait in waiting])
+    waits = join_words([_describe_wait(wait) for wait in waiting], "{first}; {then}")
     # Ranks behind the cycle are counted, not listed.
     rest = len(execution.waits) - len(waiting)
     if rest:
@@ -618,7 +625,8 @@ def _describe_crossed_groups(execution: Execution) -> Words | None:
         for rank in cycles[0][:_MOST_SHOWN]
     ]
     return Sentence(
-        "{calls}: ranks that are in several groups have to call them in one order.", calls=join_words(list(calls))
+        "{calls}: ranks that are in several groups have to call them in one order.",
+        calls=join_words(list(calls), "{first}; {then}"),
     )
 
 

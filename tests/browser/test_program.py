@@ -166,6 +166,14 @@ def test_a_hang_names_the_cycle_and_a_fix_ends_it(page, app_url, screen, tmp_pat
     assert "code=" in page.url
 
 
+def test_a_phone_names_a_hang_above_its_verdict(page, app_url):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/hangs?lang=en&hang=only_rank_0")
+    name, reason = page.locator(".cs-hang"), page.locator(".st-key-hang_stage .cs-why[role=status]")
+    expect(reason).to_be_visible()
+    assert name.bounding_box()["y"] < reason.bounding_box()["y"]
+
+
 def test_a_pasted_program_is_judged_in_chinese_too(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{app_url}/program?lang=zh&collective=none")

@@ -554,3 +554,16 @@ def test_an_execution_frees_its_arrays_without_the_garbage_collector(keeps, is_l
         assert [array() for array in arrays] == [None] * 3
     finally:
         gc.enable()
+
+
+def test_a_long_result_of_another_shape_is_named_by_its_shape(run_program):
+    run = run_program("import numpy as np\nresult = np.ones((2, 500))\n", 4, "allreduce", nbytes="1KiB")
+    assert "an array of shape (2, 500); one of shape (4, 128) is expected" in run.explanation()
+    assert "(2, 500)" in run.explanation("zh")
+
+
+def test_waits_are_kept_apart_in_both_languages(run_program):
+    source = "import torch\nimport torch.distributed as dist\nx = torch.ones(4)\ndist.send(x, 1 - dist.get_rank())\n"
+    run = run_program(source, 2)
+    assert "for rank 1; rank 1 waits" in run.explanation()
+    assert "等待 rank 1；rank 1 停在" in run.explanation("zh")

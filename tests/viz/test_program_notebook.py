@@ -1,5 +1,7 @@
 """A rank program in a notebook: `%%program` runs its cell and shows the verdict, the lanes and the player."""
 
+import re
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -30,6 +32,16 @@ def test_a_cell_that_hangs_shows_who_waits_and_is_kept_under_its_name(shell):
     assert "rank 0 waits in send (line 10) for rank 1" in html
     assert "<iframe" not in html
     assert repr(shown).startswith("hangs: rank 0 waits")
+
+
+def test_a_rank_that_has_ended_has_a_dashed_square_at_the_end_of_the_arrows(shell):
+    source = "import torch.distributed as dist\nif dist.get_rank() != 1:\n    dist.barrier()\n"
+    html = shell.run_cell_magic("program", "--ranks 3", source)._repr_html_()
+    assert html.count('class="arrow"') == 2
+    assert re.findall(r'<rect class="ended"[^>]*/><text[^>]*>(\d)<', html) == ["1"]
+    assert (
+        'class="ended"' not in shell.run_cell_magic("program", "--ranks 3 --collective allreduce", HANG)._repr_html_()
+    )
 
 
 def test_a_right_program_is_drawn_and_played_in_chinese(shell):

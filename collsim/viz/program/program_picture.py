@@ -304,4 +304,13 @@ def _draw_cycle(run: ProgramRun, layout: _Layout) -> list[str]:
             'fill="var(--cs-card)" stroke="var(--cs-full)" stroke-width="1.6"/>'
         )
         parts.append(_draw_text(x, top + 5, str(wait.rank), "font-weight:700;fill:var(--cs-fulltext)", "middle"))
+    # A rank that has ended is not in a call: its square is dashed.
+    waiting = {wait.rank for wait in waits}
+    for rank in sorted({rank for wait in waits for rank in wait.ended} & centre.keys() - waiting):
+        half = min(12, layout.lane / 2)
+        parts.append(
+            f'<rect class="ended" x="{x - 12}" y="{centre[rank] - half:.0f}" width="24" height="{2 * half:.0f}" rx="4" '
+            'fill="var(--cs-card)" stroke="var(--cs-ink2)" stroke-width="1.6" stroke-dasharray="3 3"/>'
+        )
+        parts.append(_draw_text(x, centre[rank] + 5, str(rank), "fill:var(--cs-ink2)", "middle"))
     return parts

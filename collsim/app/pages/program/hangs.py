@@ -151,4 +151,5 @@ _STYLE = """
 @media(max-width:1000px){
  :is(.st-key-hang_stage,.st-key-hang_rest) [data-testid=stHorizontalBlock]{flex-direction:column}
  :is(.st-key-hang_stage,.st-key-hang_rest) [data-testid=stColumn]{width:100%;flex:none}}
+@media(max-width:600px){[data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.cs-hang){order:-1}}
 """
