@@ -10,6 +10,7 @@ from sampling import cross
 import collsim as cs
 from collsim import registry
 from collsim.analysis.run_facts import RunFacts
+from collsim.app.pages.program.program_drafts import EXAMPLES
 from collsim.errors import CollsimError
 from collsim.topology import machine
 from collsim.viz.sentences.names import name_endpoint, name_ranks
@@ -173,6 +174,11 @@ def test_phases_are_called_what_the_algorithm_declares(declared, names):
         assert [p.label[0] for p in find_phases(by_hand)] == ["reduce", "broadcast"]
     finally:
         del registry._REGISTRY["mine"]
+
+
+def test_a_program_that_passes_blocks_on_before_it_adds_broadcasts_nothing():
+    run = cs.program(EXAMPLES["ring"][1], 4, "allreduce")
+    assert [p.label[0] for p in find_phases(run.schedule)] == ["copy", "reduce + copy", "reduce"]
 
 
 @pytest.mark.parametrize(("on", "noun"), [("host", "server"), ("switch", "reducing switch")])

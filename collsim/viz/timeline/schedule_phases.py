@@ -101,13 +101,16 @@ def _name_split(facts: RunFacts, bands: list[tuple[str, int, int]]) -> tuple[str
 
 
 def _name_split_by_sums(facts: RunFacts, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
-    """`reduce-scatter, allgather`, `reduce, broadcast` or `push, pull`: by where the sums are when they are
-    finished."""
+    """`reduce-scatter, allgather`, `reduce, broadcast`, `reduce, copy` or `push, pull`: by where the sums are when
+    they are finished."""
     schedule = facts.trace.schedule
     kind = get_collective(schedule.collective)
     after = {"all": "allgather", "root": "gather", "own": "scatter"}.get(kind.after, "copy")
     if schedule.endpoints > schedule.ranks and schedule.helpers_on == "host":
         return "push", "pull"
+    # What is copied before anything was added is no finished sum: a rank program's ring passes blocks on, for example.
+    if bands[0][0] == COPIES:
+        return "reduce", "copy"
     if any(what == BOTH for what, _, _ in bands):
         return "reduce", "broadcast"
     finished = facts.moments[bands[0][2]].finished
