@@ -10,6 +10,7 @@ from collsim.display.palette import TOKENS
 from collsim.programs import list_hangs
 from collsim.sandbox import Isolation, detect_isolation
 from collsim.viz.program.notebook import format_run_html
+from collsim.viz.program.program_moments import list_moments
 
 pytestmark = pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="needs a system with a sandbox")
 HANG, FIXED = (getattr(list_hangs()["send_first"], name) for name in ("source", "fixed_source"))
@@ -36,8 +37,11 @@ def test_a_cell_that_hangs_shows_who_waits_and_is_kept_under_its_name(shell):
 
 def test_a_rank_that_has_ended_has_a_dashed_square_at_the_end_of_the_arrows(shell):
     source = "import torch.distributed as dist\nif dist.get_rank() != 1:\n    dist.barrier()\n"
-    html = shell.run_cell_magic("program", "--ranks 3", source)._repr_html_()
+    html = shell.run_cell_magic("program", "run --ranks 3", source)._repr_html_()
     assert html.count('class="arrow"') == 2
+    english, chinese = list_moments(shell.user_ns["run"])[-1][1]
+    assert "rank 1 has ended; nothing moves any more" in english
+    assert "rank 1 已经结束；再没有数据移动" in chinese
     assert re.findall(r'<rect class="ended"[^>]*/><text[^>]*>(\d)<', html) == ["1"]
     assert (
         'class="ended"' not in shell.run_cell_magic("program", "--ranks 3 --collective allreduce", HANG)._repr_html_()

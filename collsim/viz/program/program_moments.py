@@ -59,6 +59,9 @@ def _describe_moment(run: ProgramRun, time: float) -> Text:
         english.append("all ranks have ended")
         chinese.append("所有 rank 都结束了")
     elif run.verdict == "hangs" and time >= run.timeline.time:
+        if ended:
+            english.append(f"rank {_join(ended)} has ended")
+            chinese.append(f"rank {_join(ended)} 已经结束")
         english.append("nothing moves any more")
         chinese.append("再没有数据移动")
     head = format_time(time)
