@@ -131,10 +131,13 @@ def _draw_axis(layout: _Layout, time: float, height: int) -> str:
     parts, last = [], -1e9
     if time <= 0:
         return _draw_text(layout.find_x(0), 15, "0")
+    end = layout.find_x(time)
+    # The time of the end is bold, and stands left of its line.
+    before_end = end - 1.1 * _CHARACTER * len(format_time(time))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, text = layout.find_x(time * share), format_time(time * share)
         room = len(text) * _CHARACTER
-        if share not in (0.0, 1.0) and (x - last < room + 12 or layout.find_x(time) - x < 1.6 * room + 12):
+        if share not in (0.0, 1.0) and (x - last < room + 12 or before_end - x < room / 2 + 8):
             continue
         anchor = {0.0: "start", 1.0: "end"}.get(share, "middle")
         weight = {1.0: "font-weight:700"}.get(share, "fill:var(--cs-ink2)")
