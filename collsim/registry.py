@@ -418,7 +418,8 @@ _FROM_PACKAGE: dict[int, ref[Schedule]] = {}
 
 def is_from_package(entry: Algorithm) -> bool:
     """Is this one of the package's own algorithms? Its tests verify them for many numbers of ranks and all options."""
-    return entry.function.__module__ == _BUILT_IN.get(entry.name)
+    # `exec` without `__name__` makes functions whose module is None, so a missing name must not be compared with it.
+    return entry.name in _BUILT_IN and entry.function.__module__ == _BUILT_IN[entry.name]
 
 
 def is_made_by_package(schedule: Schedule) -> bool:

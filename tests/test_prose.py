@@ -13,9 +13,9 @@ LIMITS: dict[str, tuple[int, int]] = {
     "docs/accuracy/pages/mpi_left_out.md": (1, 0),
     "docs/algorithms.md": (0, 5),
     "docs/hangs.md": (1, 0),
-    "docs/performance.md": (12, 10),
+    "docs/performance.md": (12, 9),
     "docs/real.md": (9, 6),
-    "docs/training.md": (5, 17),
+    "docs/training.md": (5, 16),
 }
 #: Pages whose sentences are longer than the goal: the median that they have.
 MEDIANS: dict[str, float] = {

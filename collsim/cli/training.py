@@ -378,7 +378,7 @@ def train_search(
     out: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--out", help="Write every legal split to x.csv (or .json, .parquet); goes on where it was killed."
+            "-o", "--out", help="Write every legal split to x.csv (or .json, .parquet); resume a killed search."
         ),
     ] = None,
     as_json: Json = False,

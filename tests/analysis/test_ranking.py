@@ -69,6 +69,22 @@ def test_compare_puts_what_is_wrong_last_with_its_sentence(cheat, sizes):
         assert "allreduce wants r0 + r1" in wrong["error"]
 
 
+def test_compare_verifies_an_algorithm_of_code_without_a_module():
+    source = """
+@cs.algorithm("allreduce")
+def rootless(n):
+    yield cs.copy(0, 1, chunk=0)
+"""
+    with cs.registered():
+        names = {"cs": cs}
+        exec(source, names)
+    with cs.registered(names["rootless"]):
+        row = cs.compare("allreduce", SWITCH, "1MiB", algorithm=["rootless"]).iloc[0]
+    assert names["rootless"].function.__module__ in (None, "builtins")
+    assert np.isnan(row["time"])
+    assert "rootless(8)" in row["error"]
+
+
 def test_an_algorithm_that_is_wrong_with_some_options_runs_with_the_others(sometimes):
     table = cs.compare("allreduce", SWITCH, "64MiB", algorithm=["sometimes"])
     assert (table["chunks"].item(), table["error"].notna().item()) == (1, False)
