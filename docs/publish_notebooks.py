@@ -37,8 +37,10 @@ def run_notebook(book: Path) -> nbformat.NotebookNode:
     """
     run = nbformat.read(book, 4)
     client = NotebookClient(run, timeout=600, resources={"metadata": {"path": str(book.parent)}})
+    # A kernel shows figures inline unless the environment names another backend of matplotlib.
+    environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
     with TemporaryDirectory() as folder:
-        client.execute(env={**os.environ, "COLLSIM_PROGRESS": str(Path(folder) / "progress.json")})
+        client.execute(env={**environment, "COLLSIM_PROGRESS": str(Path(folder) / "progress.json")})
     return run
 
 

@@ -20,6 +20,7 @@ def trace():
 
 def test_a_published_notebook_has_outputs_and_a_page_and_its_source_has_none(tmp_path, monkeypatch):
     monkeypatch.setenv("COLLSIM_PROGRESS", str(tmp_path / "progress.json"))
+    monkeypatch.setenv("MPLBACKEND", "Agg")  # as on a machine without a display
     source = FOLDERS["zh"] / "19-mixture-of-experts.ipynb"
     before = source.read_bytes()
     figures = publish_notebooks(tmp_path / "zh", "zh", [source])
