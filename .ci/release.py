@@ -10,7 +10,7 @@
    outside the repository, run the README's Python and commands, and start the app. The core alone must work, or name
    the extra that a command needs.
 
-The files are in `dist/` afterwards. Needs uv, twine and a package index.
+The files are in `dist/` afterwards. Needs build, uv, twine and a package index.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import URLError
 from urllib.request import urlopen
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +38,8 @@ RESOLUTIONS = ("lowest-direct", "highest")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: A link to a file of the repository, with the mark of a picture in front of it.
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)")
+#: Seconds after which a program of the README is taken to hang.
+LONGEST = 600
 #: What an error says of a missing extra.
 EXTRA = re.compile(r"pip install ['\"]collsim\[\w+\]")
 
@@ -64,6 +65,8 @@ def add_addresses(folder: Path, repository: str) -> None:
     """
     project = folder / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
+    if text.count("[project.scripts]") != 1:
+        sys.exit("pyproject.toml has no [project.scripts], in front of which the addresses belong")
     urls = f"""[project.urls]
 Repository = "{repository}"
 Documentation = "{repository}/blob/main/docs/index.md"
@@ -80,7 +83,8 @@ Issues = "{repository}/issues"
 def read_version(folder: Path) -> str:
     """The version in `collsim/__init__.py`."""
     match = re.search(r'^__version__ = "(.+)"', (folder / "collsim" / "__init__.py").read_text("utf-8"), re.MULTILINE)
-    assert match is not None
+    if match is None:
+        sys.exit("collsim/__init__.py has no __version__")
     return match[1]
 
 
@@ -148,12 +152,24 @@ def install(interpreter: str, wheel: Path, extra: str, resolution: str, place: P
     return programs
 
 
-def run(programs: Path, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a program of an environment, without a word about the repository."""
+def make_environment() -> dict[str, str]:
+    """The variables of a stranger's shell: none leads back to the repository."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STREAMLIT_"))}
-    environment |= {"PYTHONUTF8": "1", "MPLBACKEND": "agg"}
-    command = [str(programs / words[0]), *words[1:]]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8")
+    return environment | {"PYTHONUTF8": "1", "MPLBACKEND": "agg"}
+
+
+def run(programs: Path, words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program of an environment to its end, within `LONGEST` seconds."""
+    return subprocess.run(
+        [str(programs / words[0]), *words[1:]],
+        cwd=folder,
+        env=make_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=LONGEST,
+    )
 
 
 def run_readme(programs: Path, folder: Path, is_core: bool) -> str:
@@ -172,6 +188,8 @@ def run_readme(programs: Path, folder: Path, is_core: bool) -> str:
             sys.exit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
         if done.returncode:
             needing.append(words[1])
+    if len(tasks) == len(needing):
+        sys.exit("the README has no program that works: were its commands found?")
     report = f"{len(tasks) - len(needing)} of {len(tasks)} programs of the README work"
     if needing:
         report += f"; these name their extra: {', '.join(needing)}"
@@ -185,26 +203,34 @@ def start_app(programs: Path, folder: Path) -> float:
         port = free.getsockname()[1]
     began = time.monotonic()
     command = [programs / "collsim", "app", "--headless", f"--port={port}"]
-    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        command, cwd=folder, env=make_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         while server.poll() is None and time.monotonic() < began + 120:
             try:
                 if urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).status == 200:
                     return time.monotonic() - began
-            except (URLError, OSError):
+            except OSError:
                 time.sleep(0.2)
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
     sys.exit("the app does not answer")
 
 
 def try_wheel(versions: list[str], work: Path) -> None:
-    """Install the wheel into clean environments and use it there."""
+    """Install the wheel into clean environments and use it there. Exits where no interpreter was found."""
     (wheel,) = DIST.glob("*.whl")
     folder = work / "stranger"
     shutil.copytree(ROOT / "examples", folder / "examples")
-    for version, interpreter in find_interpreters(versions):
+    interpreters = list(find_interpreters(versions))
+    if not interpreters:
+        sys.exit("the wheel was not tried: there is no interpreter of these versions here")
+    for version, interpreter in interpreters:
         for resolution in RESOLUTIONS:
             core = install(interpreter, wheel, "", resolution, work / "core")
             print(f"Python {version}, {resolution}, core: {run_readme(core, folder, True)}", flush=True)

@@ -42,6 +42,27 @@ def test_every_picture_and_link_of_the_readme_becomes_absolute():
     assert f"]({REPOSITORY}/raw/v1.0.0/docs/ring.gif)" in page
 
 
+def test_a_wheel_that_nobody_tried_is_no_release(tmp_path, monkeypatch):
+    dist, readme = tmp_path / "dist", tmp_path / "README.md"
+    dist.mkdir()
+    (dist / "collsim-1.0.0-py3-none-any.whl").touch()
+    (tmp_path / "examples").mkdir()
+    readme.write_text("# no commands\n", encoding="utf-8")
+    monkeypatch.setattr(release, "DIST", dist)
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    with pytest.raises(SystemExit, match="no interpreter"):
+        release.try_wheel(["3.99"], tmp_path / "work")
+    with pytest.raises(SystemExit, match="no program that works"):
+        release.run_readme(tmp_path, tmp_path, is_core=True)
+
+
+def test_programs_of_a_stranger_see_nothing_of_the_repository_and_cannot_wait_for_input(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    code = "import os, sys; print('PYTHONPATH' in os.environ, sys.stdin.read() == '')"
+    done = release.run(Path(sys.executable).parent, ["python", "-c", code], tmp_path)
+    assert done.stdout.split() == ["False", "True"], done.stderr
+
+
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """Two copies of the tracked files, at paths of different length, with other times and permissions, and an address."""

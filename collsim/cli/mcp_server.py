@@ -104,7 +104,7 @@ def diagnose(texts: dict[str, str], language: str = "en") -> dict[str, Any]:
         language: `en` or `zh`.
     """
     _limit("files", len(texts), _MOST_FILES)
-    _limit("characters", sum(map(len, texts.values())), _MOST_CHARACTERS)
+    _limit("characters", sum(len(name) + len(text) for name, text in texts.items()), _MOST_CHARACTERS)
     diagnosis = cs.diagnose(texts, anonymize=True)
     return {
         "verdict": diagnosis.verdict,

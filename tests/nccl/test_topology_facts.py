@@ -106,6 +106,16 @@ def test_groups_of_one_shape_cost_the_same_with_and_without_the_first_gpu(name, 
     assert other.time == pytest.approx(first.time, rel=0.005)
 
 
+def test_gpus_without_a_way_to_a_card_are_refused_as_the_simulation_does():
+    machine = topology.machine("gb200-nvl72", nodes=2, nic="tcp-10")  # one card, in the first tray of each node
+    for collective in ("alltoall", "allreduce"):
+        with pytest.raises(CollsimError, match="GPUs 0, 1, 2, 3 of a node have one"):
+            predict(collective, machine, "1GiB", ranks=[47, 119])
+    with pytest.raises(CollsimError, match="cannot reach"):
+        cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, "1GiB", ranks=[47, 119])
+    assert predict("alltoall", machine, "1GiB", ranks=[0, 72]).facts.nics == 1
+
+
 def test_scaled_infiniband_is_seen_and_a_card_carries_no_more_than_its_slot():
     """Halved, the ring's bytes take twice as long; doubled, HDR's 25 GB/s would be 50, of which PCIe 4.0 leaves
     31.5."""

@@ -13,7 +13,7 @@ from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.calibrated import calibrate_links
 from ...topology.cluster import ClusterRouter, Policy
-from ...topology.machine_builder import LEVELS, LOC
+from ...topology.machine_builder import LEVELS, LOC, Machine, MachinePaths
 from ...topology.machines import join_cards, order_rings
 from ...topology.machines import machine as build_machine
 from ...topology.parts.rank_selection import describe_ranks, refuse_shared_gpus, select_ranks
@@ -153,6 +153,8 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
             "simulate(schedule(..., ranks={count}), machine, nbytes, ranks={value!r})"
         )
         raise CollsimError(template, value=numbers, count=len(numbers))
+    if len(by_node) > 1:
+        _require_near_card(machine.name, node, chosen, numbers)
     unused = [name for number, name in enumerate(node.devices) if number in set(node.ranks) - set(chosen)]
     if unused:
         node = replace(remove_devices(node, unused), rings=(), paths=())
@@ -168,6 +170,29 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
     if node_count > len(chosen_nodes):
         chosen_machine = restrict_nodes(chosen_machine, chosen_nodes)
     return replace(chosen_machine, name=machine.name)
+
+
+def _require_near_card(name: str, node: Machine, gpus: Sequence[int], ranks: Sequence[int]) -> None:
+    """Refuse GPUs of several nodes none of which has a way to a network card, as in trays without one.
+
+    Args:
+        name: of the machine.
+        node: one of its nodes, with all GPUs.
+        gpus: those that take part, as numbers of devices.
+        ranks: as they were given, for the message.
+
+    Raises:
+        CollsimError: where data cannot leave the node.
+    """
+    paths, cards = MachinePaths(node), node.of_kind("nic")
+    if any(paths.nearest(gpu, cards) for gpu in gpus):
+        return
+    near = [local for local, gpu in enumerate(node.ranks) if paths.nearest(gpu, cards)]
+    template = (
+        "ranks={value!r}: none of these GPUs of {name} has a way to a network card, so the nodes cannot exchange data; "
+        "GPUs {near} of a node have one"
+    )
+    raise CollsimError(template, value=list(ranks), name=name, near=", ".join(map(str, near)))
 
 
 def describe_nodes(machine: Topology, nodes: Sequence[int]) -> bytes | None:
