@@ -1,7 +1,7 @@
 // The pictures of a rank program, drawn by Python as SVG: one for a wide and one for a narrow screen. A cursor goes
 // over them, a sentence says what the ranks do at that moment, and the editor next to them marks the lines that they
 // are in. The pictures are parsed as images: a script in one would not run.
-import { LINES_AT_CURSOR, LINES_POINTED_AT, LINE_POINTED_AT, announce } from "./sourcelines.js";
+import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 
 const SHAPES = ["wide", "narrow"];
 const SECONDS = 8; // for a whole run at normal speed
@@ -94,6 +94,7 @@ class Cursor {
     for (const head of root.querySelectorAll("[data-head]"))
       head.textContent = words[head.dataset.head] + (head.dataset.unit ? `, ${head.dataset.unit}` : "");
     this.onLine = (/** @type {any} */ event) => this.light(event.detail);
+    this.onRequest = () => announce(LINES_AT_CURSOR, findLines(this.playback.spans, this.time));
   }
 
   seek(wanted) {
@@ -115,7 +116,7 @@ class Cursor {
       const value = (counts[Number(rank)][counter] / Number(unit)).toFixed(Number(digits));
       if (cell.textContent !== value) cell.textContent = value;
     }
-    announce(LINES_AT_CURSOR, findLines(this.playback.spans, this.time));
+    this.onRequest();
   }
 
   tick(now) {
@@ -144,12 +145,14 @@ class Cursor {
   /** Tell the editor where it is, and listen to it. */
   start() {
     window.addEventListener(LINE_POINTED_AT, this.onLine);
+    window.addEventListener(LINES_REQUESTED, this.onRequest);
     this.show();
   }
 
   stop() {
     this.pause();
     window.removeEventListener(LINE_POINTED_AT, this.onLine);
+    window.removeEventListener(LINES_REQUESTED, this.onRequest);
     announce(LINES_AT_CURSOR, {});
   }
 

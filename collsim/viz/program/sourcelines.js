@@ -8,6 +8,9 @@ export const LINES_POINTED_AT = "collsim-lines-pointed-at";
 /** The line of the editor under the pointer, or null. */
 export const LINE_POINTED_AT = "collsim-line-pointed-at";
 
+/** The editor was drawn, perhaps after the lanes: they say again where the cursor is. */
+export const LINES_REQUESTED = "collsim-lines-requested";
+
 export function announce(kind, detail) {
   window.dispatchEvent(new CustomEvent(kind, { detail }));
 }

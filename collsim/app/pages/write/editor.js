@@ -1,7 +1,13 @@
 // A small code editor for a Streamlit component: line numbers, colours, Tab indents, one line can be marked as wrong.
 // Data is only ever written with textContent or as a textarea's value, never as markup. Next to the lanes of a rank
 // program its margin has the ranks that are in a line at the cursor.
-import { LINES_AT_CURSOR, LINES_POINTED_AT, LINE_POINTED_AT, announce } from "../../../viz/program/sourcelines.js";
+import {
+  LINES_AT_CURSOR,
+  LINES_POINTED_AT,
+  LINES_REQUESTED,
+  LINE_POINTED_AT,
+  announce,
+} from "../../../viz/program/sourcelines.js";
 
 const MOST_CHIPS = 3; // ranks named on a line; more are a range or a number of ranks
 const PYTHON =
@@ -173,6 +179,7 @@ export default function ({ data, parentElement, setStateValue }) {
   if (!editor.isRun) editor.atCursor = {};
   paint(editor);
   for (const [kind, listener] of Object.entries(editor.listeners)) window.addEventListener(kind, listener);
+  announce(LINES_REQUESTED, null);
   return () => {
     for (const [kind, listener] of Object.entries(editor.listeners)) window.removeEventListener(kind, listener);
   };
