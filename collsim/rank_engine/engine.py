@@ -345,9 +345,8 @@ class Engine:
         self._posted: dict[int, list[MessagePost]] = {}
         self._collectives: dict[Hashable, dict[int, list[CollectivePost]]] = {}
         self._groups: dict[Hashable, list[tuple[PostedCall, tuple[int, ...]]]] = {}
-        self._waits_for_any: list[
-            PostedCall
-        ] = []  # of several operations, one of which is chosen when no rank can go on
+        # Each is for several operations, one of which is chosen when no rank can go on.
+        self._waits_for_any: list[PostedCall] = []
         self._posts = 0
         self.nbytes = 0
         self.stopped: StoppedRank | None = None

@@ -534,7 +534,7 @@ _REFUSED = frozenset({"open", "input", "exec", "eval", "compile", "breakpoint", 
 def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
     failed = [rank for rank in engine.ranks if rank.error is not None]
     # A broken connection is what another rank's end led to: the cause is listed first.
-    failed.sort(key=lambda rank: isinstance(rank.error, ConnectionClosed))  # causes before what follows from them
+    failed.sort(key=lambda rank: isinstance(rank.error, ConnectionClosed))
     errors = tuple(
         RankError(
             rank.number,

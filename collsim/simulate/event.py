@@ -234,7 +234,7 @@ class _Run:
         clocks = np.zeros(plan.queues), np.zeros(plan.queues), np.zeros(plan.slots)
         links = self.net.links.copy()
         # Keep `links["last"]` below any time, or a first transfer at 0 s would look like one that came out of order.
-        links["last"] = -1.0  # nobody has come yet, not even at 0 s
+        links["last"] = -1.0
         network = self.net.routes, self.net.route_link, links, np.zeros(self.units, kernel_records.UNIT)
         rules = self.sharing, self.gamma, self.conditions.overhead
         after = *network, *clocks, *self.edges

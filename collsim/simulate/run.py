@@ -224,10 +224,10 @@ def _parse_request(
             raise CollsimError(message, who=caller, one=entry)
     if engine is None:
         engine = "lockstep"
+        # A barrier after each step across all schedules would couple collectives that are independent.
         if many:
             engine = "event"
     else:
-        # A barrier after each step across all schedules would couple collectives that are independent.
         engine = require_word("engine", engine, ENGINES)
     if not schedules:
         raise CollsimError("{who} got an empty list; give at least one schedule", who=caller)

@@ -84,7 +84,7 @@ def find_pairs(topology: Topology, ranks: int) -> Pairs:
     rank_on[topology.endpoint_device[:ranks]] = np.arange(ranks)
     src, dst = rank_on[links.src], rank_on[links.dst]
     # Without switches each link is a pair with a route of itself alone.
-    if len(topology.devices) == ranks:  # ranks and nothing else
+    if len(topology.devices) == ranks:
         routes = Routes(np.arange(len(links) + 1, dtype=np.int64), np.arange(len(links), dtype=np.int32))
         pairs = Pairs(topology, ranks, src, dst, routes)
     else:

@@ -216,7 +216,7 @@ def parse_row(row: Mapping[str, str]) -> MeasuredStep:
         "compute": fast,
         "recompute": recompute,
         # The step was run, so it fitted; how the framework saved memory is not known.
-        "memory": 2**60,  # it ran
+        "memory": 2**60,
     }
     return MeasuredStep(call, _parse_seconds(row, known, batch, gpus, call))
 

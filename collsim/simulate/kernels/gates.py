@@ -55,7 +55,7 @@ def join(gates: Gates, column: int, row: int, begin: int, key: int, newest: Ints
     """
     lead = newest[key]
     # The lead is the newest row before this step, so this row opens a group.
-    if lead < begin:  # no row of this step yet
+    if lead < begin:
         before[key] = lead
         newest[key] = row
         gates[row, column + BEHIND] = _NONE_BEHIND

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ...dtypes import find_itemsize
@@ -37,12 +37,16 @@ def add_eager_memory(step: TrainingStep, speed: EagerSpeed) -> TrainingStep:
             if task.kind == "optimizer":
                 states = ((lane, step.resident_bytes[lane].get("optimizer", 0)) for lane in task.lanes)
                 allocations += [(lane, "optimizer", nbytes / 2, number, number) for lane, nbytes in states]
-    copies = 0
+    copies: dict[int, int] = {}
     if step.ranks == 1:
-        copies = sum(_list_copies(step).values())
-        allocations += _list_cast_weights(step, speed)
+        copies = _list_copies(step)
+        allocations += _list_cast_weights(step, speed, copies)
     resident_bytes = tuple(
-        {**kinds, "parameters": kinds["parameters"] - copies, "workspaces": _CUBLAS_HANDLES * _CUBLAS_WORKSPACE}
+        {
+            **kinds,
+            "parameters": kinds["parameters"] - sum(copies.values()),
+            "workspaces": _CUBLAS_HANDLES * _CUBLAS_WORKSPACE,
+        }
         for kinds in step.resident_bytes
     )
     return replace(step, resident_bytes=resident_bytes, allocations=tuple(allocations))
@@ -55,9 +59,9 @@ def _list_copies(step: TrainingStep) -> dict[int, int]:
     return {i: itemsize * layer.parameters for i, layer in layers if itemsize < find_itemsize(layer.dtype)}
 
 
-def _list_cast_weights(step: TrainingStep, speed: EagerSpeed) -> Iterator[Allocation]:
+def _list_cast_weights(step: TrainingStep, speed: EagerSpeed, copies: Mapping[int, int]) -> Iterator[Allocation]:
     """Weights of products that autocast casts: the backward pass needs them, and nothing after it."""
-    copies = {i: n for i, n in _list_copies(step).items() if speed.casts_weights(step.model.layers[i])}
+    copies = {i: n for i, n in copies.items() if speed.casts_weights(step.model.layers[i])}
     last = len(step.model.layers) - 1
     if last in copies and not copies[last]:  # a head without a matrix of its own casts that of the embedding
         copies[last] = find_itemsize(step.dtype) * step.model.layers[0].tensors[0]

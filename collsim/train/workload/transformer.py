@@ -323,7 +323,7 @@ def transformer(
     name = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     layer_count = shape.layers * len(build_block(shape, "h.0"))
     # A model of a million blocks is a slip of the keyboard, and would fill the memory before anything is said.
-    if layer_count > MOST_LAYERS:  # refused before they are built: memory might not hold them
+    if layer_count > MOST_LAYERS:
         raise CollsimError(TOO_MANY_LAYERS, name=name, layers=layer_count, most=MOST_LAYERS)
     table = [build_embedding(shape, positions)]
     for number in range(shape.layers):
