@@ -242,8 +242,10 @@ def find_best_interval(checkpoint: float, mtbf: float) -> float:
         >>> [round(find_best_interval(300, hours * 3600) / 60) for hours in (24, 6)]  # Daly 2006, figures 3 and 4
         [117, 57]
     """
-    if math.isinf(mtbf) or not checkpoint:
-        return mtbf * bool(checkpoint)
+    if math.isinf(mtbf):
+        return mtbf
+    if not checkpoint:
+        return 0.0
     ratio = checkpoint / mtbf
     # A checkpoint that takes many times as long as the job lives hardly ever succeeds; then the interval is that life.
     if ratio > _HOPELESS:

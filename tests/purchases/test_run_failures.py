@@ -96,6 +96,12 @@ def test_without_failures_only_checkpoints_cost(step):
     assert math.isinf(run.best_interval)
 
 
+def test_where_nothing_fails_and_checkpoints_are_free_all_time_trains(step):
+    never = {"gpu_mtbf": math.inf, "link_mtbf": math.inf, "node_mtbf": math.inf}
+    run = cs.purchases.estimate_goodput(step, checkpoint=0, **never)
+    assert (run.best_interval, run.goodput) == (math.inf, 1.0)
+
+
 def test_failures_that_come_faster_than_checkpoints_leave_nothing(step):
     run = cs.purchases.estimate_goodput(step, gpu_mtbf=1e-6, interval="1s")
     assert run.goodput == 0
