@@ -28,6 +28,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -38,8 +39,12 @@ RESOLUTIONS = ("lowest-direct", "highest")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: A link to a file of the repository, with the mark of a picture in front of it.
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)")
+#: How variables begin that could lead back to the repository.
+HIDDEN = ("PYTHON", "STREAMLIT_", "VIRTUAL_ENV")
 #: Seconds after which a program of the README is taken to hang.
 LONGEST = 600
+#: Seconds after which the app is taken not to start.
+LONGEST_START = 120
 #: What an error says of a missing extra.
 EXTRA = re.compile(r"pip install ['\"]collsim\[\w+\]")
 
@@ -154,7 +159,7 @@ def install(interpreter: str, wheel: Path, extra: str, resolution: str, place: P
 
 def make_environment() -> dict[str, str]:
     """The variables of a stranger's shell: none leads back to the repository."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STREAMLIT_"))}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
     return environment | {"PYTHONUTF8": "1", "MPLBACKEND": "agg"}
 
 
@@ -196,30 +201,42 @@ def run_readme(programs: Path, folder: Path, is_core: bool) -> str:
     return report
 
 
-def start_app(programs: Path, folder: Path) -> float:
-    """Start the app, and return how long it takes until it answers (s)."""
+@contextmanager
+def start_app(programs: Path, folder: Path) -> Iterator[str]:
+    """Start the app on a free port, yield its address when it answers, and end it. Exits where it does not answer.
+
+    Args:
+        programs: The folder of the environment's programs.
+        folder: Where the app is started.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    began = time.monotonic()
     command = [programs / "collsim", "app", "--headless", f"--port={port}"]
     server = subprocess.Popen(
         command, cwd=folder, env=make_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
+    address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + LONGEST_START
     try:
-        while server.poll() is None and time.monotonic() < began + 120:
-            try:
-                if urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).status == 200:
-                    return time.monotonic() - began
-            except OSError:
-                time.sleep(0.2)
+        while not has_answered(address):
+            if server.poll() is not None or time.monotonic() > deadline:
+                sys.exit("the app does not answer")
+            time.sleep(0.1)
+        yield address
     finally:
         server.terminate()
         try:
             server.wait(30)
         except subprocess.TimeoutExpired:
             server.kill()
-    sys.exit("the app does not answer")
+
+
+def has_answered(address: str) -> bool:
+    """Whether the app answers at an address."""
+    try:
+        return bool(urlopen(f"{address}/_stcore/health", timeout=1).status == 200)
+    except OSError:
+        return False
 
 
 def try_wheel(versions: list[str], work: Path) -> None:
@@ -236,7 +253,9 @@ def try_wheel(versions: list[str], work: Path) -> None:
             print(f"Python {version}, {resolution}, core: {run_readme(core, folder, True)}", flush=True)
             programs = install(interpreter, wheel, "[app]", resolution, work / "app")
             report = run_readme(programs, folder, False)
-            seconds = start_app(programs, folder)
+            start = time.monotonic()
+            with start_app(programs, folder):
+                seconds = time.monotonic() - start
             print(f"Python {version}, {resolution}, app: {report}; the app answers after {seconds:.1f} s", flush=True)
 
 

@@ -11,22 +11,17 @@ Needs Chromium and Playwright for the teacher.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from urllib.error import URLError
-from urllib.request import urlopen
 
-from release import FENCE, ROOT, export_commit
+from release import FENCE, ROOT, export_commit, make_environment, start_app
 
 WORDS_A_MINUTE = 238
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -48,33 +43,10 @@ def find_python_block() -> str:
 
 def run_shell(command: str, folder: Path) -> str:
     """Type a command, and return what it prints; a command that fails ends all."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, shell=True, cwd=folder, env=make_environment(), capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{command}\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-@contextmanager
-def start_app(folder: Path) -> Iterator[str]:
-    """Start the app of a copy on a free port, and yield its address when it answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [folder / ".venv" / "bin" / "collsim", "app", "--headless", f"--port={port}"]
-    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        while True:
-            try:
-                urlopen(f"{address}/_stcore/health", timeout=1)
-                break
-            except (URLError, OSError):
-                time.sleep(0.1)
-        yield address
-    finally:
-        server.terminate()
-        server.wait(30)
 
 
 def press_play(address: str) -> None:
@@ -97,7 +69,7 @@ def teach(folder: Path) -> list[tuple[str, float]]:
     """The teacher: install, open the app, press Play."""
     parts = [time_part("install", lambda: run_shell(INSTALL, folder))]
     began = time.monotonic()
-    with start_app(folder) as address:
+    with start_app(folder / ".venv" / "bin", folder) as address:
         parts.append(("the app answers", time.monotonic() - began))
         parts.append(time_part("the picture moves", lambda: press_play(address)))
     return parts
