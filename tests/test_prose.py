@@ -13,8 +13,6 @@ LIMITS: dict[str, tuple[int, int]] = {
     "docs/accuracy/pages/mpi_left_out.md": (1, 0),
     "docs/algorithms.md": (0, 5),
     "docs/hangs.md": (1, 0),
-    "docs/performance.md": (12, 9),
-    "docs/real.md": (9, 6),
     "docs/training.md": (5, 16),
 }
 #: Pages whose sentences are longer than the goal: the median that they have.
@@ -26,8 +24,6 @@ MEDIANS: dict[str, float] = {
     "docs/articles.md": 24.5,
     "docs/design.md": 19.5,
     "docs/formats.md": 20.5,
-    "docs/performance.md": 22.5,
-    "docs/real.md": 22.5,
     "docs/synthesis.md": 22.0,
     "docs/tables.md": 18.5,
 }
