@@ -18,7 +18,7 @@ import numpy as np
 
 SIZES = tuple(2**k for k in range(10, 25, 2))
 ROUNDS, CALLS = 15, 50  # and calls in a round at most,
-MOST = 2**26  # of so many bytes in all
+MAX_BYTES = 2**26  # of so many bytes in all
 
 
 def rank_main(rank: int, count: int, folder: str) -> None:
@@ -32,7 +32,7 @@ def rank_main(rank: int, count: int, folder: str) -> None:
     times = np.zeros((len(SIZES), ROUNDS + 1))
     for row, nbytes in enumerate(SIZES):
         data = torch.zeros(nbytes // 4)
-        calls = max(2, min(CALLS, MOST // nbytes))
+        calls = max(2, min(CALLS, MAX_BYTES // nbytes))
         for number in range(ROUNDS + 1):
             dist.barrier()
             start = time.perf_counter()

@@ -51,12 +51,12 @@ TEACHER, SECOND_TEACHER, VOTER = "10.99.0.201", "10.99.0.202", "10.99.0.203"
 #: What a hostile teacher writes as a choice: an image that would ask another host.
 IMAGE = "![x](http://10.99.0.250/spy.png)"
 #: MiB by which the server may grow during the attack.
-MOST_MEMORY = 1024
+MAX_MEMORY = 1024
 #: The others' median and 95th percentile may grow by so much: three more clients of thirty take a tenth of the turns.
 #: A growth in seconds that nobody notices after a click is none, however short the time was before (Dabrowski and
 #: Munson, "Is 100 milliseconds too fast?", CHI 2001: 0.15 s after a key, 0.195 s after the mouse; who is asked to watch
 #: for a delay sees less: Forch et al., CHI 2017, 34 to 137 ms).
-MOST_GROWTH, UNNOTICED = 1.5, 0.15
+MAX_GROWTH, UNNOTICED = 1.5, 0.15
 CODES = (
     "def f(n):\n    while True:\n        pass\n",
     "def f(n):\n    held = [0] * 10**8\n    for step in range(10**9):\n        yield [send(0, 1, 0)]\n",
@@ -399,8 +399,8 @@ async def run_honest(
     memory.cancel()
     growth = await memory
     print(f"the server grew by {growth:.0f} MiB during the attack")
-    if growth > MOST_MEMORY:
-        faults.append(f"the server grew by more than {MOST_MEMORY} MiB")
+    if growth > MAX_MEMORY:
+        faults.append(f"the server grew by more than {MAX_MEMORY} MiB")
     return calm, attacked, faults
 
 
@@ -479,7 +479,7 @@ def main() -> None:
     if wrong:
         raise SystemExit("\n".join(wrong[:20]))
     pairs = zip(during, before, strict=True)
-    if attacked.lost or any(now > max(MOST_GROWTH * then, then + UNNOTICED) for now, then in pairs):
+    if attacked.lost or any(now > max(MAX_GROWTH * then, then + UNNOTICED) for now, then in pairs):
         raise SystemExit("the others noticed")
 
 

@@ -9,7 +9,7 @@ import time
 import numpy as np
 from mpi4py import MPI
 
-MOST, PATIENCE = 4 * 2**20, 0.05
+MAX_BYTES, PATIENCE = 4 * 2**20, 0.05
 comm = MPI.COMM_WORLD
 
 
@@ -31,7 +31,7 @@ def ends_alone(nbytes: int) -> bool:
 
 
 def main() -> None:
-    most, less = 0, MOST
+    most, less = 0, MAX_BYTES
     while less - most > 1:
         middle = (most + less) // 2
         most, less = (middle, less) if ends_alone(middle) else (most, middle)

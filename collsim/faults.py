@@ -22,8 +22,8 @@ from .steps import COLUMNS
 from .verify import verify
 
 #: Transfers up to which a schedule of a user is verified before it is ranked (docs/performance.md has the seconds).
-MOST_TRANSFERS = 2**26
-_MOST_REMEMBERED = 4096  # contents
+MAX_TRANSFERS = 2**26
+_MAX_REMEMBERED = 4096  # contents
 _remembered: OrderedDict[bytes, ScheduleError | None] = OrderedDict()
 _lock = threading.Lock()
 
@@ -44,12 +44,12 @@ def require_right(schedule: Schedule) -> None:
     """
     if is_made_by_package(schedule):
         return
-    if len(schedule) > MOST_TRANSFERS:
+    if len(schedule) > MAX_TRANSFERS:
         message = (
             "{label} has {transfers:,} transfers and was not verified: a schedule of your own is ranked only once it "
             "is known to be right, which takes too long beyond {most:,}; use fewer ranks, chunks or channels"
         )
-        raise UnverifiedError(message, label=schedule.label, transfers=len(schedule), most=MOST_TRANSFERS)
+        raise UnverifiedError(message, label=schedule.label, transfers=len(schedule), most=MAX_TRANSFERS)
     if (fault := _verify_once(schedule)) is not None:
         raise copy(fault)  # the remembered one must not collect tracebacks
 
@@ -81,7 +81,7 @@ def _verify_once(schedule: Schedule) -> ScheduleError | None:
         fault = error.with_traceback(None)  # a traceback would hold all that was being verified
     with _lock:
         _remembered[key] = fault
-        while len(_remembered) > _MOST_REMEMBERED:
+        while len(_remembered) > _MAX_REMEMBERED:
             _remembered.popitem(last=False)
     return fault
 

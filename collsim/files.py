@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 FilePath: TypeAlias = str | os.PathLike[str]
 
 #: Of a file that is read at once.
-MOST_BYTES = 64 * 2**20
+MAX_BYTES = 64 * 2**20
 #: Parts of a document (elements, brackets, tasks): each becomes an object of Python, some hundred bytes long.
-MOST_ELEMENTS = 2_000_000
+MAX_ELEMENTS = 2_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -80,7 +80,7 @@ def list_files(paths: Iterable[FilePath]) -> list[Path]:
     return files
 
 
-def read_bytes(path: FilePath, most: int = MOST_BYTES) -> bytes:
+def read_bytes(path: FilePath, most: int = MAX_BYTES) -> bytes:
     """Read a file, unzipped if it is gzip.
 
     Args:
@@ -134,7 +134,7 @@ def read_head(path: FilePath, most: int) -> bytes:
     return data
 
 
-def read_text(path: FilePath, most: int = MOST_BYTES) -> str:
+def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
     """Read a UTF-8 file, with or without a byte order mark.
 
     Args:
@@ -207,7 +207,7 @@ def locate_csv_line(reader: csv.DictReader[str]) -> Sentence:
     return Sentence("line {line}", line=reader.reader.line_num)
 
 
-def read_xml(path: FilePath, *, depth: int = 8, elements: int = MOST_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
+def read_xml(path: FilePath, *, depth: int = 8, elements: int = MAX_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
     """Walk an XML file. Elements are emptied after their end, so that a large file needs little memory.
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
@@ -274,7 +274,7 @@ class GrowingReader:
         piece: length of the last piece.
     """
 
-    _FIRST, _MOST = 2**16, 4 * 2**20
+    _FIRST, _MAX_PIECE = 2**16, 4 * 2**20
 
     def __init__(self, path: FilePath, data: bytes | str):
         """A reader at the beginning of its data.
@@ -299,8 +299,8 @@ class GrowingReader:
         Raises:
             FormatError: nothing came out of many pieces.
         """
-        if self.piece > self._MOST:
-            refuse(self.path, "", "more than {most} MiB without an element", most=self._MOST // 2**20)
+        if self.piece > self._MAX_PIECE:
+            refuse(self.path, "", "more than {most} MiB without an element", most=self._MAX_PIECE // 2**20)
         self.piece *= 2
         return self.source.read(self.piece)
 
@@ -309,7 +309,7 @@ class GrowingReader:
         self.piece = self._FIRST
 
 
-def read_json(path: FilePath, most: int = MOST_BYTES) -> Any:
+def read_json(path: FilePath, most: int = MAX_BYTES) -> Any:
     """Read a JSON file; NaN, infinities and deep nesting are refused.
 
     Args:
@@ -323,9 +323,9 @@ def read_json(path: FilePath, most: int = MOST_BYTES) -> Any:
         FormatError: it cannot be read, is no JSON, or has more of something than it may have.
     """
     text = read_text(path, most)
-    if text.count("[") + text.count("{") > MOST_ELEMENTS or text.count(",") > 10 * MOST_ELEMENTS:
+    if text.count("[") + text.count("{") > MAX_ELEMENTS or text.count(",") > 10 * MAX_ELEMENTS:
         message = "more than {most:,} objects or {most_values:,} values"
-        refuse(path, "", message, most=MOST_ELEMENTS, most_values=10 * MOST_ELEMENTS)
+        refuse(path, "", message, most=MAX_ELEMENTS, most_values=10 * MAX_ELEMENTS)
     try:
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_parse_finite, parse_int=_parse_bounded)
     except json.JSONDecodeError as error:
@@ -347,7 +347,7 @@ def find_json(text: str, start: int = 0) -> object:
     Returns:
         The value; None where no value of JSON begins there, or a number in it is none.
     """
-    if text.count("[", start) + text.count("{", start) > MOST_ELEMENTS:
+    if text.count("[", start) + text.count("{", start) > MAX_ELEMENTS:
         return None
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_finite, parse_int=_parse_bounded)
     try:

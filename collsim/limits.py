@@ -19,9 +19,9 @@ from .units import ByteSize, format_bytes, parse_bytes
 
 __all__ = [
     "FILE_MEMORY",
+    "MAX_SCENARIOS",
+    "MAX_TASKS",
     "MEMORY",
-    "MOST_SCENARIOS",
-    "MOST_TASKS",
     "Extent",
     "find_memory_limit",
     "find_row_limit",
@@ -41,9 +41,9 @@ MEMORY = 4 * 2**30
 #: Bytes for what a file describes: a stranger may have written it.
 FILE_MEMORY = 2**29
 #: Runs of one sweep.
-MOST_SCENARIOS = 1_000_000
+MAX_SCENARIOS = 1_000_000
 #: Tasks of a training step, and passes of a pipeline: about 10 µs and a KiB each (measured).
-MOST_TASKS = 1_000_000
+MAX_TASKS = 1_000_000
 
 # Bytes each at the peak of building, measured and rounded up: 35 to 76 a link, 21 in the columns of a row and as many
 # again while it is checked (tests/test_limits.py holds them against tracemalloc).
@@ -185,7 +185,7 @@ def require_few(what: Words, count: int, most: int, advice: Words) -> None:
         CollsimError: there are more.
 
     Examples:
-        >>> require_few("scenarios", 10, MOST_SCENARIOS, "use fewer sizes")
+        >>> require_few("scenarios", 10, MAX_SCENARIOS, "use fewer sizes")
     """
     if count > most:
         message = "{count} {what}; {most:,} is the most, so {advice}"

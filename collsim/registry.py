@@ -45,8 +45,8 @@ from .topology.network import choose_channels
 from .topology_names import TopologyLike, resolve_topology
 from .units import parse_count
 
-_MOST_COUNT = 2**15  # of chunks, channels, servers
-_MOST_WORK = 2**26  # the same times ranks
+_MAX_COUNT = 2**15  # of chunks, channels, servers
+_MAX_WORK = 2**26  # the same times ranks
 Claim = Callable[..., float | None]
 #: Keywords of an algorithm by name.
 Options: TypeAlias = Mapping[str, object]
@@ -304,9 +304,9 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: object) -> ob
         return None
     if option.kind == "count":
         count = parse_count(value, option.name)
-        if count > _MOST_COUNT or count * n > _MOST_WORK:
+        if count > _MAX_COUNT or count * n > _MAX_WORK:
             message = "{name}={value} for {n} ranks is too many; use at most {most:,}"
-            raise CollsimError(message, name=option.name, value=value, n=n, most=min(_MOST_COUNT, _MOST_WORK // n))
+            raise CollsimError(message, name=option.name, value=value, n=n, most=min(_MAX_COUNT, _MAX_WORK // n))
         return count
     if option.kind == "topology":
         return resolve_topology(value, owner.name)  # type: ignore[arg-type]  # it refuses what is none

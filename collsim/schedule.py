@@ -36,11 +36,11 @@ TRANSFER = np.dtype(
 )
 #: Records of TRANSFER, which numpy's types cannot tell from others.
 Transfers: TypeAlias = npt.NDArray[Any]
-_MOST_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `find_row_limit` long before
+_MAX_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield` stops at `find_row_limit` long before
 #: Rows, of 25 bytes: a table of 5 GB.
-_MOST_IN_TABLE = 200_000_000
-_MOST_STEPS = 50_000  # as yielded; repeat(...) is one
-MOST_CHANNEL = 2**15 - 1  # NCCL has 64; endpoints keep something for each
+_MAX_IN_TABLE = 200_000_000
+_MAX_STEPS = 50_000  # as yielded; repeat(...) is one
+MAX_CHANNEL = 2**15 - 1  # NCCL has 64; endpoints keep something for each
 _NUMBERS_PER_SLOT, _NUMBERS_PER_STEP = 4, 4  # in a run: bytes and places of a slot; begin, end and length of a step
 
 
@@ -185,7 +185,7 @@ class Schedule(NamesNearAttributes):
     def transfers(self) -> Transfers:
         """Structured array (dtype TRANSFER), one row per transfer, ordered by step. Read-only; built when first asked
         for."""
-        if len(self) > _MOST_IN_TABLE:
+        if len(self) > _MAX_IN_TABLE:
             message = (
                 "{label} has {transfers:,} transfers, too many for one table; each_step() gives them a step at a time"
             )
@@ -491,9 +491,9 @@ def _check_and_lock(label: str, patterns: Sequence[Step], ranks: int, endpoints:
 def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     rows = transfers = 0
     for number, item in enumerate(steps):
-        if number >= _MOST_STEPS:
+        if number >= _MAX_STEPS:
             message = "{label} yields more than {most:,} steps and has not ended; does a loop never stop?"
-            raise ScheduleError(message, label=label, most=_MOST_STEPS)
+            raise ScheduleError(message, label=label, most=_MAX_STEPS)
         if isinstance(item, Step):
             step = item
         else:
@@ -505,9 +505,9 @@ def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Ste
             raise ScheduleError(message, label=label, width=step.width, times=step.times, step=number)
         rows += len(step)
         transfers += step.transfers
-        if rows > (most := find_row_limit()) or transfers > _MOST_TRANSFERS:
+        if rows > (most := find_row_limit()) or transfers > _MAX_TRANSFERS:
             message = "{label} yields more than {most:,} transfers and has not ended; does a loop never stop?"
-            raise ScheduleError(message, label=label, most=min(most, _MOST_TRANSFERS))
+            raise ScheduleError(message, label=label, most=min(most, _MAX_TRANSFERS))
         yield step
 
 
@@ -547,11 +547,11 @@ def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slot
     to_itself = (step.src == step.dst) & (step.chunk == step.into)
     if to_itself.any():
         _refuse(label, number, step, int(np.argmax(to_itself)), "an endpoint sends a chunk to itself", ranks)
-    wrong_channel = (step.channel < 0) | (step.channel > MOST_CHANNEL)
+    wrong_channel = (step.channel < 0) | (step.channel > MAX_CHANNEL)
     if wrong_channel.any():
         row = int(np.argmax(wrong_channel))
         reason = Sentence(
-            "there is no channel {channel}; channels are 0 to {most}", channel=step.channel[row], most=MOST_CHANNEL
+            "there is no channel {channel}; channels are 0 to {most}", channel=step.channel[row], most=MAX_CHANNEL
         )
         _refuse(label, number, step, row, reason, ranks)
     if not step.reduce.all() and np.bincount(step.dst).max() > 1:

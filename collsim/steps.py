@@ -31,7 +31,7 @@ def __dir__() -> list[str]:
 
 Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
-MOST_ROWS = 60_000_000  # of one step written out
+MAX_ROWS = 60_000_000  # of one step written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class Step:
 
     def _expand_ranges(self) -> Step:
         """The same with a row for every chunk of a range."""
-        if self.transfers > MOST_ROWS:
+        if self.transfers > MAX_ROWS:
             message = "a step of {transfers:,} transfers, in ranges of {width:,} chunks, is too long to be written out"
             raise ScheduleError(message, transfers=self.transfers, width=self.width)
         further = np.arange(self.width, dtype=np.int32)

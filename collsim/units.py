@@ -35,13 +35,13 @@ _PREFIX = {**_DECIMAL, **_BINARY}
 #: Both signs of micro are there: U+00B5 of keyboards, and the Greek letter U+03BC.
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9, "ps": 1e-12}
 _NUMBER = re.compile(r"\s*([+-]?(?:\d[\d_,]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
-_MOST_COUNT = 2**62  # of anything: arrays are numbered with 64 bits
+_MAX_COUNT = 2**62  # of anything: arrays are numbered with 64 bits
 #: Bytes, 1 EiB: no size is more.
-MOST_BYTES = 2**60
+MAX_BYTES = 2**60
 #: s: no time is longer; sums of such stay numbers.
 _LONGEST = 1e18
 #: Digits before or after the point of a number in a text.
-_MOST_DIGITS = 30
+_MAX_DIGITS = 30
 _TOO_LONG = re.compile(r"[\d_,]{31}|\.\d{31}|[eE][+-]?\d{4}")
 #: A size as text, with a unit or without, as a regular expression that JavaScript reads as well.
 SIZE = (
@@ -88,7 +88,7 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
         raise CollsimError(
             "{what}={value} is negative; a size is 0 bytes or more", what=what, value=format_value(value)
         )
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         raise CollsimError(
             "{what}={value} is more than 1 EiB; is the unit right?", what=what, value=format_value(value)
         )
@@ -199,12 +199,12 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
         raise CollsimError(
             "{what}={value} is too small; {what} is at least {least}", what=what, value=format_value(value), least=least
         )
-    if number > _MOST_COUNT:
+    if number > _MAX_COUNT:
         raise CollsimError(
             "{what}={value} is too large; {what} is at most {most:,}",
             what=what,
             value=format_value(value),
-            most=_MOST_COUNT,
+            most=_MAX_COUNT,
         )
     return int(number)
 
@@ -305,7 +305,7 @@ def size_range(spec: str) -> list[int]:
     factor = 2.0
     try:
         if len(parts) == 3:
-            factor = float(parts[2] if len(parts[2].strip()) <= _MOST_DIGITS else "")
+            factor = float(parts[2] if len(parts[2].strip()) <= _MAX_DIGITS else "")
     except ValueError as error:
         raise CollsimError(
             "factor {part} in {spec} is not a number", part=format_value(parts[2]), spec=format_value(spec)
@@ -334,7 +334,7 @@ def _split_unit(text: str, what: Words) -> tuple[float, str]:
         raise CollsimError(message, what=what, text=format_value(text))
     if _TOO_LONG.search(match[1]):
         message = "{what}={text} has more than {most} digits in a row"
-        raise CollsimError(message, what=what, text=format_value(text), most=_MOST_DIGITS)
+        raise CollsimError(message, what=what, text=format_value(text), most=_MAX_DIGITS)
     number = float(match[1].replace(",", "").replace("_", ""))
     if not math.isfinite(number):
         raise CollsimError("{what}={text} is not a finite number", what=what, text=format_value(text))

@@ -18,7 +18,7 @@ FILES = sorted(
     if path.suffix in (".py", ".js", ".css") and not {"__pycache__", "bundles"} & set(path.parts)
 )
 MODULES = [path for path in FILES if path.suffix == ".py"]
-MOST_FILES, MOST_LINES, MOST_COLUMNS = 16, 60, 120
+MAX_FILES, MAX_LINES, MAX_COLUMNS = 16, 60, 120
 
 #: Folders that may hold more than 16 files, with the reason.
 MANY_FILES = {
@@ -80,7 +80,7 @@ def count_files():
 
 
 def test_no_folder_has_a_seventeenth_file():
-    full = {folder: count for folder, count in count_files().items() if count > MOST_FILES and folder not in MANY_FILES}
+    full = {folder: count for folder, count in count_files().items() if count > MAX_FILES and folder not in MANY_FILES}
     assert not full, full
 
 
@@ -242,12 +242,12 @@ def lengths():
 
 
 def test_every_function_fits_on_a_screen():
-    long = {name: lines for name, lines in lengths() if lines > MOST_LINES}
+    long = {name: lines for name, lines in lengths() if lines > MAX_LINES}
     assert long.keys() <= LONG_FUNCTIONS.keys(), {name: long[name] for name in long.keys() - LONG_FUNCTIONS.keys()}
 
 
 def test_every_function_that_may_be_longer_still_is():
-    long = {name for name, lines in lengths() if lines > MOST_LINES}
+    long = {name for name, lines in lengths() if lines > MAX_LINES}
     assert [name for name in LONG_FUNCTIONS if name not in long] == []
 
 
@@ -269,7 +269,7 @@ def javascript_lengths(path):
 def test_every_function_in_javascript_fits_on_a_screen():
     of_all = [found for path in FILES if path.suffix == ".js" for found in javascript_lengths(path)]
     assert len(of_all) > 100, "the functions are not seen"
-    assert [(name, lines) for name, lines in of_all if lines > MOST_LINES] == []
+    assert [(name, lines) for name, lines in of_all if lines > MAX_LINES] == []
 
 
 def test_lines_have_at_most_120_columns():
@@ -278,6 +278,6 @@ def test_lines_have_at_most_120_columns():
         for path in FILES
         if path.suffix in (".py", ".js")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if len(line) > MOST_COLUMNS
+        if len(line) > MAX_COLUMNS
     ]
     assert long == []

@@ -121,7 +121,7 @@ def test_the_citation_names_the_package():
 
 def test_the_limits_in_the_security_page_are_those_of_the_server():
     from collsim.app.jobs.computation import SHORT
-    from collsim.app.jobs.worker_pool import MOST_JOBS, MOST_PER_CLIENT
+    from collsim.app.jobs.worker_pool import MAX_JOBS, MAX_PER_CLIENT
     from collsim.app.server import connections
     from collsim.app.server.client_usage import HALF_LIFE, TIMES_THE_MEAN
     from collsim.app.server.clients import LONGEST_DELAY, ClientLimits
@@ -148,7 +148,7 @@ def test_the_limits_in_the_security_page_are_those_of_the_server():
         f"| 1 | {SLOTS} | they wait, at most {PATIENCE:g} s; ",
         f"| {BUDGET:g} (what was used a minute ago counts half)",
         f"one that waits for {HEAVY_PATIENCE:g} s is refused",
-        f"| {MOST_PER_CLIENT} | {MOST_JOBS}, two of up to {SHORT:g} s ",
+        f"| {MAX_PER_CLIENT} | {MAX_JOBS}, two of up to {SHORT:g} s ",
         f"| {upload} MB a file, {limits.upload_bytes >> 20} MiB at a time | {limits.upload_bytes_in_all >> 20} MiB |",
         f"| {runs.nbytes >> 10} KiB and {runs.fields:,} fields to run the page again; "
         f"{files.nbytes >> 10} KiB and {files.fields} fields to ask where files go; 16 bytes of any other type |",
@@ -177,7 +177,7 @@ def test_the_limits_that_the_design_names_are_those_of_the_code():
 
     text = " ".join((ROOT / "docs" / "design.md").read_text(encoding="utf-8").split())
     assert "4 GiB from Python, 512 MiB from a file, 16 MiB on a page of the app" in text
-    assert (limits.MEMORY, limits.FILE_MEMORY, custom_machine.MOST_MEMORY) == (4 * 2**30, 512 * 2**20, 16 * 2**20)
+    assert (limits.MEMORY, limits.FILE_MEMORY, custom_machine.MAX_MEMORY) == (4 * 2**30, 512 * 2**20, 16 * 2**20)
     assert "(over about 1.5 s as `expected_cost` predicts)" in text
     assert "looks at it every 0.4 s; who does not look for 15 s has gone (75 s while the tab is connected" in text
     assert (results.ON_THE_SPOT, results.GLANCE, worker_pool.PATIENCE, worker_pool.HIDDEN_PATIENCE) == (
@@ -194,11 +194,11 @@ def test_the_sizes_of_files_that_the_page_of_formats_names_are_those_that_are_re
 
     text = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8")
     assert "A file has at most 64 MiB" in text
-    assert files.MOST_BYTES == 64 * 2**20
+    assert files.MAX_BYTES == 64 * 2**20
     assert "XML two million elements" in text
-    assert files.MOST_ELEMENTS == 2_000_000
+    assert files.MAX_ELEMENTS == 2_000_000
     assert "CSV ten million rows" in text
-    assert collsim_csv._MOST_ROWS == 10_000_000
+    assert collsim_csv._MAX_ROWS == 10_000_000
 
 
 def test_the_design_names_the_search_that_compare_makes():
@@ -252,7 +252,7 @@ def test_the_limits_that_the_page_of_speeds_names_are_those_of_the_app():
     assert "texts of more than 4 MiB are handed over zipped" in text
     assert "runs of more than a million transfers are refused" in text
     assert "Two workers do what takes up to 4 s and two what takes longer" in text
-    assert (result_cache.CACHE_BYTES, run_files._PLAIN, outcome.MOST_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
+    assert (result_cache.CACHE_BYTES, run_files._PLAIN, outcome.MAX_TRANSFERS) == (96 * 2**20, 4 * 2**20, 1_000_000)
     assert (computation.SHORT, worker_pool.QUEUES[:2]) == (4.0, ("short", "long"))
 
 

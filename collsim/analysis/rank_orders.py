@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..topology import Topology
 
 #: Ranks up to which all pairs are priced for a tour, and the bytes of a message in that price.
-_MOST_PRICED, _MESSAGE = 1024, 2**20
+_MAX_PRICED, _MESSAGE = 1024, 2**20
 
 
 def reorder_ranks(topology: Topology, order: Sequence[int]) -> Topology:
@@ -48,7 +48,7 @@ def improve_order(
         return
     best_order, draw = tuple(range(n)), np.random.default_rng(0)
     for number in range(tries):
-        if number == 0 and n <= _MOST_PRICED:
+        if number == 0 and n <= _MAX_PRICED:
             order = _build_tour(topology)
         else:
             order = _exchange_ranks(best_order, draw)

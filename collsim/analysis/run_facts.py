@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 #: Transfers beyond which a run is not repeated only to say what would change.
-MOST_AGAIN = 200_000
+MAX_TRANSFERS_RERUN = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class RunFacts:
         None where the bottleneck is no matter of few links among many of one kind, or the run too large to repeat.
         """
         trace, limit = self.trace, self.trace.bottleneck
-        if limit is None or len(limit.savings) > 1 or len(trace.schedule) > MOST_AGAIN:
+        if limit is None or len(limit.savings) > 1 or len(trace.schedule) > MAX_TRANSFERS_RERUN:
             return None
         if 3 * len(limit.links) > self.count_used_links(limit.kind):
             return None
@@ -157,7 +157,7 @@ class RunFacts:
             or topology.ranks != schedule.ranks
         ):
             return None
-        if len(schedule) * offered > MOST_AGAIN or trace.rerun is not None:
+        if len(schedule) * offered > MAX_TRANSFERS_RERUN or trace.rerun is not None:
             return None  # a run with conditions of its own cannot be repeated with another schedule
         options = {**schedule.options, "channels": offered}
         if "topology" in entry.options:

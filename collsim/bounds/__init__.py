@@ -34,7 +34,7 @@ from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_wor
 
 __all__ = ["Bound", "compute_block_bytes", "compute_required_bytes", "lower_bound"]
 
-_MOST_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
+_MAX_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
 
 _cached_distances: WeakKeyDictionary[Topology, dict[tuple[int, bool], dict[int, float]]] = WeakKeyDictionary()
 
@@ -296,7 +296,7 @@ def _compute_latency(kind: Collective, topology: Topology, n: int, root: int) ->
     """Cheapest alphas from one rank to the farthest rank that waits for it (towards the root where the data end
     there)."""
     links = topology.links
-    if len(links) > _MOST_LINKS:
+    if len(links) > _MAX_LINKS:
         return float(links.alpha.min(initial=0.0))
     start = int(topology.endpoint_device[root if kind.rooted else 0])
     known, key = _cached_distances.setdefault(topology, {}), (start, kind.after == "root")

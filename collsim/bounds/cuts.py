@@ -16,7 +16,7 @@ clever the schedule, even if switches multicast and reduce. The worst cut gives 
 
 The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
 that is worse, take its ratio, until none is worse: for every rank that the cut may leave out. It is exact up to
-`MOST_WORK` (ranks times links); above, the cuts around single ranks and nodes and those that leave out a few of the
+`MAX_WORK` (ranks times links); above, the cuts around single ranks and nodes and those that leave out a few of the
 ranks are tried, which is still a bound.
 """
 
@@ -34,13 +34,13 @@ from ..maxflow import Arcs, build_arcs, max_flow
 from ..topology import Topology
 from ..units import format_bandwidth, format_bytes
 
-MOST_WORK = 20_000_000  # ranks times links; about 2 s
+MAX_WORK = 20_000_000  # ranks times links; about 2 s
 #: Links up to which maximum flows are computed; beyond them only the simple cuts are tried, which is a bound still.
-MOST_LINKS = 100_000
+MAX_LINKS = 100_000
 # Ranks up to which the rates of routes are looked at, and how many of the ranks then are.
-MOST_ROUTED, ROUTE_RANKS = 2048, 16
-MOST_CROSSED = 64  # ranks up to which links that no route crosses are told apart: routes grow as their square
-_MOST_NAMED = 8
+MAX_ROUTED, ROUTE_RANKS = 2048, 16
+MAX_CROSSED = 64  # ranks up to which links that no route crosses are told apart: routes grow as their square
+_MAX_NAMED = 8
 
 Side = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ class Cut:
         direction = "out of"
         if self.into:
             direction = "into"
-        named = [topology.link_name(link) for link in self.links[:_MOST_NAMED]]
+        named = [topology.link_name(link) for link in self.links[:_MAX_NAMED]]
         more = ""
         if len(self.links) > len(named):
             more = f" and {len(self.links) - len(named)} more"
@@ -95,9 +95,9 @@ def _format_ranks(ranks: tuple[int, ...]) -> str:
     if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"ranks {ranks[0]}-{ranks[-1]}"
     more = ""
-    if len(ranks) > _MOST_NAMED:
-        more = f" and {len(ranks) - _MOST_NAMED} more"
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MOST_NAMED]))}{more}"
+    if len(ranks) > _MAX_NAMED:
+        more = f" and {len(ranks) - _MAX_NAMED} more"
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MAX_NAMED]))}{more}"
 
 
 _cached_route_rates: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()
@@ -208,12 +208,12 @@ def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reve
 def _find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
     """(links,) B/s that each link can lend to these ranks: nothing where no route between two of them crosses it.
 
-    All links count above `MOST_CROSSED` ranks, and where helpers may send over routes of their own.
+    All links count above `MAX_CROSSED` ranks, and where helpers may send over routes of their own.
     """
     known = _cached_link_rates.setdefault(topology, {})
     if ranks not in known:
         known[ranks] = rate = topology.links.bandwidth.astype(np.float64)
-        if 1 < ranks <= MOST_CROSSED and topology.endpoints == topology.ranks and len(rate) <= MOST_LINKS:
+        if 1 < ranks <= MAX_CROSSED and topology.endpoints == topology.ranks and len(rate) <= MAX_LINKS:
             try:
                 routes = topology.routes(*np.nonzero(~np.eye(ranks, dtype=bool)))
             except TopologyError:  # some cannot reach each other: then this says nothing
@@ -241,7 +241,7 @@ def compute_route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]
         # All links of a rank's device are more than its routes can use: an upper limit that maximum flows only lower.
         out: Floats = np.bincount(links.src, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
         into: Floats = np.bincount(links.dst, weights=links.bandwidth, minlength=total)[devices].astype(np.float64)
-        if 1 < ranks <= MOST_ROUTED and len(links) <= MOST_LINKS:
+        if 1 < ranks <= MAX_ROUTED and len(links) <= MAX_LINKS:
             for rank in sorted(set(np.linspace(0, ranks - 1, ROUTE_RANKS).astype(int).tolist())):
                 out[rank] = min(out[rank], find_routed_cut(topology, ranks, rank, leaving=True)[0])
                 into[rank] = min(into[rank], find_routed_cut(topology, ranks, rank, leaving=False)[0])
@@ -303,8 +303,8 @@ class _Search:
         self.device = topology.endpoint_device[:n].astype(np.int64)
         self.src, self.dst = (links.dst, links.src) if reverse else (links.src, links.dst)
         self.source = len(topology.devices)
-        self.exact = len(links) <= MOST_LINKS and n * len(links) <= MOST_WORK
-        self.feasible = len(links) <= MOST_LINKS
+        self.exact = len(links) <= MAX_LINKS and n * len(links) <= MAX_WORK
+        self.feasible = len(links) <= MAX_LINKS
         # whole numbers of B/s, coarser only where n times all of them together would not fit
         unit = max(1.0, float(links.bandwidth.sum()) * (n + 1) / 2**61)
         self.bandwidth = _find_usable_bandwidth(topology, n)

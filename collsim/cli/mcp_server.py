@@ -17,8 +17,8 @@ from .output import plain, records
 from .shell import command
 
 #: The most that one call may ask for; a comparison of this size takes seconds.
-_MOST_RANKS, _MOST_NODES, _MOST_SIZES = 64, 1024, 8
-_MOST_FILES, _MOST_CHARACTERS = 64, 2_000_000
+_MAX_RANKS, _MAX_NODES, _MAX_SIZES = 64, 1024, 8
+_MAX_FILES, _MAX_CHARACTERS = 64, 2_000_000
 
 
 @command()
@@ -64,9 +64,9 @@ def compare(collective: str, machine: str, nodes: int = 1, nbytes: list[str] | N
         nodes: Number of machines.
         nbytes: At most 8 sizes, as `64MiB`; 1 KiB, 1 MiB and 1 GiB unless given.
     """
-    network = _build_machine(machine, nodes, _MOST_RANKS)
+    network = _build_machine(machine, nodes, _MAX_RANKS)
     sizes = nbytes or ["1KiB", "1MiB", "1GiB"]
-    _limit("sizes", len(sizes), _MOST_SIZES)
+    _limit("sizes", len(sizes), _MAX_SIZES)
     return {"rows": plain(records(cs.compare(collective, network, sizes)))}
 
 
@@ -103,8 +103,8 @@ def diagnose(texts: dict[str, str], language: str = "en") -> dict[str, Any]:
         texts: Contents by name of the file, at most 64 and 2,000,000 characters together.
         language: `en` or `zh`.
     """
-    _limit("files", len(texts), _MOST_FILES)
-    _limit("characters", sum(len(name) + len(text) for name, text in texts.items()), _MOST_CHARACTERS)
+    _limit("files", len(texts), _MAX_FILES)
+    _limit("characters", sum(len(name) + len(text) for name, text in texts.items()), _MAX_CHARACTERS)
     diagnosis = cs.diagnose(texts, anonymize=True)
     return {
         "verdict": diagnosis.verdict,
@@ -123,7 +123,7 @@ def explain(algorithm: str, machine: str, nbytes: str, nodes: int = 1) -> dict[s
         nodes: Number of machines.
     """
     name = cs.algorithms()[algorithm].name
-    network = _build_machine(machine, nodes, _MOST_RANKS)
+    network = _build_machine(machine, nodes, _MAX_RANKS)
     trace = cs.simulate(cs.schedule(name, topology=network), network, nbytes)
     bottleneck = trace.bottleneck
     result: dict[str, object] = {**trace.row(), "bound": trace.bound.time, "gap": trace.gap}
@@ -135,7 +135,7 @@ def explain(algorithm: str, machine: str, nbytes: str, nodes: int = 1) -> dict[s
 
 def _build_machine(name: str, nodes: int, most_ranks: int | None) -> cs.Topology:
     """A machine by its name alone: no file is read for a client."""
-    _limit("nodes", nodes, _MOST_NODES)
+    _limit("nodes", nodes, _MAX_NODES)
     _ = cs.machines()[name]
     if most_ranks is not None:
         _limit("GPUs", cs.machine(name).ranks * nodes, most_ranks)

@@ -32,7 +32,7 @@ _NVLINK_RATE = 125.0
 _FEWEST_GPUS = 3
 #: Counters of errors that say something once they grow at all; of the others a few are within a cable's error rate.
 _SEVERE = frozenset({"LinkErrorRecoveryCounter", "LinkDownedCounter", "link_down_events_phy"})
-_MOST_TOLERATED = 10
+_MAX_TOLERATED = 10
 _MOMENTS = re.compile(r"before|after|start|end|begin|pre|post|first|second|[\W_]", re.IGNORECASE)
 
 
@@ -170,7 +170,7 @@ def find_cable_errors(evidence: Evidence) -> tuple[Fact, ...]:
     severe = [
         pair
         for pair, name, growth in _list_growth(evidence)
-        if name in _SEVERE or (name in ERROR_COUNTERS and growth > _MOST_TOLERATED)
+        if name in _SEVERE or (name in ERROR_COUNTERS and growth > _MAX_TOLERATED)
     ]
     return tuple(fact for pair in severe for fact in pair)[:4]
 

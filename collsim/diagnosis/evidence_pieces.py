@@ -18,9 +18,9 @@ Value = TypeVar("Value")
 #: Characters of a line that are looked at, and that are quoted.
 _LONGEST_LINE, _LONGEST_QUOTE = 4096, 200
 #: Texts that somebody may give at once, and facts that are kept of each kind and piece.
-_MOST_PIECES, _MOST_FACTS = 2_000, 4_096
+_MAX_PIECES, _MAX_FACTS = 2_000, 4_096
 #: Characters of all texts together, so that their lines fit into the memory of a small computer.
-_MOST_CHARACTERS = 256 * 2**20
+_MAX_CHARACTERS = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ def read_texts(paths: Iterable[Path], errors: list[CollsimError] | None = None) 
             errors.append(error)
             continue
         characters += len(text)
-        if characters > _MOST_CHARACTERS:
+        if characters > _MAX_CHARACTERS:
             message = (
                 "{path}: with this file there are more than {most} MiB; give fewer files, or the parts that matter"
             )
-            raise CollsimError(message, path=path.name, most=_MOST_CHARACTERS // 2**20)
+            raise CollsimError(message, path=path.name, most=_MAX_CHARACTERS // 2**20)
         yield str(path), text
 
 
@@ -168,8 +168,8 @@ def require_few_pieces(count: int) -> None:
     Raises:
         CollsimError: There are too many.
     """
-    if count > _MOST_PIECES:
-        raise CollsimError("{count} pieces of evidence; at most {most} are read", count=count, most=_MOST_PIECES)
+    if count > _MAX_PIECES:
+        raise CollsimError("{count} pieces of evidence; at most {most} are read", count=count, most=_MAX_PIECES)
 
 
 def read_evidence(texts: Mapping[str, str]) -> Evidence:
@@ -213,5 +213,5 @@ def _build_facts(name: str, lines: Sequence[str], stated: Iterable[Stated]) -> I
     counts: dict[str, int] = {}
     for number, kind, value in stated:
         counts[kind] = counts.get(kind, 0) + 1
-        if counts[kind] <= _MOST_FACTS:
+        if counts[kind] <= _MAX_FACTS:
             yield Fact(kind, value, name, number, clean_text(lines[number - 1].strip()[:_LONGEST_QUOTE]))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FleetVerdict = Literal["odd", "alike", "unknown"]
 #: A cause that more than this share of the nodes state is that of the fleet, and not of a node.
-_MOST_NODES = 0.5
+_MAX_NODES = 0.5
 #: A pair of nodes is slow below this share of the median of all pairs.
 _SLOW_PAIR = 0.9
 
@@ -414,7 +414,7 @@ def _find_node_causes(evidence: Mapping[str, Evidence]) -> tuple[NodeCause, ...]
             facts = rule.find(read)
             if facts and not rule.exclude(read):
                 stating.append(NodeCause(node, rule.key, facts))
-        if len(stating) <= _MOST_NODES * len(evidence):
+        if len(stating) <= _MAX_NODES * len(evidence):
             causes += stating
     return tuple(causes)
 

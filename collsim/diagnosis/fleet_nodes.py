@@ -16,7 +16,7 @@ from .job import list_tested_hosts
 #: Fewer nodes have no usual state from which one could differ.
 FEWEST_NODES = 3
 #: Texts of a fleet that are read.
-_MOST_TEXTS = 20_000
+_MAX_TEXTS = 20_000
 #: Words of names of files that name no node: counted things, and tools, at which the name of a node ends.
 _COUNTED = re.compile("rank|gpus?|pid|proc|local|step|run|iter|part|test|np|n|v|r|mlx|all|reduce|allreduce")
 _TOOL = re.compile("[nr]ccl|log|out|err|ibstat(?:us)?|nvlink|lspci|topo|dmesg|df|nvidia|smi|perf|tests")
@@ -91,8 +91,8 @@ def read_fleet(source: Path | Mapping[str, str]) -> FleetTexts:
 
 
 def _require_few(count: int, name: str) -> None:
-    if count > _MOST_TEXTS:
-        raise CollsimError("{path}: {count} files; at most {most} are read", path=name, count=count, most=_MOST_TEXTS)
+    if count > _MAX_TEXTS:
+        raise CollsimError("{path}: {count} files; at most {most} are read", path=name, count=count, most=_MAX_TEXTS)
 
 
 def _group_texts(texts: Iterable[tuple[str, str, str]]) -> FleetTexts:

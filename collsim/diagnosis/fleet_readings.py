@@ -18,7 +18,7 @@ from .readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
 #: A measured rate is odd below the median by this share, or by this many standard deviations where that is more: the
 #: deviation is 1.4826 times the median distance from the median, as for normal noise, and 4 of them leave one false
 #: alarm in 30,000 readings. Repeated runs of nccl-tests and perftest on healthy nodes differ by 1 to 3 %.
-_LEAST_DROP, _DEVIATIONS, _OF_NORMAL_NOISE = 0.05, 4.0, 1.4826
+_MIN_DROP, _DEVIATIONS, _OF_NORMAL_NOISE = 0.05, 4.0, 1.4826
 #: A part that so many of the nodes have is missing on one that has others of its kind.
 _NEARLY_ALL = 0.9
 
@@ -188,7 +188,7 @@ def _find_low(having: Mapping[str, NodeReading]) -> Iterator[OddReading]:
         return
     median_value = median(values)
     spread = _OF_NORMAL_NOISE * median(abs(value - median_value) for value in values)
-    lowest = median_value - max(_LEAST_DROP * median_value, _DEVIATIONS * spread)
+    lowest = median_value - max(_MIN_DROP * median_value, _DEVIATIONS * spread)
     for node, reading in having.items():
         if float(reading.value) < lowest:
             yield OddReading(node, reading, median_value, len(values))

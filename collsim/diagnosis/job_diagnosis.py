@@ -36,9 +36,9 @@ _NOT_SLOWER = 1.08
 #: A setting counts as a cause where the machine without it is this much faster.
 _PINNED_COST = 1.15
 #: Of what a job loses, the share from which on settings are a cause although something is lost besides.
-_MOST_OF_LOSS = 0.5
+_MAX_OF_LOSS = 0.5
 #: Of causes that fit alike, so many stand in the answer's sentence.
-_MOST_FITTING = 3
+_MAX_FITTING = 3
 #: Hypotheses of `explain_gap` and the causes that they are.
 CAUSE_OF_HYPOTHESIS = {
     "p2p_off": "p2p_disabled",
@@ -187,7 +187,7 @@ class Diagnosis:
         elif self.verdict == "healthy":
             sentences += titles
         elif titles:
-            sentences += [translate(language, "diagnosis", "several_fit"), *titles[:_MOST_FITTING]]
+            sentences += [translate(language, "diagnosis", "several_fit"), *titles[:_MAX_FITTING]]
         return sentences + [translate(language, "diagnosis", f"{question.key}.title") for question in self.questions]
 
     def __str__(self) -> str:
@@ -511,7 +511,7 @@ def _is_slowed_by_settings(job: ObservedJob, gap: Gap | None, prediction: Predic
         return False
     cost = prediction.time / free.time
     loss = max(cost, job.run.times[-1] / free.time)
-    return cost > _PINNED_COST and math.log(cost) > _MOST_OF_LOSS * math.log(loss)
+    return cost > _PINNED_COST and math.log(cost) > _MAX_OF_LOSS * math.log(loss)
 
 
 def _predict_busbw(hypothesis: str, gap: Gap | None, prediction: Prediction | None) -> float | None:

@@ -20,10 +20,10 @@ from ..locale.synonyms import find_synonyms, rank_name, simplify_word
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
 _LONGEST_LIST = 600
-_MOST_NAMES = 64
-_MOST_COMPARED = 2000
+_MAX_NAMES = 64
+_MAX_COMPARED = 2000
 #: Python itself refuses to write whole numbers of more than 4,300 digits.
-_MOST_BITS = 512
+_MAX_BITS = 512
 
 
 class Sentence:
@@ -137,7 +137,7 @@ class CollsimError(ValueError):
         ('ranks=0 is too small', {'ranks': 0})
     """
 
-    _MOST_CHARACTERS = 4000  # of a message, however long the values in it are
+    _MAX_CHARACTERS = 4000  # of a message, however long the values in it are
 
     def __init__(self, template: Words = "", /, **values: object) -> None:
         """An error with its sentence.
@@ -169,9 +169,9 @@ class CollsimError(ValueError):
             At most 4,000 characters, and 1,000 for a FormatError.
         """
         text = self.sentence.text(language)
-        if len(text) <= self._MOST_CHARACTERS:
+        if len(text) <= self._MAX_CHARACTERS:
             return text
-        half = self._MOST_CHARACTERS // 2
+        half = self._MAX_CHARACTERS // 2
         return f"{text[:half]} … {text[3 - half :]}"
 
     def __str__(self) -> str:
@@ -275,7 +275,7 @@ class FormatError(CollsimError):
         collsim.errors.FormatError: text, line 1: topology: unknown key 'speed'; known: ...
     """
 
-    _MOST_CHARACTERS = 1000
+    _MAX_CHARACTERS = 1000
 
 
 def _find_template(key: str, language: str) -> str:
@@ -374,7 +374,7 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
         >>> print(format_value("9" * 900_000, 8))
         '9999999…' of 900,000 characters
     """
-    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return Sentence("a number of {bits:,} bits", bits=value.bit_length())
     try:
         if isinstance(value, str):
@@ -442,7 +442,7 @@ def _find_close_names(name: str, names: list[str]) -> list[str]:
 
     if synonyms := find_synonyms(name, names):
         return synonyms
-    word, short = name.lower(), [known for known in names[:_MOST_COMPARED] if len(known) <= _LONGEST_NAME]
+    word, short = name.lower(), [known for known in names[:_MAX_COMPARED] if len(known) <= _LONGEST_NAME]
     close = get_close_matches(name, short, n=3, cutoff=0.6) or get_close_matches(word, short, n=3, cutoff=0.6)
     if len(word) > 2:
         close += sorted((known for known in short if word in known.lower() and known not in close), key=rank_name)[:5]
@@ -474,7 +474,7 @@ def _list_names(names: list[str]) -> Words:
     length = 0
     for count, name in enumerate(names):
         length += len(name) + 2
-        if length > _LONGEST_LIST or count == _MOST_NAMES:
+        if length > _LONGEST_LIST or count == _MAX_NAMES:
             return Sentence("{names} and {more:,} more", names=", ".join(names[:count]), more=len(names) - count)
     return ", ".join(names) or Sentence("none")
 

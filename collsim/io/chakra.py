@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CollsimError, Sentence
-from ..files import MOST_ELEMENTS, FilePath, create_file, read_bytes, refuse
+from ..files import MAX_ELEMENTS, FilePath, create_file, read_bytes, refuse
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
@@ -111,9 +111,9 @@ def write_chakra(schedule: Schedule, path: FilePath, *, nbytes: Any = None, item
     """
     if nbytes is None:
         raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
-    if len(schedule) > MOST_ELEMENTS:
+    if len(schedule) > MAX_ELEMENTS:
         message = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
-        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
+        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MAX_ELEMENTS)
     trace = ChakraTrace(schedule.endpoints)
     trace.add_schedule(
         schedule, compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints)
@@ -344,8 +344,8 @@ def _split_messages(path: FilePath, data: bytes) -> Iterator[bytes]:
                 left=len(data) - offset,
             )
         count += 1
-        if count > MOST_ELEMENTS:
-            refuse(path, "", "more than {most:,} messages", most=MOST_ELEMENTS)
+        if count > MAX_ELEMENTS:
+            refuse(path, "", "more than {most:,} messages", most=MAX_ELEMENTS)
         yield data[offset : offset + length]
         offset += length
     if not count:

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from ..collective import get_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
-from ..files import MOST_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
-from ..schedule import MOST_CHANNEL, Schedule, freeze
+from ..files import MAX_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
+from ..schedule import MAX_CHANNEL, Schedule, freeze
 from ..steps import HELPER_LOCATIONS, Step
 from .file_formats import Format, register
 
@@ -30,7 +30,7 @@ COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
 FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")
 _OPS = {"copy": 0, "reduce": 1}
 _NUMBERS = ("step", "src", "dst", "chunk", "into", "channel")
-_MOST_ROWS = 5 * MOST_ELEMENTS
+_MAX_ROWS = 5 * MAX_ELEMENTS
 
 
 def build_facts(schedule: Schedule) -> dict[str, object]:
@@ -190,10 +190,10 @@ def _parse_table(
         for cells in reader:
             if not cells or (len(cells) == 1 and not cells[0].strip()):
                 continue
-            if len(lines) >= _MOST_ROWS:
+            if len(lines) >= _MAX_ROWS:
                 # The limit is tested row by row: a hostile file must not be read to its end first.
                 message = "more than {most:,} transfers"
-                refuse(path, Sentence("line {line}", line=reader.line_num + offset), message, most=_MOST_ROWS)
+                refuse(path, Sentence("line {line}", line=reader.line_num + offset), message, most=_MAX_ROWS)
             rows.extend(_parse_row(path, cells, columns, reader.line_num + offset))
             lines.append(reader.line_num + offset)
             if "after" in columns:
@@ -219,7 +219,7 @@ def _parse_row(path: FilePath, cells: list[str], columns: dict[str, int], line: 
         numbers = [cells[columns[name]] if name in columns else "0" for name in _NUMBERS]
         if all(x.isdigit() and x.isascii() and len(x) < 10 for x in numbers):
             step, src, dst, chunk, into, channel = map(int, numbers)
-            if channel <= MOST_CHANNEL:
+            if channel <= MAX_CHANNEL:
                 return [step, src, dst, chunk, into, _OPS[cells[columns["op"]]], channel]
     return list(_parse_row_carefully(path, cells, columns, where))
 
@@ -236,7 +236,7 @@ def _parse_row_carefully(path: FilePath, cells: list[str], columns: dict[str, in
     if op not in ("copy", "reduce"):
         refuse(path, where, "op={op!r}; expected copy or reduce", op=op[:20])
     yield op == "reduce"
-    yield parse_whole_number(path, where, "channel", cell["channel"], 0, MOST_CHANNEL) if cell.get("channel") else 0
+    yield parse_whole_number(path, where, "channel", cell["channel"], 0, MAX_CHANNEL) if cell.get("channel") else 0
 
 
 def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int]) -> Iterator[Step]:
@@ -271,9 +271,9 @@ def write_csv(schedule: Schedule, path: FilePath) -> None:
     Raises:
         FormatError: It has more than ten million transfers.
     """
-    if len(schedule) > _MOST_ROWS:
+    if len(schedule) > _MAX_ROWS:
         message = "{label} has {transfers:,} transfers; CSV takes {most:,}. JSON keeps repeated steps short"
-        raise FormatError(message, label=schedule.label, transfers=len(schedule), most=_MOST_ROWS)
+        raise FormatError(message, label=schedule.label, transfers=len(schedule), most=_MAX_ROWS)
     write_text(path, _list_lines(schedule))
 
 

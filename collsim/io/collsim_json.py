@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..errors import FormatError, Sentence
-from ..files import MOST_ELEMENTS, FilePath, parse_whole_number, read_json, refuse, write_text
+from ..files import MAX_ELEMENTS, FilePath, parse_whole_number, read_json, refuse, write_text
 from ..schedule import Schedule
 from ..steps import Step
 from .collsim_csv import build_facts, freeze_rows, list_waits, with_waits
@@ -95,9 +95,9 @@ def write_collsim_json(schedule: Schedule, path: FilePath) -> None:
         FormatError: It has more than two million rows; repeated steps count once.
     """
     rows = sum(len(p) for p in schedule.patterns) + (len(schedule) if schedule.depends is not None else 0)
-    if rows > MOST_ELEMENTS - 10:
+    if rows > MAX_ELEMENTS - 10:
         message = "{label} has {rows:,} rows; JSON takes {most:,}"
-        raise FormatError(message, label=schedule.label, rows=rows, most=MOST_ELEMENTS - 10)
+        raise FormatError(message, label=schedule.label, rows=rows, most=MAX_ELEMENTS - 10)
     write_text(path, _split_parts(schedule))
 
 

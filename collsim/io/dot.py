@@ -12,7 +12,7 @@ from ..files import FilePath, write_text
 from ..schedule import Schedule
 from .file_formats import Format, register
 
-_MOST_TRANSFERS = 20_000
+_MAX_TRANSFERS = 20_000
 
 
 def write_dot(schedule: Schedule, path: FilePath) -> None:
@@ -25,9 +25,9 @@ def write_dot(schedule: Schedule, path: FilePath) -> None:
     Raises:
         CollsimError: It has more than 20,000 transfers, too many for a picture.
     """
-    if len(schedule) > _MOST_TRANSFERS or schedule.endpoints * schedule.steps > _MOST_TRANSFERS:
+    if len(schedule) > _MAX_TRANSFERS or schedule.endpoints * schedule.steps > _MAX_TRANSFERS:
         message = "{label} has {transfers:,} transfers; a picture takes {most:,}. Use fewer ranks"
-        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=_MOST_TRANSFERS)
+        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=_MAX_TRANSFERS)
     write_text(path, (f"{line}\n" for line in _list_lines(schedule)))
 
 

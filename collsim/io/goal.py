@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import CollsimError, Sentence, Words
-from ..files import MOST_ELEMENTS, FilePath, parse_whole_number, read_text, refuse, write_text
+from ..files import MAX_ELEMENTS, FilePath, parse_whole_number, read_text, refuse, write_text
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
 from .file_formats import Format, register
 
 _NS = 1e9
-_MOST_COMMENTS = 500_000
+_MAX_COMMENTS = 500_000
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def write_goal(
     """
     if nbytes is None:
         raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
-    if len(schedule) > MOST_ELEMENTS:
+    if len(schedule) > MAX_ELEMENTS:
         message = "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}"
-        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MOST_ELEMENTS)
+        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MAX_ELEMENTS)
     sizes = compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
     lines = _list_lines(schedule, sizes, reduce_rate)
     write_text(path, _build_document(schedule, lines))
@@ -172,8 +172,8 @@ def read_goal(path: FilePath) -> list[GoalTask]:
         where = Sentence("line {line}", line=number)
         if not line:
             continue
-        if len(tasks) > 2 * MOST_ELEMENTS:
-            refuse(path, where, "more than {most:,} tasks", most=2 * MOST_ELEMENTS)
+        if len(tasks) > 2 * MAX_ELEMENTS:
+            refuse(path, where, "more than {most:,} tasks", most=2 * MAX_ELEMENTS)
         if ranks is None:
             head = re.fullmatch(r"num_ranks\s+(\d{1,9})", line)
             if head is None:
@@ -201,8 +201,8 @@ def read_goal(path: FilePath) -> list[GoalTask]:
 
 def _strip_comments(path: FilePath, text: str) -> str:
     """The same lines without `/* */`. Raises FormatError for half a million of them."""
-    if text.count("/*") > _MOST_COMMENTS:
-        refuse(path, "", "more than {most:,} comments", most=_MOST_COMMENTS)
+    if text.count("/*") > _MAX_COMMENTS:
+        refuse(path, "", "more than {most:,} comments", most=_MAX_COMMENTS)
     end = text.rfind("*/") + 2  # what begins behind the last end has none, and would be sought to the end each time
     return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text[:end], flags=re.DOTALL) + text[end:]
 

@@ -26,7 +26,7 @@ from .collsim_csv import freeze_rows
 from .file_formats import Format, register
 
 _MAKERS: dict[str, Callable[..., Step]] = {"copy": copy, "reduce": reduce}
-_MOST_RANKS, _MOST_PIECES, _MOST_CELLS, _MOST_SENDS = 4096, 1024, 16_000_000, 5_000_000
+_MAX_RANKS, _MAX_PIECES, _MAX_CELLS, _MAX_SENDS = 4096, 1024, 16_000_000, 5_000_000
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,9 @@ def _list(path: FilePath, where: Words, value: object) -> list[object]:
 def _parse_addresses(path: FilePath, data: dict[str, object]) -> tuple[int, list[Address]]:
     """(ranks, addresses in order), every address cut into the instance's pieces."""
     collective = _parse_object(path, data, "collective")
-    ranks = parse_whole_number(path, "collective", "nodes", collective.get("nodes"), 2, _MOST_RANKS)
+    ranks = parse_whole_number(path, "collective", "nodes", collective.get("nodes"), 2, _MAX_RANKS)
     pieces = parse_whole_number(
-        path, "instance", "chunks", _parse_object(path, data, "instance").get("chunks", 1), 1, _MOST_PIECES
+        path, "instance", "chunks", _parse_object(path, data, "instance").get("chunks", 1), 1, _MAX_PIECES
     )
     conditions: dict[int, list[tuple[tuple[int, ...], tuple[int, ...]]]] = defaultdict(list)
     for i, chunk in enumerate(_list(path, "collective, chunks", collective.get("chunks"))):
@@ -128,9 +128,9 @@ def _parse_addresses(path: FilePath, data: dict[str, object]) -> tuple[int, list
             path, "collective", "addresses {values}; expected 0, 1, 2 ... without gaps", values=sorted(conditions)[:8]
         )
     # Cells are what has to be followed through the program, and are limited before any array exists.
-    if len(conditions) * pieces * ranks > _MOST_CELLS:
+    if len(conditions) * pieces * ranks > _MAX_CELLS:
         message = "{values:,} addresses on {ranks} ranks; at most {most:,} cells are followed"
-        refuse(path, "", message, values=len(conditions) * pieces, ranks=ranks, most=_MOST_CELLS)
+        refuse(path, "", message, values=len(conditions) * pieces, ranks=ranks, most=_MAX_CELLS)
     return ranks, [_parse_address(path, a, conditions[a]) for a in range(len(conditions)) for _ in range(pieces)]
 
 
@@ -240,10 +240,8 @@ class _Sends:
                 step.get("sends") if isinstance(step, dict) else None,
             )
             total += len(sends)
-            if total > _MOST_SENDS:
-                refuse(
-                    self.path, Sentence("step {number}", number=number), "more than {most:,} sends", most=_MOST_SENDS
-                )
+            if total > _MAX_SENDS:
+                refuse(self.path, Sentence("step {number}", number=number), "more than {most:,} sends", most=_MAX_SENDS)
             rows = self._build_step_rows(number, sends)
             # In an alltoall a rank's block for itself stays in place in this format, and moves to the result here.
             if number == 0 and self.layout.collective == "alltoall":

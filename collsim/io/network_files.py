@@ -19,7 +19,7 @@ from ..topology.files import load_topology
 from ..topology.files.astra import build
 from .file_formats import Format, register
 
-_MOST_ROUTES = 250_000
+_MAX_ROUTES = 250_000
 _DEEPEST = 64
 #: Shapes of one dimension: what ASTRA-sim calls them, and how many links n ranks have.
 _ONE_DIMENSION: dict[str, tuple[str, Callable[[int], int]]] = {
@@ -159,9 +159,9 @@ def write_simgrid(topology: Topology, path: FilePath, *, speed: str = "1Gf") -> 
         CollsimError: Beyond 250,000 routes (500 endpoints).
     """
     n = topology.endpoints
-    if n * (n - 1) > _MOST_ROUTES:
+    if n * (n - 1) > _MAX_ROUTES:
         message = "{name} has {n} endpoints; SimGrid's full routing is written for at most {most}"
-        raise CollsimError(message, name=topology.name, n=n, most=int(_MOST_ROUTES**0.5))
+        raise CollsimError(message, name=topology.name, n=n, most=int(_MAX_ROUTES**0.5))
     if not re.fullmatch(r"\d+(\.\d+)?[kMGTPE]?f", speed):
         raise CollsimError("speed={speed!r} is not SimGrid's; write for example '1Gf'", speed=speed)
     write_text(path, (f"{line}\n" for line in _build_simgrid(topology, speed)))

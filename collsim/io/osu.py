@@ -63,7 +63,7 @@ _TITLE = re.compile(
 )
 _COLUMNS = re.compile(r"^#?\s*Size\s", re.I | re.ASCII)
 _ROW = re.compile(r"^\d{1,19}\s+[-\d.]", re.ASCII)
-_MOST_ROWS, _LONGEST = 200_000, 300
+_MAX_ROWS, _LONGEST = 200_000, 300
 _US, _MB = 1e-6, 1e6
 #: What a column's heading begins with, and what it is.
 _KINDS = (
@@ -140,8 +140,8 @@ def parse_osu_rows(
             continue
         yield number, _parse_row(path, number, line, seen, ranks)
         count += 1
-        if count > _MOST_ROWS:
-            refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
+        if count > _MAX_ROWS:
+            refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MAX_ROWS)
 
 
 def _note(path: FilePath, number: int, line: str, seen: _Table, collective: str | None) -> None:

@@ -15,7 +15,7 @@ from .file_formats import Format, register
 if TYPE_CHECKING:
     import pandas as pd
 
-_MOST_ROWS = 100_000
+_MAX_ROWS = 100_000
 _TIMES = ("time", "bound", "alpha", "start", "finish", "in_place_time")
 _RATES = ("algbw", "busbw", "bandwidth", "in_place_algbw", "in_place_busbw")
 _SIZES = ("nbytes", "bytes")
@@ -54,8 +54,8 @@ def format_page_cell(column: str, value: Any) -> str:
 
 def _format_cells(table: pd.DataFrame, columns: list[str] | None) -> tuple[list[str], list[list[str]]]:
     """Header and rows; columns that say nothing are left out unless asked for."""
-    if len(table) > _MOST_ROWS:
-        raise CollsimError("the table has {rows:,} rows; a page takes {most:,}", rows=len(table), most=_MOST_ROWS)
+    if len(table) > _MAX_ROWS:
+        raise CollsimError("the table has {rows:,} rows; a page takes {most:,}", rows=len(table), most=_MAX_ROWS)
     missing = [c for c in columns or () if c not in table.columns]
     if missing:
         message = "no column {missing}; there are {columns}"

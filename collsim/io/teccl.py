@@ -34,8 +34,8 @@ _FLOW = re.compile(
 )
 _DEMAND = re.compile(r"Demand at (\d{1,7}) for chunk (\d{1,7}) from (\d{1,7}) met by epoch (\d{1,9})", re.ASCII)
 _HOP = re.compile(rf"(\d{{1,7}})->(\d{{1,7}}) in epoch (\d{{1,9}}){_VIA}", re.ASCII)
-_MOST_PIECES = 64
-_MOST_SLOTS = 16_000_000
+_MAX_PIECES = 64
+_MAX_SLOTS = 16_000_000
 
 Piece = tuple[int, int, int]  # source node, chunk, piece
 
@@ -106,7 +106,7 @@ def _parse_flows(path: FilePath, data: dict[str, Any]) -> list[Flow]:
         chunk, source, a, b, volume, epoch = match.groups()
         try:
             # Volumes come from a solver of real numbers: 0.33333334 means a third.
-            part = Fraction(float(volume or 1)).limit_denominator(_MOST_PIECES)
+            part = Fraction(float(volume or 1)).limit_denominator(_MAX_PIECES)
         except (ValueError, OverflowError, ZeroDivisionError):
             part = Fraction(0)
         if not 0 < part <= 1000:
@@ -221,9 +221,9 @@ def _build_alltoall(
     for (source, chunk), goal in goal_of.items():
         slots[source, goal].append(chunk)
     per = max(map(len, slots.values())) * pieces
-    if pieces > _MOST_PIECES:
+    if pieces > _MAX_PIECES:
         message = "volumes need {pieces} pieces per chunk; at most {most} are cut"
-        refuse(path, "", message, pieces=pieces, most=_MOST_PIECES)
+        refuse(path, "", message, pieces=pieces, most=_MAX_PIECES)
     _require_capacity(path, n * (2 * n * per + n * n * per))
     first = {(s, c): rank[g] * per + k * pieces for (s, g), cs in slots.items() for k, c in enumerate(cs)}
     target = {(s, c, p): slot + p for (s, c), slot in first.items() for p in range(pieces)}
@@ -286,8 +286,8 @@ def _move_chunks(
 
 
 def _require_capacity(path: FilePath, slots: int) -> None:
-    if slots > _MOST_SLOTS:
-        refuse(path, "", "{slots:,} slots in all; at most {most:,} are made", slots=slots, most=_MOST_SLOTS)
+    if slots > _MAX_SLOTS:
+        refuse(path, "", "{slots:,} slots in all; at most {most:,} are made", slots=slots, most=_MAX_SLOTS)
 
 
 def _describe_flow(f: Flow) -> Sentence:

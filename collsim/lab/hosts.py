@@ -25,13 +25,13 @@ from .prediction import predict_run
 from .ranks.emulated_network import ImitatedNetwork
 from .ranks.endpoint_program import build_programs
 from .ranks.rank_process import RankOutcome
-from .real_run import MOST_SECONDS, RealRun, build_trace, check_request, draw_numbers
+from .real_run import MAX_SECONDS, RealRun, build_trace, check_request, draw_numbers
 from .real_trace import RealTrace
 
 STARTERS = ("mpi", "torch")
 SCHEMA = "collsim.lab/1"
 PROGRAM, TRACE = "collsim_program.py", "collsim_trace_{rank}.json"
-_MOST_HOSTS = 1024
+_MAX_HOSTS = 1024
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]*", re.ASCII)
 
 
@@ -76,7 +76,7 @@ def write_program(
     """
     require_word("starter", starter, STARTERS)
     _require_hosts(hosts)
-    request = check_request(schedule, nbytes, repeat=repeat, time_limit=MOST_SECONDS)
+    request = check_request(schedule, nbytes, repeat=repeat, time_limit=MAX_SECONDS)
     if schedule.ranks % len(hosts):
         template = "{ranks} ranks do not share {count} hosts evenly; use a multiple"
         raise CollsimError(template, ranks=schedule.ranks, count=len(hosts))
@@ -89,8 +89,8 @@ def write_program(
 
 def _require_hosts(hosts: list[str]) -> None:
     """Names as they stand on a command line, and nothing that a shell would take for something else."""
-    if not 0 < len(hosts) <= _MOST_HOSTS:
-        raise CollsimError("{count} hosts; give 1 to {most}", count=len(hosts), most=_MOST_HOSTS)
+    if not 0 < len(hosts) <= _MAX_HOSTS:
+        raise CollsimError("{count} hosts; give 1 to {most}", count=len(hosts), most=_MAX_HOSTS)
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise CollsimError("{host!r} is no name or address of a host", host=host)
@@ -151,7 +151,7 @@ def read_traces(schedule: Schedule, nbytes: Any, folder: Any, alpha: float = 0.0
     rank_runs = [_read_runs(Path(folder) / TRACE.format(rank=e), e, schedule, size) for e in range(schedule.endpoints)]
     runs = [[outcomes[k] for outcomes in rank_runs] for k in range(min(map(len, rank_runs)))]
     network = ImitatedNetwork(alpha, bandwidth)
-    request = RealRun(schedule, size, np.dtype("float32"), "sum", network, len(runs), MOST_SECONDS, "hosts")
+    request = RealRun(schedule, size, np.dtype("float32"), "sum", network, len(runs), MAX_SECONDS, "hosts")
     return build_trace(request, predict_run(schedule, size, "float32", alpha, bandwidth), runs, None)
 
 

@@ -20,7 +20,7 @@ from .ranks.endpoint_program import RankProgram, build_programs
 from .ranks.rank_process import RankTask
 from .ranks.stepping import RankStep, StepBox, StepPart
 from .ranks.wire import new_token
-from .real_run import MOST_MEMORY, MOST_RANKS, RealRun, draw_numbers, parse_dtype
+from .real_run import MAX_MEMORY, MAX_RANKS, RealRun, draw_numbers, parse_dtype
 
 #: The type of an element as a compression hook of DDP sends it.
 _HOOKS = {"fp16": "float16", "bf16": "bfloat16"}
@@ -107,17 +107,17 @@ class StepPlan:
 
     def require_memory(self) -> None:
         """Raises CollsimError for more processes or bytes than a computer bears."""
-        if self.processes > MOST_RANKS:
+        if self.processes > MAX_RANKS:
             template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-            raise CollsimError(template, label=self.step.label, count=self.processes, most=MOST_RANKS)
+            raise CollsimError(template, label=self.step.label, count=self.processes, most=MAX_RANKS)
         memory_bytes = sum(
             int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts
         )
-        if memory_bytes > MOST_MEMORY:
+        if memory_bytes > MAX_MEMORY:
             template = (
                 "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
             )
-            memory, most = format_bytes(memory_bytes), format_bytes(MOST_MEMORY)
+            memory, most = format_bytes(memory_bytes), format_bytes(MAX_MEMORY)
             raise CollsimError(template, label=self.step.label, memory=memory, most=most)
 
     # ---- what each is told

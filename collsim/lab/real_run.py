@@ -44,7 +44,7 @@ from .real_trace import ENGINE, Measurement, RealTrace, build_timing
 
 #: Processes, bytes of a rank's buffer, bytes of all slots together, s, and runs: what a computer bears while somebody
 #: else works on it.
-MOST_RANKS, MOST_BYTES, MOST_MEMORY, MOST_SECONDS, MOST_RUNS = 16, 64 * 2**20, 4 * 2**30, 600.0, 100
+MAX_RANKS, MAX_BYTES, MAX_MEMORY, MAX_SECONDS, MAX_RUNS = 16, 64 * 2**20, 4 * 2**30, 600.0, 100
 ALPHA, BANDWIDTH, TIME_LIMIT = "10ms", "10MB/s", 60.0
 BACK_ENDS = ("here", "mpi", "gloo")
 _PERIOD = 1009  # elements after which the numbers of a slot repeat; prime, so that no chunk begins as another
@@ -194,7 +194,7 @@ def measure_message_cost(ranks: int, network: ImitatedNetwork, on: str = "here")
 
 def measure_best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
     """Seconds of the fastest of so many runs, checked as all are."""
-    request = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MOST_SECONDS, on)
+    request = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MAX_SECONDS, on)
     outcomes_of_runs = _require_correct(
         request, _run_processes(request, *draw_numbers(request), give=False, report_progress=None)
     )
@@ -223,7 +223,7 @@ def check_request(
     """What was requested, within the limits; nothing is started.
 
     Args:
-        schedule: At most `MOST_RANKS` endpoints.
+        schedule: At most `MAX_RANKS` endpoints.
         nbytes: Size of the collective, a whole number of elements; None is refused with an example.
         dtype: Of the elements.
         op: Of the reduction: "sum", "prod", "min", "max".
@@ -235,16 +235,16 @@ def check_request(
         CollsimError: Something is beyond the limits or does not exist.
     """
     # All limits are tested before anything is allocated or started.
-    if schedule.endpoints > MOST_RANKS:
+    if schedule.endpoints > MAX_RANKS:
         template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-        raise CollsimError(template, label=schedule.label, count=schedule.endpoints, most=MOST_RANKS)
+        raise CollsimError(template, label=schedule.label, count=schedule.endpoints, most=MAX_RANKS)
     if nbytes is None:
         raise CollsimError("say how many bytes: run_for_real(schedule, '1MiB')")
     size, limit = parse_bytes(nbytes), parse_time(time_limit, "time_limit")
     runs = parse_repeat(repeat, limit)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         template = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(template, size=format_bytes(size), most=format_bytes(MOST_BYTES))
+        raise CollsimError(template, size=format_bytes(size), most=format_bytes(MAX_BYTES))
     kind = parse_dtype(dtype)
     # Real data has whole elements; a simulation could cut anywhere.
     if size % kind.itemsize:
@@ -255,9 +255,9 @@ def check_request(
         schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, BACK_ENDS)
     )
     memory = int(request.sizes.sum()) * kind.itemsize * schedule.endpoints
-    if memory > MOST_MEMORY:
+    if memory > MAX_MEMORY:
         template = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
-        raise CollsimError(template, label=schedule.label, memory=format_bytes(memory), most=format_bytes(MOST_MEMORY))
+        raise CollsimError(template, label=schedule.label, memory=format_bytes(memory), most=format_bytes(MAX_MEMORY))
     return request
 
 
@@ -271,13 +271,13 @@ def parse_repeat(repeat: object, limit: float) -> int:
     Raises:
         CollsimError: They are too many, or the time for all is too long or not positive.
     """
-    if not 0 < limit <= MOST_SECONDS:
+    if not 0 < limit <= MAX_SECONDS:
         raise CollsimError(
-            "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MOST_SECONDS
+            "time_limit={limit:g} s must be more than 0 and at most {most:g} s", limit=limit, most=MAX_SECONDS
         )
     runs = parse_count(repeat, "repeat")
-    if runs > MOST_RUNS:
-        raise CollsimError("repeat={runs} is more than {most}, the most at a time", runs=runs, most=MOST_RUNS)
+    if runs > MAX_RUNS:
+        raise CollsimError("repeat={runs} is more than {most}, the most at a time", runs=runs, most=MAX_RUNS)
     return runs
 
 

@@ -22,8 +22,8 @@ from .ranks.stepping import StepOutcome
 from .real_run import (
     ALPHA,
     BANDWIDTH,
-    MOST_BYTES,
-    MOST_RANKS,
+    MAX_BYTES,
+    MAX_RANKS,
     TIME_LIMIT,
     count_processors,
     parse_repeat,
@@ -33,7 +33,7 @@ from .real_step import RealStep
 
 _COMPUTE, _ITEM = "20ms", 4
 #: Equal layers of a model that is made up: far more than a real step of a minute sends one by one.
-MOST_LAYERS = 1000
+MAX_LAYERS = 1000
 
 
 @check_keywords
@@ -107,17 +107,17 @@ def build_equal_layers(count: int | str, nbytes: ByteSize, activations: ByteSize
     """A model of so many equal blocks: bytes of gradients of each, and bytes that it hands on for a sample, float32.
 
     Args:
-        count: At most `MOST_LAYERS`.
+        count: At most `MAX_LAYERS`.
         nbytes: Gradients of each block, in bytes or as a text.
         activations: Bytes that a block hands on for each sample, or a text.
 
     Raises:
-        CollsimError: For no layer or more than `MOST_LAYERS`, and for bytes that are no whole number of elements.
+        CollsimError: For no layer or more than `MAX_LAYERS`, and for bytes that are no whole number of elements.
     """
     count = parse_count(count, "layers")
-    if count > MOST_LAYERS:
+    if count > MAX_LAYERS:
         template = "{what}={value} is too large; {what} is at most {most:,}"
-        raise CollsimError(template, what="layers", value=format_value(count), most=MOST_LAYERS)
+        raise CollsimError(template, what="layers", value=format_value(count), most=MAX_LAYERS)
     sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
     for size in sizes:
         if size % _ITEM:
@@ -181,8 +181,8 @@ def predict_step(
 
 
 def _build_network(ranks: int, alpha: Duration, bandwidth: Bandwidth | None) -> Topology:
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 2 <= ranks <= MOST_RANKS:
-        raise CollsimError("ranks={ranks!r} must be from 2 to {most}", ranks=ranks, most=MOST_RANKS)
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 2 <= ranks <= MAX_RANKS:
+        raise CollsimError("ranks={ranks!r} must be from 2 to {most}", ranks=ranks, most=MAX_RANKS)
     if bandwidth is None:
         raise CollsimError("a step of training is paced: give bandwidth='10MB/s'")
     return build_imitated_topology(ranks, parse_time(alpha), parse_bandwidth(bandwidth))
@@ -191,9 +191,9 @@ def _build_network(ranks: int, alpha: Duration, bandwidth: Bandwidth | None) -> 
 def _require_feasible(plan: StepPlan) -> StepPlan:
     """Raises CollsimError where it is more than a computer bears, or than the time allows."""
     model = plan.step.model
-    if model.nbytes > MOST_BYTES:
+    if model.nbytes > MAX_BYTES:
         template = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(template, size=format_bytes(model.nbytes), most=format_bytes(MOST_BYTES))
+        raise CollsimError(template, size=format_bytes(model.nbytes), most=format_bytes(MAX_BYTES))
     if not plan.parts:
         raise CollsimError("{name}: nothing would be sent in this step", name=model.name)
     plan.require_memory()

@@ -15,7 +15,7 @@ _AFFIXES = re.compile(
     r"|(_into_tensor|_tensor|_single|_object|_coalesced)+$"
 )
 
-_MOST_SUGGESTED = 4
+_MAX_SUGGESTED = 4
 
 
 @cache
@@ -56,7 +56,7 @@ def find_synonyms(word: str, known: Iterable[str]) -> list[str]:
         return []  # one plain word: the nearest spelling says more than every name that holds it
     parts = set(spelled.split("_"))
     near = [name for name in names if parts <= set(name.split("_"))]
-    return sorted(near, key=lambda name: (not name.startswith(spelled), rank_name(name)))[:_MOST_SUGGESTED]
+    return sorted(near, key=lambda name: (not name.startswith(spelled), rank_name(name)))[:_MAX_SUGGESTED]
 
 
 def rank_name(name: str) -> tuple[bool, bool, int, str]:

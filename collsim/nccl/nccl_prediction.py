@@ -636,7 +636,7 @@ def _time_call(
 
 def _time_one_rank(call: Call, notes: tuple[str, ...]) -> Prediction:
     parts = TimeParts(compute_launch_time(call), 0.0, 0.0, 0.0, "nothing to send")
-    run, algbw = ("Ring", "Simple", 1, c.LEAST_THREADS), call.nbytes / parts.total
+    run, algbw = ("Ring", "Simple", 1, c.MIN_THREADS), call.nbytes / parts.total
     notes = (*notes, "one rank copies")
     return Prediction(call.collective, call.nbytes, parts.total, algbw, 0.0, *run, parts, None, call.facts, notes)
 

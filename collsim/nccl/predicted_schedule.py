@@ -32,9 +32,9 @@ from .search.ring_tree_search import build_rank_orders
 SLOT = 512 * 1024
 #: The same for NVLS (src/enqueue.cc, calcCollChunking).
 NVLS_CHUNK = 128 * 1024
-_MOST_CHANNELS, _MOST_CHUNKS = 8, 32
+_MAX_CHANNELS, _MAX_CHUNKS = 8, 32
 #: Transfers of a chain up to which it has four chunks a rank, so that filling it is a small part of its time.
-_MOST_TRANSFERS = 2**16
+_MAX_TRANSFERS = 2**16
 
 
 def predict_and_simulate(
@@ -143,8 +143,8 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     machine = order_channels(p, machine)
     offered = choose_channels(machine, ranks)
     # More channels than the picture can show add nothing: they do the same on other links.
-    channels = max(1, min(p.channels, max(_MOST_CHANNELS, offered)))
-    chunks = max(1, min(_MOST_CHUNKS, p.nbytes // (SLOT * channels)))
+    channels = max(1, min(p.channels, max(_MAX_CHANNELS, offered)))
+    chunks = max(1, min(_MAX_CHUNKS, p.nbytes // (SLOT * channels)))
     if p.collective in ("alltoall", "sendrecv"):
         return schedule(f"{p.collective}_direct", ranks=ranks)
     # A tree's channels come in pairs, up and down.
@@ -153,10 +153,10 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
     channels = _round_channels(channels, machine)
     if p.collective in ("broadcast", "reduce"):
         # The pipeline of a chain needs many chunks, within what can be drawn.
-        most = min(4 * ranks, _MOST_TRANSFERS // (ranks * channels), p.nbytes // (SLOT * channels))
+        most = min(4 * ranks, _MAX_TRANSFERS // (ranks * channels), p.nbytes // (SLOT * channels))
         chunks = max(chunks, most)
         return schedule(f"{p.collective}_chain", ranks=ranks, chunks=chunks, channels=channels, topology=machine)
-    pieces = max(1, min(_MOST_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local_ranks)))
+    pieces = max(1, min(_MAX_CHUNKS // 2, p.nbytes // (NVLS_CHUNK * p.facts.local_ranks)))
     if p.algorithm == "NVLS":
         if p.collective == "allreduce":
             return schedule("allreduce_nvls", ranks=ranks, chunks=pieces)

@@ -19,12 +19,12 @@ from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words, join_words
 from ..rank_engine.engine import (
     MAIN,
-    MOST_BYTES,
-    MOST_CALLS,
-    MOST_MESSAGES,
-    MOST_STEPS,
-    MOST_THREADS,
-    MOST_TURNS,
+    MAX_BYTES,
+    MAX_CALLS,
+    MAX_ENGINE_STEPS,
+    MAX_MESSAGES,
+    MAX_STEPS,
+    MAX_THREADS,
     Message,
     RunMode,
 )
@@ -33,7 +33,7 @@ from ..rank_engine.expected import is_close
 from ..rank_engine.modes import UNLIMITED
 from ..rank_engine.pasted_source import RestoredSource
 from ..rank_engine.record import strip_addresses
-from ..sandbox.run_program import MOST_SECONDS
+from ..sandbox.run_program import MAX_SECONDS
 from ..schedule import Schedule
 from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..simulate.trace import views
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 Verdict = Literal["right", "ends", "wrong", "hangs", "error", "race"]
 _LONGEST_VALUE, _LONGEST_ERROR = 60, 200  # characters of a result, and of an error, in a sentence
 _SCHEDULED = ("allreduce", "reduce", "broadcast")
-_MOST_SHOWN = 8  # waits in a sentence
+_MAX_SHOWN = 8  # waits in a sentence
 
 
 @dataclass(frozen=True)
@@ -474,7 +474,7 @@ def _describe_wrong(rank: int, result: object, expected: object) -> Words:
             element=element,
             expected=float(wanted.reshape(-1)[element]),
         )
-    if values.shape != wanted.shape and max(values.size, wanted.size) > _MOST_SHOWN:
+    if values.shape != wanted.shape and max(values.size, wanted.size) > _MAX_SHOWN:
         return Sentence(
             "Rank {rank} holds an array of shape {shape}; one of shape {expected} is expected.",
             rank=rank,
@@ -529,26 +529,26 @@ def _describe_limit(error: RankError) -> Words:
         return Sentence(
             "{stop}: it has sent more than {messages:,} messages or {nbytes:,} bytes, with all ranks together",
             stop=stop,
-            messages=MOST_MESSAGES,
-            nbytes=MOST_BYTES,
+            messages=MAX_MESSAGES,
+            nbytes=MAX_BYTES,
         )
     if error.limit == "calls":
-        return Sentence("{stop}: the ranks have made more than {most:,} calls together", stop=stop, most=MOST_CALLS)
+        return Sentence("{stop}: the ranks have made more than {most:,} calls together", stop=stop, most=MAX_CALLS)
     if error.limit == "threads":
-        return Sentence("{stop}: more than {most:,} threads or coroutines are begun", stop=stop, most=MOST_THREADS)
+        return Sentence("{stop}: more than {most:,} threads or coroutines are begun", stop=stop, most=MAX_THREADS)
     if error.limit == "turns":
-        return Sentence("{stop}: the ranks took {most:,} turns and have not ended", stop=stop, most=MOST_TURNS)
+        return Sentence("{stop}: the ranks took {most:,} turns and have not ended", stop=stop, most=MAX_ENGINE_STEPS)
     if error.limit == "steps":
         return Sentence(
             "{stop} after {most:,} steps, a turn of a loop counted as one and each call as ten more: the loop or the "
             "function there does not seem to end",
             stop=stop,
-            most=MOST_STEPS,
+            most=MAX_STEPS,
         )
     return Sentence(
         "{stop} after {seconds:g} s: the loop or the function there does not seem to end",
         stop=stop,
-        seconds=MOST_SECONDS,
+        seconds=MAX_SECONDS,
     )
 
 
@@ -561,7 +561,7 @@ def _describe_hang(execution: Execution) -> Words:
     by_rank = {wait.rank: wait for wait in execution.waits}
     cycles = find_cycles(execution.waits)
     stuck = [rank for cycle in cycles for rank in cycle] or sorted(by_rank)
-    waiting = [by_rank[rank] for rank in stuck[:_MOST_SHOWN]]
+    waiting = [by_rank[rank] for rank in stuck[:_MAX_SHOWN]]
     waits = join_words([_describe_wait(wait) for wait in waiting], "{first}; {then}")
     # Ranks behind the cycle are counted, not listed.
     rest = len(execution.waits) - len(waiting)
@@ -571,7 +571,7 @@ def _describe_hang(execution: Execution) -> Words:
         ranks = join_words(
             [
                 " → ".join("main" if rank == MAIN else str(rank) for rank in (*cycle, cycle[0]))
-                for cycle in cycles[:_MOST_SHOWN]
+                for cycle in cycles[:_MAX_SHOWN]
             ]
         )
         waits = Sentence(
@@ -622,7 +622,7 @@ def _describe_crossed_groups(execution: Execution) -> Words | None:
             members=_format_ranks(groups.get(rank, ())),
             peers=_format_ranks(by_rank[rank].peers),
         )
-        for rank in cycles[0][:_MOST_SHOWN]
+        for rank in cycles[0][:_MAX_SHOWN]
     ]
     return Sentence(
         "{calls}: ranks that are in several groups have to call them in one order.",
@@ -653,7 +653,7 @@ def _format_ranks(ranks: Sequence[int]) -> str:
     """`0`, `0, 2` or `1-3`."""
     if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
         return f"{ranks[0]}-{ranks[-1]}"
-    return ", ".join(map(str, ranks[:_MOST_SHOWN]))
+    return ", ".join(map(str, ranks[:_MAX_SHOWN]))
 
 
 def _describe_wait(wait: RankWait) -> Words:
@@ -673,7 +673,7 @@ def _describe_wait(wait: RankWait) -> Words:
         waiter=waiter,
         call=wait.call,
         line=wait.line,
-        peers=_name_ranks(wait.peers[:_MOST_SHOWN]),
+        peers=_name_ranks(wait.peers[:_MAX_SHOWN]),
     )
 
 
@@ -698,7 +698,7 @@ def _describe_late(first: Execution, late: Execution) -> Words:
         "rank {rank} ends with another result. Call wait() of {calls} before the buffer is used.",
         rank=ranks[0],
         calls=join_words(
-            [Sentence("{call} (line {line})", call=call, line=line) for call, line in list(calls)[:_MOST_SHOWN]]
+            [Sentence("{call} (line {line})", call=call, line=line) for call, line in list(calls)[:_MAX_SHOWN]]
         ),
     )
 

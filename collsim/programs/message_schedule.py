@@ -25,7 +25,7 @@ from ..schedule import Schedule, freeze
 from ..steps import Step, copy, reduce
 from .program_timing import MessageWalk, require_events
 
-_MOST_SUMMANDS = 12  # received values of one chunk among which a sum is looked for
+_MAX_SUMMANDS = 12  # received values of one chunk among which a sum is looked for
 
 
 class _NoSchedule(Exception):
@@ -270,8 +270,8 @@ def _find_summands(content: int, known: Mapping[int, int], total: frozenset[int]
         others = [value for value in known if value not in start]
         if rest == sum(known[value] for value in others):
             return start | frozenset(others)
-        for count in range(len(others[:_MOST_SUMMANDS])):
-            for chosen in combinations(others[-_MOST_SUMMANDS:], count):
+        for count in range(len(others[:_MAX_SUMMANDS])):
+            for chosen in combinations(others[-_MAX_SUMMANDS:], count):
                 if sum(known[value] for value in chosen) == rest:
                     return start | frozenset(chosen)
     return None

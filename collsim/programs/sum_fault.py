@@ -16,8 +16,8 @@ from ..rank_engine.execute import Execution, Piece
 from ..rank_engine.provenance import make_contents
 
 #: With more ranks there are too many sums to tell them apart by trying (3^9 = 19,683 sums of contributions).
-_MOST_RANKS = 9
-_MOST_TIMES = 2  # how often a contribution is in a sum, at most
+_MAX_RANKS = 9
+_MAX_TIMES = 2  # how often a contribution is in a sum, at most
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def find_sum_fault(execution: Execution, ranks: int, collective: str | None) -> 
         messages hold, and for other collectives than allreduce and reduce.
     """
     provenance = execution.provenance
-    if provenance is None or provenance.reason is not None or ranks > _MOST_RANKS:
+    if provenance is None or provenance.reason is not None or ranks > _MAX_RANKS:
         return None
     holders = {"allreduce": range(ranks), "reduce": range(1)}.get(collective or "", range(0))
     contents = make_contents(ranks)
@@ -76,7 +76,7 @@ class _SumHistory:
         element: int,
     ) -> None:
         self._messages = messages
-        every_count = itertools.product(range(_MOST_TIMES + 1), repeat=len(contents))
+        every_count = itertools.product(range(_MAX_TIMES + 1), repeat=len(contents))
         self._counts = {
             sum(times * content for times, content in zip(counts, contents, strict=True)): counts
             for counts in every_count

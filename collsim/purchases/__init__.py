@@ -2,7 +2,7 @@
 
 from .other_wires import WireVariant, compare_wires
 from .part_changes import PART_NAMES, PartChange
-from .run_failures import Goodput, estimate_goodput, find_best_interval, tabulate_goodput
+from .run_failures import Goodput, estimate_goodput, find_best_checkpoint_interval, tabulate_goodput
 from .running_costs import RunningCost, estimate_costs, estimate_training_days, find_gpu_watts, tabulate_costs
 from .upgrades_table import Upgrade, Upgrades
 from .upgrades_table import upgrades as upgrades
@@ -19,7 +19,7 @@ __all__ = [
     "estimate_costs",
     "estimate_goodput",
     "estimate_training_days",
-    "find_best_interval",
+    "find_best_checkpoint_interval",
     "find_gpu_watts",
     "tabulate_costs",
     "tabulate_goodput",

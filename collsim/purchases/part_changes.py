@@ -27,11 +27,11 @@ COMPUTING_PARTS = ("gpus", "nodes", "gpu")
 #: Bucket sizes that are tried beside the one of the step; PyTorch's own is 25 MiB.
 BUCKET_SIZES = ("5MiB", "10MiB", "50MiB", "100MiB", "250MiB")
 #: Faster cards of a kind that are tried, the nearest first.
-_MOST_RATES = 4
+_MAX_RATES = 4
 #: A faster GPU has so many times the peak, or it is not worth a row.
 _FASTER = 1.25
 #: Faster GPUs that are tried, the nearest first.
-_MOST_GPUS = 3
+_MAX_GPUS = 3
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class MachineParts:
             # Of GPUs of one speed the first in the table stands for all.
             if watts is not None:  # it is sold in that form
                 peaks.setdefault(peak, name)
-        for peak in sorted(peaks)[:_MOST_GPUS]:
+        for peak in sorted(peaks)[:_MAX_GPUS]:
             yield PartChange("gpu", peaks[peak])
 
     def _get_option(self, name: str, default: float) -> float:

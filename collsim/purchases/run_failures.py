@@ -196,7 +196,7 @@ def estimate_goodput(
     mtbf = math.inf
     if rate:
         mtbf = 1 / rate
-    best = find_best_interval(seconds["checkpoint"], mtbf)
+    best = find_best_checkpoint_interval(seconds["checkpoint"], mtbf)
     chosen = best
     if interval is not None:
         chosen = parse_time(interval, "interval")
@@ -227,7 +227,7 @@ def tabulate_goodput(runs: Sequence[Goodput]) -> pd.DataFrame:
     return pd.DataFrame([run.row() for run in runs])
 
 
-def find_best_interval(checkpoint: float, mtbf: float) -> float:
+def find_best_checkpoint_interval(checkpoint: float, mtbf: float) -> float:
     """Find the interval between checkpoints with the least expected time.
 
     Args:
@@ -238,8 +238,9 @@ def find_best_interval(checkpoint: float, mtbf: float) -> float:
         s of computing; infinite where nothing fails.
 
     Examples:
-        >>> from collsim.purchases.run_failures import find_best_interval
-        >>> [round(find_best_interval(300, hours * 3600) / 60) for hours in (24, 6)]  # Daly 2006, figures 3 and 4
+        >>> from collsim.purchases.run_failures import find_best_checkpoint_interval
+        >>> # Daly 2006, figures 3 and 4, in minutes
+        >>> [round(find_best_checkpoint_interval(300, hours * 3600) / 60) for hours in (24, 6)]
         [117, 57]
     """
     if math.isinf(mtbf):

@@ -27,11 +27,11 @@ from .stand_ins.objects import Anything, copy_object
 ANY = -1  # any source, any tag
 MAIN = -1  # the number of the process that starts threads, which is no rank
 #: Of one run; what a class or a page waits for.
-MOST_MESSAGES, MOST_BYTES, MOST_POLLS, MOST_TURNS = 20_000, 2**30, 2_000, 2_000_000
-MOST_STEPS = 10_000_000  # of one rank: about a second of loops that only add
-MOST_CALLS, MOST_THREADS = 100_000, 10_000  # sends, receives, collectives, puts and gets; threads and coroutines
+MAX_MESSAGES, MAX_BYTES, MAX_POLLS, MAX_ENGINE_STEPS = 20_000, 2**30, 2_000, 2_000_000
+MAX_STEPS = 10_000_000  # of one rank: about a second of loops that only add
+MAX_CALLS, MAX_THREADS = 100_000, 10_000  # sends, receives, collectives, puts and gets; threads and coroutines
 
-_MOST_LOOKS = 1_000  # waits that are ended to look ahead
+_MAX_LOOKS = 1_000  # waits that are ended to look ahead
 
 #: A call that may suspend its rank.
 Blocking = Generator[Any, Any, Any]
@@ -377,7 +377,7 @@ class Engine:
             number = sum(rank.number >= 0 for rank in self.ranks)
         rank = Rank(number, task)
         self.ranks.append(rank)
-        if len(self.ranks) > MOST_THREADS:
+        if len(self.ranks) > MAX_THREADS:
             self.stop("threads")
         self._runnable.append(rank)
         return rank
@@ -398,7 +398,7 @@ class Engine:
             if idle_polls > len(self._runnable) and self._decide():
                 idle_polls = 0
             steps += 1
-            if steps > MOST_TURNS:
+            if steps > MAX_ENGINE_STEPS:
                 self.stopped = StoppedRank(rank.number, self._find_line(rank), "turns")
                 return
 
@@ -410,7 +410,7 @@ class Engine:
                 operation = rank.task.send(None)
                 if operation is None:  # a poll: others run first
                     rank.polls += 1
-                    if rank.polls > MOST_POLLS:
+                    if rank.polls > MAX_POLLS:
                         rank.wait = PostedCall(rank.number, "polling", self._find_line(rank))
                         return
                     self._runnable.append(rank)
@@ -469,8 +469,8 @@ class Engine:
         return 0
 
     def make_step_counter(self) -> Callable[[int], bool]:
-        """A function that counts the steps of one process of the program, and stops the run after `MOST_STEPS`."""
-        left = MOST_STEPS
+        """A function that counts the steps of one process of the program, and stops the run after `MAX_STEPS`."""
+        left = MAX_STEPS
 
         def count_steps(steps: int) -> bool:
             nonlocal left
@@ -487,9 +487,9 @@ class Engine:
         return count_steps
 
     def count_call(self) -> None:
-        """Count a call of a library; the run is stopped after `MOST_CALLS`."""
+        """Count a call of a library; the run is stopped after `MAX_CALLS`."""
         self._calls += 1
-        if self._calls > MOST_CALLS:
+        if self._calls > MAX_CALLS:
             self.stop("calls")
 
     def stop(self, limit: Limit) -> NoReturn:
@@ -560,7 +560,7 @@ class Engine:
         self._number(post)
         self._note(post, "send", post.line)
         self.nbytes += post.nbytes
-        if len(self.sends) > MOST_MESSAGES or self.nbytes > MOST_BYTES:
+        if len(self.sends) > MAX_MESSAGES or self.nbytes > MAX_BYTES:
             self.stop("messages")
         # An eager sender may change its buffer at once, so the bytes are copied now; late ones are read in a wait.
         is_eager = self._is_eager(post)
@@ -735,7 +735,7 @@ class Engine:
             if rank.wait is not None and rank.wait.needs is not None:
                 self._looks += 1
                 self.complete(rank.wait, (Anything(),))
-                return self._looks < _MOST_LOOKS
+                return self._looks < _MAX_LOOKS
         return False
 
     def _form_group(self) -> bool:

@@ -8,7 +8,7 @@ from .engine import Kept, RunMode
 from .execute import Execution, find_users
 
 UNLIMITED = float("inf")
-MOST_ORDERS = 32  # executions in other orders of arrival
+MAX_ORDERS = 32  # executions in other orders of arrival
 
 
 def execute_modes(execute: Callable[[RunMode, Kept], Execution], limit: float) -> list[Execution]:
@@ -21,7 +21,7 @@ def execute_modes(execute: Callable[[RunMode, Kept], Execution], limit: float) -
     Returns:
         First as the library does it; then, where that hangs, with every message buffered; else with bytes read as late
         as they may be, in other orders in which receives from any source may take their messages (at most
-        `MOST_ORDERS`), and with no message buffered.
+        `MAX_ORDERS`), and with no message buffered.
     """
     first = execute(RunMode(limit), "events")
     if first.errors:
@@ -45,7 +45,7 @@ def _execute_orders(
     pending = _list_other_choices(first)
     if first.options:
         pending.append(tuple(count - 1 for count in first.options))  # the highest source first
-    for _ in range(MOST_ORDERS):
+    for _ in range(MAX_ORDERS):
         if not pending:
             return
         execution = execute(RunMode(limit, choices=pending.pop()), "results")

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from ..errors import Sentence
 
 _LONGEST_LINE = 20_000  # characters that are searched for lost breaks
-_MOST_SHOWN = 4  # places where a break is lost
+_MAX_SHOWN = 4  # places where a break is lost
 #: Of a source that is put back, as each statement is compared with those behind it; a stranger's may have no end.
-_MOST_CHARACTERS, _MOST_STATEMENTS = 20_000, 500
+_MAX_CHARACTERS, _MAX_STATEMENTS = 20_000, 500
 _INDENT = 4
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\u200c": None, "\ufeff": None})
 _HEADERS = ("def", "class", "for", "while", "if", "elif", "else", "try", "except", "finally", "with", "async")
@@ -126,8 +126,8 @@ def restore_source(source: str, guess_blocks: bool = False) -> RestoredSource | 
     text = source.translate(_INVISIBLE)
     if is_python(text):
         return RestoredSource(text, 0, has_indentation=False)
-    lines = list(_split(text[:_MOST_CHARACTERS], guess_blocks))
-    if len(text) > _MOST_CHARACTERS or len(lines) > _MOST_STATEMENTS:
+    lines = list(_split(text[:_MAX_CHARACTERS], guess_blocks))
+    if len(text) > _MAX_CHARACTERS or len(lines) > _MAX_STATEMENTS:
         return None
     # Lost line breaks show as statements that did not begin their line.
     breaks = len(lines) - sum(line.indent is not None for line in lines)
@@ -160,7 +160,7 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
     starts = [part.text.split("(")[0].strip()[:40] for part in _split(text[:_LONGEST_LINE]) if part.indent is None]
     starts = [start for start in starts if not start.startswith("#")]
     if starts:
-        words = ", ".join(repr(start) for start in starts[:_MOST_SHOWN])
+        words = ", ".join(repr(start) for start in starts[:_MAX_SHOWN])
         return Sentence(
             "{sentence}. Its line breaks are lost, before {words}: a break and the indentation belong there; which "
             "lines belong to a loop, only the original shows",
@@ -197,7 +197,7 @@ def is_python(text: str) -> bool:
 def _split(text: str, takes_spaces: bool = False) -> Iterator[_Line]:
     """The statements and comments of a source, in order; takes_spaces: a space may stand for a line break."""
     scanner = _Scanner(text, takes_spaces)
-    while scanner.position < len(text) and len(scanner.lines) <= _MOST_STATEMENTS:
+    while scanner.position < len(text) and len(scanner.lines) <= _MAX_STATEMENTS:
         scanner.read()
     scanner.end(is_line_end=True)
     yield from scanner.lines

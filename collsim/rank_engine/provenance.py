@@ -26,9 +26,9 @@ _NO_SUM = Sentence("line {line} sends numbers that are no sums of the same eleme
 _EMPTY = Sentence("line {line} sends an array without elements; a larger nbytes gives each part some", line=0)
 REASONS = tuple(sentence.key for sentence in (_SILENT, _DEPENDENT, _NO_SUM, _EMPTY))
 _EXACT = 1 << 24  # float32 has all whole numbers up to here
-_MOST_ELEMENTS = 4_096  # of an input
+_MAX_ELEMENTS = 4_096  # of an input
 # Sums of 64 weights are exact, and a sum says how many weights it is of, by a factor of 2.
-_LEAST_WEIGHT, _MOST_WEIGHT = 1 << 17, 1 << 18
+_MIN_WEIGHT, _MAX_WEIGHT = 1 << 17, 1 << 18
 _SHIFT = 1 << 26  # a content is the first sum plus so many times the second
 
 
@@ -46,7 +46,7 @@ def make_contents(ranks: int) -> tuple[int, ...]:
 
 
 def _make_weights(ranks: int) -> np.ndarray:
-    return np.random.default_rng(ranks).integers(_LEAST_WEIGHT, _MOST_WEIGHT, (2, ranks))
+    return np.random.default_rng(ranks).integers(_MIN_WEIGHT, _MAX_WEIGHT, (2, ranks))
 
 
 def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
@@ -93,7 +93,7 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
 
 def _choose_elements(elements: int, ranks: int) -> int:
     """As many elements as the input has; where these are too many, fewer that can be cut as those can."""
-    most = min(_MOST_ELEMENTS, _EXACT // (ranks + 1) ** 2)  # `base` is more than there are ranks
+    most = min(_MAX_ELEMENTS, _EXACT // (ranks + 1) ** 2)  # `base` is more than there are ranks
     if elements <= most:
         return elements
     fewer = ranks * max(1, most // ranks)
@@ -124,7 +124,7 @@ def _read_pieces(values: Sequence[object], elements: int, base: int) -> tuple[Pi
     positions, first, second = numbers
     counts = positions % base
     # More contributions than `base` would pass for fewer, but then the weights are more than those of so few.
-    if not ((first >= counts * _LEAST_WEIGHT) & (first < counts * _MOST_WEIGHT)).all():
+    if not ((first >= counts * _MIN_WEIGHT) & (first < counts * _MAX_WEIGHT)).all():
         return None
     index = positions // base / counts
     if (index != np.rint(index)).any() or index.max() >= elements:

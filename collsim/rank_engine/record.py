@@ -19,9 +19,9 @@ from .engine import KINDS, LIMITS, Message, RankEvent, RunMode, StackFrame, Stop
 from .execute import Execution, Piece, Provenance, RankError, RankWait
 from .provenance import REASONS
 
-_MOST_TEXT, _MOST_DEPTH, _MOST_ITEMS = 2_000, 8, 20_000
+_MAX_TEXT, _MAX_DEPTH, _MAX_ITEMS = 2_000, 8, 20_000
 _CACHED_TEXTS = 256  # events repeat a few words, such as those of calls and types
-_MOST_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
+_MAX_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
 _HEAD = 8  # bytes that hold the length of the JSON
 #: Where an object is in memory, as its text says: it differs from one execution to the next and tells nothing.
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -130,11 +130,11 @@ def _pack_value(value: object, depth: int, table: _ArrayTable) -> object:
         return {"array": table.add(value)}
     if value is None or isinstance(value, bool | int | str):
         if isinstance(value, str):
-            return value[:_MOST_TEXT]
+            return value[:_MAX_TEXT]
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"text": repr(value)}
-    if isinstance(value, list | tuple) and depth < _MOST_DEPTH and len(value) <= _MOST_ITEMS:
+    if isinstance(value, list | tuple) and depth < _MAX_DEPTH and len(value) <= _MAX_ITEMS:
         return [_pack_value(item, depth + 1, table) for item in value]
     return {"text": _describe(value)}
 
@@ -145,7 +145,7 @@ def _describe(value: object) -> str:
         text = str(value)
     except (Exception, Stop):  # the program's own code: `__str__` and `__repr__` may raise anything, or never end
         text = object.__repr__(value)
-    return strip_addresses(text)[:_MOST_TEXT]
+    return strip_addresses(text)[:_MAX_TEXT]
 
 
 def strip_addresses(text: str) -> str:
@@ -171,7 +171,7 @@ def unpack_executions(data: bytes) -> list[Execution]:
     """
     try:
         length = int.from_bytes(data[:_HEAD], "little")
-        if length > min(_MOST_JSON, len(data)):
+        if length > min(_MAX_JSON, len(data)):
             raise ValueError
         document = json.loads(data[_HEAD : _HEAD + length])
         records = document["executions"]
@@ -293,7 +293,7 @@ def _read_position(value: object) -> int | None:
 def _read_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
-    return _clean_text(value[:_MOST_TEXT])
+    return _clean_text(value[:_MAX_TEXT])
 
 
 @functools.lru_cache(_CACHED_TEXTS)

@@ -15,7 +15,7 @@ from .rewrite import RewrittenProgram, rewrite
 
 #: Bytes that MPICH 5.0.2 copies at once in shared memory (measured: 8,112 complete without a receive, 8,113 do not).
 MPICH_EAGER_LIMIT = 8_112
-MOST_RANKS = 64
+MAX_RANKS = 64
 _RANK_PARAMETERS = {"rank", "comm"}
 #: Parameters that every rank can fill in.
 KNOWN_PARAMETERS = {*_RANK_PARAMETERS, *SIZE_NAMES, "send", "recv"}
@@ -76,8 +76,8 @@ def build_plan(
     Raises:
         CollsimError: for a number of ranks that is not run, an unknown entry, and source that cannot be rewritten.
     """
-    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MOST_RANKS:
-        raise CollsimError("ranks={ranks} must be 1 to {most}", ranks=ranks, most=MOST_RANKS)
+    if isinstance(ranks, bool) or not isinstance(ranks, int) or not 1 <= ranks <= MAX_RANKS:
+        raise CollsimError("ranks={ranks} must be 1 to {most}", ranks=ranks, most=MAX_RANKS)
     collective_name = None
     if collective is not None:
         collective_name = find_collective_name(collective)

@@ -17,10 +17,10 @@ from ..schedule import Schedule, freeze
 from ..steps import Step
 from .frames import Ending, Kind, read_numbers, read_text, split
 from .produce import COLUMNS, FunctionRequest
-from .resource_limits import MOST_PRINTED, MOST_SLOTS, Limits
+from .resource_limits import MAX_PRINTED, MAX_SLOTS, Limits
 
 _NOT_A_TABLE = Sentence("the process of the function sent something that is not a table of transfers")
-_MOST_CHANNEL = 1_023
+_MAX_CHANNEL = 1_023
 _LONGEST_NAME = 60
 
 
@@ -93,7 +93,7 @@ def read_attempt(ended: Ended, request: FunctionRequest, limits: Limits) -> Atte
     failed: int | None = None
     for kind, body in split(ended.data):
         if kind == Kind.DONE:
-            printed, done = read_text(body, MOST_PRINTED), True
+            printed, done = read_text(body, MAX_PRINTED), True
         elif error is None:
             failed = next((n for n in request.ranks if n not in schedules), request.ranks[-1])
             try:
@@ -134,7 +134,7 @@ def read_failure(body: memoryview) -> Translated:
         The sentence, in both languages.
     """
     (*_, length), texts = read_numbers(body, 5)
-    return Translated(read_text(texts[:length], MOST_PRINTED), read_text(texts[length:], MOST_PRINTED))
+    return Translated(read_text(texts[:length], MAX_PRINTED), read_text(texts[length:], MAX_PRINTED))
 
 
 def _subtract_used(limits: Limits, schedules: dict[int, Schedule]) -> Limits:
@@ -147,7 +147,7 @@ def _read_schedule(kind: int, body: memoryview, n: int, request: FunctionRequest
     """The schedule for n ranks, or the ScheduleError that the frame is or deserves."""
     if kind == Kind.FAILED:
         (_, *position, _), _ = read_numbers(body, 5)
-        step, rank, chunk = (number if 0 <= number <= MOST_SLOTS else None for number in position)
+        step, rank, chunk = (number if 0 <= number <= MAX_SLOTS else None for number in position)
         raise ScheduleError(read_failure(body), step=step, rank=rank, chunk=chunk)
     (ranks, chunks, slots, count), rest = read_numbers(body, 4)
     if kind != Kind.TABLE or ranks != n or not 0 <= count <= len(rest) // 32:
@@ -168,8 +168,8 @@ def _refuse_too_much(shapes: list[list[int]], slots: int, endpoints: int, limits
     """What the caller's process would have to hold or walk through stays within bounds, whoever made the table."""
     if any(rows < 0 or times < 1 or modulus < 1 for rows, times, _, modulus in shapes):
         raise ScheduleError("a pattern is repeated less than once")
-    if any(modulus > MOST_SLOTS or abs(shift) > MOST_SLOTS for _, _, shift, modulus in shapes):
-        raise ScheduleError("a pattern is repeated with shift or modulus above {most:,}", most=MOST_SLOTS)
+    if any(modulus > MAX_SLOTS or abs(shift) > MAX_SLOTS for _, _, shift, modulus in shapes):
+        raise ScheduleError("a pattern is repeated with shift or modulus above {most:,}", most=MAX_SLOTS)
     _refuse_too_many_slots(slots, endpoints)
     transfers = sum(rows * times for rows, times, _, _ in shapes)
     if transfers > limits.transfers or sum(times for _, times, _, _ in shapes) > limits.steps:
@@ -185,9 +185,9 @@ def _build_too_much(limits: Limits) -> ScheduleError:
 
 
 def _refuse_too_many_slots(slots: int, endpoints: int) -> None:
-    if slots * endpoints > MOST_SLOTS:
+    if slots * endpoints > MAX_SLOTS:
         message = "chunk {last:,} is used; with {endpoints} ranks at most {most:,} chunks are checked"
-        raise ScheduleError(message, last=slots - 1, endpoints=endpoints, most=MOST_SLOTS // endpoints)
+        raise ScheduleError(message, last=slots - 1, endpoints=endpoints, most=MAX_SLOTS // endpoints)
 
 
 def _freeze_schedule(
@@ -202,8 +202,8 @@ def _freeze_schedule(
     if len(rest) < size:
         raise ScheduleError(_NOT_A_TABLE)
     table = np.frombuffer(rest[:size], "<i4").reshape(len(COLUMNS), rows)
-    if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MOST_CHANNEL):
-        raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MOST_CHANNEL)
+    if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MAX_CHANNEL):
+        raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MAX_CHANNEL)
     block = 1
     if kind.has_blocks:
         block = n

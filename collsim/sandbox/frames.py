@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 
-from .resource_limits import MOST_FRAMES
+from .resource_limits import MAX_FRAMES
 
 _HEAD = struct.Struct("<qq")
 
@@ -54,7 +54,7 @@ def split(data: bytes) -> list[tuple[int, memoryview]]:
     """
     frames: list[tuple[int, memoryview]] = []
     view, offset = memoryview(data), 0
-    while offset + _HEAD.size <= len(data) and len(frames) < MOST_FRAMES:
+    while offset + _HEAD.size <= len(data) and len(frames) < MAX_FRAMES:
         kind, size = _HEAD.unpack_from(data, offset)
         offset += _HEAD.size
         if size < 0 or size > len(data) - offset:

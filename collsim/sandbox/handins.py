@@ -19,7 +19,7 @@ from ..errors import CollsimError, FormatError
 from ..registry import Algorithm
 from .frames import Kind, build_frame
 from .produce import Send
-from .resource_limits import MOST_PRINTED
+from .resource_limits import MAX_PRINTED
 
 PROGRESS = "collsim.progress/1"  # the schema of a progress file
 MODULE = "handed_in"
@@ -61,7 +61,7 @@ def find(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
 
 
 def _build_problem(number: int, message: str) -> bytes:
-    return build_frame(Kind.PROBLEM, (number,), message[:MOST_PRINTED].encode("utf-8", "replace"))
+    return build_frame(Kind.PROBLEM, (number,), message[:MAX_PRINTED].encode("utf-8", "replace"))
 
 
 def load_function(file: File, exercise: str) -> object:

@@ -24,7 +24,7 @@ from ..registry import Algorithm
 from ..schedule import TRANSFER, Schedule
 from ..steps import Step
 from .frames import Kind, build_frame
-from .resource_limits import MOST_PRINTED, Limits
+from .resource_limits import MAX_PRINTED, Limits
 
 #: Files of the library's algorithms.
 _PACKAGE = str(Path(__file__).parents[1])
@@ -81,7 +81,7 @@ def produce(find: Callable[[], object], request: FunctionRequest, limits: Limits
             raise
         except BaseException as error:
             send(build_failure(n, error))
-    send(build_frame(Kind.DONE, (), printed.getvalue()[:MOST_PRINTED].encode("utf-8", "replace")))
+    send(build_frame(Kind.DONE, (), printed.getvalue()[:MAX_PRINTED].encode("utf-8", "replace")))
 
 
 @contextlib.contextmanager
@@ -174,8 +174,8 @@ class _Printed(io.StringIO):
     """Keeps the beginning of what is printed and forgets the rest."""
 
     def write(self, text: str) -> int:
-        if self.tell() < MOST_PRINTED:
-            super().write(text[:MOST_PRINTED])
+        if self.tell() < MAX_PRINTED:
+            super().write(text[:MAX_PRINTED])
         return len(text)
 
 
@@ -260,7 +260,7 @@ def build_failure(n: int, error: BaseException) -> bytes:
     else:
         sentence = Sentence("the function failed: {kind}: {error}", kind=type(error).__name__, error=_shorten(error))
     position = [_read_position(getattr(error, name, None)) for name in ("step", "rank", "chunk")]
-    words, chinese = (sentence.text(language)[:MOST_PRINTED].encode("utf-8", "replace") for language in ("en", "zh"))
+    words, chinese = (sentence.text(language)[:MAX_PRINTED].encode("utf-8", "replace") for language in ("en", "zh"))
     return build_frame(Kind.FAILED, (n, *position, len(words)), words + chinese)
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_PRINTED = 2_000  # characters
-MOST_SLOTS = 1_000_000  # of all endpoints together
-MOST_FRAMES = 1_000  # of one attempt; an exercise tries about ten numbers of ranks
+MAX_PRINTED = 2_000  # characters
+MAX_SLOTS = 1_000_000  # of all endpoints together
+MAX_FRAMES = 1_000  # of one attempt; an exercise tries about ten numbers of ranks
 OPEN_FILES = 64
 
 

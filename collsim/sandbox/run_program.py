@@ -17,8 +17,8 @@ from .rank_programs import ProgramRequest
 from .resource_limits import Limits
 from .sandbox_launcher import run_sandboxed
 
-MOST_SECONDS = 20.0
-_LIMITS = Limits(seconds=MOST_SECONDS, output=160_000_000, asks_for_line=True)
+MAX_SECONDS = 20.0
+_LIMITS = Limits(seconds=MAX_SECONDS, output=160_000_000, asks_for_line=True)
 #: A line of the program in the stack of a process that did not even answer a signal: it computes below Python.
 _LINE = re.compile(rb'File "<program>", line (\d{1,7})\b')
 

@@ -30,7 +30,7 @@ from .paths import Paths, Slots, Space, find_paths, group_by_pairs
 
 Floats = npt.NDArray[np.float64]
 #: Links crossed by all routes of a schedule; more take too much memory to be stored between runs (8 bytes each).
-_MOST_STORED_HOPS = 2**20
+_MAX_STORED_HOPS = 2**20
 #: So few crossed links that counting anew costs more than keeping the counts.
 _FEW_HOPS = 2**12
 
@@ -178,10 +178,10 @@ def _iterate_paths(
         first = schedule.patterns[group[0]]
         paths = find_paths(topology, placement[first.src], placement[first.dst])
         hops += paths.count_hops()
-        if hops <= _MOST_STORED_HOPS:
+        if hops <= _MAX_STORED_HOPS:
             groups.append((group, paths))
         yield group, paths
-    if hops <= _MOST_STORED_HOPS:
+    if hops <= _MAX_STORED_HOPS:
         _last_paths = _StoredPaths(ref(schedule), ref(topology), placed, groups)
 
 

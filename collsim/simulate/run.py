@@ -47,7 +47,7 @@ from .symmetry import time_by_symmetry
 from .trace import Trace
 from .waiting import COUNTED, report_waiting
 
-_MOST_RUNS = 1_000_000
+_MAX_RUNS = 1_000_000
 _OF_COLLECTIVES = {"gamma", "launch", "late", "background"}
 #: Event engine: s of a transfer in program order; how many times that takes a transfer through the queue, a route, and
 #: one link of one flow in a visit (benchmarks/test_cost.py prints how near this comes); without the compiler; bytes per
@@ -608,9 +608,9 @@ def simulate_many(
             "runs are one"
         )
     first, many = parse_count(seed, "seed", least=0), parse_count(runs, "runs")
-    if many > _MOST_RUNS:
+    if many > _MAX_RUNS:
         message = "runs={runs!r} is more than {most:,}; a distribution shows long before that"
-        raise CollsimError(message, runs=runs, most=_MOST_RUNS)
+        raise CollsimError(message, runs=runs, most=_MAX_RUNS)
     times = np.empty(many)
     with open_progress(progress, "runs", "runs done", "in all") as tell:
         # Seeds differ by one, so that run i can be repeated alone with `simulate(seed=seed + i)`.

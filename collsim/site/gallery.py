@@ -12,7 +12,7 @@ from ..registry import Algorithm, algorithms, schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology, fully_connected, machine, ring, switch, torus
 
-_MOST_TRANSFERS = 6_000
+_MAX_TRANSFERS = 6_000
 _RATE, _LATENCY = "25GB/s", "1us"
 _PICTURED = ("allreduce", "allgather", "reduce_scatter", "broadcast", "alltoall")
 
@@ -126,7 +126,7 @@ def _run(name: str, network: GalleryNetwork, n: int, nbytes: str) -> Trace | Non
     try:
         topology = network.topology(n)
         plan = schedule(name, ranks=n, topology=topology)
-        if len(plan) > _MOST_TRANSFERS or not len(plan):
+        if len(plan) > _MAX_TRANSFERS or not len(plan):
             return None
         return simulate(plan, topology, nbytes)
     except CollsimError:  # a power of two is asked for, or helpers that have no position there

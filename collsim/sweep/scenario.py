@@ -19,7 +19,7 @@ from ..collective import get_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
 from ..faults import digest_schedule
-from ..limits import MOST_SCENARIOS, require_few
+from ..limits import MAX_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import ENGINES, Engine
@@ -136,7 +136,7 @@ def list_scenarios(
         orders = [orders]  # one permutation
     count = prod(map(len, (networks, orders, chosen, *grid)))
     # The product is counted before it is made.
-    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    require_few("scenarios in a sweep", count, MAX_SCENARIOS, "give shorter lists, or several sweeps")
     for network in networks:
         # The key of a result holds the topology's fingerprint, so that a changed machine is computed again.
         topology_hash = fingerprint(network)
@@ -343,7 +343,7 @@ def list_option_choices(options: dict[str, object]) -> list[dict[str, object]]:
         CollsimError: For more choices than a sweep may have.
     """
     several = prod(len(list_values(v)) for v in options.values())
-    require_few("choices of options in a sweep", several, MOST_SCENARIOS, "give shorter lists")
+    require_few("choices of options in a sweep", several, MAX_SCENARIOS, "give shorter lists")
     return [dict(zip(options, values, strict=True)) for values in product(*(list_values(v) for v in options.values()))]
 
 

@@ -16,7 +16,7 @@ from ..topology import Topology, machine
 from ..topology.machine_builder import Machine
 from ..topology_names import resolve_topology
 
-_MOST = 10_000
+_MAX_TOPOLOGIES = 10_000
 EDITS = ("scaled", "with_link", "without_link", "without_device")
 
 
@@ -75,7 +75,7 @@ def _build_networks(entry: dict[str, object]) -> Iterable[Topology]:
     keys = list(entry)
     # Counted before any machine is built, because each may be large.
     several = prod(len(_list_values(entry[key])) for key in keys) * len(names)
-    require_few("topologies in a sweep", several, _MOST, "give shorter lists")
+    require_few("topologies in a sweep", several, _MAX_TOPOLOGIES, "give shorter lists")
     networks = []
     for name, *values in product(names, *(_list_values(entry[key]) for key in keys)):
         try:

@@ -19,7 +19,7 @@ from ..simulate import ENGINES
 from ..topology import NETWORKS, machine
 from ..topology.fabrics import FABRIC_OPTIONS, FABRICS
 from ..topology.machines import machines
-from ..units import FACTOR, MOST_BYTES, SIZE
+from ..units import FACTOR, MAX_BYTES, SIZE
 from .nccl_library import NCCL
 from .plan import KEYS, STEP_KEYS
 from .scenario_networks import EDITS
@@ -66,7 +66,7 @@ def _build_definitions() -> dict[str, Schema]:
     """One value of each key that the reader judges."""
     size = {
         "anyOf": [
-            {"type": "number", "minimum": 0, "maximum": MOST_BYTES},
+            {"type": "number", "minimum": 0, "maximum": MAX_BYTES},
             {"type": "string", "pattern": _build_size_pattern()},
         ]
     }

@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..errors import CollsimError, Sentence, describe_unknown, require_word
-from ..limits import MOST_SCENARIOS, require_few
+from ..limits import MAX_SCENARIOS, require_few
 from ..topology import Topology
 from .scenario import (
     MODEL_SOURCES,
@@ -158,7 +158,7 @@ def list_steps(
     single = {name: value for name, value in named.items() if name in SINGLE}
     networks = list_networks(topology)
     count = len(networks) * len(models) * len(splits) * prod(map(len, several.values()))
-    require_few("scenarios in a sweep", count, MOST_SCENARIOS, "give shorter lists, or several sweeps")
+    require_few("scenarios in a sweep", count, MAX_SCENARIOS, "give shorter lists, or several sweeps")
     version, work = read_model_version((*MODEL_SOURCES, "train")), []
     for network in networks:
         topology_hash, scenarios = fingerprint(network), []

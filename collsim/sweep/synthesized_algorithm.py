@@ -18,7 +18,7 @@ from ..topology import Topology
 #: Its name among algorithms: a schedule for each machine and size, found and not chosen.
 SYNTHESIZED = "synthesized"
 OPTIONS = ("effort", "method", "pieces", "root", "switches")
-_MOST_TREES = 256  # ranks: beyond, packing takes minutes
+_MAX_TREES = 256  # ranks: beyond, packing takes minutes
 
 ReportProgress = Callable[[int, int, str], None] | None
 
@@ -102,7 +102,7 @@ def _list_candidates(
 
     schedules = [synthesize(name, topology, nbytes, **options)]
     search = report(schedules[0])
-    can_try_trees = topology.ranks <= _MOST_TREES and name in FORESTS and options.get("method") is None
+    can_try_trees = topology.ranks <= _MAX_TREES and name in FORESTS and options.get("method") is None
     if engine == "lockstep" and can_try_trees and search is not None and search.method == "greedy":
         schedules.append(synthesize(name, topology, nbytes, **{**options, "method": "trees"}))
     return schedules

@@ -25,7 +25,7 @@ from ..topology.graph import format_ranks
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-MOST_PAIRS = 300_000
+MAX_PAIRS = 300_000
 # Rounds at the most, the part of the highest possible rate that ends them, and the factor for pairs across the
 # narrowest cut in each.
 _ROUNDS, _ENOUGH, _PUSH = 40, 0.9985, 1.5
@@ -88,9 +88,9 @@ def find_pairs(topology: Topology, ranks: int) -> Pairs:
         routes = Routes(np.arange(len(links) + 1, dtype=np.int64), np.arange(len(links), dtype=np.int32))
         pairs = Pairs(topology, ranks, src, dst, routes)
     else:
-        if ranks * (ranks - 1) > MOST_PAIRS:
+        if ranks * (ranks - 1) > MAX_PAIRS:
             message = "{name}: {ranks} ranks behind switches are {pairs:,} pairs, more than {most:,}; use fewer ranks"
-            raise TopologyError(message, name=topology.name, ranks=ranks, pairs=ranks * (ranks - 1), most=MOST_PAIRS)
+            raise TopologyError(message, name=topology.name, ranks=ranks, pairs=ranks * (ranks - 1), most=MAX_PAIRS)
         a, b = np.divmod(np.flatnonzero(~np.eye(ranks, dtype=bool).ravel()), ranks)
         routes = topology.routes(a, b)
         # A pair whose route passes another rank is that rank's business: it relays.

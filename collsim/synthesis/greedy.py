@@ -25,8 +25,8 @@ from .pipelined import color_pairs
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-MOST_CELLS = 300_000_000  # ranks times chunks
-MOST_TIMED = 300_000  # transfers: larger ones are taken as they are
+MAX_CELLS = 300_000_000  # ranks times chunks
+MAX_TIMED = 300_000  # transfers: larger ones are taken as they are
 #: Transfers between two looks at the progress bar, and at Ctrl-C, which compiled code does not see.
 _SLICE = 100_000
 
@@ -198,7 +198,7 @@ def synthesize_by_matching(
     chunks = per_block * ranks
     total = chunks * (ranks if kind.name in PERSONALIZED else 1)
     # Memory grows with ranks times chunks, and is checked before anything is allocated.
-    if ranks * total > MOST_CELLS:
+    if ranks * total > MAX_CELLS:
         message = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
         raise CollsimError(message, ranks=ranks, chunks=total)
     matchings: list[tuple[Matching, bool]] = []

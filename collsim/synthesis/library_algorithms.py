@@ -25,7 +25,7 @@ from . import search_phases
 from .alltoall_rates import find_pairs
 from .personalized import PERSONALIZED
 
-MOST_RANKS, MOST_ROWS = 256, 300_000
+MAX_RANKS, MAX_ROWS = 256, 300_000
 PATTERNS = ("ring", "chain", "double_binary_tree", "tree", "pat", "binomial", "recursive_doubling", "bruck")
 PERSONALIZED_PATTERNS = ("pairwise", "direct", "bruck")
 _SWITCH = Sentence(", whose data switches of the machine reduce or multicast")
@@ -141,7 +141,7 @@ def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) 
             plan = schedule(entry, ranks=ranks, topology=topology)
         except CollsimError:  # not for so many ranks, or no place for its helpers here
             continue
-        if plan.endpoints > ranks or plan.steps >= steps or len(plan) > MOST_ROWS:
+        if plan.endpoints > ranks or plan.steps >= steps or len(plan) > MAX_ROWS:
             continue
         rows = plan.transfers
         # Only schedules whose every transfer has a direct pair count; a relay would cost steps that are not counted
@@ -162,7 +162,7 @@ def _build_schedules(entry: Algorithm, topology: Topology, ranks: int, root: int
             plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
         except CollsimError:
             return
-        if len(plan) <= MOST_ROWS:
+        if len(plan) <= MAX_ROWS:
             yield plan
 
 

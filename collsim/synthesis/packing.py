@@ -19,7 +19,7 @@ from ..errors import CollsimError
 from ..maxflow import build_arcs, max_flow
 
 Longs = npt.NDArray[np.int64]
-MOST_TOGETHER = 40  # ranks whose trees are grown side by side, in a graph with a node for each
+MAX_RANKS_IN_ONE_GRAPH = 40  # ranks whose trees are grown side by side, in a graph with a node for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def pack(
     grower = _Grower(ranks, src, dst, capacity)
     waiting = [_begin_batch(ranks, int(root), int(need[root])) for root in np.flatnonzero(need)]
     total, done, trees = int(need.sum()), 0, []
-    if ranks <= MOST_TOGETHER:
+    if ranks <= MAX_RANKS_IN_ONE_GRAPH:
         grower.grow_together(waiting, (lambda: report(0, total)) if report is not None else None)
     while waiting:
         batch = waiting.pop()

@@ -29,10 +29,10 @@ from .personalized import SEARCHED_AS, assign_slots, copy_own_blocks, place_chun
 from .pipelined import color_pairs
 
 Longs = npt.NDArray[np.int64]
-MOST_VARIABLES = 400_000
+MAX_VARIABLES = 400_000
 #: Of a search, unless the caller says otherwise.
 _SECONDS = 300.0
-_MOST_ROUNDS = 64
+_MAX_ROUNDS = 64
 
 
 _PROOF = "No schedule of fewer than {least} steps exists: {reason}.{refused}"
@@ -210,13 +210,13 @@ class _Model:
         self.initial_chunks, self.final_chunks = place_chunks(kind, n, per_block * (n if kind.has_blocks else 1), root)
         self.chunks = self.initial_chunks.shape[1]
         size = self.chunks * len(pairs) * steps
-        if size > MOST_VARIABLES:
+        if size > MAX_VARIABLES:
             raise CollsimError(
                 "{name}: {size:,} variables are more than {most:,}; use fewer ranks, chunks or steps, or another "
                 "objective",
                 name=pairs.topology.name,
                 size=size,
-                most=MOST_VARIABLES,
+                most=MAX_VARIABLES,
             )
         self.model = cp_model.CpModel()
         self.hops = _count_hops(n, pairs.src, pairs.dst)
@@ -397,7 +397,7 @@ def find_fewest_steps(
     least *= parts
     refused: Words = ""
     # Rounds grow from their least number, so the first schedule found has the fewest.
-    for rounds in range(least, _MOST_ROUNDS, parts):
+    for rounds in range(least, _MAX_ROUNDS, parts):
         answer = solve_exactly(kind, topology, least, rounds, ranks=ranks, root=root, seconds=seconds, report=report)
         if answer.schedule is not None:
             values: dict[str, Any] = {"least": least, "reason": proof, "refused": refused}

@@ -313,7 +313,7 @@ class _Search:
 
     def time_library(self) -> list[_Found]:
         """The fastest algorithm of the library: those with switches that reduce; for a size ring and tree as well."""
-        if self.ranks > library_algorithms.MOST_RANKS:
+        if self.ranks > library_algorithms.MAX_RANKS:
             return []
         request = self.kind, self.topology, self.ranks, self.root, self.nbytes
         has_size = isinstance(self.objective, int)
@@ -437,7 +437,7 @@ class _Search:
         for per_block in counts:
             schedule = self.match_blocks(per_block)
             # Timing a schedule beyond this size costs more than the rest of the search: take what there is.
-            if len(schedule) > greedy.MOST_TIMED:
+            if len(schedule) > greedy.MAX_TIMED:
                 return schedule if best is None else best, _BY_MATCHING
             if best is None or self.measure(schedule) < self.measure(best):
                 best = schedule

@@ -22,11 +22,11 @@ from ..verify import verify
 from .language import require_language
 
 Random = np.random.Generator
-_MOST_TRANSFERS = 50_000
+_MAX_TRANSFERS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Broken:
+class BrokenRun:
     """What was done to a run, and what came of it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Broken:
         return f"{self.what}\n{self.verdict}"
 
 
-def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> Broken:
+def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> BrokenRun:
     """Break one thing of a run.
 
     Args:
@@ -80,17 +80,17 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en
     if how not in breakages:
         raise CollsimError(describe_unknown("way to break a run", how, breakages))
     require_language(language)
-    if not 0 < len(trace.schedule) <= _MOST_TRANSFERS or not trace.time:
+    if not 0 < len(trace.schedule) <= _MAX_TRANSFERS or not trace.time:
         template = "{trace!r} cannot be broken: it needs 1 to {most:,} transfers that cross a link"
-        raise CollsimError(template, trace=trace, most=_MOST_TRANSFERS)
+        raise CollsimError(template, trace=trace, most=_MAX_TRANSFERS)
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(language)
     if how in _MACHINES:
         what, verdict, after, error = _MACHINES[how](trace, random)
-        return Broken(how, what[k], verdict[k], after, error)
+        return BrokenRun(how, what[k], verdict[k], after, error)
     plan, what = _break_schedule(trace.schedule, how, random)
     verdict, wrong = _check_plan(plan)
-    return Broken(how, what[k], verdict[k], _time_plan(trace, plan), wrong)
+    return BrokenRun(how, what[k], verdict[k], _time_plan(trace, plan), wrong)
 
 
 # ---- the schedule

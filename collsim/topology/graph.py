@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 #: Destinations whose next hops are kept.
-_MOST_CACHED = 4096
+_MAX_CACHED = 4096
 #: Femtoseconds in a second: latencies are added as whole numbers, so that equal routes stay equal.
 _FEMTO = 1e15
 #: What other tools call the attributes of an edge.
@@ -107,7 +107,7 @@ class ShortestPaths:
             destination: A device.
         """
         if destination not in self.cache:
-            while len(self.cache) >= _MOST_CACHED:
+            while len(self.cache) >= _MAX_CACHED:
                 self.cache.pop(next(iter(self.cache)))
             self.cache[destination] = self._search(destination)
         return self.cache[destination]

@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 #: Registered by higher layers (`files`, viz), which this module must not import: how a Topology is written and drawn.
 views: dict[str, Callable[..., object]] = {}
 
-_MOST_SHOWN = 60  # rows of a table in a notebook, as pandas shows
+_MAX_SHOWN = 60  # rows of a table in a notebook, as pandas shows
 #: Kinds of device, in the order of their codes.
 DEVICE_KINDS = ("gpu", "cpu", "memory", "pcie", "nvswitch", "nic", "switch", "host")
 
@@ -219,7 +219,7 @@ class _Columns(Sequence[Row]):
     def _repr_html_(self) -> str:
         from ..errors.dependencies import pandas as pd
 
-        table = pd.DataFrame(self._build_columns(min(len(self), _MOST_SHOWN))).to_html()
+        table = pd.DataFrame(self._build_columns(min(len(self), _MAX_SHOWN))).to_html()
         return f"<p>{escape(repr(self).strip('<>'))}</p>{table}"
 
 

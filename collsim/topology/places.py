@@ -29,9 +29,9 @@ from .graph import ShortestPaths
 from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
 
 #: More than any cluster has nodes: beyond it is a typing error.
-_MOST_HELPERS = 2**15
+_MAX_HELPERS = 2**15
 #: Topologies with helpers that are stored for each topology, and the links of the largest: they take its memory again.
-_MOST_CACHED, _MOST_CACHED_LINKS = 32, 100_000
+_MAX_CACHED, _MAX_CACHED_LINKS = 32, 100_000
 
 _cached_helpers: WeakKeyDictionary[Topology, dict[tuple[int, str, bytes | None], Topology]] = WeakKeyDictionary()
 
@@ -82,9 +82,9 @@ def with_helpers(
         TopologyError: Where they have no natural place.
     """
     count = parse_count(count, "helpers", least=0)
-    if count > _MOST_HELPERS:
+    if count > _MAX_HELPERS:
         message = "{count:,} helpers are more than {most:,}, the most that a topology may have"
-        raise TopologyError(message, count=count, most=_MOST_HELPERS)
+        raise TopologyError(message, count=count, most=_MAX_HELPERS)
     if not isinstance(on, str) or on not in HELPER_LOCATIONS:
         raise TopologyError(describe_unknown("place for a helper", on, HELPER_LOCATIONS))
     # Routes, cuts and distances are cached with a topology, so that equal requests get the same one.
@@ -94,7 +94,7 @@ def with_helpers(
         return known[key]
     wide = _place_helpers(topology, count, on, ranks)
     # The topology itself would keep its own entry alive forever.
-    if wide is not topology and len(known) < _MOST_CACHED and len(wide.links) <= _MOST_CACHED_LINKS:
+    if wide is not topology and len(known) < _MAX_CACHED and len(wide.links) <= _MAX_CACHED_LINKS:
         known[key] = wide
     return wide
 

@@ -6,7 +6,7 @@ from .machine_builder import Machine, MachinePaths
 
 #: Paths that are tried: to find such a cycle may take time that grows with n!, and a ring not found costs no more
 #: than speed.
-_MOST_STEPS = 20_000
+_MAX_STEPS = 20_000
 
 
 def find_rings(machine: Machine) -> list[tuple[int, ...]]:
@@ -65,7 +65,7 @@ def _find_one_ring(n: int, free: dict[tuple[int, int], int]) -> tuple[int, ...] 
         return None
     stack: list[tuple[int, ...]] = [(0,)]
     # A depth-first search without recursion and with a limit: finding a Hamiltonian cycle may take exponential time.
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         if not stack:
             return None
         path = stack.pop()

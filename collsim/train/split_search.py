@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: A split, samples of a microbatch, and what is recomputed.
 Candidate = tuple[Split, int, Recompute]
 #: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
-_MOST_SAMPLES = 16
+_MAX_SAMPLES = 16
 #: What Megatron-LM has words for.
 _RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 _PARTS = {
@@ -228,7 +228,7 @@ def _iterate_variants(
         if dp * c % e:
             continue
         samples_per_replica = request.batch // dp
-        for micro in [k for k in range(1, _MOST_SAMPLES + 1) if samples_per_replica % k == 0]:
+        for micro in [k for k in range(1, _MAX_SAMPLES + 1) if samples_per_replica % k == 0]:
             many = samples_per_replica // micro
             # Interleaving needs a number of microbatches that the stages divide (Megatron-LM).
             for v in [1] + [k for k in _list_divisors(blocks // p) if k > 1 and p > 1 and many % p == 0]:

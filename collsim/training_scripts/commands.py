@@ -18,7 +18,7 @@ from .findings import BACKENDS, ScriptFinding
 
 _LONGEST_COMMAND = 4_000  # characters
 #: Of a batch, that of all GPUs together too.
-MOST_SAMPLES = 10**6
+MAX_SAMPLES = 10**6
 _LAUNCHERS = ("torchrun", "mpirun", "mpiexec", "srun", "horovodrun", "deepspeed", "accelerate")
 _START = re.compile(
     rf"^[ \t]*(?:[$>#][ \t]+)?((?:[A-Z][A-Z0-9_]*=\S+[ \t]+)*(?:python3?|{'|'.join(_LAUNCHERS)})[ \t]+\S.*)$",
@@ -58,7 +58,7 @@ class CommandLine:
     def batch(self) -> int | None:
         """The batch size that it gives the script; None where it gives none."""
         batch = _read_number(self._find_option(_BATCH))
-        if batch is None or batch > MOST_SAMPLES:
+        if batch is None or batch > MAX_SAMPLES:
             return None
         return batch
 

@@ -25,7 +25,7 @@ from .script_facts import Loop, ScriptFacts, SourceCall, is_false
 #: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
 Severity = Literal["fails", "wrong", "slow", "note"]
 #: Findings of one rule; a script with more has the same mistake in a row.
-_MOST_FINDINGS = 25
+_MAX_FINDINGS = 25
 #: What init_process_group takes without a plugin.
 BACKENDS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "fake")
 _LOCAL_RANK = 'local_rank = int(os.environ["LOCAL_RANK"])  # torchrun sets it'
@@ -90,7 +90,7 @@ def find_mistakes(facts: ScriptFacts) -> tuple[ScriptFinding, ...]:
     Returns:
         The findings in the order of their lines.
     """
-    findings = [finding for rule in _RULES for finding in islice(rule(facts), _MOST_FINDINGS)]
+    findings = [finding for rule in _RULES for finding in islice(rule(facts), _MAX_FINDINGS)]
     return tuple(sorted(findings, key=lambda finding: (finding.line, finding.key)))
 
 

@@ -13,16 +13,16 @@ from typing import Literal, TypedDict
 from ..errors import CollsimError
 from ..locale import translate
 from .article import find_code
-from .commands import MOST_SAMPLES, CommandLine, find_command_mistakes, read_command_line
+from .commands import MAX_SAMPLES, CommandLine, find_command_mistakes, read_command_line
 from .corrections import apply_edits
 from .findings import ScriptFinding, find_mistakes
-from .script_facts import MOST_CHARACTERS, ScriptFacts, is_false, parse_script
+from .script_facts import MAX_CHARACTERS, ScriptFacts, is_false, parse_script
 
 Parallelism = Literal["DDP", "FSDP", "DataParallel", "none"]
 #: So often a corrected script is read again: a mistake may hide another, but an edit never brings one back.
-_MOST_ROUNDS = 4
+_MAX_ROUNDS = 4
 _LONGEST_TITLE = 60  # characters
-_MOST_PARAMETERS = 10**14  # a hundred times the largest models; beyond it is no model
+_MAX_PARAMETERS = 10**14  # a hundred times the largest models; beyond it is no model
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class ScriptPart:
     def corrected(self) -> str:
         """The source with every correction applied; the source itself where there is none."""
         text, findings = self.source, self.findings
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             edits = [edit for finding in findings for edit in finding.edits]
             if not edits or self.is_command:
                 break
@@ -263,9 +263,9 @@ def read_script(source: str) -> ScriptReading:
         >>> reading.parts[0].batch
         512
     """
-    if len(source) > MOST_CHARACTERS:
+    if len(source) > MAX_CHARACTERS:
         message = "the script has {length:,} characters; at most {most:,} are read"
-        raise CollsimError(message, length=len(source), most=MOST_CHARACTERS)
+        raise CollsimError(message, length=len(source), most=MAX_CHARACTERS)
     try:
         return ScriptReading(tuple(_read_parts(source)))
     except CollsimError:  # a ValueError, too, with a better sentence
@@ -405,7 +405,7 @@ def _count_parameters(facts: ScriptFacts) -> int:
             count += sizes[0] * sizes[1]
         else:
             count += 2 * sizes[0]
-    if not 0 <= count <= _MOST_PARAMETERS:
+    if not 0 <= count <= _MAX_PARAMETERS:
         return 0
     return count
 
@@ -416,6 +416,6 @@ def _find_batch(facts: ScriptFacts) -> int | None:
         if argument is None:
             continue
         for value in facts.list_values(argument):
-            if isinstance(value, ast.Constant) and isinstance(value.value, int) and 0 < value.value <= MOST_SAMPLES:
+            if isinstance(value, ast.Constant) and isinstance(value.value, int) and 0 < value.value <= MAX_SAMPLES:
                 return value.value
     return None

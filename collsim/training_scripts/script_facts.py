@@ -18,9 +18,9 @@ from typing import TypeAlias
 from ..errors import CollsimError
 
 #: Characters of a script: a longer one is refused, since the tree takes a few hundred times as much memory.
-MOST_CHARACTERS = 200_000
+MAX_CHARACTERS = 200_000
 #: Values of one name that are looked at; a script of a person assigns it a few times.
-_MOST_VALUES = 50
+_MAX_VALUES = 50
 _DATA_PARALLEL = "torch.nn.DataParallel"
 _DDP = "torch.nn.parallel.DistributedDataParallel"
 #: The same class by another way of importing it.
@@ -231,7 +231,7 @@ class ScriptFacts:
     def list_values(self, expression: ast.expr) -> list[ast.expr]:
         """What an expression may be: itself, and for a name the first values that the script assigns to it."""
         key = ast.unparse(expression)
-        return [expression, *self.values.get(key, [])[:_MOST_VALUES]]
+        return [expression, *self.values.get(key, [])[:_MAX_VALUES]]
 
     def is_alone(self, statement: ast.stmt) -> bool:
         """Whether a block has no other statement, so that it cannot do without this one."""

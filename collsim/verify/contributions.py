@@ -29,7 +29,7 @@ Counts = npt.NDArray[np.uint64]
 
 MANY = 2**63 + 1
 _MANY = np.uint64(MANY)
-_MOST_ADDITIONS = 5_000_000  # of terms, 100 bytes and 0.2 µs each
+_MAX_ADDITIONS = 5_000_000  # of terms, 100 bytes and 0.2 µs each
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def trace_contributions(schedule: Schedule, cell: Cell) -> dict[Cell, list[Write
 
 
 def _require_few(schedule: Schedule, additions: int) -> None:
-    if additions > _MOST_ADDITIONS:
+    if additions > _MAX_ADDITIONS:
         message = "{label} adds up too many contributions to say which; ask for fewer ranks"
         raise ScheduleError(message, label=schedule.label)
 

@@ -27,8 +27,8 @@ from .contributions import Cell, Terms, Write
 
 Row = tuple[int, int, int, int, bool]  # src, dst, chunk, into, reduce
 
-_MOST_TRANSFERS = 50_000
-_MOST_RANKS = 64
+_MAX_TRANSFERS = 50_000
+_MAX_RANKS = 64
 _ALIKE = 2 / 3
 
 
@@ -133,7 +133,7 @@ def _find_row(schedule: Schedule, step: int, row: Row) -> int:
 def _find_similar(schedule: Schedule) -> Schedule | None:
     """The algorithm of the library that shares most transfers with a schedule, whatever their steps, two in three at
     least; of equals the one that it follows longest."""
-    if schedule.ranks > _MOST_RANKS or not 0 < len(schedule) <= _MOST_TRANSFERS:
+    if schedule.ranks > _MAX_RANKS or not 0 < len(schedule) <= _MAX_TRANSFERS:
         return None
     steps, best, most = [_count_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
     if get_collective(schedule.collective).rooted:
@@ -182,7 +182,7 @@ def _list_library(name: str, ranks: int, root: int | None) -> list[tuple[Schedul
             schedule = algorithm(ranks, **({} if root is None else {"root": root}))
         except CollsimError:  # not for this number of ranks
             continue
-        if 0 < len(schedule) <= _MOST_TRANSFERS:
+        if 0 < len(schedule) <= _MAX_TRANSFERS:
             entries.append((schedule, [_count_rows(step) for step in schedule.each_step()]))
     return entries
 

@@ -156,25 +156,25 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
 #: moves by counting.
 _NO_CONSTANT = {
     *(
-        "predicted_schedule._MOST_CHANNELS",
-        "predicted_schedule._MOST_CHUNKS",
-        "predicted_schedule._MOST_TRANSFERS",
+        "predicted_schedule._MAX_CHANNELS",
+        "predicted_schedule._MAX_CHUNKS",
+        "predicted_schedule._MAX_TRANSFERS",
         "mpi._ROUNDED",
         "loggp._FREE",
         "prediction_interval.LEVEL",
         "prediction_interval.SIDES",
         "prediction_interval._KNOWN",
-        "unknown_inputs._LEAST",
+        "unknown_inputs._MIN_DEVIATION",
         "unknown_inputs._TWO_NODES",
         "unknown_inputs._FOUR_IN_FIVE",
         "prediction_interval.FEW",
         "tuner_graphs._ROUNDING",
         "topology_facts._ALIKE",
         "machine_facts.LANES",
-        "machine_words._MOST_LETTERS",
-        "machine_words._MOST_QUOTED",
+        "machine_words._MAX_LETTERS",
+        "machine_words._MAX_QUOTED",
     ),
-    *(f"ring_tree_search.{name}" for name in ("_STEPS", "_STEPS_ALL", "MOST_GPUS", "_TREES")),
+    *(f"ring_tree_search.{name}" for name in ("_STEPS", "_STEPS_ALL", "MAX_GPUS", "_TREES")),
 }
 
 

@@ -19,7 +19,7 @@ from collsim.schedule import TRANSFER, freeze
 from collsim.steps import Step
 
 ALGORITHMS = cs.algorithms()
-MOST = 6  # mutants of one kind per schedule, spread evenly over its transfers: up to 18 per algorithm and kind
+MAX_MUTANTS = 6  # mutants of one kind per schedule, spread evenly over its transfers: up to 18 per algorithm and kind
 
 
 def rebuilt(s, table):
@@ -44,7 +44,9 @@ def rebuilt(s, table):
 
 def spread(rows):
     rows = np.asarray(rows)
-    return rows.astype(int) if len(rows) <= MOST else rows[np.linspace(0, len(rows) - 1, MOST).astype(int)]
+    return (
+        rows.astype(int) if len(rows) <= MAX_MUTANTS else rows[np.linspace(0, len(rows) - 1, MAX_MUTANTS).astype(int)]
+    )
 
 
 def drop(t):

@@ -9,7 +9,7 @@ import collsim as cs
 
 ALGORITHMS = cs.algorithms()
 ALPHA, BETA = 5e-6, 1e-10
-LEAST = {  # bytes through some port in one direction, in buffers (Chan et al. 2007; Patarasuk & Yuan 2009)
+PORT_BUFFERS_AT_LEAST = {  # bytes through some port in one direction, in buffers (Chan et al. 2007; Patarasuk & Yuan 2009)
     "allreduce": lambda n: 2 * (n - 1) / n,
     "reduce": lambda n: 1,
     "broadcast": lambda n: 1,
@@ -32,7 +32,7 @@ def price(name, n, nbytes, **options):
 def test_nobody_is_cheaper_than_the_bandwidth_bound(name):
     entry = ALGORITHMS[name]
     for n in sizes(entry, 33, 2):
-        assert entry.price(n, 1e9, 0, BETA) >= LEAST[entry.collective](n) * 1e9 * BETA * (1 - 1e-12), n
+        assert entry.price(n, 1e9, 0, BETA) >= PORT_BUFFERS_AT_LEAST[entry.collective](n) * 1e9 * BETA * (1 - 1e-12), n
 
 
 @pytest.mark.parametrize("n", [8, 16, 64, 1024])

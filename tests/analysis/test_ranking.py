@@ -297,7 +297,7 @@ def test_collsims_own_are_not_verified_again_unless_a_user_stands_in_for_a_part(
 
 
 def test_what_is_remembered_is_bounded_and_collects_no_tracebacks(verified, monkeypatch):
-    monkeypatch.setattr(faults, "_MOST_REMEMBERED", 2)
+    monkeypatch.setattr(faults, "_MAX_REMEMBERED", 2)
     wrong = two_hops(extra=[1])
     errors = []
     for n in (4, 5, 6, 6):
@@ -311,7 +311,7 @@ def test_what_is_remembered_is_bounded_and_collects_no_tracebacks(verified, monk
 
 
 def test_a_schedule_too_large_to_be_verified_is_not_ranked(monkeypatch):
-    monkeypatch.setattr(faults, "MOST_TRANSFERS", 10)
+    monkeypatch.setattr(faults, "MAX_TRANSFERS", 10)
     large = two_hops()
     with pytest.raises(UnverifiedError, match=r"two_hops\(8\) has 14 transfers and was not verified"):
         require_right(large(8))

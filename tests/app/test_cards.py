@@ -3,7 +3,7 @@
 import pytest
 
 from collsim.app.pages.whatif import run_edits
-from collsim.app.pages.whatif.cards import MOST_CARDS, list_questions
+from collsim.app.pages.whatif.cards import MAX_CARDS, list_questions
 from collsim.app.scenario.choice import Choice
 from collsim.app.shell.controls import label_algorithm, list_algorithms
 
@@ -19,7 +19,7 @@ PLACES = {
 def test_every_question_has_an_answer(place):
     choice = PLACES[place]
     found = dict(list_questions(choice, run_edits.list_cables(choice)))
-    assert 3 < len(found) <= MOST_CARDS
+    assert 3 < len(found) <= MAX_CARDS
     for name, edit in found.items():
         assert edit != run_edits.PLAIN, name
         run_edits.build_changed_topology(choice, edit)  # raises where it cannot be made

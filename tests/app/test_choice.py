@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import collsim as cs
 from collsim.app.scenario.choice import (
-    MOST_NODES,
-    MOST_RANKS,
+    MAX_NODES,
+    MAX_RANKS,
     SHAPES,
     WORDS,
     Choice,
@@ -91,8 +91,8 @@ def test_a_bad_value_falls_back_and_says_so_in_one_sentence(name, text):
 def test_no_address_at_all_raises(query):
     choice, _ = from_query(query)
     assert choice.algorithm in cs.algorithms(choice.collective)
-    assert 1 <= choice.ranks <= MOST_RANKS
-    assert 1 <= choice.nodes <= MOST_NODES
+    assert 1 <= choice.ranks <= MAX_RANKS
+    assert 1 <= choice.nodes <= MAX_NODES
     assert from_query(to_query(choice))[0] == replace(choice, **_unseen(choice))
 
 
@@ -140,5 +140,5 @@ def test_the_text_of_every_network_builds_it(network):
     topology = parse_topology(
         write_network(Choice(machine=network, bandwidth="100Gbit/s", alpha="2us")), cs.topology.NETWORKS
     )
-    assert 2 <= topology.ranks <= MOST_RANKS
+    assert 2 <= topology.ranks <= MAX_RANKS
     assert topology.links.bandwidth[0] == 12.5e9

@@ -76,7 +76,7 @@ def test_numbers_that_read_the_same_are_one_group_and_the_commonest_come_first(s
     sessions.reveal(key, LOCAL)
     groups = look(sessions, key).groups
     assert [(votes, right) for _, votes, right in groups] == [(3, False), (2, True), (1, False)]
-    monkeypatch.setattr(class_sessions, "MOST_GROUPS", 2)
+    monkeypatch.setattr(class_sessions, "MAX_GROUPS", 2)
     board = look(sessions, key)
     assert (len(board.groups), board.other_votes) == (2, 1)
 
@@ -125,8 +125,8 @@ def test_a_vote_for_no_choice_is_refused(sessions, value):
 
 
 def test_a_client_opens_two_classes_and_whoever_sits_at_the_computer_can_always_open_one(sessions, monkeypatch):
-    monkeypatch.setattr(class_sessions, "MOST_SESSIONS", 5)
-    monkeypatch.setattr(class_sessions, "MOST_LOCAL", 3)
+    monkeypatch.setattr(class_sessions, "MAX_SESSIONS", 5)
+    monkeypatch.setattr(class_sessions, "MAX_LOCAL_SESSIONS", 3)
     first, second = sessions.open(PHONE), sessions.open(PHONE)
     for _ in range(100):
         with pytest.raises(TooManySessions) as refused:
@@ -162,7 +162,7 @@ def test_a_class_whose_teachers_page_is_closed_ends_and_frees_its_slot(sessions,
 
 
 def test_one_client_cannot_outvote_or_shut_out_the_others(sessions, monkeypatch):
-    monkeypatch.setattr(class_sessions, "MOST_VOTERS", 5)
+    monkeypatch.setattr(class_sessions, "MAX_VOTERS", 5)
     key, code = start(sessions)
     right, wrong = 0, 1
     assert sessions.vote(code, LAPTOP, "bert", right, 0)
@@ -179,7 +179,7 @@ def test_one_client_cannot_outvote_or_shut_out_the_others(sessions, monkeypatch)
 
 
 def test_who_looks_is_counted_up_to_a_limit(sessions, monkeypatch):
-    monkeypatch.setattr(class_sessions, "MOST_VOTERS", 5)
+    monkeypatch.setattr(class_sessions, "MAX_VOTERS", 5)
     key, code = start(sessions)
     for k in range(9):
         sessions.get_board(code, f"w{k}")
@@ -197,8 +197,8 @@ def test_who_left_is_not_counted_as_present_unless_they_voted(sessions, clock):
 
 
 def test_codes_spell_no_words_and_differ(sessions):
-    codes = {sessions.open(str(k))[:4] for k in range(class_sessions.MOST_SESSIONS)}
-    assert len(codes) == class_sessions.MOST_SESSIONS
+    codes = {sessions.open(str(k))[:4] for k in range(class_sessions.MAX_SESSIONS)}
+    assert len(codes) == class_sessions.MAX_SESSIONS
     assert not set("".join(codes)) & set("aeioul")
 
 
@@ -220,6 +220,6 @@ def test_a_class_takes_few_programs_of_a_client_and_no_long_ones(sessions, monke
     code = key[:4]
     assert not sessions.share_work(code, PHONE, "anna", "write", {"code": "x" * class_sessions.LONGEST_WORK})
     assert [sessions.share_work(code, PHONE, f"v{k}", "write", {}) for k in range(4)] == [True, True, True, False]
-    monkeypatch.setattr(class_sessions, "MOST_WORKS", 4)
+    monkeypatch.setattr(class_sessions, "MAX_WORKS", 4)
     assert [sessions.share_work(code, LAPTOP, f"w{k}", "write", {}) for k in range(2)] == [True, False]
     assert sessions.share_work(code, PHONE, "v0", "write", {"start": "send"}), "one's own program may be replaced"

@@ -3,7 +3,7 @@
 import pytest
 
 from collsim.app.classroom.class_sessions import ClassSessions, PosedQuestion
-from collsim.app.classroom.custom_question import MOST_CHOICES, parse_question
+from collsim.app.classroom.custom_question import MAX_CHOICES, parse_question
 from collsim.app.scenario.choice import Choice
 from collsim.app.server.clients import LOCAL
 from collsim.errors import CollsimError
@@ -24,7 +24,7 @@ def test_a_question_is_a_text_and_choices_the_right_one_with_a_star():
         ("", LINES, "1 to 300 characters"),
         ("x" * 301, LINES, "not 301"),
         ("How long?", "* 12 ms", "2 to 6 choices, not 1"),
-        ("How long?", "*" + "\n".join(map(str, range(MOST_CHOICES + 1))), "not 7"),
+        ("How long?", "*" + "\n".join(map(str, range(MAX_CHOICES + 1))), "not 7"),
         ("How long?", "12 ms\n20 ms", "0 have it"),
         ("How long?", "*12 ms\n*20 ms", "2 have it"),
         ("How long?", "*12 ms\n12 ms", "the same"),

@@ -156,7 +156,7 @@ HOSTILE = {
     "x.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>",
     "deep.json": b"[" * 100_000,
     "table.txt": b"hello",
-    "large.csv": b"0" * (run_files.MOST_BYTES + 1),
+    "large.csv": b"0" * (run_files.MAX_BYTES + 1),
     "zeros.xml": bytes(1000),
 }
 

@@ -19,7 +19,7 @@ from collsim.app.jobs import worker_pool
 from collsim.app.jobs.computation import Tab, TooManyJobs, WorkerDied, build_job_key
 from collsim.app.jobs.result_cache import ResultCache
 from collsim.app.jobs.worker import remove_folder
-from collsim.app.jobs.worker_pool import HIDDEN_PATIENCE, MOST_JOBS, MOST_PER_CLIENT, WorkerPool
+from collsim.app.jobs.worker_pool import HIDDEN_PATIENCE, MAX_JOBS, MAX_PER_CLIENT, WorkerPool
 from collsim.app.pages.write.drafts import Draft
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import Refused, compute_outcome
@@ -329,7 +329,7 @@ def test_a_folder_goes_though_a_file_comes_at_the_last_moment(tmp_path, monkeypa
 
 def test_one_client_has_so_many_computations_at_a_time_and_others_go_on(staff):
     workers = staff(count=0)
-    jobs = [workers.submit(tab_of(f"a{k}"), chores.count, (k, 0.0), 1.0) for k in range(MOST_PER_CLIENT)]
+    jobs = [workers.submit(tab_of(f"a{k}"), chores.count, (k, 0.0), 1.0) for k in range(MAX_PER_CLIENT)]
     with pytest.raises(TooManyJobs):
         workers.submit(tab_of("a9"), chores.count, (9, 0.0), 1.0)
     assert workers.submit(tab_of("a9"), chores.count, (0, 0.0), 1.0) is jobs[0], "to wait with somebody costs nothing"
@@ -340,11 +340,11 @@ def test_one_client_has_so_many_computations_at_a_time_and_others_go_on(staff):
 
 def test_all_clients_together_have_a_limit_and_whoever_sits_at_the_computer_has_none(staff):
     workers = staff(count=0)
-    for k in range(MOST_JOBS):
+    for k in range(MAX_JOBS):
         workers.submit(tab_of(f"{k} student"), chores.count, (k, 0.0), 1.0)
     with pytest.raises(TooManyJobs):
         workers.submit(tab_of("one more"), chores.count, (-1, 0.0), 1.0)
-    for k in range(MOST_PER_CLIENT + 1):
+    for k in range(MAX_PER_CLIENT + 1):
         workers.submit(tab_of("here"), chores.count, (1000 + k, 0.0), 1.0)
 
 

@@ -72,7 +72,7 @@ FILES = {
 FILES |= {
     "h.xml": b"<!DOCTYPE a [<!ENTITY b 'x'>]><algo>&b;</algo>",
     "i.txt": b"hello",
-    "large.csv": b"0" * (run_files.MOST_BYTES + 1),
+    "large.csv": b"0" * (run_files.MAX_BYTES + 1),
 }
 WORDS = {
     "collective": ["allreduse"],

@@ -12,7 +12,7 @@ from test_pages import address, explore, messages, opened, players
 import collsim as cs
 from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.scenario.choice import Choice, from_query
-from collsim.app.scenario.panels import ADDRESS, MOST_QUESTIONS, Panels, settle_mode
+from collsim.app.scenario.panels import ADDRESS, MAX_QUESTIONS, Panels, settle_mode
 from collsim.app.scenario.run_questions import ask_about_run, break_run
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts import say
@@ -74,7 +74,7 @@ def join_class(code, **query):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("number", range(MOST_QUESTIONS))
+@pytest.mark.parametrize("number", range(MAX_QUESTIONS))
 def test_every_question_hides_its_answer_and_the_run_until_it_is_revealed(number, language):
     at = opened(**RUN, ask="1", question=str(number + 1), lang=language)
     assert not at.exception

@@ -204,7 +204,7 @@ def test_the_first_and_the_last_stage_are_drawn_as_they_run(monkeypatch):
         totals = [sum(sizes) for _, *sizes in row["memory"]]
         assert max(totals) == pytest.approx(row["most"])
         assert row["most"] == sum(trace.memory.peak(trace.step.lanes[lane][0]).values())
-    monkeypatch.setattr(split_document, "MOST_PASSES", 3)
+    monkeypatch.setattr(split_document, "MAX_PASSES", 3)
     cut = searched.show_step(choice).document["drawn"]
     low, high = cut["cut"]
     assert 0 < low < high < trace.time

@@ -193,7 +193,7 @@ def test_an_alltoall_is_synthesized_next_to_those_that_it_has():
 
 
 def test_a_schedule_of_many_transfers_is_played_with_fewer_pieces_and_says_so(monkeypatch):
-    monkeypatch.setattr(synthesis_result, "MOST_PLAYED", 2_000)
+    monkeypatch.setattr(synthesis_result, "MAX_PLAYED", 2_000)
     shown = synthesis_result.synthesize_for_run(
         replace(ONE_BOX, nbytes="256MiB", collective="broadcast", algorithm="broadcast_chain"), True
     )

@@ -130,7 +130,7 @@ class Tab:
     def boxes(self, kind):
         """Controls of a kind outside of the page's head, as long as no one of them opens another page."""
         boxes, path, k = self.page.locator(f"[data-testid={kind}]:visible:not({HEAD})"), self.path, 0
-        while k < min(boxes.count(), MOST_ALIKE) and self.path == path:
+        while k < min(boxes.count(), MAX_ALIKE) and self.path == path:
             yield boxes.nth(k)
             k += 1
 
@@ -234,8 +234,8 @@ CONTROLS = {
     "stButtonGroup": use_segments,
     "stButton": use_button,
 }
-#: So many of a kind are used on one page, as one function builds the lists of a page; `MOST_ALIKE=99` uses all of them.
-MOST_ALIKE = int(os.environ.get("MOST_ALIKE", "2"))
+#: So many of a kind are used on one page, as one function builds the lists of a page; `MAX_ALIKE=99` uses all of them.
+MAX_ALIKE = int(os.environ.get("MAX_ALIKE", "2"))
 #: The switches at the head, which are used by name.
 HEAD = ".st-key-switches *"
 

@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 from visits import wait_for_the_frame
 
 #: Megabytes and files of a first visit. Streamlit is some seventy files itself.
-MOST_BYTES, MOST_FILES = 3e6, 90
+MAX_BYTES, MAX_FILES = 3e6, 90
 #: Of the layout, as browsers count it (web.dev/cls); under 0.1 is good.
-MOST_SHIFT = 0.1
+MAX_SHIFT = 0.1
 WATCH = """
 window.moved = 0;
 new PerformanceObserver((list) => {
@@ -40,9 +40,9 @@ def visit(page, app_url):
 
 def test_the_first_page_is_light_and_nothing_moves_while_it_comes(visit):
     page, came, (before, title) = visit
-    assert sum(came) < MOST_BYTES
-    assert len(came) < MOST_FILES
-    assert page.evaluate("window.moved") < MOST_SHIFT
+    assert sum(came) < MAX_BYTES
+    assert len(came) < MAX_FILES
+    assert page.evaluate("window.moved") < MAX_SHIFT
     picture = page.locator(CANVAS)
     # the letters that Streamlit brings are a little taller than the first ones
     assert picture.bounding_box() == pytest.approx(before, abs=8)

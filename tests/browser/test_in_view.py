@@ -11,7 +11,7 @@ from collsim.lessons.chapters import SECTIONS
 pytestmark = pytest.mark.browser
 
 SIZES = {"projector": (1366, 768), "large": (1920, 1080), "phone": (390, 844)}
-LEAST_SHARE = 0.6
+MIN_SHARE = 0.6
 #: Pages without a picture that plays: a class to join, files to read, tables of measurements, splits.
 STILL_PAGES = {"class", "diagnosis", "script", "measured", "compare", "split", "hangs", "lab"}
 #: Where a page's picture is; that of a player unless said.
@@ -97,7 +97,7 @@ def describe_faults(tab, page):
     height = tab.viewport_size["height"]
     if page not in WITHOUT_A_PICTURE:
         share = tab.locator(STAGES.get(page, ".cs .stage")).first.evaluate(SHARE_SEEN)
-        if share < LEAST_SHARE:
+        if share < MIN_SHARE:
             faults.append(f"{share:.0%} of the picture is in view")
     if page not in STILL_PAGES:
         plays = tab.get_by_role("button", name=re.compile(r"^(Play|Pause)\b(?! it)")).all()

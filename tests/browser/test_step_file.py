@@ -91,7 +91,7 @@ def test_the_data_are_those_of_the_step_and_what_is_too_large_is_left_closed(tra
     whole = trace.animate().data
     assert set(whole["inside"]) == {row["name"] for row in whole["step"]["collectives"]}
     json.dumps(whole, allow_nan=False)
-    monkeypatch.setattr(step_page, "MOST_TRANSFERS", 10)
+    monkeypatch.setattr(step_page, "MAX_TRANSFERS", 10)
     assert set(trace.animate().data["inside"]) == {"buffers"}  # a chain of seven transfers; no ring is so small
 
 

@@ -52,7 +52,7 @@ def test_a_file_that_is_no_text_or_too_large_is_refused_by_name_and_soon(tmp_pat
 
 
 def test_many_large_files_are_refused_before_they_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(evidence_pieces, "_MOST_CHARACTERS", 1000)
+    monkeypatch.setattr(evidence_pieces, "_MAX_CHARACTERS", 1000)
     for number in range(4):
         (tmp_path / f"node-{number}.log").write_text(OFF + "\n" + "x" * 400)
     with pytest.raises(cs.CollsimError, match=r"node-2\.log"):

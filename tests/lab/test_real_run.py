@@ -110,7 +110,7 @@ def test_what_cannot_be_run_is_said_before_a_process_is_started(given, said, mon
 
 
 def test_the_most_memory_counts_scratch_of_all_processes(monkeypatch):
-    monkeypatch.setattr("collsim.lab.real_run.MOST_MEMORY", 16 * 2**20)
+    monkeypatch.setattr("collsim.lab.real_run.MAX_MEMORY", 16 * 2**20)
     with pytest.raises(cs.CollsimError, match=r"would hold 32.MiB"):  # alltoall has its result in slots of its own
         cs.run_for_real(cs.schedule("alltoall_direct", ranks=16), "1MiB")
 

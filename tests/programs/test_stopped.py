@@ -63,7 +63,7 @@ def test_what_never_ends_is_stopped_with_rank_and_line(run_program, monkeypatch,
     source, line, limit = LOOPS[name]
     # fewer than outside of tests, so that each case takes milliseconds
     for most, count in {"STEPS": 20_000, "MESSAGES": 200, "CALLS": 500, "THREADS": 50}.items():
-        monkeypatch.setattr(f"collsim.rank_engine.engine.MOST_{most}", count)
+        monkeypatch.setattr(f"collsim.rank_engine.engine.MAX_{most}", count)
     run = run_program(source, 2)
     assert run.verdict == "error"
     assert [(error.line, error.limit) for error in run.errors] == [(line, limit)]

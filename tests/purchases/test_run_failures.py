@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.purchases.run_failures import find_best_interval
+from collsim.purchases.run_failures import find_best_checkpoint_interval
 
 HOUR = 3600.0
 
@@ -20,7 +20,7 @@ def step():
 @pytest.mark.parametrize(("hours", "minutes"), [(24, 117), (6, 57), (0.25, 9.1)])
 def test_the_best_interval_is_dalys(hours, minutes):
     """Daly 2006, figures 3 to 5: a checkpoint of 5 minutes; his estimates are of higher order, not exact."""
-    assert find_best_interval(300, hours * HOUR) / 60 == pytest.approx(minutes, rel=0.01)
+    assert find_best_checkpoint_interval(300, hours * HOUR) / 60 == pytest.approx(minutes, rel=0.01)
 
 
 def play_run(seconds, interval, checkpoint, restart, mtbf, random):

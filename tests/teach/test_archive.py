@@ -151,12 +151,12 @@ def test_a_million_entries_cost_nothing(tmp_path):
     tracemalloc.start()
     with pytest.raises(cs.FormatError, match="more files and folders than a class hands in"):
         list_submissions(tmp_path / "homework.zip")
-    assert tracemalloc.get_traced_memory()[1] < 3 * archive._MOST_LISTED
+    assert tracemalloc.get_traced_memory()[1] < 3 * archive._MAX_LISTED
     tracemalloc.stop()
 
 
 def test_a_bomb_is_refused_before_anything_is_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_MOST_UNPACKED", 4 * 2**20)
+    monkeypatch.setattr(archive, "_MAX_UNPACKED", 4 * 2**20)
     monkeypatch.setattr(archive, "_read_data", lambda *given: pytest.fail("unpacked"))
     bomb = packed(tmp_path / "homework.zip", *((f"student{number}.py", bytes(1_900_000)) for number in range(3)))
     assert bomb.stat().st_size < 10_000

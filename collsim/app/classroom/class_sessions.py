@@ -22,19 +22,19 @@ from ..scenario.choice import Choice
 from ..server.clients import LOCAL
 
 #: Sessions of all clients on the network, of one of them, and of whoever sits at the computer of the server.
-MOST_SESSIONS, MOST_PER_CLIENT, MOST_LOCAL = 100, 2, 20
+MAX_SESSIONS, MAX_PER_CLIENT, MAX_LOCAL_SESSIONS = 100, 2, 20
 #: A large lecture hall. Each voter costs memory for as long as the class lives, and anybody with the code may vote.
-MOST_VOTERS = 400
+MAX_VOTERS = 400
 #: A session ends when its teacher's page has not been open for so long.
 IDLE_SECONDS = 45 * 60
 #: A voter whose page has not looked for so long has left.
 PRESENCE_SECONDS = 12
 #: Commonest answers that are shown; the others are counted together.
-MOST_GROUPS = 6
+MAX_GROUPS = 6
 #: Works of students that a session shows, and characters of what one is sent as.
-MOST_WORKS, LONGEST_WORK = 24, 20_000
+MAX_WORKS, LONGEST_WORK = 24, 20_000
 #: Revealed questions that a session remembers.
-MOST_REVEALED = 200
+MAX_REVEALED = 200
 _LETTERS = "bcdfghjkmnpqrstvwxz"  # no vowels, so that no word is spelled; no l, which looks like a 1
 _KEY_CHARACTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 # Students type the code from a projector. The key stands in the teacher's address alone, and must not be guessed.
@@ -191,7 +191,7 @@ class ClassSessions:
         clock: Returns seconds.
     """
 
-    def __init__(self, votes_per_client: int = MOST_VOTERS, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, votes_per_client: int = MAX_VOTERS, clock: Callable[[], float] = time.monotonic):
         self._votes_per_client = votes_per_client
         self._clock = clock
         self._lock = threading.Lock()
@@ -201,7 +201,7 @@ class ClassSessions:
         """Open a session, and return its class key.
 
         Whoever sits at the computer of the server can always open one; the one that was used least recently ends where
-        there would be more than `MOST_LOCAL`.
+        there would be more than `MAX_LOCAL_SESSIONS`.
 
         Args:
             client: Name of the client, as the server knows it.
@@ -282,7 +282,7 @@ class ClassSessions:
             if session is not None and session.posed is not None and not session.is_revealed:
                 session.is_revealed = True
                 revealed = RevealedQuestion(session.posed.question, _count_answers(session.posed.question, session))
-                session.revealed = [*session.revealed, revealed][-MOST_REVEALED:]
+                session.revealed = [*session.revealed, revealed][-MAX_REVEALED:]
 
     def get_revealed(self, class_key: str, client: str) -> list[RevealedQuestion]:
         """Return all questions that were revealed to the class, in order; for its teacher.
@@ -326,7 +326,7 @@ class ClassSessions:
             if session is None:
                 return None
             self._forget_absent(session)
-            if voter in session.last_seen or len(session.last_seen) < MOST_VOTERS:
+            if voter in session.last_seen or len(session.last_seen) < MAX_VOTERS:
                 session.last_seen[voter] = self._clock()
             board = self._build_board(session)
             vote = session.votes.get(voter)
@@ -380,7 +380,7 @@ class ClassSessions:
                 return False
             others = [work for sender, work in session.works.items() if sender != voter]
             of_client = sum(work.client == client for work in others)
-            if len(others) >= MOST_WORKS or (client != LOCAL and of_client >= self._votes_per_client):
+            if len(others) >= MAX_WORKS or (client != LOCAL and of_client >= self._votes_per_client):
                 return False
             session.works_sent += 1
             session.works[voter] = SharedWork(session.works_sent, page, dict(query), client)
@@ -406,17 +406,17 @@ class ClassSessions:
         if client != LOCAL and len(client_voters) >= self._votes_per_client:
             # A dict keeps the order in which votes came, so the first one is the oldest.
             del session.votes[client_voters[0]]
-        return len(session.votes) < MOST_VOTERS
+        return len(session.votes) < MAX_VOTERS
 
     def _enforce_session_limits(self, client: str) -> None:
         client_sessions = [session for session in self._sessions.values() if session.client == client]
         if client == LOCAL:
-            if len(client_sessions) >= MOST_LOCAL:
+            if len(client_sessions) >= MAX_LOCAL_SESSIONS:
                 del self._sessions[min(client_sessions, key=lambda session: session.last_used).code]
             return
-        if len(client_sessions) >= MOST_PER_CLIENT:
+        if len(client_sessions) >= MAX_PER_CLIENT:
             raise TooManySessions(is_own_limit=True)
-        if sum(session.client != LOCAL for session in self._sessions.values()) >= MOST_SESSIONS:
+        if sum(session.client != LOCAL for session in self._sessions.values()) >= MAX_SESSIONS:
             raise TooManySessions(is_own_limit=False)
 
     def _find_led(self, class_key: str, client: str) -> ClassSession | None:
@@ -467,8 +467,8 @@ def _group_votes(session: ClassSession) -> tuple[tuple[VoteGroup, ...], int]:
         key = format_answer_value(vote.value, question.unit), question.right(vote.value)
         values_by_text.setdefault(key, []).append(vote.value)
     groups = sorted(values_by_text.items(), key=lambda item: (-len(item[1]), item[1][0]))
-    commonest = tuple((values[0], len(values), is_right) for (_, is_right), values in groups[:MOST_GROUPS])
-    return commonest, sum(len(values) for _, values in groups[MOST_GROUPS:])
+    commonest = tuple((values[0], len(values), is_right) for (_, is_right), values in groups[:MAX_GROUPS])
+    return commonest, sum(len(values) for _, values in groups[MAX_GROUPS:])
 
 
 def _count_answers(question: Question, session: ClassSession) -> tuple[AnswerCount, ...]:

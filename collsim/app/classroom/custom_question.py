@@ -11,7 +11,7 @@ from ..scenario.mistakes import write_sentence
 from ..shell.notes import draw_mistake, draw_note
 from ..shell.session import get_language, t
 
-LONGEST_TEXT, LONGEST_CHOICE, MOST_CHOICES = 300, 120, 6
+LONGEST_TEXT, LONGEST_CHOICE, MAX_CHOICES = 300, 120, 6
 _STATE, _STATE_ERROR = "custom_question", "custom_question_error"
 
 
@@ -37,8 +37,8 @@ def parse_question(text: str, lines: str) -> Question:
     right = [k for k, line in enumerate(choices) if line.startswith("*")]
     if not text or len(text) > LONGEST_TEXT:
         raise CollsimError("a question has 1 to {most} characters, not {count}", most=LONGEST_TEXT, count=len(text))
-    if not 2 <= len(choices) <= MOST_CHOICES:
-        raise CollsimError("a question has 2 to {most} choices, not {count}", most=MOST_CHOICES, count=len(choices))
+    if not 2 <= len(choices) <= MAX_CHOICES:
+        raise CollsimError("a question has 2 to {most} choices, not {count}", most=MAX_CHOICES, count=len(choices))
     if len(right) != 1:
         raise CollsimError("put a * before one choice, the right one; {count} have it", count=len(right))
     labels = [line.lstrip("* ").strip() for line in choices]

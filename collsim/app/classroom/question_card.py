@@ -19,7 +19,7 @@ from ..server.startup import read_limits
 from ..shell.notes import format_note
 from ..shell.session import get_language, get_session, queue_reruns, t
 from . import question_html
-from .class_sessions import IDLE_SECONDS, MOST_PER_CLIENT, ClassSessions, PosedQuestion, TooManySessions, VoteBoard
+from .class_sessions import IDLE_SECONDS, MAX_PER_CLIENT, ClassSessions, PosedQuestion, TooManySessions, VoteBoard
 from .custom_question import discard_custom_question, draw_editor, get_custom_question
 
 ButtonKind = Literal["primary", "secondary"]
@@ -127,7 +127,7 @@ def open_class(panels: Panels) -> Panels:
     try:
         return replace(panels, class_key=get_class_sessions().open(get_session_client()), answer="")
     except TooManySessions as error:
-        limits = {"most": MOST_PER_CLIENT, "minutes": IDLE_SECONDS // 60}
+        limits = {"most": MAX_PER_CLIENT, "minutes": IDLE_SECONDS // 60}
         st.toast(t("class.yours", **limits) if error.is_own_limit else t("class.full"))
         return panels
 

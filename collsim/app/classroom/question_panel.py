@@ -12,7 +12,7 @@ from collsim.teach.quiz.question import Question
 
 from ..scenario.choice import Choice
 from ..scenario.mistakes import write_sentence
-from ..scenario.panels import LONGEST_ANSWER, MOST_SEEDS, SHOWN, Panels
+from ..scenario.panels import LONGEST_ANSWER, MAX_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import ask_about_run, estimate_questions
 from ..shell.notes import draw_mistake
 from ..shell.results import get_latest
@@ -127,7 +127,7 @@ def _open_question(number: int) -> PanelChange:
 
 
 def _choose_next_seed(panels: Panels) -> Panels:
-    return replace(panels, seed=((panels.seed or 0) + 1) % (MOST_SEEDS + 1), number=0, answer="")
+    return replace(panels, seed=((panels.seed or 0) + 1) % (MAX_SEEDS + 1), number=0, answer="")
 
 
 def _give_answer(text: str) -> PanelChange:

@@ -11,13 +11,13 @@ import streamlit as st
 from collsim.errors import CollsimError
 
 from ..scenario.choice import MACHINE_WORDS, WORDS, Choice, MachineChoice
-from ..scenario.machine_edits import MOST_EDITS, Edits, add_edit, drop_edit, parse_edit, select_possible_edits
+from ..scenario.machine_edits import MAX_EDITS, Edits, add_edit, drop_edit, parse_edit, select_possible_edits
 from ..scenario.machine_parts import PARTS, order_parts, read_parts
 from ..scenario.outcome import build_any_topology, build_topology
 from ..shell.controls import forget
 from ..shell.session import forget_widgets, get_session
 
-_MOST_STATES = 100
+_MAX_STATES = 100
 #: Controls that show a machine, beside the shelf of parts.
 _CONTROLS = ("place", "shape", "ranks", "reduces", "bandwidth", "alpha", *MACHINE_WORDS)
 Where = TypeVar("Where", bound=MachineChoice)
@@ -99,7 +99,7 @@ def record_machine(choice: Choice) -> Choice:
         present = _copy_machine(choice)
     history.states.append(present)
     history.undone.clear()
-    del history.states[1:-_MOST_STATES]
+    del history.states[1:-_MAX_STATES]
     return choice
 
 
@@ -188,8 +188,8 @@ def change_machine(machine: Where, texts: Mapping[str, str]) -> Where:
     if "action" in texts:
         edit = parse_edit(texts["action"], texts.get("target", ""), texts.get("value", ""))
         edits = add_edit(machine.edits, edit)
-        if len(edits) > MOST_EDITS:
-            raise CollsimError("{count} edits are too many; use at most {most}", count=len(edits), most=MOST_EDITS)
+        if len(edits) > MAX_EDITS:
+            raise CollsimError("{count} edits are too many; use at most {most}", count=len(edits), most=MAX_EDITS)
         return replace(machine, edits=edits)
     name, value = texts.get("word", ""), texts.get("value", "")
     if name in MACHINE_WORDS and (read := WORDS[name].read) is not None:

@@ -13,7 +13,7 @@ from collsim.topology.network import DEVICE_KINDS
 from collsim.units import format_bandwidth
 
 from ..scenario import snippets
-from ..scenario.choice import MOST_NODES, Choice, MachineChoice
+from ..scenario.choice import MAX_NODES, Choice, MachineChoice
 from ..scenario.machine_edits import MachineEdit
 from ..scenario.machine_parts import find_own_values, list_part_values
 from ..scenario.mistakes import write_sentence
@@ -172,7 +172,7 @@ def _list_rows(choice: MachineChoice, topology: cs.Topology) -> dict[str, PanelR
                 value = "on"
             rows[name] = _build_row(t(name), value, switches)
     if "nodes" in takes:
-        counts = sorted({*NODES, min(choice.nodes, MOST_NODES)})
+        counts = sorted({*NODES, min(choice.nodes, MAX_NODES)})
         rows["nodes"] = _build_row(t("nodes"), choice.nodes, [(count, str(count)) for count in counts])
         rows["fabric"] = _build_row(t("fabric"), choice.fabric, [(name, label_fabric(name)) for name in FABRICS])
     return rows

@@ -19,9 +19,9 @@ from collsim.topology.network import count_offered_channels
 
 from ..scenario import custom_machine
 from ..scenario.choice import (
-    MOST_NODES,
-    MOST_OF_OPTION,
-    MOST_RANKS,
+    MAX_NODES,
+    MAX_OPTION,
+    MAX_RANKS,
     SHAPES,
     Choice,
     can_reduce,
@@ -174,7 +174,7 @@ def _choose_network(choice: Choice) -> Choice:
             shape = shapes[0]
         choice = replace(choice, shape=choose_quantity("shape", shapes, shape or shapes[0]))
     else:
-        choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MOST_RANKS))
+        choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MAX_RANKS))
     if can_reduce(choice.machine):
         choice = replace(choice, reduces=switch("reduces", choice.reduces))
     bandwidth = choose_quantity("bandwidth", BANDWIDTHS, choice.bandwidth)
@@ -184,7 +184,7 @@ def _choose_network(choice: Choice) -> Choice:
 def _choose_machine(choice: Choice) -> Choice:
     """Nodes, fabric and GPUDirect, as far as the machine has them."""
     if "nodes" in choice.takes:
-        near = sorted({*NODES, min(choice.nodes, MOST_NODES)})
+        near = sorted({*NODES, min(choice.nodes, MAX_NODES)})
         choice = replace(choice, nodes=choose_segment("nodes", near, choice.nodes))
     if choice.copies > 1:
         choice = replace(choice, fabric=pick("fabric", list(FABRICS), choice.fabric, label_fabric))
@@ -299,7 +299,7 @@ def _draw_option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
     if o.kind == "root":
         least, most = (0, max(0, ranks - 1))
     else:
-        least, most = (1, MOST_OF_OPTION)
+        least, most = (1, MAX_OPTION)
     return number(key, value, least, most, **text)
 
 

@@ -33,13 +33,13 @@ BUDGET = 10.0
 #: Seconds that a computation counts while nobody knows yet what it takes.
 FIRST_ESTIMATE = 1.0
 #: Computations of one client that wait or are under way, and of all clients.
-MOST_PER_CLIENT, MOST_JOBS = 6, 60
+MAX_PER_CLIENT, MAX_JOBS = 6, 60
 #: Seconds after which a tab that has not looked is taken to be closed.
 PATIENCE = 15.0
 #: The same where its connection is open: a browser lets a hidden tab look once a minute.
 HIDDEN_PATIENCE = 75.0
 #: What computations took here over what was expected (`WorkerPool.pace`) stays within these.
-_LEAST_PACE, _MOST_PACE = 0.2, 10.0
+_MIN_PACE, _MAX_PACE = 0.2, 10.0
 
 
 class WorkerPool:
@@ -120,7 +120,7 @@ class WorkerPool:
     def _require_job_limits(self, client: str) -> None:
         """With the lock held: raise TooManyJobs where a client may start no more. Whoever sits at this computer may."""
         count = sum(client in job.clients for job in self._jobs.values())
-        if client != LOCAL and (count >= MOST_PER_CLIENT or len(self._jobs) >= MOST_JOBS):
+        if client != LOCAL and (count >= MAX_PER_CLIENT or len(self._jobs) >= MAX_JOBS):
             raise TooManyJobs
 
     def join(self, tab: Tab, key: JobKey) -> Computation | None:
@@ -290,7 +290,7 @@ class WorkerPool:
             # `expected` has the pace in it already, so the ratio is 1 where the pace is right. A moving average: one
             # slow run counts three tenths.
             pace = self.pace * (0.7 + 0.3 * job.seconds / max(job.expected, 0.1))
-            self.pace = min(_MOST_PACE, max(_LEAST_PACE, pace))
+            self.pace = min(_MAX_PACE, max(_MIN_PACE, pace))
 
 
 _POOL_LOCK = threading.Lock()

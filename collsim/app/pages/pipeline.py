@@ -30,7 +30,7 @@ from .train.tabs import draw_tabs
 PAGE = "pipeline"
 #: What the controls offer; an address may say any number up to the most.
 STAGES, MICROBATCHES = (2, 4, 8, 16), (1, 2, 4, 8, 16, 32, 64)
-MOST_STAGES, MOST_MICROBATCHES, MOST_INTERLEAVE = 16, 64, 8
+MAX_STAGES, MAX_MICROBATCHES, MAX_INTERLEAVE = 16, 64, 8
 USUAL = ("gpipe", "1f1b", "interleaved", "zero-bubble")
 RATIOS, HOPS = ("1", "2", "3"), ("0", "0.05", "0.1", "0.25", "0.5")
 
@@ -78,11 +78,11 @@ def _read_schedules(text: str) -> tuple[str, ...]:
 ADDRESS = PageAddress(
     PLAIN,
     (
-        Word("stages", count("stages", MOST_STAGES)),
-        Word("microbatches", count("microbatches", MOST_MICROBATCHES)),
+        Word("stages", count("stages", MAX_STAGES)),
+        Word("microbatches", count("microbatches", MAX_MICROBATCHES)),
         Word("ratio", _number("ratio", 0.1, 10)),
         Word("hop", _number("hop", 0, 10)),
-        Word("interleave", count("interleave", MOST_INTERLEAVE)),
+        Word("interleave", count("interleave", MAX_INTERLEAVE)),
         Word("schedules", _read_schedules, write=",".join),
     ),
 )

@@ -42,7 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "off": {"prefetch": False},
     "keep": {"reshard_after_forward": False},
 }
-MOST_SAMPLES = 64
+MAX_SAMPLES = 64
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ ADDRESS = PageAddress(
     PLAIN,
     (
         Word("model", create_name_reader("model", list_models)),
-        Word("samples", count("samples", MOST_SAMPLES)),
+        Word("samples", count("samples", MAX_SAMPLES)),
         Word("machine", create_name_reader("machine", lambda: cs.machines())),
         *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
     ),
@@ -139,7 +139,7 @@ def draw() -> None:
     with st.sidebar:
         draw_part(t("train.what"))
         model = choose("sharding_model", t("train.model"), {name: name for name in list_models()}, choice.model)
-        samples = number("sharding_samples", choice.samples, 1, MOST_SAMPLES, t("train.samples"))
+        samples = number("sharding_samples", choice.samples, 1, MAX_SAMPLES, t("train.samples"))
         machine = choose_where(choice.where)
     choice = replace(choice, model=model, samples=samples, **machine.machine_fields)
     st.html(format_title(t("page.sharding"), t("sharding.below")))

@@ -25,9 +25,9 @@ from .machine_edits import Edits, read_edits, write_edits
 from .machine_parts import LONGEST as LONGEST_PARTS
 from .machine_parts import Parts, read_parts, write_parts
 
-MOST_RANKS = 256
-MOST_NODES = 32
-MOST_OF_OPTION = 1024
+MAX_RANKS = 256
+MAX_NODES = 32
+MAX_OPTION = 1024
 
 
 #: What can be set of a machine.
@@ -205,8 +205,8 @@ def create_option_reader(of: Option) -> Callable[[str], object]:
         by_text = {str(c): c for c in of.choices}
         return lambda text: by_text[create_name_reader(of.name, lambda: by_text)(text)]
     if of.kind == "root":
-        return count(of.name, MOST_OF_OPTION, least=0)
-    return count(of.name, MOST_OF_OPTION, least=1)
+        return count(of.name, MAX_OPTION, least=0)
+    return count(of.name, MAX_OPTION, least=1)
 
 
 def _read_sizes(text: str) -> str:
@@ -277,11 +277,11 @@ WORDS: dict[str, Word] = {
         Word("dtype", create_name_reader("dtype", list_dtypes)),
         Word("engine", create_name_reader("engine", lambda: ENGINES)),
         Word("sharing", create_name_reader("sharing", lambda: SHARING)),
-        Word("nodes", count("nodes", MOST_NODES)),
+        Word("nodes", count("nodes", MAX_NODES)),
         Word("fabric", create_name_reader("fabric", lambda: FABRICS)),
         Word("p2p", read_flag),
         Word("gdr", read_flag),
-        Word("ranks", count("ranks", MOST_RANKS)),
+        Word("ranks", count("ranks", MAX_RANKS)),
         Word("shape", _read_shape),
         Word("bandwidth", create_quantity_reader(cs.units.parse_bandwidth)),
         Word("alpha", create_quantity_reader(cs.units.parse_time)),
@@ -327,7 +327,7 @@ def _read_seconds(text: str) -> float:
 MOMENT = (
     Word("t", _read_seconds, instead="–"),
     Word("view", create_name_reader("view", lambda: ("physical", "logical")), instead="–"),
-    Word("node", count("node", MOST_NODES - 1, least=0), instead="–"),
+    Word("node", count("node", MAX_NODES - 1, least=0), instead="–"),
 )
 
 

@@ -26,10 +26,10 @@ OWN = "own"
 LONGEST_TEXT = 200_000
 #: Compressed characters: much longer addresses are cut by chat programs, proxies and browsers.
 LONGEST_IN_ADDRESS = 4_000
-MOST_RANKS = 256
-MOST_IN_A_NODE = 80
-_MOST_OF_OPTION = 4096
-MOST_MEMORY = 16 * 2**20  # of a topology: 200,000 links
+MAX_RANKS = 256
+MAX_GPUS_IN_NODE = 80
+_MAX_SIZE_OF_PARAMETER = 4096
+MAX_MEMORY = 16 * 2**20  # of a topology: 200,000 links
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _OVER_NODES = ("nodes", "fabric")
 _SWITCHES = ("p2p", "gdr")
@@ -164,7 +164,7 @@ def build(
         **more: Further keywords of the function that builds the topology.
     """
     settings = build_settings(text, nodes, fabric, p2p, gdr) | more
-    if read_facts(text).ranks * settings.get("nodes", 1) > MOST_RANKS:
+    if read_facts(text).ranks * settings.get("nodes", 1) > MAX_RANKS:
         raise _refuse_size(read_facts(text).ranks * settings["nodes"])
     return _parse_cached(text, **settings)
 
@@ -194,17 +194,17 @@ def _parse_cached(text: str, **settings: Any) -> cs.Topology:
         gpus = text.count("<gpu")
     else:
         gpus = len(set(re.findall(r"\bgpu\d+", text, re.IGNORECASE)))
-    if gpus > MOST_IN_A_NODE:
-        raise _refuse_size(gpus, MOST_IN_A_NODE)
-    with warnings.catch_warnings(), within(MOST_MEMORY):  # the page lists the notes
+    if gpus > MAX_GPUS_IN_NODE:
+        raise _refuse_size(gpus, MAX_GPUS_IN_NODE)
+    with warnings.catch_warnings(), within(MAX_MEMORY):  # the page lists the notes
         warnings.simplefilter("ignore")
         topology: cs.Topology = cs.topology.parse_topology_text(text, name, **settings)
-    if topology.ranks > MOST_RANKS:
+    if topology.ranks > MAX_RANKS:
         raise _refuse_size(topology.ranks)
     return topology
 
 
-def _refuse_size(ranks: float, most: int = MOST_RANKS) -> CollsimError:
+def _refuse_size(ranks: float, most: int = MAX_RANKS) -> CollsimError:
     return CollsimError(
         "{ranks:,.0f} ranks are more than this page computes from a file; {most} is the most",
         ranks=min(ranks, 1000000000000000.0),
@@ -223,9 +223,9 @@ def _require_small(text: str, name: str) -> None:
     if getattr(top.get("npus_count"), "id", "") == "sequence":
         _require_few("", *(_read_scalar(value) for value in top["npus_count"].value))
     for key, value in _get_entries(top.get("options")).items():
-        if isinstance(size := _read_scalar(value), int | float) and not abs(size) <= _MOST_OF_OPTION:
+        if isinstance(size := _read_scalar(value), int | float) and not abs(size) <= _MAX_SIZE_OF_PARAMETER:
             message = "option {key}={size:.6g} is too large; {most} is the most here"
-            raise CollsimError(message, key=key[:20], size=size, most=_MOST_OF_OPTION)
+            raise CollsimError(message, key=key[:20], size=size, most=_MAX_SIZE_OF_PARAMETER)
 
 
 def _get_entries(node: Any) -> dict[str, Any]:
@@ -258,8 +258,8 @@ def _require_few(kind: str, *sizes: object, **more: object) -> Any:
     if kind in ("fat_tree", "dragonfly"):
         most = 16
     else:
-        most = MOST_RANKS
+        most = MAX_RANKS
     values = (*sizes, *(value for name, value in more.items() if name not in ("bandwidth", "alpha")))
     numbers = [n for n in values if isinstance(n, int | float)]
-    if max(numbers, default=0) > most or math.prod(numbers) > 16 * MOST_RANKS:
+    if max(numbers, default=0) > most or math.prod(numbers) > 16 * MAX_RANKS:
         raise _refuse_size(max(math.prod(numbers), *numbers))

@@ -16,7 +16,7 @@ ACTIONS: tuple[Action, ...] = get_args(Action)
 #: Characters that all edits take in an address.
 LONGEST = 2000
 #: Edits of one machine.
-MOST_EDITS = 24
+MAX_EDITS = 24
 _LONGEST_NAME = 80
 _FACTOR = re.compile(r"x(\d{1,4}(?:\.\d{1,6})?|\.\d{1,6})")
 
@@ -54,8 +54,8 @@ def read_edits(text: str) -> Edits:
     """
     edits: Edits = ()
     words = [word for word in text.split(",") if word]
-    if len(words) > MOST_EDITS:
-        raise CollsimError("{count} edits are too many; use at most {most}", count=len(words), most=MOST_EDITS)
+    if len(words) > MAX_EDITS:
+        raise CollsimError("{count} edits are too many; use at most {most}", count=len(words), most=MAX_EDITS)
     for word in words:
         action, target, value = [*word.split(":"), "", ""][:3]
         edits = add_edit(edits, parse_edit(action, "~".join(map(unquote, target.split("~"))), unquote(value)))

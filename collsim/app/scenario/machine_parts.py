@@ -25,7 +25,7 @@ PARTS = ("gpus", "gpu", "nvlink", "pcie", "cpu", "nics", "nic", "oversubscriptio
 #: Characters that all parts take in an address.
 LONGEST = 160
 _VALUE = re.compile(r"[\w. -]{1,24}", re.ASCII)
-_MOST = 64
+_MAX_PARTS = 64
 _PCIE = re.compile(r"PCIe (\d)\.0 ")
 #: Processors that stand for a kind, and for none.
 _KINDS_OF_PROCESSOR = ("arm", "unknown")
@@ -52,8 +52,10 @@ def read_parts(text: str) -> Parts:
         if name in chosen or not _VALUE.fullmatch(value):
             raise CollsimError("{word!r} is not part:value, each part once, such as nic:roce-25", word=word[:40])
         if value.isdigit():
-            if not 0 < int(value) <= _MOST:
-                raise CollsimError("{name}={value} is not between 1 and {most}", name=name, value=value, most=_MOST)
+            if not 0 < int(value) <= _MAX_PARTS:
+                raise CollsimError(
+                    "{name}={value} is not between 1 and {most}", name=name, value=value, most=_MAX_PARTS
+                )
             chosen[name] = int(value)
         else:
             chosen[name] = value

@@ -9,7 +9,7 @@ from collsim.locale import Language
 
 _BETWEEN_HAN = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 _HAN = re.compile("[\u4e00-\u9fff]")
-_MOST_NAMES = 20  # a longer list of what is known helps nobody; the menu shows it
+_MAX_NAMES = 20  # a longer list of what is known helps nobody; the menu shows it
 _KNOWN = {"en": "; known: ", "zh": "；可选："}
 
 
@@ -25,7 +25,7 @@ def write_sentence(error: CollsimError | Words, language: Language) -> str:
     else:
         text = error.text(language)
     head, known, names = text.partition(_KNOWN[language])
-    if known and names.count(",") >= _MOST_NAMES:
+    if known and names.count(",") >= _MAX_NAMES:
         text = head
     if language == "zh" and not _HAN.search(text):  # somebody's own words
         text = f"出错（英文原文）：{text}"

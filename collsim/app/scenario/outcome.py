@@ -34,7 +34,7 @@ from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.names import name_link, name_links
 from collsim.viz.sentences.time_sentences import describe_bottleneck
-from collsim.viz.timeline.timeline_document import MOST_TRANSFERS as MOST_PLAYED
+from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
@@ -56,10 +56,10 @@ from .custom_machine import OWN
 from .machine_edits import apply_edits
 
 #: Beyond these a page says no before it computes; the player stops earlier than the figures do.
-MOST_TRANSFERS = 1_000_000
+MAX_TRANSFERS = 1_000_000
 #: Transfers of all algorithms at all sizes that one click may ask a server for.
-MOST_COMPARED = 20_000_000
-MOST_RANKS_HERE = 256
+MAX_COMPARED = 20_000_000
+MAX_PAGE_RANKS = 256
 
 
 _NO_RANK = "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}"
@@ -154,8 +154,8 @@ def build_topology(choice: MachineChoice) -> cs.Topology:
 def _build_cached(choice: MachineChoice) -> cs.Topology:
     """One topology for all who ask for the same place: its routes, cuts and orders are found once."""
     topology = build_any_topology(choice.where)
-    if topology.ranks > MOST_RANKS_HERE:
-        raise Refused("refused.ranks", ranks=topology.ranks, limit=MOST_RANKS_HERE)
+    if topology.ranks > MAX_PAGE_RANKS:
+        raise Refused("refused.ranks", ranks=topology.ranks, limit=MAX_PAGE_RANKS)
     return topology
 
 
@@ -167,7 +167,7 @@ def build_any_topology(choice: Choice, **more: Any) -> cs.Topology:
         choice: The run that is chosen.
         **more: Further keywords of the function that builds the topology.
     """
-    with within(custom_machine.MOST_MEMORY):
+    with within(custom_machine.MAX_MEMORY):
         return _build_machine(choice, **more)
 
 
@@ -271,8 +271,8 @@ def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.
 def _build_plan_cached(algorithm: str, topology: cs.Topology, options: tuple[tuple[str, Any], ...]) -> cs.Schedule:
     """One schedule for the estimate, the run and what is asked about it."""
     plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **dict(options))
-    if len(plan) > MOST_TRANSFERS:
-        raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MOST_TRANSFERS:,}")
+    if len(plan) > MAX_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MAX_TRANSFERS:,}")
     return plan
 
 
@@ -313,7 +313,7 @@ def estimate_outcome(choice: Choice) -> float:
     plan = _plan(
         choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     )
-    if len(plan) <= MOST_PLAYED:
+    if len(plan) <= MAX_PLAYED:
         drawn = len(plan)
     else:
         drawn = 0
@@ -356,7 +356,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
     report_progress("run", 0.3)
     neck = describe_bottleneck(facts)
     report_progress("run", 0.8)
-    if len(trace.schedule) <= MOST_PLAYED:
+    if len(trace.schedule) <= MAX_PLAYED:
         played = build_encoded_timeline(facts)
     else:
         played = None
@@ -496,8 +496,8 @@ def estimate_compare(choice: Choice) -> float:
     pairs = list_compared(choice, topology)
     plans = [_build_plan(name, options, topology) for name, options in pairs if name != SYNTHESIZED]
     work = sum(len(plan) for plan in plans if plan is not None) * len(sizes)
-    if work > MOST_COMPARED:
-        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MOST_COMPARED:,}")
+    if work > MAX_COMPARED:
+        raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MAX_COMPARED:,}")
     runs = sum(_estimate_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
     if SYNTHESIZED in choice.algorithms:
         searches = SECONDS_TO_SYNTHESIZE + SECONDS_OF_PAIR * topology.ranks**2

@@ -18,8 +18,8 @@ from collsim.teach.breaking import BREAKAGES
 from .address_parameters import Complaint, PageAddress, Word
 from .choice import count, create_name_reader, read_flag
 
-MOST_SEEDS = 9999
-MOST_QUESTIONS = 8
+MAX_SEEDS = 9999
+MAX_QUESTIONS = 8
 #: Characters of an answer: a number with its unit, or the letter of a choice.
 LONGEST_ANSWER = 40
 SHOWN = "shown"
@@ -93,7 +93,7 @@ def _parse_class_key(text: str) -> str:
 
 def _read_broken(text: str) -> tuple[str, int]:
     breakage, _, position = text.partition("-")
-    return create_name_reader("way to break a run", lambda: BREAKAGES)(breakage), count("break", MOST_SEEDS, least=0)(
+    return create_name_reader("way to break a run", lambda: BREAKAGES)(breakage), count("break", MAX_SEEDS, least=0)(
         position or "0"
     )
 
@@ -101,10 +101,10 @@ def _read_broken(text: str) -> tuple[str, int]:
 ADDRESS = PageAddress(
     Panels(),
     (
-        Word("ask", count("ask", MOST_SEEDS, least=0), "seed", instead="–"),
+        Word("ask", count("ask", MAX_SEEDS, least=0), "seed", instead="–"),
         Word(
             "question",
-            lambda text: count("question", MOST_QUESTIONS)(text) - 1,
+            lambda text: count("question", MAX_QUESTIONS)(text) - 1,
             "number",
             write=lambda number: str(number + 1),
             instead="–",

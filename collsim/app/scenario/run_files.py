@@ -25,13 +25,13 @@ from collsim.errors import CollsimError, Words
 from collsim.io import Format, formats, load
 from collsim.schedule import Schedule
 from collsim.viz.sentences.time_sentences import describe_bottleneck
-from collsim.viz.timeline.timeline_document import MOST_TRANSFERS as MOST_PLAYED
+from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ..jobs.worker import ReportProgress
-from .choice import MOST_RANKS, Choice, build_engine_settings
+from .choice import MAX_RANKS, Choice, build_engine_settings
 from .outcome import (
-    MOST_TRANSFERS,
+    MAX_TRANSFERS,
     Outcome,
     Refused,
     build_topology,
@@ -47,7 +47,7 @@ from .outcome import (
     sweep_algorithms,
 )
 
-MOST_BYTES = 2 * 2**20
+MAX_BYTES = 2 * 2**20
 #: A file of more bytes than this is handed over zipped, where that makes it much smaller.
 _PLAIN = 4 * 2**20
 #: Processor seconds that a file takes: to begin with, and for each transfer. Measured from 16 ranks to 261,120
@@ -274,9 +274,9 @@ def read_schedule(upload: Upload) -> Schedule:
     Args:
         upload: The schedule file that was uploaded.
     """
-    if len(upload.data) > MOST_BYTES:
+    if len(upload.data) > MAX_BYTES:
         message = "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}"
-        raise CollsimError(message, nbytes=len(upload.data), most=MOST_BYTES)
+        raise CollsimError(message, nbytes=len(upload.data), most=MAX_BYTES)
     ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in list_suffixes()).lower()
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -287,8 +287,8 @@ def read_schedule(upload: Upload) -> Schedule:
             content = content.schedule()
     if not isinstance(content, Schedule):
         raise CollsimError("the file does not hold a schedule, but something else that collsim reads")
-    if len(content) > MOST_TRANSFERS:
-        raise Refused("refused.transfers", transfers=f"{len(content):,}", limit=f"{MOST_TRANSFERS:,}")
+    if len(content) > MAX_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{len(content):,}", limit=f"{MAX_TRANSFERS:,}")
     return content
 
 
@@ -305,7 +305,7 @@ def place_choice(choice: Choice, ranks: int) -> Choice:
         fits = False
     if fits:
         return choice
-    return replace(choice, machine="switch", ranks=min(ranks, MOST_RANKS))
+    return replace(choice, machine="switch", ranks=min(ranks, MAX_RANKS))
 
 
 def describe_mistake(schedule: Schedule) -> Words:
@@ -356,7 +356,7 @@ def play_upload(
         steps=trace.steps,
         endpoints=list_endpoints(trace),
         claimed=(None, None),
-        timeline=build_encoded_timeline(facts) if len(plan) <= MOST_PLAYED else None,
+        timeline=build_encoded_timeline(facts) if len(plan) <= MAX_PLAYED else None,
     )
     return outcome, f"{plan.collective}, {plan.label}", describe_mistake(plan)
 

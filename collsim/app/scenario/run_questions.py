@@ -12,7 +12,7 @@ from collsim.viz.timeline.timeline_document import build_timeline, encode
 from ..jobs.worker import ReportProgress
 from .choice import Choice
 from .outcome import estimate_outcome, ignore_progress, simulate
-from .panels import MOST_QUESTIONS
+from .panels import MAX_QUESTIONS
 
 # In runs of `outcome`: questions run it again with twice the bytes and with every kind of link doubled, a broken run
 # twice.
@@ -48,7 +48,7 @@ def ask_about_run(choice: Choice, seed: int, report_progress: ReportProgress = i
         CollsimError: where there are none
     """
     report_progress("run", 0.0)
-    return questions(simulate(choice), seed, MOST_QUESTIONS)
+    return questions(simulate(choice), seed, MAX_QUESTIONS)
 
 
 def estimate_questions(choice: Choice, seed: int) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from collsim.analysis.run_facts import RunFacts
 from collsim.teach.quiz.moment_questions import QuestionAtStep, list_step_questions
 from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
-from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
+from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice, list_own_options, to_query
@@ -94,8 +94,8 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
 def _play_run(choice: Choice) -> RunFacts:
     facts = run_choice(choice)
     transfers = len(facts.trace.schedule)
-    if transfers > MOST_TRANSFERS:
-        raise Refused("refused.transfers", transfers=f"{transfers:,}", limit=f"{MOST_TRANSFERS:,}")
+    if transfers > MAX_TRANSFERS:
+        raise Refused("refused.transfers", transfers=f"{transfers:,}", limit=f"{MAX_TRANSFERS:,}")
     return facts
 
 

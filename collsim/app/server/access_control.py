@@ -39,7 +39,7 @@ _PAGE_HEADER = "x-xsrftoken"
 _HOUR, _WEEK = 3600, 7 * 24 * 3600
 #: Seconds after which a page that may not open hears of it, and how many pages of one client wait so: a client that
 #: tries again whenever it is refused, as Streamlit's page does, costs the others little.
-REFUSAL_DELAY, MOST_DELAYED = 2.0, 40
+REFUSAL_DELAY, MAX_DELAYED = 2.0, 40
 
 
 class ClientRequest(HTTPConnection):
@@ -251,7 +251,7 @@ class AccessControl:
 
     async def _delay(self, client: str) -> None:
         """Let a page that may not open wait, if not too many of its client do."""
-        if self._delayed[client] >= MOST_DELAYED:
+        if self._delayed[client] >= MAX_DELAYED:
             return
         self._delayed[client] += 1
         try:

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 #: The client of whoever sits at this computer; no limit applies to it.
 LOCAL = ""
 #: Clients that are remembered at a time; those without a page are forgotten first.
-MOST_CLIENTS = 2_000
+MAX_CLIENTS = 2_000
 #: Seconds for which a client without a page is remembered after it last did anything. Its limits begin anew when it is
 #: forgotten: by then each of them has recovered.
 FORGOTTEN = 180.0
@@ -127,7 +127,7 @@ class Clients:
         self._clients: dict[str, Client] = {}
         self._messages = self._build_bucket(limits.messages_in_all, int(limits.messages_in_all))
         self._wrong_codes = self._build_code_bucket(limits.wrong_codes_in_all)
-        self._browsers: MutableMapping[str, LeakyBucket] = LRUCache(MOST_CLIENTS)
+        self._browsers: MutableMapping[str, LeakyBucket] = LRUCache(MAX_CLIENTS)
 
     def open_page(self, client_id: str) -> bool:
         """Count one more page; False where this client, or the server, has as many as it may, or opens them too
@@ -197,7 +197,7 @@ class Clients:
         """Return the client of an address; None where too many are remembered."""
         self._forget_clients()
         if client_id not in self._clients:
-            if len(self._clients) >= MOST_CLIENTS:
+            if len(self._clients) >= MAX_CLIENTS:
                 return None
             self._clients[client_id] = self._build_client()
         client = self._clients[client_id]

@@ -9,7 +9,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 #: Bytes that a file counts at least: storing an empty one takes memory, too.
-LEAST_CHARGE = 64 * 2**10
+MIN_CHARGE = 64 * 2**10
 
 
 def measure_stored_file(session: str, file: str) -> int | None:
@@ -61,9 +61,9 @@ class UploadQuota:
 
         Args:
             client: Of `identify_client`.
-            nbytes: Length that the request announces; at least `LEAST_CHARGE` is counted.
+            nbytes: Length that the request announces; at least `MIN_CHARGE` is counted.
         """
-        charge = max(nbytes, LEAST_CHARGE)
+        charge = max(nbytes, MIN_CHARGE)
         used = self._measure_used()
         if used[client] + charge > self._per_client or used.total() + charge > self._total:
             return False
@@ -79,7 +79,7 @@ class UploadQuota:
             session: Of Streamlit.
             file: Streamlit's id of the file.
         """
-        self._under_way[client] -= max(nbytes, LEAST_CHARGE)
+        self._under_way[client] -= max(nbytes, MIN_CHARGE)
         if not self._under_way[client]:
             del self._under_way[client]
         remove_orphan(session, file)
@@ -94,5 +94,5 @@ class UploadQuota:
             if nbytes is None:
                 del self._owners[key]
             else:
-                used[client] += max(nbytes, LEAST_CHARGE)
+                used[client] += max(nbytes, MIN_CHARGE)
         return used

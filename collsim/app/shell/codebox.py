@@ -19,7 +19,7 @@ from .controls import label_algorithm
 from .notes import draw_heading, draw_note
 from .session import get_language, t
 
-_MOST_SIZES = 40
+_MAX_SIZES = 40
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, object
     """
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     variants = [(replace(choice, algorithm=name), _find_most_channels(pairs, name)) for name in names]
-    sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MOST_SIZES]
+    sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MAX_SIZES]
     left = [
         CodePart(t("python"), snippets.write_sweep_python(choice, pairs), "python"),
         *_build_torch_parts(choice, sizes, {}, ranks),

@@ -20,7 +20,7 @@ from ..scenario.choice import Choice
 from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_topology, ignore_progress, simulate
 
 #: Transfers up to which a run is played beside others, as on the page Race.
-MOST_PLAYED = 60_000
+MAX_PLAYED = 60_000
 _RIVALS = 6.0  # s, that its rivals and the parts of their gaps take
 #: What each phase of a search is called among the stages of a computation, where it begins on the bar, and its width.
 STAGES = {
@@ -147,11 +147,11 @@ def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress =
     race: SynthesisRace = trace.close_gap(switches=switches, progress=_create_reporter(report_progress))
     report_progress("run", 0.85)
     runs, thinned = dict(race.runs), None
-    if len(race.schedule) > MOST_PLAYED and "pieces" in race.schedule.options:
+    if len(race.schedule) > MAX_PLAYED and "pieces" in race.schedule.options:
         runs[SYNTHESIZED] = thinner = _thin_trees(race.trace)
         pieces = [run.schedule.options["pieces"] for run in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
-    runners = {name: build_runner(run) for name, run in runs.items() if len(run.schedule) <= MOST_PLAYED}
+    runners = {name: build_runner(run) for name, run in runs.items() if len(run.schedule) <= MAX_PLAYED}
     return Synthesized(write_text(race.provenance), write_sentences(race), race.rows(), runners, thinned)
 
 
@@ -170,7 +170,7 @@ def _create_reporter(report_progress: ReportProgress) -> Callable[[int, int, str
 def _thin_trees(trace: cs.Trace) -> cs.Trace:
     """The same trees with so few pieces that they can be played."""
     s = trace.schedule
-    pieces = max(1, s.options["pieces"] * MOST_PLAYED // len(s))
+    pieces = max(1, s.options["pieces"] * MAX_PLAYED // len(s))
     fields: dict[str, Any] = {"ranks": s.ranks, "root": s.root}
     plan = cs.synthesize(s.collective, trace.topology, trace.nbytes, method="trees", pieces=pieces, **fields)
     return cs.simulate(plan, trace.topology, trace.nbytes, trace.dtype, "event")

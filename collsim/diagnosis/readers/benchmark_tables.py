@@ -129,7 +129,7 @@ def read_table_document(lines: Sequence[str]) -> Iterator[Stated]:
 _US, _MS = 1e-6, 1e-3
 #: PyTorch's launch of a collective, 20 to 30 us, is in what benchmarks measure through it, so that smaller sizes tell
 #: of PyTorch (stas00/ml-engineering, network/benchmarks).
-_LEAST_OF_TORCH = 2**20
+_MIN_OF_TORCH = 2**20
 _HCCL_HEAD = re.compile(r"data_size\(Bytes\):.{0,60}alg_bandwidth\(GB/s\):")
 _HCCL_ROW = re.compile(
     r"^\s*(\d{1,15})\s*\|\s*(\d{1,12}\.\d{1,6})\s*\|\s*\d{1,9}\.\d{1,9}\s*\|\s*(?:success|failed|NULL)", re.ASCII
@@ -214,11 +214,11 @@ def read_torch_benchmarks(lines: Sequence[str]) -> Iterator[Stated]:
         elif (row := _DEEPSPEED_ROW.search(line)) is not None and ranks:
             nbytes = int(row[1]) * int(row[2])
             seconds = float(row[3]) * {"us": _US, "ms": _MS}[row[4]]
-            if collective == "allreduce" and nbytes >= _LEAST_OF_TORCH:
+            if collective == "allreduce" and nbytes >= _MIN_OF_TORCH:
                 yield number, "run.time", MeasuredTime("PyTorch benchmark", collective, ranks, nbytes, seconds)
         elif (row := _TORCH_ROW.match(line)) is not None:
             nbytes, algbw = int(row[1]) * _UNITS[row[2]], float(row[3]) * 1e9
-            if nbytes >= _LEAST_OF_TORCH and algbw > 0:
+            if nbytes >= _MIN_OF_TORCH and algbw > 0:
                 # without its title a table is that of the script's first version, which measured allreduce only
                 name = collective or "allreduce"
                 yield number, "run.time", MeasuredTime("PyTorch benchmark", name, ranks, nbytes, nbytes / algbw)
@@ -298,7 +298,7 @@ def _find_late_rank(calls: Sequence[dict[int, tuple[float, int, str]]]) -> Itera
 
 #: Collectives whose size Inspector counts per rank, as its bandwidths show.
 _OF_RANK = ("allgather", "reduce_scatter")
-_MOST_OF_RECORD = 2**60
+_MAX_OF_RECORD = 2**60
 
 
 def _read_record(line: str) -> tuple[tuple[str, int, str, int, int], int, float, str] | None:
@@ -316,10 +316,10 @@ def _read_record(line: str) -> tuple[tuple[str, int, str, int, int], int, float,
     collective = TESTS.get(re.sub(r"(?<!^)(?=[A-Z])", "_", str(call.get("coll", ""))[:40]).lower() + "_perf", "")
     microseconds = call.get("coll_exec_time_us")
     whole = [header.get("rank"), header.get("n_ranks"), call.get("coll_sn"), call.get("coll_msg_size_bytes")]
-    numbers = [value for value in whole if isinstance(value, int) and 0 <= value < _MOST_OF_RECORD]
+    numbers = [value for value in whole if isinstance(value, int) and 0 <= value < _MAX_OF_RECORD]
     if not collective or len(numbers) < len(whole):
         return None
-    if not isinstance(microseconds, int | float) or not 0 < microseconds < _MOST_OF_RECORD:
+    if not isinstance(microseconds, int | float) or not 0 < microseconds < _MAX_OF_RECORD:
         return None
     rank, ranks, number, nbytes = numbers
     if collective in _OF_RANK:

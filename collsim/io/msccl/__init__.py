@@ -22,8 +22,8 @@ from .msccl_program import Program, describe_excess, format_position, parse, wri
 
 __all__ = ["read_msccl", "write_msccl"]
 
-_MOST_RACED = 100_000  # instructions of a program that is searched for races
-_MOST_WORK = 10_000_000  # instructions run to find a root
+_MAX_RACED = 100_000  # instructions of a program that is searched for races
+_MAX_WORK = 10_000_000  # instructions run to find a root
 
 
 def read_msccl(
@@ -113,7 +113,7 @@ def _count_instructions(program: Program) -> int:
 
 def _find_roots(program: Program, path: FilePath, known: int | None) -> list[int]:
     """The root if it is known, else every rank: MSCCL files do not say."""
-    if known is None and program.ranks * _count_instructions(program) > _MOST_WORK:
+    if known is None and program.ranks * _count_instructions(program) > _MAX_WORK:
         refuse(path, "", "too large to find its root by trying all {ranks} ranks; give root=", ranks=program.ranks)
     if known is None:
         return list(range(program.ranks))
@@ -179,7 +179,7 @@ def _list_orders(program: Program) -> tuple[Order, ...]:
         orders += orders[1:2] * 8
     if size < 5_000:
         return orders
-    if size < _MOST_RACED:
+    if size < _MAX_RACED:
         return orders[:2]
     return ()
 

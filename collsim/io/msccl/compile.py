@@ -23,7 +23,7 @@ from ...steps import Step
 from .interpreter import COLLECTIVES, BufferLayout, interpret
 from .msccl_program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
 
-_MOST_TRANSFERS = 2_000_000
+_MAX_TRANSFERS = 2_000_000
 _SLOTS_IN_FLIGHT = 4  # messages that a connection holds under the Simple protocol (NCCL_STEPS / MSCCL_SLICESTEPS)
 
 Span = tuple[str, int]  # buffer, offset
@@ -127,9 +127,9 @@ def _require_expressible(schedule: Schedule, kind: str, protocol: str) -> None:
         raise ScheduleError(message, label=label, helpers=schedule.endpoints - schedule.ranks)
     if protocol not in ("Simple", "LL", "LL128"):
         raise ScheduleError(describe_unknown("protocol", protocol, ("Simple", "LL", "LL128")))
-    if len(schedule) > _MOST_TRANSFERS:
+    if len(schedule) > _MAX_TRANSFERS:
         message = "{label} has {transfers:,} transfers; a program of the runtime has at most {most:,}"
-        raise ScheduleError(message, label=label, transfers=len(schedule), most=_MOST_TRANSFERS)
+        raise ScheduleError(message, label=label, transfers=len(schedule), most=_MAX_TRANSFERS)
 
 
 class _Memory:

@@ -28,9 +28,9 @@ from .msccl_program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
 Depends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-_MOST_SLOTS = 32_000_000
-_MOST_WAITS = 10_000_000
-_MOST_EDGES = 4_000_000
+_MAX_SLOTS = 32_000_000
+_MAX_WAITS = 10_000_000
+_MAX_EDGES = 4_000_000
 
 
 def lower(program: Program, run: InterpretedRun) -> Schedule:
@@ -173,8 +173,8 @@ class _Graph:
     def add_edge(self, a: int, b: int, weight: int) -> None:
         if a != b and self.edges.get((a, b), -1) < weight:
             self.edges[a, b] = weight
-            if len(self.edges) > _MOST_EDGES:
-                raise FormatError("more than {most:,} pairs of messages depend on each other", most=_MOST_EDGES)
+            if len(self.edges) > _MAX_EDGES:
+                raise FormatError("more than {most:,} pairs of messages depend on each other", most=_MAX_EDGES)
 
     def add_wait(self, a: int, b: int, weight: int) -> None:
         """The program has b wait for a: until a has arrived (1), or until it has left (0)."""
@@ -295,9 +295,9 @@ class _Lowering:
             past.pending += self.finish[spot[0], *step.waits]
             self.waits += len(past.pending)
             # A nop may wait for many blocks and be waited for by many: the product is limited.
-            if self.waits > _MOST_WAITS:
+            if self.waits > _MAX_WAITS:
                 message = "more than {most:,} dependencies, nops counted with all that they wait for"
-                raise FormatError(message, most=_MOST_WAITS)
+                raise FormatError(message, most=_MAX_WAITS)
         done: list[tuple[int, int]] = []
         # A plain send reads its own slots; fused ones send on what they received.
         if step.type == "s":
@@ -403,9 +403,9 @@ class _Past:
 
 
 def _schedule(program: Program, run: InterpretedRun, layout: SlotNumbers) -> Schedule:
-    if layout.end * program.ranks > _MOST_SLOTS:
+    if layout.end * program.ranks > _MAX_SLOTS:
         message = "{name}: {slots:,} slots on {ranks} gpus are more than {most:,} in all"
-        raise FormatError(message, name=program.name, slots=layout.end, ranks=program.ranks, most=_MOST_SLOTS)
+        raise FormatError(message, name=program.name, slots=layout.end, ranks=program.ranks, most=_MAX_SLOTS)
     # At first each message goes straight to where its receiver wants it. Where messages then would each have to come
     # before the other (two gpus that swap one slot), these go into slots of their own first, and the second try has
     # no circle.
@@ -487,7 +487,7 @@ def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | 
         parts += waits * len(node.src)
     start = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).astype(np.int64)
     # Too many dependencies to write out: the order of steps alone is kept, which is stricter.
-    if start[-1] > _MOST_WAITS:
+    if start[-1] > _MAX_WAITS:
         return [_build_step(rows) for rows in table], None
     return [_build_step(rows) for rows in table], (start, np.concatenate(parts) if parts else np.zeros(0, np.int64))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
 from ...errors import Sentence, Words
-from ...files import MOST_ELEMENTS, FilePath, parse_whole_number, read_xml, refuse, write_text
+from ...files import MAX_ELEMENTS, FilePath, parse_whole_number, read_xml, refuse, write_text
 
 #: type -> (receives, reads its source, writes its destination, reduces into it, sends)
 TYPES = {
@@ -30,7 +30,7 @@ TYPES = {
     "nop": (False, False, False, False, False),
 }
 BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
-_MOST_CHUNKS = 1_000_000  # ranks times chunks
+_MAX_CHUNKS = 1_000_000  # ranks times chunks
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def parse(path: FilePath) -> Program:
         path: of an MSCCL XML file.
     """
     builder = _Builder(path)
-    for event, element, level in read_xml(path, depth=4, elements=MOST_ELEMENTS):
+    for event, element, level in read_xml(path, depth=4, elements=MAX_ELEMENTS):
         if event == "start":
             builder.open(element.tag, dict(element.attrib), level)
     return builder.finish()
@@ -243,21 +243,21 @@ class _Builder:
 
     def _chunks(self, a: dict[str, str]) -> int:
         chunks = self._number(a, "nchunksperloop", 1, 2**31 - 1, "<algo>")
-        if chunks * self.ranks > _MOST_CHUNKS:
+        if chunks * self.ranks > _MAX_CHUNKS:
             message = "{ranks} gpus of {chunks} chunks are more than {most:,} chunks in all"
-            refuse(self.path, "<algo>", message, ranks=self.ranks, chunks=chunks, most=_MOST_CHUNKS)
+            refuse(self.path, "<algo>", message, ranks=self.ranks, chunks=chunks, most=_MAX_CHUNKS)
         return chunks
 
     def _gpu(self, a: dict[str, str]) -> None:
         number = self._number(a, "id", 0, self.ranks - 1, "<gpu>")
         if number in self.gpus:
             refuse(self.path, format_position(number), "a second gpu of this id")
-        sizes = {b: self._number(a, f"{b}_chunks", 0, _MOST_CHUNKS, format_position(number), 0) for b in BUFFERS}
+        sizes = {b: self._number(a, f"{b}_chunks", 0, _MAX_CHUNKS, format_position(number), 0) for b in BUFFERS}
         self.gpus[number], self.blocks[number], self.position = GpuProgram(sizes), {}, (number, -1)
 
     def _tb(self, a: dict[str, str]) -> None:
         gpu = self.position[0]
-        number = self._number(a, "id", 0, MOST_ELEMENTS, Sentence("gpu {gpu}, <tb>", gpu=gpu))
+        number = self._number(a, "id", 0, MAX_ELEMENTS, Sentence("gpu {gpu}, <tb>", gpu=gpu))
         where = format_position(gpu, number)
         if number in self.blocks[gpu]:
             refuse(self.path, where, "a second thread block of this id")
@@ -270,7 +270,7 @@ class _Builder:
     def _step(self, a: dict[str, str]) -> None:
         gpu, block = self.position
         tb = self.blocks[gpu][block]
-        number = self._number(a, "s", 0, MOST_ELEMENTS, Sentence("{at}, <step>", at=format_position(gpu, block)))
+        number = self._number(a, "s", 0, MAX_ELEMENTS, Sentence("{at}, <step>", at=format_position(gpu, block)))
         where = format_position(gpu, block, number)
         if number != len(tb.steps):
             refuse(self.path, where, "steps are numbered from 0 without gaps; expected s={steps}", steps=len(tb.steps))
@@ -278,8 +278,8 @@ class _Builder:
         step.waits = self._waits(a, where)
         step.signals = bool(self._number(a, "hasdep", 0, 1, where, 0))
         self.moves += max(0, step.count)
-        if self.moves > MOST_ELEMENTS:
-            refuse(self.path, where, "more than {most:,} chunks are moved in all", most=MOST_ELEMENTS)
+        if self.moves > MAX_ELEMENTS:
+            refuse(self.path, where, "more than {most:,} chunks are moved in all", most=MAX_ELEMENTS)
         self._check(step, tb, where)
         tb.steps.append(step)
 
@@ -291,7 +291,7 @@ class _Builder:
         return Instruction(kind, src, dst, self._number(a, "cnt", -1, 2**20, where))
 
     def _waits(self, a: dict[str, str], where: Words) -> tuple[int, int] | None:
-        block, step = (self._number(a, k, -1, MOST_ELEMENTS, where, -1) for k in ("depid", "deps"))
+        block, step = (self._number(a, k, -1, MAX_ELEMENTS, where, -1) for k in ("depid", "deps"))
         if (block < 0) != (step < 0):
             message = "depid={waits} and deps={dependency}: both are -1 or none"
             refuse(self.path, where, message, waits=block, dependency=step)

@@ -19,7 +19,7 @@ from ..file_formats import Format, register
 from .nccl_log import NcclCommunicator
 
 _RING, _TREE = "0", "1"
-_MOST_GPUS = 1024
+_MAX_GPUS = 1024
 
 
 def read_nccl_graphs(path: str | Path) -> NcclCommunicator:
@@ -80,8 +80,8 @@ def _add_member(path: str | Path, where: Sentence, element: Element, order: list
         refuse(path, where, message)
     if element.tag == "gpu":
         device = _parse_device(element)
-        if device < 0 or len(order) == _MOST_GPUS:
-            refuse(path, where, "expected up to {most} <gpu dev=...> with hexadecimal numbers", most=_MOST_GPUS)
+        if device < 0 or len(order) == _MAX_GPUS:
+            refuse(path, where, "expected up to {most} <gpu dev=...> with hexadecimal numbers", most=_MAX_GPUS)
         order.append(device)
 
 

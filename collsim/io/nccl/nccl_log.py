@@ -46,7 +46,7 @@ _VIA = re.compile(
 _COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7})(?: nNodes (\d{1,7}))?", re.ASCII)
 _NAME = re.compile(r"commId 0x[0-9a-f]{1,16}|splitCount \d{1,9} color -?\d{1,10}", re.ASCII)
 _VERSION = re.compile(r"\b(N|R)CCL version (\d[\w.+-]{0,40})")
-_MOST_RANKS, _MOST_LINES = 65_536, 128 * 2**20
+_MAX_RANKS, _MAX_LINES = 65_536, 128 * 2**20
 
 Pattern = Literal["ring", "tree"]
 _IN_BLOCKS = ("allreduce", "allgather", "reduce_scatter")  # around a ring, a block of each rank
@@ -249,7 +249,7 @@ def read_nccl_log(path: FilePath) -> NcclCommunicator:
     Raises:
         FormatError: If there is none, or its rings or trees do not close.
     """
-    return parse_nccl_log(read_text(path, most=_MOST_LINES), path)
+    return parse_nccl_log(read_text(path, most=_MAX_LINES), path)
 
 
 def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> NcclCommunicator:
@@ -338,8 +338,8 @@ def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
     else:
         return
     # A rank far beyond any cluster is a number misread, and arrays would grow with it.
-    if largest >= _MOST_RANKS:
-        refuse(path, Sentence("line {line}", line=number), "a rank beyond {last}", last=_MOST_RANKS - 1)
+    if largest >= _MAX_RANKS:
+        refuse(path, Sentence("line {line}", line=number), "a rank beyond {last}", last=_MAX_RANKS - 1)
 
 
 def _list_rings(path: FilePath, job: _Lines, ranks: int) -> dict[int, tuple[int, ...]]:

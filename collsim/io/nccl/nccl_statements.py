@@ -11,7 +11,7 @@ from typing import TypeVar
 from .nccl_log_facts import read_log_facts
 
 Value = TypeVar("Value")
-_MOST_WARNINGS = 20
+_MAX_WARNINGS = 20
 #: Kinds of facts that are put together; a long log has many of others.
 _KINDS = (
     "nccl.variable",
@@ -78,5 +78,5 @@ def read_statements(lines: Sequence[str]) -> JobStatements:
         has_nvls=next(reversed(availability), None),
         cliques=frozenset(select("nccl.clique", str)),
         uses_mnnvl=any(select("nccl.mnnvl", bool)),
-        warnings=tuple(dict.fromkeys(text.strip() for text in select("nccl.warning", str)))[:_MOST_WARNINGS],
+        warnings=tuple(dict.fromkeys(text.strip() for text in select("nccl.warning", str)))[:_MAX_WARNINGS],
     )

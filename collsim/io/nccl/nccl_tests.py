@@ -69,7 +69,7 @@ _RANK = re.compile(r"(?:#\s+Rank\s+(?P<rank>\d{1,7})\s|Rank\s+(?P<bare>\d{1,7})\
 _TEST = re.compile(
     r"\b((?:all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|gather|scatter|sendrecv)_perf)\b"
 )
-_MOST_ROWS = 200_000
+_MAX_ROWS = 200_000
 #: B/s by which a printed bandwidth may be rounded: half of the last of two digits behind the point.
 _PRINTED = 5e6
 _GB = 1e9
@@ -124,8 +124,8 @@ def parse_nccl_tests(
         else:
             rows.append({**seen.facts(), **row})
             seen.rows += 1
-        if len(rows) > _MOST_ROWS:
-            refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MOST_ROWS)
+        if len(rows) > _MAX_ROWS:
+            refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MAX_ROWS)
     if not rows:
         refuse(path, "", _NO_ROW)
     _infer_collectives(rows)
@@ -298,7 +298,7 @@ def parse_nccl_tests_document(data: object, path: FilePath) -> pd.DataFrame:
     Raises:
         FormatError: Naming the result and key that is not as expected.
     """
-    if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MOST_ROWS:
+    if not isinstance(data, dict) or not isinstance(data.get("results"), list) or len(data["results"]) > _MAX_ROWS:
         refuse(path, "", "expected an object with a list of results, as nccl-tests -J writes")
     # Later versions may mean something else by the same names, so they are refused.
     if parse_whole_number(path, "", "version", data.get("version", 3), 1, 2**31) > 3:

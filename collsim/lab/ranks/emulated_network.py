@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 #: s of a piece on the cable: transfers that share it take turns after each.
 _TURN = 0.002
 # Bytes: what an Ethernet frame carries, and as much as one call of the system moves well.
-_LEAST_PIECE, _MOST_PIECE = 1500, 1 << 18
+_MIN_PIECE, _MAX_PIECE = 1500, 1 << 18
 #: s of a cable's bytes that the system may hold on a wire, so that a process that wakes up late finds as much to go on
 #: with; a third of them go at once where nothing shares the cable.
 _HOLD = 0.03
-_MOST_IDLE = 64  # times in which a cable was idle that are remembered
+_MAX_IDLE = 64  # times in which a cable was idle that are remembered
 # Bytes of a socket's buffer.
-_LEAST_BUFFER, _MOST_BUFFER = 1 << 16, 1 << 20
+_MIN_BUFFER, _MAX_BUFFER = 1 << 16, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,16 @@ class ImitatedNetwork:
     def piece(self, endpoint: int) -> int:
         """Bytes after which another transfer has its turn."""
         beta = self.beta(endpoint)
-        return _MOST_PIECE if not beta else int(min(_MOST_PIECE, max(_LEAST_PIECE, _TURN / beta)))
+        return _MAX_PIECE if not beta else int(min(_MAX_PIECE, max(_MIN_PIECE, _TURN / beta)))
 
     def buffer(self, endpoint: int) -> int:
         """Bytes that the system holds on each of an endpoint's wires: a network has small buffers, too."""
         beta = self.beta(endpoint)
-        return _MOST_BUFFER if not beta else int(min(_MOST_BUFFER, max(_LEAST_BUFFER, _HOLD / beta)))
+        return _MAX_BUFFER if not beta else int(min(_MAX_BUFFER, max(_MIN_BUFFER, _HOLD / beta)))
 
     def stretch(self, endpoint: int) -> int:
         """Bytes that it hands over at once where nothing shares the cable."""
-        return max(self.piece(endpoint), min(_MOST_PIECE, self.buffer(endpoint) // 3))
+        return max(self.piece(endpoint), min(_MAX_PIECE, self.buffer(endpoint) // 3))
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Bucket:
             if rest <= 0:
                 return last
         if not_before > self.free:
-            self.idle = [*self.idle[1 - _MOST_IDLE :], (self.free, not_before)]
+            self.idle = [*self.idle[1 - _MAX_IDLE :], (self.free, not_before)]
         self.free = max(self.free, not_before) + rest
         return self.free
 

@@ -21,7 +21,7 @@ from .exchange import Moments
 from .nic import wait_until
 
 Bytes = npt.NDArray[np.uint8]
-_MOST_TAG = 30_000  # MPI promises tags up to 32,767; messages of one pair stay in order anyway
+_MAX_TAG = 30_000  # MPI promises tags up to 32,767; messages of one pair stay in order anyway
 
 
 class Carrier(Protocol):
@@ -95,7 +95,7 @@ class MessageExchange:
             is_local = move.peer == self.program.endpoint
             came[i] = data_of_row[move.row] if is_local else np.empty_like(self.slots[move.slot])
             if not is_local and came[i].nbytes:
-                waits[i] = self.carrier.receive(came[i].view(np.uint8), move.peer, move.row % _MOST_TAG)
+                waits[i] = self.carrier.receive(came[i].view(np.uint8), move.peer, move.row % _MAX_TAG)
         # Receives are posted before any send starts, so that no two ranks wait for each other.
         waits_for_sends = [self._send(i, data[i]) for i in sends]
         for i in receives:
@@ -111,7 +111,7 @@ class MessageExchange:
         move = self.program.sends[index]
         if move.peer == self.program.endpoint or not data.nbytes:
             return lambda: None
-        return self.carrier.send(data.view(np.uint8), move.peer, move.row % _MOST_TAG)
+        return self.carrier.send(data.view(np.uint8), move.peer, move.row % _MAX_TAG)
 
     def _write(self, move: Move, data: npt.NDArray[np.generic]) -> None:
         array = self.slots[move.slot]

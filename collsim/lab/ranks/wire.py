@@ -25,11 +25,11 @@ _HEAD = struct.Struct("<BIId")
 _HELLO = struct.Struct("<32sI")
 _BUFFER = 1 << 16  # bytes that the system may hold on a wire, unless said otherwise
 _READ, _VIEWS = 1 << 18, 64  # bytes that are read, and parts that are handed over, at once
-_MOST_FRAME = 1 << 18  # bytes of a transfer that one frame carries at most
+_MAX_FRAME = 1 << 18  # bytes of a transfer that one frame carries at most
 HOST = "127.0.0.1"
 _TOKEN_BYTES = 32
 _WATCHED = 0.5  # s between two looks at what else may have happened
-_MOST_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
+_MAX_STRANGERS = 64  # that have said nothing yet; the one that has been silent for longest goes first
 
 
 class Frame(NamedTuple):
@@ -124,7 +124,7 @@ class PeerWire:
     def _frames(self) -> Iterator[Frame]:
         while len(self._come) >= _HEAD.size:
             kind, row, size, left = _HEAD.unpack_from(self._come)
-            if kind > ARRIVED or size > _MOST_FRAME:
+            if kind > ARRIVED or size > _MAX_FRAME:
                 raise CollsimError("what came from endpoint {peer} is no frame of a rank", peer=self.peer)
             end = _HEAD.size + size
             if len(self._come) < end:
@@ -222,7 +222,7 @@ def accept_ranks(
                 if sock is listening:
                     strangers[_accept_stranger(listening)] = b""
                     # More callers than expected are strangers; the oldest goes, so that they cannot fill the table.
-                    if len(strangers) > _MOST_STRANGERS:
+                    if len(strangers) > _MAX_STRANGERS:
                         _show_out(next(iter(strangers)), strangers)
                 else:
                     _hear_stranger(sock, strangers, sockets, expected, token)

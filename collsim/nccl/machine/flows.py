@@ -27,9 +27,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 #: (sender, receiver, share of the call's bytes, channel) of every hop.
 Flows: TypeAlias = tuple[Longs, Longs, Floats, Longs]
 #: Hops of an alltoall that are counted: the distances between nodes are a sample where there are more.
-_MOST_HOPS = 200_000
+_MAX_HOPS = 200_000
 #: Ranks up to which the transfers of PAT are counted one by one; beyond, the ring stands for it.
-_MOST_PAT = 512
+_MAX_PAT = 512
 #: Collectives made of sends, which name their ranks: these keep their numbers.
 POINT_TO_POINT = ("alltoall", "sendrecv")
 
@@ -145,7 +145,7 @@ def _build_flows(
         return _build_tree_flows(parents, np.full(len(parents), -1))
     if algorithm == "NVLS":
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
-    if algorithm == "PAT" and machine.ranks <= _MOST_PAT:
+    if algorithm == "PAT" and machine.ranks <= _MAX_PAT:
         return _build_schedule_flows(f"{collective}_pat", machine.ranks)
     orders = np.asarray(_list_ring_orders(machine, nodes, graph_search), np.int64)
     if channels is not None:
@@ -159,7 +159,7 @@ def _build_flows(
 def _build_alltoall_flows(ranks: int, nodes: int) -> Flows:
     """Every rank to every other; where hops are many, of a sample of distances between nodes."""
     local_ranks, rank = ranks // nodes, np.arange(ranks)
-    most = max(1, _MOST_HOPS // (ranks * local_ranks))
+    most = max(1, _MAX_HOPS // (ranks * local_ranks))
     shifts = np.unique(np.linspace(1, nodes - 1, min(nodes - 1, most)).astype(int))
     # Inside the node every hop is listed; a distance of the sample stands for as many as were left out.
     weights = np.concatenate([[1.0], np.full(len(shifts), (nodes - 1) / max(1, len(shifts)))])

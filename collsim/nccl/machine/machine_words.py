@@ -48,7 +48,7 @@ _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
 #: Letters of the longest words, as searching the patterns takes the square of their length; and how many letters of a
 #: longer one an error quotes.
-_MOST_LETTERS, _MOST_QUOTED = 1_000, 40
+_MAX_LETTERS, _MAX_QUOTED = 1_000, 40
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
 
 
@@ -140,10 +140,10 @@ def _require_ranks(ranks: int, nodes: int) -> None:
 
 
 def _require_short_word(word: str, value: str) -> None:
-    if len(value) > _MOST_LETTERS:
+    if len(value) > _MAX_LETTERS:
         template = "{word}={value!r} has {letters} letters; write at most {most}"
-        quoted = f"{value[:_MOST_QUOTED]}..."
-        raise CollsimError(template, word=word, value=quoted, letters=len(value), most=_MOST_LETTERS)
+        quoted = f"{value[:_MAX_QUOTED]}..."
+        raise CollsimError(template, word=word, value=quoted, letters=len(value), most=_MAX_LETTERS)
 
 
 def _count_domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:

@@ -17,7 +17,7 @@ from ...units import format_bandwidth, parse_count
 from ..search.connected_groups import find_connected_groups
 from ..search.node_graph import Rules
 from ..search.nvls_heads import NvlsHeads, search_nvls_heads
-from ..search.ring_tree_search import MOST_GPUS, Rings, Trees, duplicate_channels, search_rings, search_trees
+from ..search.ring_tree_search import MAX_GPUS, Rings, Trees, duplicate_channels, search_rings, search_trees
 from .machine_facts import GPUS, PCIE_GBPS, Facts, Net, WiringKind, find_gpu, is_known_gpu, require_shared_host
 from .wired_nodes import WiredNode, WiredNodes, find_distinct_nodes, find_network_card
 
@@ -259,7 +259,7 @@ def search_graphs(
         "no search of graphs here ({reason}): it takes a Topology of NVIDIA GPUs, 2 ranks or more, and at most "
         "{most} in a node",
         reason=reason,
-        most=MOST_GPUS,
+        most=MAX_GPUS,
     )
 
 
@@ -361,7 +361,7 @@ def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Gr
         The search; None where no wiring is known or the search is not NCCL's.
     """
     wired_nodes = facts.wired_nodes
-    if wired_nodes is None or facts.is_amd or facts.local_ranks > MOST_GPUS or facts.ranks == 1:
+    if wired_nodes is None or facts.is_amd or facts.local_ranks > MAX_GPUS or facts.ranks == 1:
         return None
     # the wiring and its rate come first in the key, and P2P may be switched off that the wiring has
     compared_from = 0

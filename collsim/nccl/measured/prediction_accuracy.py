@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
 _UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": "", "nccl_version": ""}
 #: Largest size and number of ranks that a table may say; beyond them it is a slip.
-_LARGEST, _MOST_RANKS = 2**50, 2**24
+_LARGEST, _MAX_RANKS = 2**50, 2**24
 #: Columns of the ends of an interval.
 _ENDS = ("time_us_low", "time_us_high")
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
@@ -396,9 +396,9 @@ def _parse_whole(case: pd.Series[Any], column: str) -> int:
         value = float(case[column])
     except ValueError as error:
         raise CollsimError("{column}={value!r} is not a whole number", column=column, value=case[column]) from error
-    if not 1 <= value <= _MOST_RANKS or value != int(value):
+    if not 1 <= value <= _MAX_RANKS or value != int(value):
         message = "{column}={value!r} is not a whole number from 1 to {most:,}"
-        raise CollsimError(message, column=column, value=case[column], most=_MOST_RANKS)
+        raise CollsimError(message, column=column, value=case[column], most=_MAX_RANKS)
     return int(value)
 
 

@@ -271,7 +271,7 @@ def choose_algorithm(
         'NVLS'
     """
     if comm.ranks == 1:
-        return TunerChoice("Ring", "Simple", 1, c.LEAST_THREADS, 0.0)
+        return TunerChoice("Ring", "Simple", 1, c.MIN_THREADS, 0.0)
     table = compute_cost_table(collective, comm, algorithms, protocols)
     if not table:
         call = Sentence(
@@ -565,7 +565,7 @@ def choose_resources(algorithm: str, protocol: str, comm: Communicator, nbytes: 
             threads = threads + c.RING_EXTRA_THREADS
         else:
             threads = c.SIMPLE_THREADS
-    return channels, max(threads, c.LEAST_THREADS)
+    return channels, max(threads, c.MIN_THREADS)
 
 
 def _get_thread_limits(algorithm: str, protocol: str, comm: Communicator) -> tuple[int, int]:

@@ -63,7 +63,7 @@ _FOUR_IN_FIVE = 1.2816
 #: Name of the doubt about what NCCL runs.
 ALGORITHM = "algorithm"
 _TWO_NODES = 2
-_LEAST = 0.01  # standard deviation of a logarithm below which an input makes no difference
+_MIN_DEVIATION = 0.01  # standard deviation of a logarithm below which an input makes no difference
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,9 @@ def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
     """
     expected_time = compute_time(call).total
     inputs = [rule.measure(call, expected_time) for rule in _RULES if rule.is_unknown(call)]
-    return tuple(sorted((entry for entry in inputs if entry.variance > _LEAST**2), key=lambda entry: -entry.variance))
+    return tuple(
+        sorted((entry for entry in inputs if entry.variance > _MIN_DEVIATION**2), key=lambda entry: -entry.variance)
+    )
 
 
 def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownInput, ...]:
@@ -323,7 +325,7 @@ def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownI
     ring = replace(tree, algorithm="Ring", protocol=min(costs, key=lambda protocol: costs[protocol]))
     ratio = compute_time(ring).total / compute_time(tree).total
     fast, slow = compute_deviations([(RING_FOR_TREE, math.log(ratio))])
-    if math.hypot(fast, slow) <= _LEAST:
+    if math.hypot(fast, slow) <= _MIN_DEVIATION:
         return ()
     assumption = Sentence(
         "a tree, which NCCL's tuner takes on two nodes by its rate inside a node; over sockets published steps do not "
@@ -347,7 +349,7 @@ def list_file_inputs(effects: Iterable[Effect]) -> tuple[UnknownInput, ...]:
         tried = list(group)
         share = 1 / (len(tried) + 1)
         fast, slow = compute_deviations([(share, math.log(effect.factor)) for effect in tried])
-        if math.hypot(fast, slow) > _LEAST:
+        if math.hypot(fast, slow) > _MIN_DEVIATION:
             value = tried[0].assumption.value
             assumption = Sentence("{option} not stated: {value}", option=option, value=value)
             inputs.append(

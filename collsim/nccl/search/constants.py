@@ -131,7 +131,7 @@ THREAD_THRESHOLD: Final = {"LL": 8, "LL128": 8, "Simple": 64}
 #: at least. Simple gets more on top for a ring, else all of them. Halved only as a multiple of THREADS_HALVED
 #: (tuning.cc, src/enqueue.cc topoGetAlgoInfo).
 THREADS: Final = {"LL": 512, "LL128": 640, "Simple": 512}
-SLOW_RING, SLOW_RING_THREADS, NVLS_THREADS, LEAST_THREADS = 12.0, 256, 640, 96
+SLOW_RING, SLOW_RING_THREADS, NVLS_THREADS, MIN_THREADS = 12.0, 256, 640, 96
 RING_EXTRA_THREADS, SIMPLE_THREADS, THREADS_HALVED = 32, 640, 128
 
 #: Least traffic per channel, bytes (src/enqueue.cc, scheduleCollTasksToPlan).

@@ -38,7 +38,7 @@ from .search_round import Channel, GpuRanking, SearchConstraints, SearchRound, S
 #: Steps of one round with equal channels, with different ones, and of all rounds.
 _STEPS_SAME, _STEPS, _STEPS_ALL = 2**8, 2**12, 2**15
 #: Most GPUs of a node that is searched.
-MOST_GPUS = 16
+MAX_GPUS = 16
 _TREES = (c.BALANCED_TREE, c.SPLIT_TREE, c.TREE)
 
 

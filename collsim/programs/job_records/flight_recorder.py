@@ -23,8 +23,8 @@ from .records import JobRecord, RecordedCall, Sizes
 
 VERSION = "2.10"  # of the dump's form in torch 2.13
 # Dumps come from strangers: what is beyond these is refused or left out, so that no file takes all memory.
-_MOST_ENTRIES, _MOST_GROUPS, _MOST_RANKS = 100_000, 10_000, 65_536
-_MOST_DIMENSIONS, _MOST_TENSORS, _LONGEST_NAME = 16, 10_000, 200
+_MAX_ENTRIES, _MAX_GROUPS, _MAX_RANKS = 100_000, 10_000, 65_536
+_MAX_DIMENSIONS, _MAX_TENSORS, _LONGEST_NAME = 16, 10_000, 200
 _MESSAGE = re.compile(r"(send|recv) (\d{1,7})(->|<-)(\d{1,7})", re.ASCII)
 _RANK = re.compile(r"(\d{1,6})(?:\.[A-Za-z]\w{0,15}){0,3}$", re.ASCII)
 #: Words of a dump that have another name in the API.
@@ -134,8 +134,8 @@ def _read_document(path: FilePath, document: object, rank: int) -> RankDump:
     if not isinstance(document, dict) or not isinstance(document.get("entries"), list | tuple):
         refuse(path, "", "no Flight Recorder dump: it has no list of entries")
     entries = document["entries"]
-    if len(entries) > _MOST_ENTRIES:
-        refuse(path, "", "more than {most:,} entries", most=_MOST_ENTRIES)
+    if len(entries) > _MAX_ENTRIES:
+        refuse(path, "", "more than {most:,} entries", most=_MAX_ENTRIES)
     reader = _DumpReader(path, rank)
     reader.read_groups(document.get("pg_config"))
     completed = reader.read_status(document.get("pg_status"))
@@ -154,7 +154,7 @@ class _DumpReader:
 
     def read_groups(self, config: object) -> None:
         """Groups and their ranks, which are a text of a list. Gloo writes the default group without its name."""
-        if not isinstance(config, dict) or len(config) > _MOST_GROUPS:
+        if not isinstance(config, dict) or len(config) > _MAX_GROUPS:
             return
         for key, group in config.items():
             if not isinstance(group, dict):
@@ -170,12 +170,12 @@ class _DumpReader:
                     self.labels[name] = WORLD_LABEL
 
     def _read_ranks(self, ranks: object) -> tuple[int, ...]:
-        if isinstance(ranks, str) and len(ranks) < 10 * _MOST_RANKS:
+        if isinstance(ranks, str) and len(ranks) < 10 * _MAX_RANKS:
             try:
                 ranks = ast.literal_eval(ranks)
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 ranks = None
-        if not isinstance(ranks, list | tuple) or not all(_is_count(rank, _MOST_RANKS) for rank in ranks):
+        if not isinstance(ranks, list | tuple) or not all(_is_count(rank, _MAX_RANKS) for rank in ranks):
             refuse(self.path, "pg_config", "the ranks of a group are a list of whole numbers")
         return tuple(sorted(set(ranks)))
 
@@ -183,7 +183,7 @@ class _DumpReader:
         """The last collective that has ended, by the position of its group."""
         completed: dict[int, int] = {}
         if isinstance(status, dict):
-            for key, values in list(status.items())[:_MOST_GROUPS]:
+            for key, values in list(status.items())[:_MAX_GROUPS]:
                 number = None
                 if isinstance(values, dict):
                     number = values.get("last_completed_collective")
@@ -249,14 +249,14 @@ def _read_name(value: object) -> str:
 def _read_names(values: object) -> list[str]:
     if not isinstance(values, list | tuple):
         return []
-    return [_read_name(value) for value in values[:_MOST_TENSORS]]
+    return [_read_name(value) for value in values[:_MAX_TENSORS]]
 
 
 def _read_sizes(values: object) -> Sizes:
     if not isinstance(values, list | tuple):
         return ()
-    shapes = [shape for shape in values[:_MOST_TENSORS] if isinstance(shape, list | tuple)]
-    return tuple(tuple(length for length in shape[:_MOST_DIMENSIONS] if _is_count(length, 2**62)) for shape in shapes)
+    shapes = [shape for shape in values[:_MAX_TENSORS] if isinstance(shape, list | tuple)]
+    return tuple(tuple(length for length in shape[:_MAX_DIMENSIONS] if _is_count(length, 2**62)) for shape in shapes)
 
 
 def _find_program_line(frames: object) -> tuple[str, int]:

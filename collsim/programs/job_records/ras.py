@@ -24,7 +24,7 @@ _SINGLE = re.compile(
 _MEMBER = re.compile(r"\s{0,12}Rank (\d{1,7}) -- ", re.ASCII)
 _SILENT = re.compile(r"\s{0,12}The missing ranks?: ([\d, ]{1,2000})", re.ASCII)
 _ROW = re.compile(r"\s{0,12}(\d{1,7})\s+\d{1,7}\s+\d{1,7}\s+\S{1,20}\s+(\d{1,7})\s+\d{1,7}\s+[A-Z]{2,12}\s", re.ASCII)
-_MOST_RANKS = 65_536
+_MAX_RANKS = 65_536
 
 
 @dataclass
@@ -97,7 +97,7 @@ def read_ras_text(path: FilePath, text: str) -> list[RasCommunicator]:
             operation = match[1]
             blocks[-1].counts[operation] = []
         elif match := _SILENT.match(line):
-            blocks[-1].silent.update(int(word) for word in match[1].replace(",", " ").split()[:_MOST_RANKS])
+            blocks[-1].silent.update(int(word) for word in match[1].replace(",", " ").split()[:_MAX_RANKS])
         elif operation and (match := _MANY.match(line)):
             current = _CountGroup(int(match[2] or 0), int(match[1]))
             blocks[-1].counts[operation].append(current)
@@ -137,7 +137,7 @@ def read_ras_document(path: FilePath, document: dict[str, object]) -> list[RasCo
     if not isinstance(communicators, list):
         refuse(path, "communicators", "a list is expected")
     try:
-        return [_read_communicator(entry) for entry in communicators[:_MOST_RANKS]]
+        return [_read_communicator(entry) for entry in communicators[:_MAX_RANKS]]
     except (KeyError, TypeError, ValueError, AttributeError):
         refuse(path, "communicators", "ranks and counts of calls are whole numbers")
 
@@ -145,13 +145,13 @@ def read_ras_document(path: FilePath, document: dict[str, object]) -> list[RasCo
 def _read_communicator(entry: dict[str, object]) -> RasCommunicator:
     calls: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     ranks, silent = entry["ranks"], entry.get("missing_ranks") or []
-    if not isinstance(ranks, list) or not isinstance(silent, list) or len(ranks) > _MOST_RANKS:
+    if not isinstance(ranks, list) or not isinstance(silent, list) or len(ranks) > _MAX_RANKS:
         raise TypeError
     for rank in ranks:
         for operation, count in list(rank["collective_counts"].items())[:100]:
             calls[_shorten(operation)][_read_count(count)].add(_read_count(rank["rank"]))
     communicator = RasCommunicator(_shorten(entry["hash"]), _read_count(entry["size"]))
-    communicator.silent = {_read_count(rank["rank"]) for rank in silent[:_MOST_RANKS]}
+    communicator.silent = {_read_count(rank["rank"]) for rank in silent[:_MAX_RANKS]}
     for operation, groups in calls.items():
         if len(groups) > 1:
             parts = [_CountGroup(count, len(members), members) for count, members in groups.items()]
@@ -222,7 +222,7 @@ def _find_behind(communicator: RasCommunicator, operation: str) -> HangFinding:
     named = {rank for group in groups for rank in group.ranks}
     total = communicator.size or sum(group.count for group in groups)
     unnamed = [group for group in groups if len(group.ranks) < group.count]
-    if len(unnamed) == 1 and 0 < total <= _MOST_RANKS:  # all others are named
+    if len(unnamed) == 1 and 0 < total <= _MAX_RANKS:  # all others are named
         unnamed[0].ranks |= set(range(total)) - named - communicator.silent
     if not groups:  # RAS lists single ranks only where they are few
         return HangFinding("missing", communicator.name, 0, operation, ())

@@ -12,7 +12,7 @@ from .flight_recorder import RankDump, join_dumps, read_dump
 from .ras import RasCommunicator, build_ras_report, looks_like_ras, read_ras_document, read_ras_text
 from .report import HangReport
 
-MOST_FILES = 4_096
+MAX_FILES = 4_096
 #: Bytes by which it is decided whether a file is a record, before it is read whole.
 _HEAD = 64 * 1024
 
@@ -74,8 +74,8 @@ def _list_files(paths: Sequence[FilePath]) -> list[Path]:
     files = list_files(paths)
     if not files:
         raise CollsimError("give the files of a job that hangs: Flight Recorder dumps, or the output of ncclras")
-    if len(files) > MOST_FILES:
-        raise CollsimError("{count:,} files are too many; {most:,} is the most", count=len(files), most=MOST_FILES)
+    if len(files) > MAX_FILES:
+        raise CollsimError("{count:,} files are too many; {most:,} is the most", count=len(files), most=MAX_FILES)
     return sorted(files)
 
 

@@ -11,7 +11,7 @@ from .records import JobRecord, RecordedCall
 
 FindingKind = Literal["operation", "size", "type", "missing", "message", "cycle", "unfinished", "silent", "moving"]
 Origin = Literal["simulation", "flight recorder", "ras"]
-_MOST_RANKS, _MOST_VARIANTS = 12, 4  # in a sentence
+_MAX_RANKS, _MAX_VARIANTS = 12, 4  # in a sentence
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class HangReport:
     @property
     def reason(self) -> Sentence:
         """All findings, and which ranks are not known."""
-        words: list[Words] = [finding.sentence for finding in self.findings[:_MOST_VARIANTS]]
+        words: list[Words] = [finding.sentence for finding in self.findings[:_MAX_VARIANTS]]
         if not words:
             words.append(Sentence("Nothing in it waits: every recorded call has ended or has its partners."))
         if self.unread:
@@ -144,8 +144,8 @@ def format_ranks(ranks: Sequence[int]) -> str:
             parts.append(f"{run[0]}-{run[-1]}")
         else:
             parts += map(str, run)
-    if len(parts) > _MOST_RANKS:
-        parts[_MOST_RANKS:] = ["..."]
+    if len(parts) > _MAX_RANKS:
+        parts[_MAX_RANKS:] = ["..."]
     return ", ".join(parts)
 
 
@@ -165,7 +165,7 @@ def _describe_mismatch(finding: HangFinding) -> Words:
             ranks=format_ranks(variant.ranks),
             call=_describe_call(variant.value, variant.position),
         )
-        for variant in finding.variants[:_MOST_VARIANTS]
+        for variant in finding.variants[:_MAX_VARIANTS]
     ]
     values: dict[str, object] = {"number": finding.number, "group": finding.group, "variants": join_words(parts)}
     if finding.kind == "operation":
@@ -207,7 +207,7 @@ def _describe_counts(finding: HangFinding) -> Words:
     """Ranks that are counted and not named."""
     parts = [
         Sentence("{calls} times: {count} ranks", count=variant.count, calls=variant.value)
-        for variant in finding.variants[:_MOST_VARIANTS]
+        for variant in finding.variants[:_MAX_VARIANTS]
     ] or [Sentence("not named")]
     sentence = Sentence(
         "Ranks of group {group} have called {operation} a different number of times: {counts}.",
@@ -248,7 +248,7 @@ def _describe_cycle(finding: HangFinding) -> Words:
             call=_describe_call(variant.value, variant.position),
             peer=finding.ranks[(position + 1) % len(finding.ranks)],
         )
-        for position, variant in enumerate(finding.variants[:_MOST_RANKS])
+        for position, variant in enumerate(finding.variants[:_MAX_RANKS])
     ]
     return Sentence("Ranks wait for one another: {waits}.", waits=join_words(parts))
 

@@ -22,8 +22,8 @@ from ...errors import CollsimError, FormatError, Sentence
 from ...files import refuse
 from ...sandbox.frames import replace_unprintable
 
-_MOST_LISTED = 4 * 2**20  # bytes of the list of entries: 20,000 of a platform's names
-_MOST_UNPACKED = 512 * 2**20  # bytes of all that is read
+_MAX_LISTED = 4 * 2**20  # bytes of the list of entries: 20,000 of a platform's names
+_MAX_UNPACKED = 512 * 2**20  # bytes of all that is read
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # the others take memory as their data say
 #: What zipfile and zlib raise for data that are not what their headers say.
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError, LookupError)
@@ -46,8 +46,8 @@ class _ShortReads(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         """At most so many bytes. Raises FormatError for more than a list may have."""
-        data = super().read(_MOST_LISTED + 1 if size is None or size < 0 else min(size, _MOST_LISTED + 1))
-        if len(data) > _MOST_LISTED:
+        data = super().read(_MAX_LISTED + 1 if size is None or size < 0 else min(size, _MAX_LISTED + 1))
+        if len(data) > _MAX_LISTED:
             refuse(self.path, "", "more files and folders than a class hands in; pack fewer students into one zip")
         return data
 
@@ -91,9 +91,9 @@ def _list_entries(path: Path, archive: zipfile.ZipFile, suffixes: tuple[str, ...
         is_readable = parts[-1].endswith(suffixes) and not info.is_dir()
         size += info.file_size if is_readable and info.file_size <= most else 0
         entries.append(ZipEntry(parts, partial(_read_data, archive, info, most) if is_readable else None))
-    if size > _MOST_UNPACKED:
+    if size > _MAX_UNPACKED:
         template = "it unpacks to more than {most} MiB; pack fewer students into one zip"
-        refuse(path, "", template, most=_MOST_UNPACKED // 2**20)
+        refuse(path, "", template, most=_MAX_UNPACKED // 2**20)
     return _strip_own_folder(path.stem, sorted(entries, key=lambda entry: entry.parts))
 
 

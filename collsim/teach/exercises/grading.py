@@ -19,7 +19,7 @@ from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
 from ...sandbox.attempt import Ended, read_attempt
 from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unprintable, split
 from ...sandbox.jobs import FINDING, BoxTask
-from ...sandbox.resource_limits import MOST_PRINTED
+from ...sandbox.resource_limits import MAX_PRINTED
 from ...sandbox.sandbox_launcher import run_sandboxed
 from ..language import require_language
 from .exercise import Exercise, Result, judge_attempt
@@ -217,7 +217,7 @@ def _read_search(
             problems.append(
                 replace_unprintable(submission.files[file].name)
                 + ": "
-                + read_text(read_numbers(body, 1)[1], MOST_PRINTED)
+                + read_text(read_numbers(body, 1)[1], MAX_PRINTED)
             )
     if not done or search.how != Ending.WELL:
         late = f"did not end within {limits.seconds:g} seconds"
@@ -241,7 +241,7 @@ def _judge_exercise(
             only,
             name,
             False,
-            f"its steps cannot be judged: {replace_unprintable(str(error))[:MOST_PRINTED]}",
+            f"its steps cannot be judged: {replace_unprintable(str(error))[:MAX_PRINTED]}",
             None,
         )
     return _build_row(submission, only, name, result.passed, result.reason, result.gap)

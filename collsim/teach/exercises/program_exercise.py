@@ -28,7 +28,7 @@ from .kinds.localized_task import CheckedAnswer, LocalizedTask
 from .kinds.program_task import ProgramTask
 
 _NO_RESULT = "the process of the program sent something that is no result"
-_MOST_REASON = 200  # characters of what a stranger's process causes
+_MAX_REASON = 200  # characters of what a stranger's process causes
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,7 +169,7 @@ def judge_ended(exercise: ProgramExercise, ended: Ended, limits: Limits) -> Prog
             if _find_fault(task, n, runs[n]) is not None:
                 return judge_runs(exercise, runs)
         except (CollsimError, ValueError, TypeError, LookupError, ArithmeticError) as error:
-            return ProgramResult(exercise, False, str(error)[:_MOST_REASON])
+            return ProgramResult(exercise, False, str(error)[:_MAX_REASON])
     if len(runs) < len(task.ranks):
         return ProgramResult(exercise, False, describe_ending(ended.how, limits).text(exercise.language))
     return judge_runs(exercise, runs)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .program_exercise import ProgramResult
 
 SCHEMA = "collsim.progress/1"
-_MOST_BYTES = 16 * 2**20
+_MAX_BYTES = 16 * 2**20
 
 
 def progress_path() -> Path:
@@ -64,7 +64,7 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     if not source.is_file():
         return {}
     try:
-        record = read_json(source, _MOST_BYTES)
+        record = read_json(source, _MAX_BYTES)
         if record["schema"] != SCHEMA:
             raise ValueError(f"schema {record['schema']!r}")
         entries: dict[str, dict[str, Any]] = {str(k): dict(v) for k, v in record["exercises"].items()}

@@ -17,9 +17,9 @@ from ...sandbox.frames import replace_unprintable
 from ...sandbox.handins import File
 from .archive import ZipEntry, open_archive
 
-_MOST_BYTES = 2_000_000  # of a file
-_MOST_FILES = 40  # of a student
-_MOST_ENTRIES = 2_000  # of a student's folders, whatever they are
+_MAX_BYTES = 2_000_000  # of a file
+_MAX_FILES = 40  # of a student
+_MAX_ENTRIES = 2_000  # of a student's folders, whatever they are
 _DEEPEST = 8  # folders in one another
 SUFFIXES = (".py", ".ipynb", ".json")
 #: How platforms name what a student handed in, in groups what names the student: Moodle (mod/assign/locallib.php)
@@ -98,7 +98,7 @@ def _find_student(name: str) -> str:
 
 def _list_zip(path: Path) -> list[Submission]:
     entries_of: dict[str, list[ZipEntry]] = {}
-    with open_archive(path, SUFFIXES, _MOST_BYTES) as entries:
+    with open_archive(path, SUFFIXES, _MAX_BYTES) as entries:
         for entry in entries:
             top, inside = entry.parts[0], len(entry.parts) > 1
             if not top.startswith((".", "__")) and (inside or entry.read is not None):
@@ -140,8 +140,8 @@ def _collect_files(student: str, handed: Iterable[NamedReader]) -> Submission:
     problems: list[str] = []
     for name, read in handed:
         try:
-            if len(files) == _MOST_FILES:
-                raise FormatError("more than {most} files; hand in those with your answers", most=_MOST_FILES)
+            if len(files) == _MAX_FILES:
+                raise FormatError("more than {most} files; hand in those with your answers", most=_MAX_FILES)
             files.append(File(replace_unprintable(name), read()))
         except (CollsimError, OSError) as error:
             problems.append(replace_unprintable(f"{name[:100]}: {error}"))
@@ -165,8 +165,8 @@ def _walk_folder(folder: Path) -> Iterator[Path]:
 
 
 def _require_few(seen: int, depth: int) -> None:
-    if seen > _MOST_ENTRIES:
-        raise FormatError("more than {most:,} files and folders; hand in those with your answers", most=_MOST_ENTRIES)
+    if seen > _MAX_ENTRIES:
+        raise FormatError("more than {most:,} files and folders; hand in those with your answers", most=_MAX_ENTRIES)
     if depth == _DEEPEST:
         raise FormatError("folders are more than {most} deep in one another; hand in fewer", most=_DEEPEST)
 
@@ -182,7 +182,7 @@ def _read_data(path: Path) -> bytes:
     with os.fdopen(handle, "rb") as source:
         if not stat.S_ISREG(os.fstat(handle).st_mode) or path.is_symlink():
             raise FormatError("it is a link or no file at all; hand in the file itself")
-        data = source.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise FormatError("it is larger than {most:,} bytes", most=_MOST_BYTES)
+        data = source.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise FormatError("it is larger than {most:,} bytes", most=_MAX_BYTES)
     return data

@@ -22,7 +22,7 @@ PairsOfChoices = tuple[RankPairs, ...]
 _SLOWER = 1.2  # a transfer arrives late when it takes so much longer than the quickest of its step
 _NAMED = 2  # ways that an answer names one by one
 _MARKED = 6  # ways of an answer that are marked in the picture
-_MOST_TRANSFERS = 200_000
+_MAX_TRANSFERS = 200_000
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def list_step_questions(facts: RunFacts) -> list[QuestionAtStep]:
         facts: Of a run of the lockstep engine; others have no questions.
     """
     trace, s = facts.trace, facts.trace.schedule
-    if trace.engine != "lockstep" or s.steps < 2 or len(s) > _MOST_TRANSFERS:
+    if trace.engine != "lockstep" or s.steps < 2 or len(s) > _MAX_TRANSFERS:
         return []
     run = _RunBySteps(facts)
     adding = [k for k in range(s.steps) if run.adds[k]]

@@ -18,7 +18,7 @@ from .question import Question
 from .split_questions import SPLIT_ASKERS
 from .step_questions import STEP_ASKERS, QuestionStep
 
-_MOST = 60
+_MAX_QUESTIONS = 60
 
 
 def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language: str = "en") -> list[Question]:
@@ -44,8 +44,8 @@ def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language:
     """
     count, seed = parse_count(count, "count"), parse_count(seed, "seed", least=0)
     require_language(language)
-    if count > _MOST:
-        raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MOST)
+    if count > _MAX_QUESTIONS:
+        raise CollsimError("count={count}: at most {most} questions are made at once", count=count, most=_MAX_QUESTIONS)
     if isinstance(trace, StepTrace):
         return _ask_about_step(trace, seed, count, language)
     if not trace.time or not trace.link_bytes.any():

@@ -13,7 +13,7 @@ from ...units import format_bytes
 from .question import Question
 from .questions import questions
 
-_MOST_RINGS, _WIDEST = 8, 128  # lines, and columns of a diagram that A4 holds
+_MAX_RINGS, _WIDEST = 8, 128  # lines, and columns of a diagram that A4 holds
 
 
 def format_title(trace: Trace, seed: int, language: str = "en", key: bool = False) -> str:
@@ -62,7 +62,7 @@ def list_facts(trace: Trace, language: str = "en") -> list[str]:
 
 def _list_rings(trace: Trace, language: str) -> list[str]:
     orders = find_ring_orders(trace.schedule)
-    rings = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MOST_RINGS]]
+    rings = [" → ".join(map(str, [*order, order[0]])) for order in orders[:_MAX_RINGS]]
     if len(orders) == 1:
         return [translate(language, "quiz", "worksheet.ring", ring=ring) for ring in rings]
     return [translate(language, "quiz", "worksheet.channel_ring", channel=k, ring=ring) for k, ring in enumerate(rings)]

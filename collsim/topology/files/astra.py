@@ -23,7 +23,7 @@ from .yaml_document import build_value, compose
 _KINDS = ("Ring", "FullyConnected", "Switch")
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
 #: Ranks times the largest dimension, which bounds the links that are built.
-_MOST = 4_000_000
+_MAX_RANKS_TIMES_DIMENSION = 4_000_000
 _FASTEST, _SLOWEST = 1e9, 1e12  # GB/s, ns: beyond any cable
 
 
@@ -116,9 +116,9 @@ def build(dims: list[tuple[str, int, float, float]], name: str, notes: list[str]
         notes: what the file has that was not understood.
     """
     ranks = math.prod(size for _, size, _, _ in dims)
-    if ranks * max(size for _, size, _, _ in dims) > _MOST:
+    if ranks * max(size for _, size, _, _ in dims) > _MAX_RANKS_TIMES_DIMENSION:
         message = "{name}: {ranks:,} NPUs are too many for a network without closed form; at most {most:,} links"
-        raise FormatError(message, name=name, ranks=ranks, most=_MOST)
+        raise FormatError(message, name=name, ranks=ranks, most=_MAX_RANKS_TIMES_DIMENSION)
     rank, stride, switches = np.arange(ranks), 1, 0
     parts: list[tuple[Longs, Longs, Cable]] = []
     for i, (kind, size, rate, delay) in enumerate(dims):

@@ -17,7 +17,7 @@ from ..parts.gpus import GPUS
 from ..parts.nvlinks import parse_nvlink_part
 
 #: GPUs of the usual NVSwitch board, and the compute capability times ten from which a board has one.
-_BOARD, _LEAST_SM = 8, 80
+_BOARD, _MIN_SM = 8, 80
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def find_board(gpu: str, count: int) -> Board | None:
         has_links = any(cable.kind == "nvlink" for *_, cable in machine.connections)
         if machine.gpu == gpu and len(machine.of_kind("gpu")) == count and has_links:
             return Board(machine.name, machine, gpu)
-    if count == _BOARD and model.nvlink and model.sm >= _LEAST_SM and model.links >= _BOARD:
+    if count == _BOARD and model.nvlink and model.sm >= _MIN_SM and model.links >= _BOARD:
         return Board("an NVSwitch board", None, gpu)
     return None
 

@@ -37,7 +37,7 @@ _OTHER_PROCESSORS = {
     "emerald-rapids": ("sapphire-rapids", "turin"),
 }
 # Generations that GPUs in use have.
-_LEAST_PCIE, _MOST_PCIE = 3, 6
+_MIN_PCIE, _MAX_PCIE = 3, 6
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
 def _guess_pcie(default: int, requested: object, assumptions: list[Assumption]) -> int:
     if requested is not None:
         return parse_count(requested, "pcie")
-    others = tuple(g for g in (default - 1, default + 1) if _LEAST_PCIE <= g <= _MOST_PCIE)
+    others = tuple(g for g in (default - 1, default + 1) if _MIN_PCIE <= g <= _MAX_PCIE)
     assumptions.append(Assumption("pcie", f"{default}.0 ×16", ("PCIe is not in the text", "文本没有说明 PCIe"), others))
     return default
 

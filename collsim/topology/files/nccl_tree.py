@@ -24,7 +24,7 @@ _DEVICE = re.compile(
     r"(?:(\d{1,5})-)?([0-9a-f]{1,10})(?: \(([^()]{0,80})\))?",
     re.ASCII,
 )
-_MOST_DEVICES, _LONGEST_TREE = 2_000, 2**20
+_MAX_DEVICES, _LONGEST_TREE = 2_000, 2**20
 #: GB/s of a PCIe lane for GT/s of its generation (topo.cc, kvDictPciGen: 100 Mbit/s, divided by 80).
 _LANE_SPEEDS = {8: 60, 16: 120, 32: 240, 64: 480}
 _MBIT_OF_GB = 8_000
@@ -172,8 +172,8 @@ def _add_device(tree: _Tree, device: re.Match[str], rates: Mapping[str, float], 
     """Write one line of the tree as an element below that on which the device hangs."""
     indent, link, rate, kind, _, number, words = device.groups()
     tree.devices += 1
-    if tree.devices > _MOST_DEVICES:
-        raise FormatError("{name}: a tree of more than {most:,} devices", name=name, most=_MOST_DEVICES)
+    if tree.devices > _MAX_DEVICES:
+        raise FormatError("{name}: a tree of more than {most:,} devices", name=name, most=_MAX_DEVICES)
     depth = -1
     if link is not None:
         # Indentation is the only structure of the log: what is deeper hangs on the line above.

@@ -33,11 +33,11 @@ _INTERFACE = re.compile(
 #: Class of a 3D controller, which GPUs of data centers are.
 _MODULE_CLASS = "0x0302"
 #: Of nested elements, and below how many elements there may be: NCCL's own files have some ten levels and hundreds.
-_DEEPEST = 64
-_MOST_LINKS = 512  # of one GPU, in one element
+_MAX_DEPTH = 64
+_MAX_LINKS = 512  # of one GPU, in one element
 _FASTEST = 3_200_000  # Mbit/s of one port
-_MOST = 20_000
-_MOST_ATTRIBUTES, _LONGEST_VALUE = 64, 1000  # NCCL's own bounds are 16 and 254 (src/graph/xml.h)
+_MAX_ELEMENTS = 20_000
+_MAX_ATTRIBUTES, _LONGEST_VALUE = 64, 1000  # NCCL's own bounds are 16 and 254 (src/graph/xml.h)
 #: Of PCI Express, by GT/s as Linux writes them.
 _GENERATION = {"2.5": 1, "5": 2, "5.0": 2, "8": 3, "8.0": 3, "16": 4, "16.0": 4, "32": 5, "32.0": 5, "64": 6, "64.0": 6}
 #: Compute capability (sm 9.0 is 90) from which on GPUs have a generation of NVLink.
@@ -207,16 +207,16 @@ def _parse(text: str, name: str) -> Element:
             count += event == "start"
             if root is None:
                 root = element
-            if depth > _DEEPEST or count > _MOST:
+            if depth > _MAX_DEPTH or count > _MAX_ELEMENTS:
                 message = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
-                raise FormatError(message, name=name, most=_DEEPEST, elements=_MOST)
+                raise FormatError(message, name=name, most=_MAX_DEPTH, elements=_MAX_ELEMENTS)
             # Attributes too: a single element may hold megabytes.
-            if len(element.attrib) > _MOST_ATTRIBUTES or any(
+            if len(element.attrib) > _MAX_ATTRIBUTES or any(
                 len(value) > _LONGEST_VALUE for value in element.attrib.values()
             ):
                 message = "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}"
                 raise FormatError(
-                    message, name=name, tag=element.tag[:40], most=_MOST_ATTRIBUTES, longest=_LONGEST_VALUE
+                    message, name=name, tag=element.tag[:40], most=_MAX_ATTRIBUTES, longest=_LONGEST_VALUE
                 )
     except DefusedXmlException as error:
         message = "{name}: refused, a topology file has no document type and no entities ({kind})"
@@ -421,7 +421,7 @@ def _join_links(progress: _Progress, name: str) -> None:
             progress.notes.append(f"{me} has NVLinks but no sm: taken for an A100, sm 80")
         sm = _parse_whole(gpu.get("sm") if gpu is not None else None, 80)
         for link in gpu if gpu is not None else ():
-            count, target = progress.count(link, "count", 1, most=_MOST_LINKS), link.get("target", "").strip().lower()
+            count, target = progress.count(link, "count", 1, most=_MAX_LINKS), link.get("target", "").strip().lower()
             if link.tag == "c2c":
                 bw = progress.count(link, "bw", 0, most=10_000_000)
                 progress.builder.connect(me, _find_socket(me, progress), _build_c2c(bw * count / 1000))

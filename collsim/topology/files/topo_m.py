@@ -37,7 +37,7 @@ _COLUMN = re.compile(r"[A-Za-z][A-Za-z_.:-]*\d[\w.:-]*")  # GPU0, NIC3, mlx5_0, 
 _GLUED = re.compile(r"(?<=\d)(?=GPU\d|NIC\d|mlx\d|CPU[\s_-]*Affinity)")  # tabs that a copy has eaten
 _P2P_STATUS = {"OK", "CNS", "GNS", "TNS", "NS", "DR", "U"}  # the cells of nvidia-smi topo -p2p
 _BOARDS_ONLY = {"H800", "H200", "H20", "B200", "B300"}  # sold on boards with NVLink, few as cards
-_MOST_LINKS = 18  # NVLinks of one GPU, any generation
+_MAX_LINKS = 18  # NVLinks of one GPU, any generation
 
 
 @dataclass
@@ -350,7 +350,7 @@ def _has_nvswitch(matrix: _Matrix) -> bool:
     words = {matrix.between(a, b) for a in matrix.gpus for b in matrix.gpus if a != b}
     if len(words) != 1 or not (word := next(iter(words))).startswith("NV"):
         return False
-    return len(matrix.gpus) > 4 or int(word[2:]) * (len(matrix.gpus) - 1) > _MOST_LINKS
+    return len(matrix.gpus) > 4 or int(word[2:]) * (len(matrix.gpus) - 1) > _MAX_LINKS
 
 
 def _connect_nvlinks(builder: MachineBuilder, matrix: _Matrix, local: dict[str, str], kind: str) -> None:

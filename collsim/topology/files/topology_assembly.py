@@ -15,7 +15,7 @@ from ..parts.gpus import GPUS
 from ..parts.refit import list_training_cards, remove_devices
 from ..parts.sockets import find_processor
 
-_MOST_NOTES = 100
+_MAX_NOTES = 100
 
 
 def usual_memory(cpu: str) -> Cable:
@@ -66,8 +66,8 @@ def finish(
         options = {**options, "nic": card}
     topology = machine(node, **options)
     notes = [*notes, *map(str, assumptions)]
-    if len(notes) > _MOST_NOTES:
-        notes = [*notes[:_MOST_NOTES], f"and {len(notes) - _MOST_NOTES:,} more notes like these"]
+    if len(notes) > _MAX_NOTES:
+        notes = [*notes[:_MAX_NOTES], f"and {len(notes) - _MAX_NOTES:,} more notes like these"]
     facts = replace(topology.facts, file=name, notes=tuple(notes), assumptions=tuple(assumptions))
     return replace(topology, facts=facts)
 

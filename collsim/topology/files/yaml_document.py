@@ -10,7 +10,7 @@ from ...errors import FormatError, Sentence, Words, format_value
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-_MOST_DEPTH, _MOST_VALUES = 32, 500_000
+_MAX_DEPTH, _MAX_VALUES = 32, 500_000
 #: libyaml from 0.2.6 on stops at 1,000 brackets itself, which it has read ahead before it gives the first event.
 _LIBRARYS_DEPTH = "exceeded maximum nesting depth"
 _LONGEST_NUMBER = 100
@@ -48,9 +48,9 @@ def compose(text: str, name: str, expected: str) -> Node | None:
                 raise FormatError(message, where=where)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             values += not isinstance(event, yaml.CollectionEndEvent)
-            if values > _MOST_VALUES:
-                raise FormatError("{where}: refused, more than {most:,} values", where=where, most=_MOST_VALUES)
-            if depth > _MOST_DEPTH:
+            if values > _MAX_VALUES:
+                raise FormatError("{where}: refused, more than {most:,} values", where=where, most=_MAX_VALUES)
+            if depth > _MAX_DEPTH:
                 raise _refuse_depth(where)
         return yaml.compose(text, Loader=loader)
     except yaml.YAMLError as error:
@@ -70,7 +70,7 @@ def _find_line(name: str, mark: Any) -> Sentence:
 
 
 def _refuse_depth(where: Words) -> FormatError:
-    return FormatError("{where}: refused, nested more than {most} deep", where=where, most=_MOST_DEPTH)
+    return FormatError("{where}: refused, nested more than {most} deep", where=where, most=_MAX_DEPTH)
 
 
 def build_value(node: Node) -> Any:

@@ -16,9 +16,9 @@ LINKS_OF_GENERATION = {1: 4, 2: 6, 3: 12, 4: 18, 5: 18}
 #: The words of `nvlink=`, beside a generation.
 NVLINK_WORDS = ("none", "bridge", "board")
 #: The fewest NVLinks of a GPU that is sold on a board with NVSwitches (V100 of a DGX-2).
-_LEAST_OF_BOARD = 6
+_MIN_GPUS_OF_BOARD = 6
 #: NVLinks of the three bridges of an A100 or H100 PCIe (NVIDIA's data sheets: 600 GB/s both ways).
-_MOST_OF_BRIDGE = 12
+_MAX_OF_BRIDGE = 12
 
 
 def parse_nvlink_part(value: object) -> str | int:
@@ -76,7 +76,7 @@ def refit_nvlinks(machine: Machine, nvlink: str | int) -> Machine:
         raise TopologyError(message, nvlink=nvlink, gpu=machine.gpu or "the GPU")
     if nvlink == "bridge":
         return _join_pairs(machine, model)
-    if model.links < _LEAST_OF_BOARD:
+    if model.links < _MIN_GPUS_OF_BOARD:
         message = "nvlink='board': {gpu} is on no board with NVSwitches; 'bridge' joins it to its neighbour"
         raise TopologyError(message, gpu=model.name)
     return _join_by_switch(machine, build_nvlink(model.nvlink, model.links))
@@ -113,7 +113,7 @@ def _join_pairs(machine: Machine, model: GpuModel) -> Machine:
     if model.sm == GA102_SM:
         cable = build_bridge(model.links)
     else:
-        cable = build_nvlink(model.nvlink, min(model.links, _MOST_OF_BRIDGE))
+        cable = build_nvlink(model.nvlink, min(model.links, _MAX_OF_BRIDGE))
     links = tuple((a, b, cable) for a, b in zip(gpus[::2], gpus[1::2], strict=False))
     return replace(bare, connections=(*links, *bare.connections))
 

@@ -16,7 +16,7 @@ from ..graph import format_ranks
 from ..network import DEVICE_KINDS, Topology
 
 #: At most so many nodes are named one by one.
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 
 
 def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
@@ -109,7 +109,7 @@ def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence
     if count == 1:
         return Sentence("1 rank: {gpus} of node {node}", gpus=gpus[0], node=next(iter(gpus_of_node)))
     # A long list of nodes would hide the answer.
-    if len(gpus) > _MOST_NAMED:
+    if len(gpus) > _MAX_NAMED:
         template = "{count} ranks on {nodes} of {all_nodes} nodes"
         return Sentence(template, count=count, nodes=len(gpus), all_nodes=node_count)
     named = [

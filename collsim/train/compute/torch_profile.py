@@ -16,9 +16,9 @@ from os import PathLike
 from typing import Any
 
 from ...errors import Sentence, format_value
-from ...files import MOST_ELEMENTS, read_json, refuse
+from ...files import MAX_ELEMENTS, read_json, refuse
 
-_MOST_SECONDS = 1e6
+_MAX_SECONDS = 1e6
 #: Begin and end in s; whether it is one of NCCL's.
 _Kernel = tuple[float, float, bool]
 
@@ -69,8 +69,8 @@ def read_profile(path: str | PathLike[str], names: Collection[str] = ()) -> Torc
         events = data
     if not isinstance(events, list):
         refuse(path, "", "has no list traceEvents; torch.profiler's export_chrome_trace writes one")
-    if len(events) > MOST_ELEMENTS:
-        refuse(path, "", "has {events:,} events; {most:,} is the most", events=len(events), most=MOST_ELEMENTS)
+    if len(events) > MAX_ELEMENTS:
+        refuse(path, "", "has {events:,} events; {most:,} is the most", events=len(events), most=MAX_ELEMENTS)
     spans = [_parse_span(path, i, e) for i, e in enumerate(events) if isinstance(e, dict) and e.get("ph") == "X"]
     steps = sorted(
         (a, b) for name, kind, a, b in spans if name.startswith("ProfilerStep#") and kind == "user_annotation"
@@ -121,7 +121,7 @@ def _parse_span(path: str | PathLike[str], number: int, event: dict[str, Any]) -
                 ts=format_value(ts),
                 dur=format_value(dur),
             )
-    if not 0 <= dur * 1e-6 < _MOST_SECONDS:  # type: ignore[operator]
+    if not 0 <= dur * 1e-6 < _MAX_SECONDS:  # type: ignore[operator]
         refuse(
             path,
             Sentence("event {number}", number=number),

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from ...errors import CollsimError, Sentence, require_list, require_word
 from ...errors.keywords import check_keywords
-from ...limits import MOST_TASKS, require_few
+from ...limits import MAX_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
 from ..pipelines import (
     SCHEDULES,
@@ -313,7 +313,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
             stages=Sentence("{count} stages" if default_stages > 1 else "{count} stage", count=default_stages),
         )
     require_flags(scatter=scatter)
-    require_few("stages of a pipeline", size * many, MOST_TASKS, "use fewer GPUs or a smaller interleave")
+    require_few("stages of a pipeline", size * many, MAX_TASKS, "use fewer GPUs or a smaller interleave")
     return Pipeline(size, schedule, many, scatter)
 
 

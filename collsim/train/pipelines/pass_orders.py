@@ -9,7 +9,7 @@ ranks. Empty slots, with which torch's tables line their ranks up, are left out:
 from __future__ import annotations
 
 from ...errors import CollsimError
-from ...limits import MOST_TASKS, require_few
+from ...limits import MAX_TASKS, require_few
 from .passes import BACKWARD, FORWARD, INPUT, WEIGHT, Action, PassOrder
 from .zero_bubble import build_dualpipe_order, build_zbv_order
 
@@ -53,7 +53,7 @@ def build_orders(schedule: str, ranks: int, micros: int, interleave: int) -> lis
         runs = max(micros, 2 * ranks - 1)
     else:
         runs = micros
-    require_few("passes of a pipeline", 2 * ranks * interleave * runs, MOST_TASKS, "use fewer microbatches or stages")
+    require_few("passes of a pipeline", 2 * ranks * interleave * runs, MAX_TASKS, "use fewer microbatches or stages")
     return [build_rank_order(schedule, ranks, rank, micros, interleave) for rank in range(ranks)]
 
 

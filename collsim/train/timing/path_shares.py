@@ -20,7 +20,7 @@ from ..workload.step_graph import TrainingStep
 Floats = npt.NDArray[np.float64]
 #: Longest paths that are looked for: at most so many, and so many tasks in all of them. Where the time has more corners
 #: than that, the shares still add up; only how neighbouring collectives divide them is less exact.
-_MOST_PATHS, _MOST_TASKS = 64, 2_000_000
+_MAX_PATHS, _MAX_TASKS = 64, 2_000_000
 #: Part of the time by which two lines may differ that meet: rounding.
 _ROUNDED = 1e-12
 
@@ -47,7 +47,7 @@ def share_network_time(step: TrainingStep, seconds: Floats) -> Floats:
     """
     shares = np.zeros(len(step.tasks))
     first, last = (_find_longest_path(step, seconds, factor) for factor in (0.0, 1.0))
-    paths_left = max(2, min(_MOST_PATHS, _MOST_TASKS // max(1, len(step.tasks))))
+    paths_left = max(2, min(_MAX_PATHS, _MAX_TASKS // max(1, len(step.tasks))))
     intervals = deque([(first, last)])
     while intervals:
         low, high = intervals.popleft()

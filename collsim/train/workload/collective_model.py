@@ -58,9 +58,9 @@ _NCCL_COLLECTIVES = {
 #: Kinds whose ranks keep their numbers with NCCL, because a call names who sends to whom.
 _POINT_TO_POINT = ("alltoall", "sendrecv", "send")
 #: Kinds that run as a chain, and the most pieces that their data is cut into.
-_CHAINS, _MOST_PIECES = ("broadcast", "reduce"), 32
+_CHAINS, _MAX_PIECES = ("broadcast", "reduce"), 32
 #: Rows of schedules up to which groups that share links are simulated in one run.
-_MOST_ROWS = 2**18
+_MAX_ROWS = 2**18
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class CollectiveModel:
         """Seconds of a collective that all groups run at once on the links; the estimate where they are too many rows
         for one run."""
         plans = [(self.build_schedule(group, task), group) for group in groups]
-        if sum(len(plan) for plan, _ in plans) > _MOST_ROWS:
+        if sum(len(plan) for plan, _ in plans) > _MAX_ROWS:
             return estimate
         key = groups, task.kind, task.nbytes, task.algorithm, task.options
         if key not in self._seconds:
@@ -428,7 +428,7 @@ class CollectiveModel:
         options = dict(task.options)
         # Chains send their buffer in pieces of a slot of NCCL, unless the task says an algorithm of its own.
         if not task.algorithm and task.kind in _CHAINS:
-            options["chunks"] = min(_MOST_PIECES, max(1, -(-task.nbytes // SLOT)))
+            options["chunks"] = min(_MAX_PIECES, max(1, -(-task.nbytes // SLOT)))
         is_whole = group == tuple(range(self.topology.ranks))
         # Schedules that use the machine's layout (rings along NVLink) fit only where all of its ranks take part.
         transfers = schedule(name, ranks=len(group), topology=self.topology if is_whole else None, **options)

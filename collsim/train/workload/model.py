@@ -26,8 +26,8 @@ PARTITIONS = ("", "column", "row", "heads", "vocab")
 LAYER_KINDS = ("gemm", "convolution", "attention", "flash", "norm", "embedding", "elementwise", "moe")
 #: A name that goes on behind a number: what comes before is the name of a block.
 _NUMBERED = re.compile(r"(.*?\.)?\d+(?=\.)")
-_MOST = 1e30  # of any figure of a layer: sums of such stay finite
-MOST_LAYERS = 100_000
+_MAX_FIGURE = 1e30  # of any figure of a layer: sums of such stay finite
+MAX_LAYERS = 100_000
 TOO_MANY_LAYERS = "model {name!r} has {layers:,} layers; {most:,} is the most"
 #: Attributes of a Layer by what they hold.
 _SIZES = ("tensors", "buffers")
@@ -160,7 +160,7 @@ def _parse_sizes(label: Words, attribute: str, values: object) -> tuple[int, ...
     else:
         sizes = [values]
     for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < _MOST:
+        if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size < _MAX_FIGURE:
             message = "{where}: {what}={values!r}: {value!r} is no number of elements; give whole numbers of at least 0"
             raise CollsimError(message, where=label, what=attribute, values=values, value=size)
     return tuple(sizes)
@@ -171,7 +171,7 @@ def _parse_figure(label: Words, attribute: str, value: object) -> float:
     figure = math.nan
     if isinstance(value, int | float) and not isinstance(value, bool):
         figure = value
-    if not 0 <= figure < _MOST:
+    if not 0 <= figure < _MAX_FIGURE:
         message = "{where}: {what}={value!r} must be a number of at least 0"
         raise CollsimError(message, where=label, what=attribute, value=value)
     return float(figure)
@@ -213,8 +213,8 @@ class Model:
         if not is_table or not self.layers:
             message = "model {name!r} needs at least one Layer, got {layers!r:.80}"
             raise CollsimError(message, name=self.name, layers=self.layers)
-        if len(self.layers) > MOST_LAYERS:
-            raise CollsimError(TOO_MANY_LAYERS, name=self.name, layers=len(self.layers), most=MOST_LAYERS)
+        if len(self.layers) > MAX_LAYERS:
+            raise CollsimError(TOO_MANY_LAYERS, name=self.name, layers=len(self.layers), most=MAX_LAYERS)
         object.__setattr__(self, "layers", tuple(self.layers))
         # Names address layers (compute by name, edits), so two of one name would be one in every table.
         names = [layer.name for layer in self.layers]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
-from ...limits import MOST_TASKS, require_few
+from ...limits import MAX_TASKS, require_few
 from .model import Model
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class TrainingStep:
 
 def require_tasks(count: int) -> None:
     """Raise CollsimError if `count` is more tasks than a step may have."""
-    require_few("tasks in a step of training", count, MOST_TASKS, "use fewer microbatches")
+    require_few("tasks in a step of training", count, MAX_TASKS, "use fewer microbatches")
 
 
 class TaskOptions(TypedDict, total=False):
@@ -300,8 +300,8 @@ class StepBuilder:
             CollsimError: The step has as many tasks as it may have.
         """
         options.setdefault("stream", COMPUTE if kind in COMPUTE_KINDS else NETWORK)
-        if len(self.tasks) == MOST_TASKS:
-            require_tasks(MOST_TASKS + 1)
+        if len(self.tasks) == MAX_TASKS:
+            require_tasks(MAX_TASKS + 1)
         self.tasks.append(StepTask(name, kind, tuple(lanes), **options))
         return len(self.tasks) - 1
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, TypedDict, get_args
 
 from ...errors import CollsimError, require_word
 from ...units import parse_count
-from .model import MOST_LAYERS, TOO_MANY_LAYERS, Layer, Model
+from .model import MAX_LAYERS, TOO_MANY_LAYERS, Layer, Model
 
 #: Reads and writes of a score in a forward pass of eager attention in float32: written, scaled, masked, softmax, read.
 _EAGER_SCORE_ACCESSES = 9
@@ -323,8 +323,8 @@ def transformer(
     name = name or f"transformer(h={h}, layers={layers}, heads={heads})"
     layer_count = shape.layers * len(build_block(shape, "h.0"))
     # A model of a million blocks is a slip of the keyboard, and would fill the memory before anything is said.
-    if layer_count > MOST_LAYERS:
-        raise CollsimError(TOO_MANY_LAYERS, name=name, layers=layer_count, most=MOST_LAYERS)
+    if layer_count > MAX_LAYERS:
+        raise CollsimError(TOO_MANY_LAYERS, name=name, layers=layer_count, most=MAX_LAYERS)
     table = [build_embedding(shape, positions)]
     for number in range(shape.layers):
         # Every second block sees a window: gpt-oss's pattern, beginning with the first block.

@@ -30,8 +30,8 @@ _FONT, _SMALL = 14.0, 12.0  # px: of plates and of boxes at least
 _LETTER, _CAPITAL = 0.56, 0.68  # of the size of the font: width of a letter and of a capital on average
 _LAST_NARROW = 0x2E7F  # the character before those of East Asia
 _ROUND = 10.0  # px: radius of a finding's number
-_LEAST_DOWN = 0.92  # px of a unit of the arrangement
-_MOST_SOCKETS = 4  # in a row that has room for wider boxes
+_MIN_DOWN = 0.92  # px of a unit of the arrangement
+_MAX_SOCKETS = 4  # in a row that has room for wider boxes
 _WIDEST, _THINNEST = 13.0, 2.0  # px of a cable
 #: Rules of the layers; a page adds them once.
 STYLE = """
@@ -121,7 +121,7 @@ def _arrange(machine: Topology, links: JobLinks, width: int) -> _Sheet:
     else:
         stage, link_of = arranged
     scale = width / max(stage.w, 1.0)
-    return _Sheet(stage, link_of, scale, max(scale, _LEAST_DOWN), _TOP + _PLATE + _GAP)
+    return _Sheet(stage, link_of, scale, max(scale, _MIN_DOWN), _TOP + _PLATE + _GAP)
 
 
 def _describe(diagnosis: Diagnosis, language: str) -> str:
@@ -245,7 +245,7 @@ def _draw_boxes(
     for device, box in enumerate(map(sheet.place, stage.boxes)):
         kind = stage.picture.kind[device]
         numbers = findings.get(device, [])
-        if kind in ("memory", "cpu") and stage.picture.kind.count("cpu") <= _MOST_SOCKETS:
+        if kind in ("memory", "cpu") and stage.picture.kind.count("cpu") <= _MAX_SOCKETS:
             box = _widen(box, _get_text(stage.labels[device], language))
         yield f'<g class="lit" data-findings="{_join(numbers)}">'
         yield (

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...schedule import Schedule
     from ...topology import Topology
 
-MOST_RANKS, MOST_STEPS = 17, 16
-MOST_CELL = 40  # letters of a cell of a schedule
+MAX_RANKS, MAX_STEPS = 17, 16
+MAX_CELL = 40  # letters of a cell of a schedule
 
 _TABLE = '<table style="border-collapse:collapse;margin:.3em 0;font-variant-numeric:tabular-nums">'
 _CELL = "padding:.15em .7em;text-align:left;vertical-align:top"
@@ -40,9 +40,9 @@ def format_schedule(schedule: Schedule) -> str:
     Args:
         schedule: The schedule.
     """
-    names, cells = schedule.diagram_cells(MOST_RANKS, MOST_STEPS)
+    names, cells = schedule.diagram_cells(MAX_RANKS, MAX_STEPS)
     cells = [[_shorten_cell(cell) for cell in row] for row in cells]
-    step_count = min(schedule.steps, MOST_STEPS)
+    step_count = min(schedule.steps, MAX_STEPS)
     hidden = {"endpoints": schedule.endpoints - len(names), "steps": schedule.steps - step_count}
     left_out = " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count)
     if left_out:
@@ -84,9 +84,9 @@ def format_topology(topology: Topology) -> str:
 
 def _shorten_cell(cell: str) -> str:
     """What fits of a cell that names many chunks."""
-    if len(cell) <= MOST_CELL:
+    if len(cell) <= MAX_CELL:
         return cell
-    return cell[: MOST_CELL - 1] + "…"
+    return cell[: MAX_CELL - 1] + "…"
 
 
 def _format_bandwidth_range(rates: np.ndarray) -> str:  # type: ignore[type-arg]

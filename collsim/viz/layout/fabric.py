@@ -7,7 +7,7 @@ from itertools import pairwise
 from .geometry import Box, center_box
 from .sheet import NodeDevices, Sheet, name_fabric
 
-_LEAST = 150.0
+_MIN_HEIGHT = 150.0
 
 
 def place_fabric_between(sheet: Sheet, nodes: list[NodeDevices], left: float, right: float) -> None:
@@ -52,10 +52,10 @@ def _find_reach(sheet: Sheet, cards: dict[int, list[int]]) -> tuple[float, float
     """From the highest to the lowest card, and at least as much as a name needs."""
     rows = [sheet.boxes[n].cy for below in cards.values() for n in below] or [44.0, 201.5]
     low, high = min(rows) - 16, max(rows) + 20
-    if high - low >= _LEAST:
+    if high - low >= _MIN_HEIGHT:
         return low, high
-    low = max(12.0, (low + high - _LEAST) / 2)
-    return low, low + _LEAST
+    low = max(12.0, (low + high - _MIN_HEIGHT) / 2)
+    return low, low + _MIN_HEIGHT
 
 
 def _place_column(

@@ -21,8 +21,8 @@ from .shapes import Label, Panel, StageLayout
 from .sheet import NodeDevices, Sheet, build_panel, finish_sheet, name_insides
 
 Ints = npt.NDArray[np.int64]
-_MOST_IN_A_ROW = 16
-_MOST_ACROSS = 16  # nodes in a row of the strip
+_MAX_IN_A_ROW = 16
+_MAX_ACROSS = 16  # nodes in a row of the strip
 _WIDE = 1134.0  # the stage that machines are laid out in (the mock's)
 _STRIP = 104.0  # height of a node in the strip
 _BETWEEN = 26.0  # from the strip to the open node
@@ -128,12 +128,12 @@ def _arrange_node(
     node.members.sort(key=lambda d: (node.kind[d] != "gpu", picture.endpoint[d] if node.kind[d] == "gpu" else d))
     gpus = len(node.get_devices("gpu"))
     racked = is_rack([node])
-    if not (gpus or node.get_devices("memory")) or (gpus > _MOST_IN_A_ROW and not racked):
+    if not (gpus or node.get_devices("memory")) or (gpus > _MAX_IN_A_ROW and not racked):
         return None
     widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
     sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), topology.facts.nvswitches)
     title = topology.facts.title
-    if racked and gpus > _MOST_IN_A_ROW:
+    if racked and gpus > _MAX_IN_A_ROW:
         draw_rack(sheet, node, title)
     else:
         arrange_side_by_side(sheet, [node], title, roomy=roomy)
@@ -182,7 +182,7 @@ def _describe_insides(
 
 def _move_under_strip(layout: StageLayout, nodes: int) -> tuple[StageLayout, list[Box]]:
     """The node moved below a strip with a box for every node, both as wide as the wider of them."""
-    across = min(nodes, _MOST_ACROSS)
+    across = min(nodes, _MAX_ACROSS)
     wide = max(layout.w, _WIDE)
     pitch = (wide - 2 * _EDGE + _GAP) / across
     strip = [

@@ -21,7 +21,7 @@ from .shapes import StageLayout
 from .sheet import NodeDevices, Sheet, finish_sheet
 from .two_nodes import arrange_facing, is_on_rails
 
-_MOST_IN_A_ROW = 16
+_MAX_IN_A_ROW = 16
 
 
 def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
@@ -37,7 +37,7 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
         for k in range(picture.nodes)
     ]
     most = max(len(n.get_devices("gpu")) for n in nodes)
-    if most and ((most > _MOST_IN_A_ROW and not is_rack(nodes)) or min(len(n.get_devices("gpu")) for n in nodes) == 0):
+    if most and ((most > _MAX_IN_A_ROW and not is_rack(nodes)) or min(len(n.get_devices("gpu")) for n in nodes) == 0):
         return None
     for n in nodes:
         # Ranks in their order first, since people look for rank 0 at the left.
@@ -48,7 +48,7 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
     title = topology.facts.title
     key = None
     # From the special to the general: racks, stacked fabrics, one node, two that face each other, rows of nodes.
-    if len(nodes) == 1 and most > _MOST_IN_A_ROW:
+    if len(nodes) == 1 and most > _MAX_IN_A_ROW:
         draw_rack(sheet, nodes[0], title)
     elif not most or (len(nodes) == 2 and _has_levels(picture, nodes)):
         arrange_side_by_side(sheet, nodes, title)

@@ -22,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 Carried = npt.NDArray[np.int64] | npt.NDArray[np.bool_]
 
 #: Beyond so many nodes, ranks, or ranks of more than two nodes, a node is one box.
-MOST_NODES, MOST_RANKS, MOST_RANKS_IN_ROW = 4, 128, 32
-MOST_BOXES = 4096
+MAX_NODES, MAX_RANKS, MAX_RANKS_IN_ROW = 4, 128, 32
+MAX_BOXES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ def build_picture(topology: Topology, carried: Carried | None = None) -> Picture
         CollsimError: Even a box per node is too much to draw.
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
-    folded = nodes > MOST_NODES or (nodes > 0 and topology.ranks > (MOST_RANKS if nodes < 3 else MOST_RANKS_IN_ROW))
+    folded = nodes > MAX_NODES or (nodes > 0 and topology.ranks > (MAX_RANKS if nodes < 3 else MAX_RANKS_IN_ROW))
     _require_few_boxes(topology, nodes, folded)
     if folded:
         return _build_folded_picture(topology, nodes, carried)
@@ -107,9 +107,9 @@ def _require_few_boxes(topology: Topology, nodes: int, folded: bool) -> None:
         boxes = nodes + int((topology.devices.node < 0).sum())
     else:
         boxes = len(topology.devices)
-    if boxes > MOST_BOXES:
+    if boxes > MAX_BOXES:
         message = "{name} has {boxes:,} boxes to draw, at most {most:,} can be; its figures need no picture"
-        raise CollsimError(message, name=topology.name, boxes=boxes, most=MOST_BOXES)
+        raise CollsimError(message, name=topology.name, boxes=boxes, most=MAX_BOXES)
 
 
 def _merge_switches(topology: Topology) -> Ints:

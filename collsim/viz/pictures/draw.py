@@ -15,7 +15,7 @@ from ...topology import Topology
 from ...units import format_bandwidth
 from ..layout.arrangement import lay_out
 from ..layout.geometry import Box
-from ..layout.reduction import MOST_RANKS, MOST_RANKS_IN_ROW
+from ..layout.reduction import MAX_RANKS, MAX_RANKS_IN_ROW
 from ..layout.shapes import StageLayout
 from ..sentences import words
 from . import palette
@@ -83,8 +83,8 @@ def select_links(topology: Topology) -> npt.NDArray[np.bool_] | None:
         topology: The machine or network.
     """
     nodes = 1 + int(topology.devices.node.max(initial=-1))
-    rack = nodes == 1 and 16 < topology.ranks <= MOST_RANKS
-    if not rack and (nodes < 3 or topology.ranks > MOST_RANKS_IN_ROW):
+    rack = nodes == 1 and 16 < topology.ranks <= MAX_RANKS
+    if not rack and (nodes < 3 or topology.ranks > MAX_RANKS_IN_ROW):
         return None
     try:
         crossed = topology.routes(*np.divmod(np.arange(topology.ranks**2), topology.ranks)).link

@@ -41,7 +41,7 @@ _WIDTH = 760  # pixels of the finished film
 _FINE = 2  # drawn so many times larger, then reduced, for smooth lines
 _FOOT, _HEAD = 40, 44
 _SECONDS = 9.0
-_MOST_TOKENS = 400
+_MAX_TOKENS = 400
 _FACES = ("NotoSansCJK-Regular.ttc", "LiberationSans-Regular.ttf", "Arial.ttf", "DejaVuSans.ttf")
 
 
@@ -360,7 +360,7 @@ class Film:
         """Chunks on their way: a square adds on arrival, a circle replaces."""
         moving = np.flatnonzero((self.t0 <= t) & (t < self.t1))
         # More tokens than can be told apart are thinned out evenly.
-        drawn = moving[:: max(1, len(moving) // _MOST_TOKENS)].tolist()
+        drawn = moving[:: max(1, len(moving) // _MAX_TOKENS)].tolist()
         has_numbers = len(drawn) <= 40
         half = 4.0 * _FINE
         if has_numbers:

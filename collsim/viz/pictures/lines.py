@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-MOST = len(palette.SERIES)  # as many as there are colours
+MAX_NAMED_LINES = len(palette.SERIES)  # as many as there are colours
 _POINTS = 8.0  # height of a name
 _GAP = 1.3  # from one name to the next, in heights
 
@@ -32,8 +32,8 @@ class PlotLine:
 
 
 def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
-    """The lines to be named, at most MOST: those that are the best at some place, who is so most often first, then the
-    best where the places end. `low`: is less better?
+    """Select the lines that get a name, at most MAX_NAMED_LINES: first those that are best most often, then
+    those that are best at the largest x.
 
     Args:
         lines: The lines of the plot.
@@ -57,7 +57,7 @@ def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
     far = max(best, default=0.0)
     at_end = {k: sign * line.y[-1] for k, line in enumerate(lines) if len(line.x) and line.x[-1] == far}
     order = sorted(range(len(lines)), key=lambda k: (-wins[k], at_end.get(k, np.inf), k))
-    return sorted(order[:MOST])
+    return sorted(order[:MAX_NAMED_LINES])
 
 
 def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dict[int, Line2D]:

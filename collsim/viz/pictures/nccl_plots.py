@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: Factors between which a prediction counts as near, and as fair (docs/accuracy.md).
 NEAR, FAIR = 1.25, 1.6
-_MOST_RUNS = 40
+_MAX_RUNS = 40
 #: Colours of NCCL's algorithms, the same in every map.
 _HUES = dict(
     zip(
@@ -160,10 +160,8 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
     """
     _require_columns(table, {"nbytes", "ratio", "run", "title", "title_zh"}, "compare_published_runs")
     runs = list(dict.fromkeys(table["run"]))
-    if len(runs) > _MOST_RUNS:
-        raise CollsimError(
-            "{runs} runs do not fit in one picture; give at most {most}", runs=len(runs), most=_MOST_RUNS
-        )
+    if len(runs) > _MAX_RUNS:
+        raise CollsimError("{runs} runs do not fit in one picture; give at most {most}", runs=len(runs), most=_MAX_RUNS)
     ax = _get_axes(ax, 7.6, 1.3 + 0.24 * len(runs))
     ax.axvspan(1 / FAIR, FAIR, color=palette.USE["room"], alpha=0.10, linewidth=0)
     ax.axvspan(1 / NEAR, NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0)

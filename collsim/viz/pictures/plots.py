@@ -52,9 +52,9 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 _DPI = 110
-_MOST_BARS = 24
-_MOST_LANES = 64
-_MOST_MARKS = 20_000
+_MAX_BARS = 24
+_MAX_LANES = 64
+_MAX_MARKS = 20_000
 _LONGEST_LINE = 66  # characters of a title
 _DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # lines that lie on each other show through
 
@@ -136,7 +136,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
         share = trace.link_busy / trace.duration
     else:
         share = trace.link_busy * 0
-    order = used[np.argsort(-share[used], kind="stable")][:_MOST_BARS]
+    order = used[np.argsort(-share[used], kind="stable")][:_MAX_BARS]
     names, links = trace.topology.devices.name, trace.topology.links
     y = np.arange(len(order))
     ax.barh(
@@ -232,16 +232,16 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     s, t = trace.schedule, trace.schedule.transfers
     unit, factor = _choose_time_unit(trace.time)
     # A chart of so many marks is one dark surface.
-    if len(t) > _MOST_MARKS:
+    if len(t) > _MAX_MARKS:
         raise CollsimError(
             "{label} has {transfers:,} transfers; a Gantt chart of more than {most:,} is a black wall. "
             "Use link_utilisation",
             label=s.label,
             transfers=len(t),
-            most=_MOST_MARKS,
+            most=_MAX_MARKS,
         )
     # More lanes than fit are counted in the axis label.
-    lanes = min(s.endpoints, _MOST_LANES)
+    lanes = min(s.endpoints, _MAX_LANES)
     for adds, color, name in ((True, palette.USE["room"], "reduce"), (False, palette.DONE, "copy")):
         is_member = (t["reduce"] == adds) & (t["src"] < lanes)
         start, length = trace.start[is_member] * factor, (trace.finish - trace.start)[is_member] * factor
@@ -348,8 +348,8 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
         'time saved by twice the bandwidth, %'
     """
     _require_columns(frame, {"what", "name", "doubled"}, "sensitivity")
-    ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MOST_BARS))
-    top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MOST_BARS)
+    ax = _get_axes(ax, 7.2, 0.9 + 0.34 * min(len(frame), _MAX_BARS))
+    top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MAX_BARS)
     y = np.arange(len(top))
     # a bar for all links of a kind is full and red, one for a single link blue and hatched
     looks = {"kind": (palette.USE["full"], "", write_label(language, "plots.all"))}

@@ -7,8 +7,8 @@ from ...programs import ProgramRun
 from ...programs.program_timing import RankSpan
 from ...units import format_time
 
-_MOST_SENTENCES = 400
-_MOST_RANKS = 4  # named in a sentence
+_MAX_SENTENCES = 400
+_MAX_RANKS = 4  # named in a sentence
 #: A moment, in seconds, and what happens from then on.
 Moment = tuple[float, Text]
 
@@ -29,7 +29,7 @@ def list_moments(run: ProgramRun) -> tuple[Moment, ...]:
     for message in timeline.messages:
         times |= {message.begin, message.arrived}
     moments = sorted(time for time in times if time is not None and time <= timeline.time)
-    return tuple((time, _describe_moment(run, time)) for time in moments[:_MOST_SENTENCES])
+    return tuple((time, _describe_moment(run, time)) for time in moments[:_MAX_SENTENCES])
 
 
 def _describe_moment(run: ProgramRun, time: float) -> Text:
@@ -42,13 +42,13 @@ def _describe_moment(run: ProgramRun, time: float) -> Text:
     ended = [rank for rank, end in enumerate(run.timeline.ends) if end <= time and rank not in waiting]
     late = [rank for rank, begin in run.late.items() if begin > time]
     english, chinese = [], []
-    for span in spans[:_MOST_RANKS]:
+    for span in spans[:_MAX_RANKS]:
         text = _describe_span(span)
         english.append(text[0])
         chinese.append(text[1])
-    if len(spans) > _MOST_RANKS:
-        english.append(f"{len(spans) - _MOST_RANKS} more wait")
-        chinese.append(f"另有 {len(spans) - _MOST_RANKS} 个 rank 在等")
+    if len(spans) > _MAX_RANKS:
+        english.append(f"{len(spans) - _MAX_RANKS} more wait")
+        chinese.append(f"另有 {len(spans) - _MAX_RANKS} 个 rank 在等")
     if late:
         english.append(f"rank {_join(late)} has not begun")
         chinese.append(f"rank {_join(late)} 尚未开始")
@@ -81,4 +81,4 @@ def _describe_span(span: RankSpan) -> Text:
 
 
 def _join(ranks: list[int]) -> str:
-    return ", ".join(map(str, ranks[:_MOST_RANKS]))
+    return ", ".join(map(str, ranks[:_MAX_RANKS]))

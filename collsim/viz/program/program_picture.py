@@ -21,7 +21,7 @@ from .playback import COUNTERS, build_counters, find_latencies
 _LABELS, _CYCLE, _AXIS, _STUB = 62, 130, 26, 22  # px: ranks at the left, cycle at the right, time and stubs above
 _COUNTER = 60  # px: a column of counters
 _CHARACTER = 7.2  # px of a character of the labels, at most
-_MOST_BANDS = 1_500  # more are a grey surface, and no browser draws them well
+_MAX_BANDS = 1_500  # more are a grey surface, and no browser draws them well
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _list_setup_waits(run: ProgramRun) -> list[RankSpan]:
 
 def _draw_bands(run: ProgramRun, layout: _Layout) -> list[str]:
     """The messages between lanes; one between the last and the first lane leaves below and comes in above."""
-    messages = run.execution.messages[:_MOST_BANDS]
+    messages = run.execution.messages[:_MAX_BANDS]
     if not messages:
         return []
     parts = []

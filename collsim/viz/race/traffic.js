@@ -11,8 +11,8 @@ const BARS = 46, // pixels of the ruler's height
   HEAD = 22,
   ROW = 16,
   LABELS = 66, // pixels left of the bars
-  LEAST_PITCH = 34, // pixels between two endpoints from which on their figures have room
-  MOST_ENDPOINTS = 32;
+  MIN_PITCH = 34, // pixels between two endpoints from which on their figures have room
+  MAX_ENDPOINTS = 32;
 
 const UNITS = [
   { unit: "GiB", per: 2 ** 30 },
@@ -54,13 +54,13 @@ export function sizeTraffic(run) {
   const { model } = run.player,
     canvas = run.parts.traffic,
     w = run.parts.card.clientWidth - 30;
-  const isShown = model && model.endpoints <= MOST_ENDPOINTS && w > 120;
+  const isShown = model && model.endpoints <= MAX_ENDPOINTS && w > 120;
   canvas.style.display = isShown ? "" : "none";
   run.traffic = null;
   if (!isShown) return;
   const order = orderOf(model),
     pitch = (w - LABELS) / order.length,
-    hasFigures = pitch >= LEAST_PITCH,
+    hasFigures = pitch >= MIN_PITCH,
     h = HEAD + BARS + 8 + (hasFigures ? 4 * ROW : 0);
   canvas.style.height = `${h}px`;
   run.traffic = { order, pitch, hasFigures, w, h, ctx: sizeCanvas(canvas, w, h) };

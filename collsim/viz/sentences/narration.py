@@ -25,7 +25,7 @@ from .names import name_endpoint, name_helpers, name_link, name_ranks
 if TYPE_CHECKING:
     from ...simulate import Trace
 
-_MOST_LISTED = 4  # pairs that a sentence names one by one
+_MAX_LISTED = 4  # pairs that a sentence names one by one
 Mask = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
@@ -87,7 +87,7 @@ def _describe_moves(trace: Trace, moment: Moment, parties_of: dict[bytes, Partie
 def _describe_irregular(trace: Trace, moment: Moment) -> Text:
     pairs = _number_pairs(trace, moment.step.src, moment.step.dst)
     moved = np.unique(pairs[moment.step.src != moment.step.dst])
-    few = len(moved) <= _MOST_LISTED
+    few = len(moved) <= _MAX_LISTED
     entry = find_schedule_algorithm(trace.schedule)
     sentences = []
     if entry is not None and any(entry.summary) and not (few and _has_idle_rank(trace, moment)):

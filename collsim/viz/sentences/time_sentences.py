@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.run_facts import MOST_AGAIN, RunFacts
+from ...analysis.run_facts import MAX_TRANSFERS_RERUN, RunFacts
 from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
 from ...units import format_bytes
 from . import words
@@ -218,7 +218,7 @@ def _format_saved_share(share: float) -> str:
 
 def _describe_next_limit(trace: Trace, kind: str, limit: Bottleneck) -> Text:
     """What is the limit once a kind of link is twice as fast: the kind of the busiest link then."""
-    if len(limit.savings) < 2 or limit.savings[kind] < _NOTHING or len(trace.schedule) > MOST_AGAIN:
+    if len(limit.savings) < 2 or limit.savings[kind] < _NOTHING or len(trace.schedule) > MAX_TRANSFERS_RERUN:
         return repeat_text("")
     busiest = limit.next_kinds[kind]
     if busiest == kind:

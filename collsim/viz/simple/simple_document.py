@@ -13,7 +13,7 @@ from ...topology.network import DEVICE_KINDS
 from ..timeline import timeline_document
 from ..timeline.timeline_types import EncodedTimeline
 
-_MOST_PARTS = 4096  # a fraction of more parts than that is no factor to read
+_MAX_PARTS = 4096  # a fraction of more parts than that is no factor to read
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,6 @@ def factor_bytes(sent: int, nbytes: int, ranks: int) -> tuple[int, int, int, int
     if ranks < 2 or not sent or not nbytes:
         return None
     share = Fraction(sent, nbytes) / Fraction(ranks - 1, ranks)
-    if share.denominator != 1 or share > _MOST_PARTS:
+    if share.denominator != 1 or share > _MAX_PARTS:
         return None
     return int(share), ranks - 1, ranks, nbytes

@@ -3,7 +3,7 @@
 import { routeLinks } from "../player/model/hops.js";
 import { textAt } from "../player/model/read.js";
 
-const MOST_RANKS = 24;
+const MAX_RANKS = 24;
 
 /**
  * The loop of the run `m` as {order, panels: [{label, note, ranks}]}, or null where its transfers are no single ring or
@@ -15,7 +15,7 @@ export function trackOf(model) {
     if (next.has(model.src[i]) && next.get(model.src[i]) !== model.dst[i]) return null;
     next.set(model.src[i], model.dst[i]);
   }
-  if (model.endpoints !== model.ranks || model.ranks < 3 || model.ranks > MOST_RANKS || next.size !== model.ranks)
+  if (model.endpoints !== model.ranks || model.ranks < 3 || model.ranks > MAX_RANKS || next.size !== model.ranks)
     return null;
   const order = [0];
   while (order.length < model.ranks) order.push(next.get(order.at(-1)));

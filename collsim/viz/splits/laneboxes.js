@@ -9,7 +9,7 @@ export const LANE_RIGHT = 104;
 const FINISH = 9;
 const MANY_RUNNERS = 3; // runners above one another: with more, rows are lower, so that all are in sight
 const SMALL_PART = 1 / 3; // of all weights: a level below it has a ruler of its own where it stands alone
-const MOST_NUMBERS = 0.9; // of the numbers of a kind must fit into their boxes, or none of that kind is written
+const MAX_NUMBERS = 0.9; // of the numbers of a kind must fit into their boxes, or none of that kind is written
 
 /** What fills a box, and the text on it: [colour, deeper colour, text, text on the deeper]. */
 export const FILLS = {
@@ -108,7 +108,7 @@ export function numberFonts(ctx, row, { across }) {
       ctx.font = fontOfBox(kind, size);
       const room = ([wide, text, high]) => ctx.measureText(text).width + 3 <= wide && size - 2 <= high,
         named = kinds[kind].filter(room);
-      return named.length >= MOST_NUMBERS * kinds[kind].length;
+      return named.length >= MAX_NUMBERS * kinds[kind].length;
     };
     sizes[kind] = (row.high < 16 ? [11] : [13, 11]).find(fits);
   }

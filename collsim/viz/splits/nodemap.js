@@ -6,19 +6,19 @@ import { groupsOfRank, nodesInColumns } from "./splitgroups.js";
 export const GROUP_FILL = { tp: "room", cp: "near", ep: "sum2", dp: "done", pp: "hostink" };
 const MAP_LEFT = 30;
 const MAP_TOP = 20;
-const MOST_HIGH = 420;
+const MAX_HEIGHT = 420;
 
 /** How a map of `width` pixels is laid out: the GPUs of a node in as many rows as make their squares largest. */
 export function mapLayout(document, width) {
   const layout = nodesInColumns(document),
     wide = Math.min(150, (width - MAP_LEFT) / layout.columns),
-    air = Math.min(6, MOST_HIGH / layout.rows / 4), // between the squares of two nodes below one another
+    air = Math.min(6, MAX_HEIGHT / layout.rows / 4), // between the squares of two nodes below one another
     candidates = [4, 2, 8, 16, 1]
       .filter((across) => across <= Math.max(4, document.per))
       .map((most) => {
         const across = Math.min(document.per, most),
           down = Math.ceil(document.per / across),
-          square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MOST_HIGH / layout.rows - air) / down - 1));
+          square = Math.max(1, Math.min(20, (wide - 6) / across - 1, (MAX_HEIGHT / layout.rows - air) / down - 1));
         return { across, down, square };
       }),
     best = candidates.reduce((a, b) => (b.square > a.square + 0.5 ? b : a)),

@@ -23,7 +23,7 @@ PARTS = ("computing", "layers", "bubble", "data")
 #: Ways of splitting in the order in which they are listed: those inside a layer first.
 STRATEGIES = ("tensor", "context", "expert", "pipeline", "data")
 #: Passes of a stage that are drawn at each end of a step; of a longer one the middle is cut.
-MOST_PASSES = 80
+MAX_PASSES = 80
 
 
 def build_split_document(trace: StepTrace, room: float | None = None) -> dict[str, object]:
@@ -123,10 +123,10 @@ def choose_cut(rows: Sequence[Sequence[Sequence[Any]]], time: float) -> list[flo
         rows: Passes of each row, [begin, end, ...], in order.
         time: Length of the step, seconds.
     """
-    if max(len(row) for row in rows) <= 2 * MOST_PASSES:
+    if max(len(row) for row in rows) <= 2 * MAX_PASSES:
         return None
-    long = [row for row in rows if len(row) > 2 * MOST_PASSES]
-    low, high = min(row[MOST_PASSES - 1][1] for row in long), max(row[-MOST_PASSES][0] for row in long)
+    long = [row for row in rows if len(row) > 2 * MAX_PASSES]
+    low, high = min(row[MAX_PASSES - 1][1] for row in long), max(row[-MAX_PASSES][0] for row in long)
     if high - low > 0.1 * time:
         return [low, high]
     return None

@@ -5,7 +5,7 @@ import { measure, pointAt } from "../player/model/geometry.js";
 import { FONT } from "../player/model/look.js";
 import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js";
 
-const MOST_BOXES = 15; // GPUs that are drawn one by one
+const MAX_BOXES = 15; // GPUs that are drawn one by one
 
 function rankBox(ctx, colors, x, y, size, text, dark = false) {
   box(
@@ -28,7 +28,7 @@ function rankBox(ctx, colors, x, y, size, text, dark = false) {
 
 /** Where things stand: GPUs above, the switch between, the server below. */
 function serverPlan({ w, h, v, slim }) {
-  const shownRanks = Math.min(v.n - 1, slim ? 7 : MOST_BOXES),
+  const shownRanks = Math.min(v.n - 1, slim ? 7 : MAX_BOXES),
     pitch = (w - 72) / shownRanks, // the button that plays has a corner of its own
     size = Math.max(20, Math.min(46, pitch * 0.72)),
     xs = Array.from({ length: shownRanks }, (_, q) => 16 + pitch * (q + 0.5));

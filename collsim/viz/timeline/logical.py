@@ -10,7 +10,7 @@ import numpy as np
 from ...schedule import Schedule
 from .timeline_types import LogicalView
 
-_MOST_EDGES = 5000
+_MAX_EDGES = 5000
 
 
 def build_logical_view(schedule: Schedule, across: int = 0) -> LogicalView:
@@ -33,7 +33,7 @@ def build_logical_view(schedule: Schedule, across: int = 0) -> LogicalView:
         "x": [round(x, 4) for x, _ in positions],
         "y": [round(y, 4) for _, y in positions],
         "kind": kind,
-        "edges": [list(pair) for pair in sorted(all_pairs)[:_MOST_EDGES]],
+        "edges": [list(pair) for pair in sorted(all_pairs)[:_MAX_EDGES]],
     }
 
 
@@ -97,7 +97,7 @@ def _place_on_circle(order: list[int], n: int) -> list[tuple[float, float]]:
     return [around.get(e, (0.5, 0.5)) for e in range(n)]
 
 
-_MOST_ON_CIRCLE = 32
+_MAX_ON_CIRCLE = 32
 _WIDE = 2.3  # a row of ranks by a column of them, on the stage
 
 
@@ -107,7 +107,7 @@ def _place_on_snake(order: list[int], base: int) -> list[tuple[float, float]]:
     Empty where they are few, or where no even number of full rows has them all.
     """
     n, base = len(order), max(1, base)
-    if n <= _MOST_ON_CIRCLE:
+    if n <= _MAX_ON_CIRCLE:
         return []
     row_lengths = [k for k in range(base, n, base) if n % k == 0 and n // k % 2 == 0]
     if not row_lengths:

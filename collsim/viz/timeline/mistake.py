@@ -22,7 +22,7 @@ from ..sentences.names import name_endpoint
 if TYPE_CHECKING:
     from ...schedule import Schedule
 
-_MOST_NAMES = 6
+_MAX_NAMES = 6
 
 
 class Mistake(NamedTuple):
@@ -189,10 +189,10 @@ def _format_times(times: int) -> Text:
 def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Text:
     """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
     ordered = sorted(contributions)
-    if len(ordered) <= _MOST_NAMES:
+    if len(ordered) <= _MAX_NAMES:
         listed = ordered
     else:
-        listed = ordered[: _MOST_NAMES - 1]
+        listed = ordered[: _MAX_NAMES - 1]
     names: list[Text | str] = []
     for rank, chunk in listed:
         if chunk == slot:

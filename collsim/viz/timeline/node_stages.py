@@ -19,7 +19,7 @@ from ..sentences import words
 if TYPE_CHECKING:
     from ...simulate import Trace
 
-MOST_HOPS = 400_000  # of all transfers' routes; beyond, nodes stay closed
+MAX_HOPS = 400_000  # of all transfers' routes; beyond, nodes stay closed
 _BARS = (("nvlink", "xgmi", "pcie", "upi", "memory"), ("infiniband", "ethernet"))  # the first of each that a node has
 
 
@@ -102,7 +102,7 @@ def build_drawing(stage: StageLayout, facts: RunFacts, inside: bool) -> Drawing:
     trace = facts.trace
     count = len(stage.picture.src)
     plain = Drawing(stage, [], stage.picture.link_of, count)
-    if not inside or stage.picture.shape != "cluster" or not len(trace.schedule) or _count_hops(facts) > MOST_HOPS:
+    if not inside or stage.picture.shape != "cluster" or not len(trace.schedule) or _count_hops(facts) > MAX_HOPS:
         return plain
     nodes_inside, inside_link = build_insides(trace.topology, trace.link_bytes + trace.other_bytes, count)
     if not nodes_inside:
@@ -121,7 +121,7 @@ def _count_hops(facts: RunFacts) -> int:
     try:
         return int(facts.pair_routes.hops.sum())
     except CollsimError:
-        return MOST_HOPS + 1
+        return MAX_HOPS + 1
 
 
 def list_ranks_in_devices(trace: Trace, layout: StageLayout) -> list[list[int]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...simulate import Trace
     from .node_stages import Drawing
 
-MOST_ROWS = 8
+MAX_ROWS = 8
 _ALIKE = 0.03  # links of one kind whose use differs by less are one line
 _FEW_NODES = 4  # up to so many, the links between two nodes are a line of their own
 _NETWORK = ("infiniband", "ethernet")
@@ -76,10 +76,10 @@ def build_rows(facts: RunFacts, drawing: Drawing) -> list[LinkRow]:
     else:
         hot = set()
     groups = _group_links(facts)
-    if len(groups) <= MOST_ROWS:
+    if len(groups) <= MAX_ROWS:
         listed_groups = groups
     else:
-        listed_groups = groups[: MOST_ROWS - 1]
+        listed_groups = groups[: MAX_ROWS - 1]
     used_ids: set[int] = set()
     names = [_name_group(facts, g, [o for o in listed_groups if o is not g]) for g in listed_groups]
     labels = distinguish_labels(trace, [label for label, _ in names], [g.links for g in listed_groups])

@@ -18,8 +18,8 @@ from ...simulate import Trace
 from ...steps import Step
 from .textbook import TEXTBOOK
 
-_MOST_STEPS = 2_000
-_MOST_LINES = 40
+_MAX_STEPS = 2_000
+_MAX_LINES = 40
 #: Columns that tell two transfers apart.
 _COLUMNS = ("step", "src", "dst", "chunk", "into", "reduce")
 
@@ -34,7 +34,7 @@ def trace_source_lines(trace: Trace) -> dict[str, object] | None:
     """
     s = trace.schedule
     entry = algorithms().get(s.name)
-    if entry is None or not 0 < s.steps <= _MOST_STEPS:
+    if entry is None or not 0 < s.steps <= _MAX_STEPS:
         return None
     short = TEXTBOOK.get(s.name)
     if short is not None and s.channels == 1 and makes_same_transfers(short, s):
@@ -78,7 +78,7 @@ def _follow_generator(
     """Run the generator once more, and note where it stands."""
     generator = call_claim(function, schedule.ranks, options)
     lines, first = _get_source(function)
-    if not inspect.isgenerator(generator) or len(lines) > _MOST_LINES:
+    if not inspect.isgenerator(generator) or len(lines) > _MAX_LINES:
         return None
     lines_of_steps: list[int] = []
     notes: list[str] = []

@@ -15,7 +15,7 @@ from ...schedule import Schedule
 from .timeline_types import TimelinePhase
 
 ADDS, COPIES, BOTH = "adds", "copies", "both"
-_MOST_BANDS = 6
+_MAX_BANDS = 6
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def list_phases(facts: RunFacts) -> list[Phase]:
     """
     schedule = facts.trace.schedule
     bands = _find_bands(schedule)
-    if len(bands) > _MOST_BANDS:
+    if len(bands) > _MAX_BANDS:
         bands = [(BOTH, 0, schedule.steps - 1)]
     kind = get_collective(schedule.collective)
     phases = []

@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from ...simulate import Trace
 
 SCHEMA = "collsim.timeline/1"
-MOST_TRANSFERS = 200_000
+MAX_TRANSFERS = 200_000
 _LARGE = 200_000  # bytes of JSON beyond which it is packed
 _LONG, _REPEATED = 1_000, 4  # entries of a column, and of each of its values on average, from which text is made once
 _TEXT_RANKS, _TEXT_STEPS = 33, 64
-_MOST_HOPPING, _MOST_FLOWS = 50_000, 100_000
+_MAX_HOPPING, _MAX_FLOWS = 50_000, 100_000
 
 
 def build_timeline(
@@ -117,7 +117,7 @@ def _build_columns(
         facts = RunFacts(run)
     trace = facts.trace
     s = trace.schedule
-    if len(s) > MOST_TRANSFERS:
+    if len(s) > MAX_TRANSFERS:
         raise _refuse_transfers(trace)
     drawing = build_drawing(_lay_out_stage(trace, also), facts, inside)
     routes = _list_routes(facts, drawing)
@@ -294,7 +294,7 @@ def _refuse_transfers(trace: Trace) -> CollsimError:
         "collsim.viz.pictures.plots",
         label=s.label,
         transfers=len(s),
-        most=MOST_TRANSFERS,
+        most=MAX_TRANSFERS,
         ranks=s.ranks,
         fewer=fewer,
     )
@@ -475,12 +475,12 @@ def _list_flows(facts: RunFacts, drawing: Drawing, routes: TimelineRoutes) -> di
     Adds to `routes` one route for each cable that is on its own (store and forward, and what others carry).
     """
     trace, s = facts.trace, facts.trace.schedule
-    if trace.engine != "event" or trace.timing.flows is None or not 0 < len(s) <= _MOST_HOPPING:
+    if trace.engine != "event" or trace.timing.flows is None or not 0 < len(s) <= _MAX_HOPPING:
         return None
     segments = trace.segments
     stored = bool((segments.link >= 0).any())
     others = [other.crossing() for other in trace.others if other.crossing is not None]
-    if (stored and not others) or sum(len(f.row) for f in (segments, *others)) > _MOST_FLOWS:
+    if (stored and not others) or sum(len(f.row) for f in (segments, *others)) > _MAX_FLOWS:
         return None  # store and forward has the times of every hop already
     link_of = drawing.link_of
     if stored:
@@ -524,7 +524,7 @@ def _time_hops(trace: Trace, drawing: Drawing, order: npt.NDArray[np.int64]) -> 
     """When each hop of each transfer begins and ends, where the engine has times of its own for them (store and
     forward)."""
     t = trace.schedule.transfers
-    if trace.engine != "event" or not 0 < len(t) <= _MOST_HOPPING:
+    if trace.engine != "event" or not 0 < len(t) <= _MAX_HOPPING:
         return None
     flows = trace.segments
     if not (flows.link >= 0).any():

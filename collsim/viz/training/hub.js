@@ -6,7 +6,7 @@ import { fmtBytes } from "../player/model/units.js";
 const ARCS = 74;
 const BOX = 34;
 const BARS = 96;
-const MOST_DRAWN = 16;
+const MAX_DRAWN = 16;
 /** Colours of what a GPU holds, from below. */
 export const HELD_FILL = {
   weights: "var(--ink3)",
@@ -38,7 +38,7 @@ export function stackOf(row, high, most) {
 export function drawHub(run, width, most) {
   const { document: step, patterns } = run.data,
     servers = Math.max(0, ...Object.values(patterns).map((p) => p.servers)),
-    gpus = step.peak_memory.slice(0, MOST_DRAWN),
+    gpus = step.peak_memory.slice(0, MAX_DRAWN),
     places = standing(gpus.length + servers, width),
     totals = gpus.map(totalHeld),
     least = Math.min(...totals),

@@ -31,7 +31,7 @@ GROUPS = {
     "activations": "activations",
 }
 KINDS = ("weights", "other", "gradients", "activations")
-_MOST_MOMENTS = 240
+_MAX_MOMENTS = 240
 _TOUCH = 1e-9  # of the step's time: what is nearer touches
 
 Span = list[int | str | float]  # lane, stream, begin, end
@@ -364,7 +364,7 @@ def _sum_by_group(nbytes: npt.NDArray[np.float64], kinds: Sequence[str]) -> npt.
 
 def _choose_moments(total: npt.NDArray[np.float64]) -> list[int]:
     """Moments that are drawn: evenly many of them, with the first, the last and the fullest."""
-    every = max(1, -(-len(total) // _MOST_MOMENTS))
+    every = max(1, -(-len(total) // _MAX_MOMENTS))
     return sorted({*range(0, len(total), every), len(total) - 1, int(np.argmax(total))})
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...train import StepTrace
 
 #: Collectives that can be opened in a file, those that GPUs wait for longest first, and transfers of all of them.
-MOST_OPENED, MOST_TRANSFERS = 12, 60_000
+MAX_OPENED, MAX_TRANSFERS = 12, 60_000
 _STILL_DPI = 110
 #: The card has a column for switches beside it where there is room; a file has no switches to throw.
 _STYLE = "main{max-width:1230px;margin:0 auto}.ts .side{display:none}"
@@ -106,14 +106,14 @@ def _build_players(trace: StepTrace, rows: list[CollectiveRow]) -> dict[str, obj
     """The timelines of the collectives that matter most; equal ones are run once."""
     player_of: dict[tuple[object, ...], dict[str, object]] = {}
     players: dict[str, object] = {}
-    transfers_left = MOST_TRANSFERS
+    transfers_left = MAX_TRANSFERS
     for row in rows:
         task = trace.step.tasks[row["task"]]
         group = trace.step.get_ranks(task)
         key = group, task.kind, task.nbytes, task.algorithm, task.options
         if key not in player_of:
             plan = get_collective_model(trace.request).build_schedule(group, task)
-            if len(player_of) >= MOST_OPENED or not 0 < len(plan) <= transfers_left:
+            if len(player_of) >= MAX_OPENED or not 0 < len(plan) <= transfers_left:
                 continue
             transfers_left -= len(plan)
             player_of[key] = _build_player(trace, plan, task.nbytes, group)

@@ -4,7 +4,7 @@
 /** @import { StepDocument } from "../documents.js" */
 
 export const ROOM = { band: 22, axis: 28, memory: 62, compute: 52, queue: 48, network: 52, gap: 16, narrow: 24 };
-const MOST_LANES = 32;
+const MAX_LANES = 32;
 const LEVELS = 3;
 
 /**
@@ -19,7 +19,7 @@ export function rowsOf(step, every) {
       )
     : step.lanes.map((lane, q) => ({ lane: q, first: lane.first, count: lane.count }));
   const small = every || lanes.length > 1,
-    visible = lanes.slice(0, MOST_LANES),
+    visible = lanes.slice(0, MAX_LANES),
     queue = !every && queueOf(step).length > 0 ? ROOM.queue : every ? 0 : 12,
     high = small ? ROOM.narrow + (every ? 0 : 16) : ROOM.compute;
   let y = ROOM.band + ROOM.axis + ROOM.memory + ROOM.gap;

@@ -6,7 +6,7 @@ import { ROOM, bandsOf, chainPath, fits, memoryPaths, queueOf, rowsOf, textWidth
 import { exposedHatch, hueOf } from "../transport/hues.js";
 import { stepWords } from "./stepwords.js";
 
-const LEAST_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
+const MIN_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
 const NARROW_BOX = 24; // pixels below which a box has no number
 const MEMORY_FILL = {
   weights: "var(--idle)",
@@ -21,7 +21,7 @@ export function drawLanes(ui) {
     step = data.step,
     layout = rowsOf(step, data.every),
     labels = ui.slim ? 92 : ui.small ? 150 : 216,
-    width = Math.max(LEAST_TIME, ui.wide - labels - 2);
+    width = Math.max(MIN_TIME, ui.wide - labels - 2);
   Object.assign(ui, { layout, labels, width, across: (t) => (step.time > 0 ? t / step.time : 0) * width });
   const high = layout.bottom + (layout.left ? 22 : 0);
   const time = svg("svg", { width, height: high, class: "time", role: "group", "aria-label": stepWords(ui).time });

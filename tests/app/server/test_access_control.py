@@ -285,7 +285,7 @@ def test_a_client_with_all_its_pages_open_gets_no_more_and_is_told(behind, monke
 
 def test_a_page_that_may_not_open_is_told_after_a_while_and_of_many_only_some_are_waited_for(behind, monkeypatch):
     monkeypatch.setattr(access_control, "REFUSAL_DELAY", 0.2)
-    monkeypatch.setattr(access_control, "MOST_DELAYED", 3)
+    monkeypatch.setattr(access_control, "MAX_DELAYED", 3)
 
     async def run():
         told, began = [], time.monotonic()

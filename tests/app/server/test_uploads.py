@@ -8,7 +8,7 @@ from streamlit import runtime
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from collsim.app.server.uploads import LEAST_CHARGE, UploadQuota
+from collsim.app.server.uploads import MIN_CHARGE, UploadQuota
 
 MIB = 2**20
 
@@ -65,7 +65,7 @@ def test_a_file_that_is_removed_counts_no_longer(quota, stored):
 
 
 def test_empty_files_count_too(quota, stored):
-    count = 4 * MIB // LEAST_CHARGE
+    count = 4 * MIB // MIN_CHARGE
     assert all(upload(quota, stored, "a", f"f{k}", 0) for k in range(count))
     assert not upload(quota, stored, "a", "f", 0)
 

@@ -38,7 +38,7 @@ from ..measured.comparison import decode_text
 from . import job_findings
 from .fleet_table import format_fleet_table
 from .job_machine import draw_fleet, draw_job_machine, draw_link_table
-from .slow_job import LONGEST, MOST_CHARACTERS, MOST_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
+from .slow_job import LONGEST, MAX_CHARACTERS, MAX_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
 
 PAGE = "diagnosis"
 #: Studied cases that an empty page offers: a whole job, one part, and nothing wrong.
@@ -178,11 +178,11 @@ def _draw_files() -> dict[str, str]:
             key="w_d_files",
             label_visibility="collapsed",
         )
-    if len(files) > MOST_TEXTS:
-        draw_mistake(t("diagnosis.many", most=MOST_TEXTS))
+    if len(files) > MAX_TEXTS:
+        draw_mistake(t("diagnosis.many", most=MAX_TEXTS))
     texts: dict[str, str] = {}
-    for file in files[:MOST_TEXTS]:
-        left = MOST_CHARACTERS - sum(map(len, texts.values()))
+    for file in files[:MAX_TEXTS]:
+        left = MAX_CHARACTERS - sum(map(len, texts.values()))
         texts[file.name] = decode_text(file.getvalue())[: min(LONGEST, left)]
     return texts
 

@@ -15,7 +15,7 @@ from collsim.locale import translate
 from collsim.units import format_bandwidth, format_time
 
 #: Characters of a chip, and chips of a piece.
-_LONGEST_CHIP, _MOST_CHIPS = 30, 6
+_LONGEST_CHIP, _MAX_CHIPS = 30, 6
 #: Causes that cost the job nothing noticeable: the share of busbw that fixing them gains.
 _NOTICEABLE = 1.01
 STYLE = """
@@ -178,7 +178,7 @@ def format_piece(diagnosis: Diagnosis, piece: EvidencePiece, language: str) -> s
             f'<div class="dx-piece"><b>{name}</b><p class="dx-note">{known}</p>'
             f'<p class="dx-note">{_write(language, "findings.known")}</p></div>'
         )
-    chips = list(_list_chips(diagnosis, piece))[:_MOST_CHIPS]
+    chips = list(_list_chips(diagnosis, piece))[:_MAX_CHIPS]
     return (
         f'<div class="dx-piece"><b>{name}</b><span class="tool">{escape_text(", ".join(piece.tools))}</span>'
         f'<div class="dx-chips">{"".join(chips)}</div></div>'

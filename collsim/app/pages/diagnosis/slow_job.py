@@ -11,9 +11,9 @@ from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 
 #: Texts that a page takes, and characters of each.
-MOST_TEXTS, LONGEST = 1_000, 4_000_000
+MAX_TEXTS, LONGEST = 1_000, 4_000_000
 #: Characters of all of them.
-MOST_CHARACTERS = 40_000_000
+MAX_CHARACTERS = 40_000_000
 #: The model whose step a page tells first.
 USUAL_MODEL = "gpt2-xl"
 

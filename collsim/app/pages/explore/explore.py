@@ -10,7 +10,7 @@ import streamlit as st
 
 from collsim.registry import get_algorithm
 from collsim.units import format_bandwidth, format_bytes, format_time
-from collsim.viz.timeline.timeline_document import MOST_TRANSFERS
+from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
 from ...classroom import question_panel
 from ...editor.machine_card import hear_edit
@@ -115,7 +115,7 @@ def _play_broken(broken: BrokenRun, outcome: Outcome) -> None:
 def _play_whole(outcome: Outcome, ident: str, hides: Hidden = "") -> None:
     """The run in the player; a sentence where it is too large for that."""
     if outcome.timeline is None:
-        draw_note(t("player.large", transfers=f"{outcome.figures.transfers:,}", limit=f"{MOST_TRANSFERS:,}"))
+        draw_note(t("player.large", transfers=f"{outcome.figures.transfers:,}", limit=f"{MAX_TRANSFERS:,}"))
     else:
         _play(outcome.timeline, ident, hides)
 

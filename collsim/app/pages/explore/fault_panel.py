@@ -10,7 +10,7 @@ import streamlit as st
 from collsim.teach.breaking import BREAKAGES
 
 from ...scenario.choice import Choice
-from ...scenario.panels import MOST_SEEDS
+from ...scenario.panels import MAX_SEEDS
 from ...scenario.run_questions import BrokenRun, break_run, estimate_broken
 from ...shell.notes import format_small, format_verdict
 from ...shell.results import get_latest
@@ -67,7 +67,7 @@ def _on_kind_picked() -> None:
 
 def _on_position_moved() -> None:
     now = get_session()
-    now.panels = replace(now.panels, fault_seed=(now.panels.fault_seed + 1) % (MOST_SEEDS + 1))
+    now.panels = replace(now.panels, fault_seed=(now.panels.fault_seed + 1) % (MAX_SEEDS + 1))
 
 
 def _on_restored() -> None:

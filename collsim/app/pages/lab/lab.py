@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.lab import MOST_RANKS
+from collsim.lab import MAX_RANKS
 from collsim.registry import get_algorithm
 from collsim.units import format_time, parse_time
 from collsim.viz.hosts.bundle import read_bundle
@@ -104,7 +104,7 @@ def _draw_collective_controls(choice: LabChoice) -> LabChoice:
     names = {name: _name_figure(name) for name in lab_choice.list_algorithms()}
     algorithm = choose("lab_algorithm", t("lab.algorithm"), names, choice.algorithm)
     size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), lab_choice.read_size)
-    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS, t("lab.ranks"))
+    ranks = number("lab_ranks", choice.ranks, 2, MAX_RANKS, t("lab.ranks"))
     return replace(choice, algorithm=algorithm, nbytes=size, ranks=ranks)
 
 
@@ -121,7 +121,7 @@ def _draw_step_controls(choice: LabChoice) -> LabChoice:
     if split == "ddp":
         layers = choose_segment("lab_layers", list(lab_choice.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
         choice = replace(choice, layers=layers)
-    ranks = number("lab_ranks", choice.ranks, 2, MOST_RANKS if split in _ANY else lab_choice.LAYERS, t("lab.ranks"))
+    ranks = number("lab_ranks", choice.ranks, 2, MAX_RANKS if split in _ANY else lab_choice.LAYERS, t("lab.ranks"))
     return replace(choice, nbytes=size, backward=backward, split=split, ranks=ranks)
 
 

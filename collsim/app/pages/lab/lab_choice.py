@@ -7,7 +7,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.lab import MOST_BYTES, MOST_RANKS
+from collsim.lab import MAX_BYTES, MAX_RANKS
 from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 
 from ...scenario.address_parameters import PageAddress, Word
@@ -83,9 +83,9 @@ def read_size(text: str) -> str:
         CollsimError: for one that is not run for real
     """
     size = parse_bytes(text)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         message = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(message, size=format_bytes(size), most=format_bytes(MOST_BYTES))
+        raise CollsimError(message, size=format_bytes(size), most=format_bytes(MAX_BYTES))
     if size % _BYTES_OF_ELEMENT:
         message = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
         raise CollsimError(message, size=size, dtype="float32", item=_BYTES_OF_ELEMENT)
@@ -124,11 +124,11 @@ ADDRESS = PageAddress(
     (
         Word("algorithm", create_name_reader("algorithm", list_algorithms)),
         Word("nbytes", read_size),
-        Word("ranks", count("ranks", MOST_RANKS, 2)),
+        Word("ranks", count("ranks", MAX_RANKS, 2)),
         Word("bandwidth", read_rate),
         Word("alpha", read_time),
-        Word("late", count("late", MOST_RANKS - 1, 0)),
-        Word("slow", count("slow", MOST_RANKS - 1, 0)),
+        Word("late", count("late", MAX_RANKS - 1, 0)),
+        Word("slow", count("slow", MAX_RANKS - 1, 0)),
         Word("repeat", count("repeat", max(REPEATS))),
         Word("sheet", create_name_reader("sheet", lambda: list(SHEETS))),
         Word("layers", _read_layers),

@@ -15,7 +15,7 @@ from collsim.units import format_bandwidth, format_time
 from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.route.route import RankRoute
 
-from ...scenario.choice import MOST_NODES, Choice
+from ...scenario.choice import MAX_NODES, Choice
 from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox, player
@@ -106,7 +106,7 @@ def _draw_controls(of: Pair) -> Pair:
     several = "nodes" in pair.list_settings(of)
     with nodes:
         if several:
-            counts = sorted({*NODES, min(of.nodes, MOST_NODES)})
+            counts = sorted({*NODES, min(of.nodes, MAX_NODES)})
         else:
             counts = [1]
         words = {count: str(count) for count in counts}

@@ -17,7 +17,7 @@ from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, create_name_
 from ...scenario.custom_machine import OWN
 from ...scenario.outcome import Refused
 
-MOST_RANKS = 256
+MAX_RANKS = 256
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ ADDRESS = PageAddress(
         WORDS["machine"].with_field("machine"),
         WORDS["nodes"],
         WORDS["fabric"],
-        Word("a", count("a", MOST_RANKS - 1, 0)),
-        Word("b", count("b", MOST_RANKS - 1, 0)),
+        Word("a", count("a", MAX_RANKS - 1, 0)),
+        Word("b", count("b", MAX_RANKS - 1, 0)),
         Word("by", create_name_reader("comparison", lambda: ("p2p", "gdr"))),
         WORDS["nbytes"],
         Word(
@@ -108,8 +108,8 @@ def build(pair: Pair, **switched: Any) -> cs.Topology:
         topology: cs.Topology = custom_machine.build(pair.text, **words)
     else:
         topology = cs.machine(pair.machine, **words)
-    if topology.ranks > MOST_RANKS:
-        raise Refused("machines.large", ranks=topology.ranks, limit=MOST_RANKS)
+    if topology.ranks > MAX_RANKS:
+        raise Refused("machines.large", ranks=topology.ranks, limit=MAX_RANKS)
     return topology
 
 

@@ -35,16 +35,16 @@ from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import MOST_NODES, count, create_name_reader, read_flag
+from ...scenario.choice import MAX_NODES, count, create_name_reader, read_flag
 from ...scenario.outcome import Refused, ignore_progress
 from . import nccl_log_comparison, osu_comparison
 from .reading import load_log
 
 OWN = "own"
 #: Rows of a log that are looked at; more would be no sweep of sizes.
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 #: Ranks of an OSU log.
-MOST_MPI = 100_000
+MAX_MPI_RANKS = 100_000
 #: Characters of a log in which it says who ran.
 _HEAD = 200_000
 #: The run that the sample log is made of, and where it ran.
@@ -144,10 +144,10 @@ WORDS = (
     Word("run", _run),
     Word("told", _read_facts_word, "plain", write=lambda plain: "plain" if plain else "all"),
     Word("machine", _read_machine),
-    Word("nodes", count("nodes", MOST_NODES)),
+    Word("nodes", count("nodes", MAX_NODES)),
     Word("p2p", read_flag),
     Word("gdr", read_flag),
-    Word("ranks", count("ranks", MOST_MPI)),
+    Word("ranks", count("ranks", MAX_MPI_RANKS)),
     Word("version", create_name_reader("version of NCCL", lambda: VERSIONS)),
 )
 ADDRESS = PageAddress(Selection(), WORDS, adapt=_adapt_address)
@@ -275,7 +275,7 @@ def estimate_comparison(selection: Selection) -> float:
     """
     if not selection.has_own_log:
         return 0.1
-    return 0.5 + 0.005 * min(selection.text.count("\n"), MOST_ROWS)
+    return 0.5 + 0.005 * min(selection.text.count("\n"), MAX_ROWS)
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def fit_machine(selection: Selection, report_progress: ReportProgress = ignore_p
         CollsimError: for a log that cannot be read, or has too little
     """
     log = read_log(selection.text)
-    log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MOST_ROWS)
+    log = log[(log["time"] > 0) & (log["nbytes"] > 0)].head(MAX_ROWS)
     if selection.collective:
         log = log.assign(collective=log["collective"].fillna(selection.collective))
     if log["collective"].isna().any():
@@ -351,13 +351,13 @@ def estimate_fit(selection: Selection) -> float:
     Args:
         selection: The run that is chosen on the page Measured.
     """
-    return 0.5 + 0.015 * min(selection.text.count("\n"), MOST_ROWS)
+    return 0.5 + 0.015 * min(selection.text.count("\n"), MAX_ROWS)
 
 
 def _select_table(log: pd.DataFrame, selection: Selection) -> pd.DataFrame:
     """The rows of the table that is shown."""
     numbers = sorted(log["table"].unique())
-    rows: pd.DataFrame = log[log["table"] == numbers[min(selection.table, len(numbers) - 1)]].head(MOST_ROWS)
+    rows: pd.DataFrame = log[log["table"] == numbers[min(selection.table, len(numbers) - 1)]].head(MAX_ROWS)
     return rows
 
 
@@ -433,7 +433,7 @@ def guess_machine(text: str, selection: Selection) -> Selection:
     if nccl_log_comparison.is_nccl_log(text):
         with suppress(CollsimError):  # the page says what is wrong with it
             selection = replace(
-                selection, nodes=min(nccl_log_comparison.read_job(text).nodes or selection.nodes, MOST_NODES)
+                selection, nodes=min(nccl_log_comparison.read_job(text).nodes or selection.nodes, MAX_NODES)
             )
         return selection
     matches = [m for line in text.splitlines()[:4000] if (m := _HOST.match(line.strip()[:400])) is not None]
@@ -444,8 +444,8 @@ def guess_machine(text: str, selection: Selection) -> Selection:
     for name in list_machines():
         facts = read_facts(cs.machine(name))
         if facts.gpu.upper().removesuffix(" PCIE") in gpu and facts.is_pcie_card == card and facts.ranks >= local:
-            return replace(selection, machine=name, nodes=min(len(hosts), MOST_NODES))
-    return replace(selection, nodes=min(len(hosts), MOST_NODES))
+            return replace(selection, machine=name, nodes=min(len(hosts), MAX_NODES))
+    return replace(selection, nodes=min(len(hosts), MAX_NODES))
 
 
 def build_python(selection: Selection) -> str:

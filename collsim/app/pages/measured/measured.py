@@ -21,7 +21,7 @@ from collsim.nccl.model.relative_error import BANDS
 from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
-from ...scenario.choice import MOST_NODES
+from ...scenario.choice import MAX_NODES
 from ...scenario.mistakes import write_sentence
 from ...shell.address import get_menu, get_remembered, write_page_address
 from ...shell.charts import show_frame
@@ -246,8 +246,8 @@ def _choose_machine(selection: Selection, columns: list[Any]) -> Selection:
         known = {name: label_machine(name) for name in comparison.list_machines()}
         selection = replace(selection, machine=choose("e_machine", t("measured.machine"), known, selection.machine))
     with nodes:
-        key = start("e_nodes", selection.nodes, range(1, MOST_NODES + 1))
-        selection = replace(selection, nodes=int(st.number_input(t("nodes"), 1, MOST_NODES, key=key, step=1)))
+        key = start("e_nodes", selection.nodes, range(1, MAX_NODES + 1))
+        selection = replace(selection, nodes=int(st.number_input(t("nodes"), 1, MAX_NODES, key=key, step=1)))
     return replace(
         selection,
         p2p=_switch(p2p, "p2p", selection.p2p),
@@ -262,8 +262,8 @@ def _choose_ranks(selection: Selection, before: Selection) -> Selection:
     ):
         selection = replace(selection, ranks=0)
         forget("e_ranks")
-    key = start("e_ranks", comparison.count_ranks(selection), range(2, comparison.MOST_MPI + 1))
-    count = int(st.number_input(t("measured.ranks"), 2, comparison.MOST_MPI, key=key, step=1))
+    key = start("e_ranks", comparison.count_ranks(selection), range(2, comparison.MAX_MPI_RANKS + 1))
+    count = int(st.number_input(t("measured.ranks"), 2, comparison.MAX_MPI_RANKS, key=key, step=1))
     if count == comparison.count_ranks(replace(selection, ranks=0)):
         count = 0
     return replace(selection, ranks=count)

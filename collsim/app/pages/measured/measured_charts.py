@@ -35,7 +35,7 @@ from .comparison import Selection
 
 #: Factor within which a prediction counts as near (docs/accuracy.md).
 NEAR = 1.25
-_MOST_TRIED = 7
+_MAX_TRIED = 7
 #: What the map of choices shows: numbers of nodes, where something joins them, and sizes a factor of four apart.
 _MAP_NODES = (1, 2, 4, 8, 16, 32)
 #: Colours of NCCL's algorithms on the map.
@@ -239,7 +239,7 @@ def draw_hypotheses(gap: Gap) -> None:
 def _build_bars(gap: Gap) -> Picture:
     best = {c.key for c in (gap.best, *gap.alternatives) if c is not None}
     rows = [(t("measured.asis"), gap.distance, "edge")]
-    rows += [(name_cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.candidates[:_MOST_TRIED]]
+    rows += [(name_cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.candidates[:_MAX_TRIED]]
     frame = pd.DataFrame(rows, columns=["cause", "left", "hue"])
     frame["text"], dark, tokens = (
         ["".join(format_distance(left)) for left in frame["left"]],

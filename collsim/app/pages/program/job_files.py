@@ -18,7 +18,7 @@ from ...shell.notes import draw_mistake, draw_note, format_verdict
 from ...shell.session import get_language, t
 
 #: One file for each rank of eight nodes with eight GPUs; megabytes of each.
-MOST_FILES, _MOST_MEGABYTES = 64, 4
+MAX_FILES, _MAX_MEGABYTES = 64, 4
 # The end of a name is kept, since it tells the rank and the format; file systems take 255 bytes.
 _TEXT_NAME, _LONGEST_NAME = "ras.txt", 80
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")  # characters of a name that may lead elsewhere
@@ -29,10 +29,10 @@ def draw_job_files() -> None:
     with st.expander(t("program.job")):
         draw_note(t("program.job.note"))
         uploaded = st.file_uploader(
-            t("program.job.files"), accept_multiple_files=True, key="w_job_files", max_upload_size=_MOST_MEGABYTES
+            t("program.job.files"), accept_multiple_files=True, key="w_job_files", max_upload_size=_MAX_MEGABYTES
         )
         text = st.text_area(t("program.job.text"), key="w_job_text", height=120)
-        files = [(file.name, file.getvalue()) for file in uploaded[:MOST_FILES]]
+        files = [(file.name, file.getvalue()) for file in uploaded[:MAX_FILES]]
         if text.strip():
             files.append((_TEXT_NAME, text.encode("utf-8", "replace")))
         if files:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from collsim.display.markup import escape_text
 from collsim.errors import Sentence
-from collsim.rank_engine.start import MOST_RANKS
+from collsim.rank_engine.start import MAX_RANKS
 from collsim.units import format_bytes, format_time, parse_bytes, parse_time
 
 from ...classroom.class_works import draw_class_works
@@ -113,7 +113,7 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         )
         expected = {name: name for name in drafts.COLLECTIVES} | {"none": t("program.none")}
         collective = choose("program_collective", t("program.collective"), expected, draft.collective)
-        ranks = number("program_ranks", draft.ranks, 1, MOST_RANKS, t("ranks"))
+        ranks = number("program_ranks", draft.ranks, 1, MAX_RANKS, t("ranks"))
         nbytes = choose_quantity("nbytes", _SIZES, draft.nbytes, t("program.nbytes"), prefix="program_")
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
         machines = {name: _label_place(name) for name in drafts.PLACES}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import collsim as cs
 from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.rank_engine.expected import ProgramCollective
-from collsim.rank_engine.start import MOST_RANKS
+from collsim.rank_engine.start import MAX_RANKS
 
 from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, create_name_reader
@@ -248,10 +248,10 @@ ADDRESS = PageAddress(
         Word("start", create_name_reader("start", lambda: EXAMPLES), instead="ring"),
         Word("code", lambda text: unpack_code(text), limit=LONGEST_PROGRAM, write=pack_code, instead="ring"),
         Word("collective", create_name_reader("collective", lambda: COLLECTIVES)),
-        Word("ranks", count("ranks", MOST_RANKS, least=1)),
+        Word("ranks", count("ranks", MAX_RANKS, least=1)),
         WORDS["nbytes"],
         Word("machine", create_name_reader("machine", lambda: PLACES)),
-        Word("late", create_name_reader("rank", lambda: [NOBODY, *map(str, range(MOST_RANKS))])),
+        Word("late", create_name_reader("rank", lambda: [NOBODY, *map(str, range(MAX_RANKS))])),
         Word("buffered", create_name_reader("limit", lambda: BUFFERED)),
         Word("timeout", create_name_reader("timeout", lambda: TIMEOUTS)),
     ),

@@ -19,7 +19,7 @@ from ...shell.session import get_language, t
 from .program_verdict import ProgramVerdict
 
 _LONGEST_BLOCK = 2_000  # characters
-_MOST_CHIPS = 3  # ranks named on a line; more are an interval or a count
+_MAX_CHIPS = 3  # ranks named on a line; more are an interval or a count
 
 
 def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
@@ -76,7 +76,7 @@ def _format_ranks(ranks: Sequence[int]) -> str:
         return ", ".join(map(str, numbers))
     if numbers[-1] - numbers[0] == len(numbers) - 1:
         return f"{numbers[0]}–{numbers[-1]}"
-    if len(numbers) <= _MOST_CHIPS:
+    if len(numbers) <= _MAX_CHIPS:
         return ", ".join(map(str, numbers))
     return t("program.ranks", count=len(numbers))
 

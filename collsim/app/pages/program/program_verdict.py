@@ -36,7 +36,7 @@ WIDE, NARROW = 580, 330
 #: Code for one number of ranks often breaks at an odd one. These runs move little, so that all take no longer than one.
 OTHER_RANKS, SMALL = range(2, 9), "4KiB"
 _LONGEST_OUTPUT = 1_200  # characters of what a rank printed
-_MOST_ROWS = 100  # messages that are listed as text
+_MAX_ROWS = 100  # messages that are listed as text
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ def _find_fault_time(run: ProgramRun) -> float:
 def _list_rows(run: ProgramRun) -> tuple[tuple[str, ...], ...]:
     """The first messages as text."""
     rows = []
-    for message, times in zip(run.execution.messages[:_MOST_ROWS], run.timeline.messages, strict=False):
+    for message, times in zip(run.execution.messages[:_MAX_ROWS], run.timeline.messages, strict=False):
         lines, arrived = str(message.send_line), "–"
         if message.recv_line is not None:
             lines += f" → {message.recv_line}"

@@ -41,16 +41,16 @@ from ...scenario.outcome import (
 )
 
 #: One runner is no race, and of five players none is large enough on a projector.
-LEAST, MOST = 2, 4
+MIN_RUNNERS, MAX_RUNNERS = 2, 4
 #: Transfers of one runner, since all are played at once in the browser.
-MOST_RACED = 60_000
+MAX_RACED = 60_000
 _LONGEST = 400
 #: Chunks that a pipelined runner begins with, halved until the race takes it.
 _CHUNKS = 64
 
 #: What all runners share: a race compares ways, not sizes.
 SHARED = ("collective", "nbytes", "dtype", "engine", "sharing")
-RUNNERS = tuple(f"runner{number}" for number in range(1, MOST + 1))
+RUNNERS = tuple(f"runner{number}" for number in range(1, MAX_RUNNERS + 1))
 
 _EIGHT = Choice(machine="switch", nbytes="64MiB", nodes=1)
 _BOX = Choice(machine="pcie-8gpu", nbytes="64MiB", nodes=1)
@@ -97,7 +97,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     common, unread = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
     complaints += unread
     runners = tuple(_read_runner(text, number, common, complaints) for number, text in enumerate(texts, 1))
-    if len(runners) >= LEAST:
+    if len(runners) >= MIN_RUNNERS:
         return runners
     runners = tuple(_share_with(runner, common) for runner in known)
     if common.collective == "allreduce":
@@ -107,8 +107,8 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 
 def _require_no_gap(query: Mapping[str, str], complaints: list[Complaint]) -> None:
     there = [name in query for name in RUNNERS]
-    for n in range(1, MOST + 1) if any(there) else ():
-        if not there[n - 1] and (n <= LEAST or any(there[n : n + 1])):
+    for n in range(1, MAX_RUNNERS + 1) if any(there) else ():
+        if not there[n - 1] and (n <= MIN_RUNNERS or any(there[n : n + 1])):
             reason = Sentence("runner{number} is not there; runners are counted from 1 without a gap", number=n)
             complaints.append(Complaint(f"runner{n}", "", reason, "–"))
 
@@ -220,8 +220,8 @@ def build_race(choice: Choice) -> tuple[Choice, ...]:
     else:
         machine_text = ""
     plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, machine_text=machine_text)
-    algorithms = list_usual_algorithms(choice.collective)[:LEAST]
-    return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in algorithms), LEAST)
+    algorithms = list_usual_algorithms(choice.collective)[:MIN_RUNNERS]
+    return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in algorithms), MIN_RUNNERS)
 
 
 def _set_chunks(choice: Choice) -> Choice:
@@ -331,8 +331,8 @@ def simulate_runner(choice: Choice) -> Runner:
 def _build_plan(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_topology(choice)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MOST_RACED:
-        raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MOST_RACED:,}")
+    if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MAX_RACED:
+        raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MAX_RACED:,}")
     return topology, plan
 
 

@@ -16,8 +16,8 @@ from collsim.viz.race.race_document import Runner
 
 from ...scenario import custom_machine
 from ...scenario.choice import (
-    MOST_NODES,
-    MOST_RANKS,
+    MAX_NODES,
+    MAX_RANKS,
     SHAPES,
     Choice,
     can_reduce,
@@ -145,14 +145,14 @@ def _on_race_picked() -> None:
 
 def _forget_runners() -> None:
     """Let the runners' controls start again from the choice."""
-    for n in range(1, lineup.MOST + 1):
+    for n in range(1, lineup.MAX_RUNNERS + 1):
         for key in [key for key in st.session_state if str(key).startswith("w_r_") and str(key).endswith(str(n))]:
             del st.session_state[key]
 
 
 def _choose(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     """How many runners, and a column of controls for each."""
-    counts = list(range(lineup.LEAST, lineup.MOST + 1))
+    counts = list(range(lineup.MIN_RUNNERS, lineup.MAX_RUNNERS + 1))
     key = start("r_count", len(runners), counts)
     count: Any = st.segmented_control(t("race.count"), counts, key=key, required=True)
     runners = lineup.resize(runners, count or len(runners))
@@ -184,7 +184,7 @@ def _choose_machine(runner: Choice, n: int) -> Choice:
         own_machine = get_session().choice.machine_text
     runner = replace(runner, machine=machine_name, machine_text=own_machine)
     if "nodes" in runner.takes:
-        runner = replace(runner, nodes=number(f"r_nodes{n}", runner.nodes, 1, min(MOST_NODES, max(NODES)), t("nodes")))
+        runner = replace(runner, nodes=number(f"r_nodes{n}", runner.nodes, 1, min(MAX_NODES, max(NODES)), t("nodes")))
     if "p2p" in runner.takes:
         return replace(runner, **_choose_switches(runner, n))
     if machine_name == OWN:
@@ -192,7 +192,7 @@ def _choose_machine(runner: Choice, n: int) -> Choice:
     if has_shape(machine_name):
         shapes = list(dict.fromkeys([*([runner.shape] if runner.shape else []), *SHAPES[machine_name]]))
         return replace(runner, shape=choose(f"r_shape{n}", t("shape"), _write_texts(shapes), runner.shape or shapes[0]))
-    runner = replace(runner, ranks=number(f"r_ranks{n}", runner.ranks, 1, MOST_RANKS, t("ranks")))
+    runner = replace(runner, ranks=number(f"r_ranks{n}", runner.ranks, 1, MAX_RANKS, t("ranks")))
     if can_reduce(machine_name):
         return replace(runner, reduces=switch(f"r_reduces{n}", runner.reduces, t("reduces"), t("reduces.help")))
     return runner

@@ -23,7 +23,7 @@ from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import count, create_name_reader
 from ...scenario.outcome import ignore_progress
 
-MOST_NODES, MOST_BATCH, MOST_MICRO = 2048, 65536, 64
+MAX_NODES, MAX_BATCH, MAX_MICRO = 2048, 65536, 64
 NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
 TOP = 10
 #: More than any GPU has: what does not fit is run so, to show what it would be.
@@ -67,11 +67,11 @@ ADDRESS = PageAddress(
     (
         Word("model", create_name_reader("model", list_models)),
         Word("machine", create_name_reader("machine", lambda: cs.machines())),
-        Word("nodes", count("nodes", MOST_NODES)),
-        Word("batch", count("batch", MOST_BATCH)),
+        Word("nodes", count("nodes", MAX_NODES)),
+        Word("batch", count("batch", MAX_BATCH)),
         Word("memory", _read_memory),
         Word("split", _split, limit=200),
-        Word("micro", count("micro", MOST_MICRO)),
+        Word("micro", count("micro", MAX_MICRO)),
         Word("recompute", create_name_reader("recompute", lambda: RECOMPUTE)),
     ),
 )

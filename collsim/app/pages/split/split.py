@@ -123,7 +123,7 @@ def _open(choice: SplitChoice) -> SplitChoice:
         read = next(word for word in ADDRESS.words if word.name == "split").read
         split = choose_quantity("split_split", [choice.split], choice.split, t("split.split"), read)
     with row[1]:
-        micro = number("split_micro", choice.micro, 1, searched.MOST_MICRO, t("split.micro"))
+        micro = number("split_micro", choice.micro, 1, searched.MAX_MICRO, t("split.micro"))
     with row[2]:
         words = {name: name for name in RECOMPUTE}
         recompute = choose("split_recompute", t("split.recompute"), words, choice.recompute)

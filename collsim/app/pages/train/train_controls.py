@@ -60,7 +60,7 @@ def _have_same(values: Any) -> dict[object, str]:
 def _choose_model(choice: TrainingChoice) -> TrainingChoice:
     draw_part(t("train.what"))
     model = choose("train_model", t("train.model"), _have_same(models()), choice.model)
-    samples = number("train_samples", choice.samples, 1, training_choice.MOST_SAMPLES, t("train.samples"))
+    samples = number("train_samples", choice.samples, 1, training_choice.MAX_SAMPLES, t("train.samples"))
     short = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
     dtype = choose_segment(
         "train_dtype", list(DTYPES), choice.dtype, short.__getitem__, t("train.dtype"), t("train.dtype.help")
@@ -118,7 +118,7 @@ def _choose_bucket(current: str) -> str:
 def _choose_servers(choice: TrainingChoice) -> TrainingChoice:
     return replace(
         choice,
-        servers=number("train_servers", choice.servers, 1, training_choice.MOST_SERVERS, t("train.servers")),
+        servers=number("train_servers", choice.servers, 1, training_choice.MAX_SERVERS, t("train.servers")),
         servers_on=choose_segment(
             "train_on",
             list(training_choice.SERVERS_ON),

@@ -33,7 +33,7 @@ STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 ATTENTION = ("sdpa", "eager")
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
-MOST_SAMPLES, MOST_SERVERS = 65536, 64
+MAX_SAMPLES, MAX_SERVERS = 65536, 64
 #: Switches of the page, each with what `StepTrace.what_if` is told.
 CHANGES: dict[str, dict[str, object]] = {
     "overlap": {"overlap": False},
@@ -206,7 +206,7 @@ def _name(name: str, known: Callable[[], object], field: str = "") -> Word:
 
 _WORDS = (
     _name("model", models),
-    Word("samples", count("samples", MOST_SAMPLES)),
+    Word("samples", count("samples", MAX_SAMPLES)),
     _name("dtype", lambda: DTYPES),
     _name("optimizer", lambda: OPTIMIZERS),
     Word("narrow_weights", read_flag),
@@ -232,7 +232,7 @@ _WORDS = (
     Word("bucket_view", read_flag),
     Word("find_unused", read_flag),
     Word("nccl", read_flag),
-    Word("servers", count("servers", MOST_SERVERS)),
+    Word("servers", count("servers", MAX_SERVERS)),
     _name("servers_on", lambda: SERVERS_ON),
     Word("wait", read_flag),
     Word("interference", _read_interference),

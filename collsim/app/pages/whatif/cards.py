@@ -16,8 +16,8 @@ from ...shell.session import forget_widgets, t
 from . import run_edits
 from .run_edits import Edit
 
-MOST_CARDS = 6
-_MOST_CUT = 3  # cables of a run that are tried for one that it can lose
+MAX_CARDS = 6
+_MAX_CUT = 3  # cables of a run that are tried for one that it can lose
 _NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie")  # the first of them that a place has
 
 
@@ -89,7 +89,7 @@ def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str,
         cables: Cables by their ends, `a~b`.
     """
     changes = {name: make(choice) for name, make in _ASKED.items()}
-    few = [*islice(cables, _MOST_CUT)]
+    few = [*islice(cables, _MAX_CUT)]
     for busiest in few[:1]:
         changes["cable"] = replace(run_edits.PLAIN, cable=busiest, do="tenth")
     for cable in islice(
@@ -97,7 +97,7 @@ def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str,
     ):
         changes["broken"] = replace(run_edits.PLAIN, cable=cable, do="cut", synthesize=True)
     able = [(name, edit) for name, edit in changes.items() if edit is not None]
-    yield from able[:MOST_CARDS]
+    yield from able[:MAX_CARDS]
 
 
 def draw_cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> None:

@@ -31,7 +31,7 @@ from ...scenario.companions import (
     run_together,
 )
 from ...scenario.outcome import (
-    MOST_RANKS_HERE,
+    MAX_PAGE_RANKS,
     SECONDS_TO_DRAW,
     Refused,
     build_any_topology,
@@ -44,8 +44,8 @@ from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, clos
 from ...synthesis.synthesis_result import estimate_synthesis as expected_synthesis
 
 #: Transfers of a run that is changed: both runs are played side by side in the browser.
-MOST_CHANGED = 60_000
-MOST_CABLES = 12
+MAX_CHANGED = 60_000
+MAX_CABLES = 12
 FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
 #: What a cable becomes; `one`: of the links that it bonds, one is gone.
 CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "one": "", "cut": ""}
@@ -115,7 +115,7 @@ WORDS = (
     Word("do", create_word_reader(CABLE)),
     Word("placement", create_word_reader(PLACEMENTS)),
     Word("oversubscription", _create_whole_reader(OVERSUBSCRIPTIONS)),
-    Word("straggler", _create_whole_reader(range(MOST_RANKS_HERE))),
+    Word("straggler", _create_whole_reader(range(MAX_PAGE_RANKS))),
     Word("how", create_word_reader(STRAGGLERS)),
     Word("jitter", create_word_reader(JITTERS)),
     Word("traffic", create_word_reader(TRAFFIC)),
@@ -413,8 +413,8 @@ def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.
 
 
 def _require_few(count: int) -> None:
-    if count > MOST_CHANGED:
-        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MOST_CHANGED:,}")
+    if count > MAX_CHANGED:
+        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MAX_CHANGED:,}")
 
 
 def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **conditions: object) -> cs.Trace:
@@ -591,7 +591,7 @@ def list_cables(choice: Choice) -> dict[str, Text]:
     seen: set[frozenset[int]] = set()
     for i in np.argsort(-trace.link_busy, kind="stable"):
         ends = frozenset((int(links.src[i]), int(links.dst[i])))
-        if len(names_of_cable) == MOST_CABLES or not trace.link_bytes[i]:
+        if len(names_of_cable) == MAX_CABLES or not trace.link_bytes[i]:
             break
         if ends not in seen:
             seen.add(ends)

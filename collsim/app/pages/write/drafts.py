@@ -16,7 +16,7 @@ from collsim.sandbox.allowlist import LONGEST
 from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import WORDS, count, create_name_reader, has_shape, list_networks
 
-MOST_RANKS = 16
+MAX_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
 _HEAD = "import numpy as np\nimport collsim as cs\n\n"
 _BODIES: dict[str, tuple[str, str]] = {
@@ -228,7 +228,7 @@ ADDRESS = PageAddress(
             instead="ring",
         ),
         WORDS["collective"],
-        Word("ranks", count("ranks", MOST_RANKS, least=2)),
+        Word("ranks", count("ranks", MAX_RANKS, least=2)),
         Word("place", create_name_reader("machine or network", list_machines_and_networks), "machine"),
         WORDS["nbytes"],
     ),

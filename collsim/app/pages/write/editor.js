@@ -9,7 +9,7 @@ import {
   announce,
 } from "../../../viz/program/sourcelines.js";
 
-const MOST_CHIPS = 3; // ranks named on a line; more are a range or a number of ranks
+const MAX_CHIPS = 3; // ranks named on a line; more are a range or a number of ranks
 const PYTHON =
   "def|for|in|while|if|elif|else|yield|from|return|import|as|not|and|or|lambda|pass|break|continue|range" +
   "|None|True|False";
@@ -57,7 +57,7 @@ export function labelRanks(ranks) {
     last = sorted[sorted.length - 1];
   if (sorted.length <= 2) return sorted.map(String);
   if (last - sorted[0] === sorted.length - 1) return [`${sorted[0]}–${last}`];
-  return sorted.length <= MOST_CHIPS ? sorted.map(String) : [`×${sorted.length}`];
+  return sorted.length <= MAX_CHIPS ? sorted.map(String) : [`×${sorted.length}`];
 }
 
 function buildNumber(number, { line, atCursor, pointedAt }) {

@@ -114,7 +114,7 @@ def _draw_controls(draft: Draft) -> Draft:
             st.session_state.pop("w_start", None)
             st.rerun()
         draft = replace(draft, collective=collective)
-        draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MOST_RANKS))
+        draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MAX_RANKS))
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
         machine_label = _label_machine(draft.machine)
         if machine_label not in drafts.MACHINES:

@@ -15,7 +15,7 @@ from ....topology import switch
 from ....units import format_time, parse_count
 from ..kinds.setting_task import SettingTask, judge_edge
 
-_RANKS, _SLOW, _MOST = 6, 3, 100
+_RANKS, _SLOW, _MAX_FACTOR = 6, 3, 100
 
 
 @cache
@@ -34,9 +34,9 @@ def _is_unnoticed(factor: int) -> bool:
 
 def _judge(value: object) -> tuple[bool, Text, Trace]:
     factor = parse_count(value, "factor")
-    if factor > _MOST:
+    if factor > _MAX_FACTOR:
         template = "factor={factor}: cables more than {most} times slower are not tried here; give a smaller number"
-        raise CollsimError(template, factor=factor, most=_MOST)
+        raise CollsimError(template, factor=factor, most=_MAX_FACTOR)
     trace = _predict(factor)
     real_time, unscaled, more = (format_time(_predict(k).time) for k in (factor, 1, factor + 1))
     right, reason = judge_edge(

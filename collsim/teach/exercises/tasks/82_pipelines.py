@@ -14,7 +14,7 @@ from ....train.pipelines import SCHEDULES
 from ....units import parse_count
 from ..kinds.setting_task import SettingTask, judge_edge
 
-_STAGES, _MOST = 8, 1000
+_STAGES, _MAX_MICROBATCHES = 8, 1000
 _BUBBLE, _SMALLER = 0.12, 0.05  # of the step
 _MICROBATCHES = 32
 
@@ -30,8 +30,10 @@ def _format_percent(share: float) -> str:
 
 def _judge_microbatches(value: object) -> tuple[bool, Text, PipelineTiming]:
     count = parse_count(value, "microbatches")
-    if count > _MOST:
-        raise CollsimError("microbatches={count}: more than {most:,} are not tried here", count=count, most=_MOST)
+    if count > _MAX_MICROBATCHES:
+        raise CollsimError(
+            "microbatches={count}: more than {most:,} are not tried here", count=count, most=_MAX_MICROBATCHES
+        )
     timing = _time_passes("1f1b", count)
     share = _format_percent(timing.bubble)
     right, reason = judge_edge(

@@ -9,7 +9,7 @@ import { groups } from "../model/order.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes } from "../model/units.js";
 
-const MOST_ROWS = 33; // beyond, endpoints are folded into groups
+const MAX_ROWS = 33; // beyond, endpoints are folded into groups
 
 /**
  * What an endpoint sends (side "src") or receives ("dst") over time: stretches {a, b, n, i, adds, group} with n
@@ -81,9 +81,9 @@ export function endpointBytes(model, endpoint, side, t) {
 /** Groups of endpoints that share a row: nodes where there are several, else blocks of equal size. */
 export function endpointGroups(model) {
   const ids = Array.from({ length: model.endpoints }, (_, e) => e);
-  if (model.endpoints <= MOST_ROWS) return ids.map((e) => ({ members: [e], panel: -1 }));
+  if (model.endpoints <= MAX_ROWS) return ids.map((e) => ({ members: [e], panel: -1 }));
   const panels = new Set(ids.map((e) => panelOf(model, e)));
-  if (panels.size > 1 && panels.size <= MOST_ROWS)
+  if (panels.size > 1 && panels.size <= MAX_ROWS)
     return [...panels].map((panel) => ({ members: ids.filter((e) => panelOf(model, e) === panel), panel }));
   const per = Math.ceil(model.endpoints / 32);
   return Array.from({ length: Math.ceil(model.endpoints / per) }, (_, q) => ({

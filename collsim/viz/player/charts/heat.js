@@ -8,12 +8,12 @@ import { nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB } from "../model/units.js";
 
-export const MOST_CELL_RANKS = 64;
-const MOST_COLUMNS = 64;
+export const MAX_CELL_RANKS = 64;
+const MAX_COLUMNS = 64;
 
 /** How ranks and chunks are folded: groups of endpoints as rows, `per` neighbouring chunks as a column. */
 export function folding(model, slots) {
-  const per = Math.ceil(slots.length / MOST_COLUMNS),
+  const per = Math.ceil(slots.length / MAX_COLUMNS),
     rows = endpointGroups(model);
   return { rows, per, columns: Math.ceil(slots.length / Math.max(1, per)) };
 }

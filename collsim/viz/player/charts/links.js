@@ -59,13 +59,13 @@ export const linkChart = {
   },
 };
 
-const MOST_EACH = 16;
+const MAX_CABLES = 16;
 
 /** Every cable by itself, the busiest first: when it carries something, and how much of its capacity that is. */
 export const eachChart = {
   lines(model, words, language) {
     const all = usedLinks(model),
-      lines = all.slice(0, all.length > MOST_EACH ? MOST_EACH - 1 : MOST_EACH).map((l) => ({
+      lines = all.slice(0, all.length > MAX_CABLES ? MAX_CABLES - 1 : MAX_CABLES).map((l) => ({
         links: [l],
         label: linkName(model, l, words, language),
         note: textAt(model.tl.links.label, l, language),

@@ -4,7 +4,7 @@ import { bandOf } from "../model/order.js";
 import { box, cross, fitFont, put, widthOf } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
 import { el } from "../draw/elements.js";
-import { MOST_CELL_RANKS, drawHeat } from "./heat.js";
+import { MAX_CELL_RANKS, drawHeat } from "./heat.js";
 import { hex, hues, ramp } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
@@ -51,7 +51,7 @@ const NUMBERED = [
 ];
 
 export function drawMatrix(ctx, view, w, h) {
-  if (view.model.ranks > MOST_CELL_RANKS) {
+  if (view.model.ranks > MAX_CELL_RANKS) {
     drawHeat(ctx, view, w, h);
     return;
   }

@@ -3,7 +3,7 @@
 import { box, put, stroke } from "./canvas.js";
 import { useClass } from "../model/load.js";
 import { textAt } from "../model/read.js";
-import { LEAST, onScreen } from "./ruler.js";
+import { MIN_TEXT_PX, onScreen } from "./ruler.js";
 import { fmtShare } from "../model/units.js";
 
 const LINE = 19; // of a bar with its name and its number
@@ -12,7 +12,7 @@ const THIN = 7; // of a bar alone
 /** Pixels that the bars of a box need, 0 where there is no room for them. */
 export function barsHeight(view, bars, w, h) {
   if (!bars?.length || h < 60) return 0;
-  return bars.length * (named(view, w) ? Math.max(LINE, onScreen(view, LEAST + 4)) : THIN) + 4;
+  return bars.length * (named(view, w) ? Math.max(LINE, onScreen(view, MIN_TEXT_PX + 4)) : THIN) + 4;
 }
 
 /** Is there room for words beside the bars? */
@@ -23,7 +23,7 @@ export function drawNodeBars(ctx, view, bars, x, y, w, h) {
   const tall = barsHeight(view, bars, w, h),
     words = named(view, w),
     line = (tall - 4) / Math.max(1, bars.length),
-    size = onScreen(view, LEAST);
+    size = onScreen(view, MIN_TEXT_PX);
   bars.forEach(({ label, links }, q) => {
     const share = Math.max(0, ...links.map((l) => view.facts.share[l])),
       cls = useClass(share),

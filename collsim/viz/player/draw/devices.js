@@ -7,7 +7,7 @@ import { measure, pointAt } from "../model/geometry.js";
 import { busyEndpoints, drawHeld, heldSquares } from "./held.js";
 import { useClass } from "../model/load.js";
 import { textAt } from "../model/read.js";
-import { LEAST, core, onScreen } from "./ruler.js";
+import { MIN_TEXT_PX, core, onScreen } from "./ruler.js";
 
 export function drawDevices(ctx, view) {
   const { model, facts } = view,
@@ -19,7 +19,7 @@ export function drawDevices(ctx, view) {
     drawBox(ctx, view, deviceLook);
     const squares = heldIn(view, deviceLook),
       bars = model.tl.devices.bars?.[d] ?? [];
-    drawHeld(ctx, view, squares, busy, onScreen(view, LEAST - 1));
+    drawHeld(ctx, view, squares, busy, onScreen(view, MIN_TEXT_PX - 1));
     drawNodeBars(ctx, view, bars, deviceLook.x, deviceLook.y, deviceLook.w, deviceLook.h);
     const name = isUpright(deviceLook, squares)
       ? nameUpright(ctx, view, deviceLook)
@@ -117,11 +117,11 @@ function heldIn(view, { d, x, y, w, h }) {
   return holds.length ? heldSquares(holds, x, y + strip, w, room, Math.min(1, view.k)) : [];
 }
 
-const nameStrip = (view) => onScreen(view, LEAST + 6);
+const nameStrip = (view) => onScreen(view, MIN_TEXT_PX + 6);
 
 function nameUpright(ctx, view, { d, x, y, w, h, label, bold, color, fill }) {
-  const most = Math.min(Math.max(14, onScreen(view, LEAST + 1)), w * 0.8),
-    least = onScreen(view, LEAST - 0.5),
+  const most = Math.min(Math.max(14, onScreen(view, MIN_TEXT_PX + 1)), w * 0.8),
+    least = onScreen(view, MIN_TEXT_PX - 0.5),
     // a plate, which is wider than the name, leaves the edge of the box in sight
     size = fitFont(ctx, label, most, h - 14, bold, least) || fitFont(ctx, label, most, h - 5, bold, least),
     look = { bold, align: "center", plate: view.facts.turns.has(d) ? fill : null, room: h - 4 };
@@ -133,7 +133,7 @@ function nameLevel(ctx, view, deviceLook, squares) {
     { size, heavy } = nameSize(ctx, view, deviceLook),
     turns = view.facts.turns.get(d)?.some((q) => q.bends),
     deep = turns && big && h >= 24,
-    small = onScreen(view, LEAST);
+    small = onScreen(view, MIN_TEXT_PX);
   if (!size)
     return (
       helper && { d, at: [label, x + w / 2, y + h + 1.1 * small, small, view.colors.ink, { bold, align: "center" }] }
@@ -152,8 +152,8 @@ function nameLevel(ctx, view, deviceLook, squares) {
 /** The size of a device's name, 0 where it has no room, and whether there is room for it in bold. */
 function nameSize(ctx, view, { w, h, rank, big, label, bold }) {
   const usual = rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12,
-    least = onScreen(view, LEAST - 1),
-    most = Math.max(usual, Math.min(h * 0.9, onScreen(view, LEAST + 0.5))),
+    least = onScreen(view, MIN_TEXT_PX - 1),
+    most = Math.max(usual, Math.min(h * 0.9, onScreen(view, MIN_TEXT_PX + 0.5))),
     heavy = bold && fitFont(ctx, label, most, w - 4, true, least) > 0;
   return { heavy, size: least > h ? 0 : fitFont(ctx, label, most, w - 3, heavy, least) };
 }
@@ -195,7 +195,7 @@ function cardColumns(model, cards) {
 function columnName(view, column) {
   const { model, colors } = view,
     devices = model.tl.devices,
-    size = onScreen(view, LEAST),
+    size = onScreen(view, MIN_TEXT_PX),
     number = (d) => Number(/\d+$/.exec(textAt(devices.label, d, view.language))?.[0] ?? 0),
     sorted = [...column].sort((a, b) => number(a) - number(b)),
     lowest = column.reduce((a, d) => (devices.y[d] > devices.y[a] ? d : a));

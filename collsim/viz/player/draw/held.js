@@ -5,7 +5,7 @@ import { ranksWaiting, shareDone } from "../model/cells.js";
 
 const GAP_HELD = 3; // pixels between squares
 const LARGEST_HELD = 27;
-const LEAST_HELD = 8; // on the screen
+const MIN_HELD = 8; // on the screen
 
 /**
  * Squares for ranks in a box of w by h at x, y, in as many columns as let them be largest; none where they would be too
@@ -23,7 +23,7 @@ export function heldSquares(ranks, x, y, w, h, scale = 1) {
     );
     if (fits > size + 1e-9) [size, across] = [fits, columns];
   }
-  if (n < 2 || size * scale < LEAST_HELD) return [];
+  if (n < 2 || size * scale < MIN_HELD) return [];
   const rows = Math.ceil(n / across),
     x0 = x + (w - across * (size + GAP_HELD) + GAP_HELD) / 2,
     y0 = y + (h - rows * (size + GAP_HELD) + GAP_HELD) / 2;

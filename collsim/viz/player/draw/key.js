@@ -4,7 +4,7 @@ import { drawCable } from "./cable.js";
 import { fitFont, put, stroke, widthOf } from "./canvas.js";
 import { useClass } from "../model/load.js";
 import { textAt } from "../model/read.js";
-import { KEY_SCALE, LEAST, onScreen, pipeRuler } from "./ruler.js";
+import { KEY_SCALE, MIN_TEXT_PX, onScreen, pipeRuler } from "./ruler.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
 /** Largest share of this step over the cables of one kind, for the key. */
@@ -24,7 +24,7 @@ export function drawKey(ctx, view) {
   const { model, colors, words } = view,
     K = model.tl.stage.key;
   if (!K || !model.key.length || view.k < KEY_SCALE) return;
-  const small = Math.max(13, onScreen(view, LEAST)),
+  const small = Math.max(13, onScreen(view, MIN_TEXT_PX)),
     right = K.x + K.w,
     n = Math.min(model.key.length, Math.floor((K.h - 48) / 44)),
     rh = Math.min(52, (K.h - 48) / Math.max(1, n));

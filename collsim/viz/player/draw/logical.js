@@ -146,7 +146,7 @@ export function drawLogical(ctx, view, w, h) {
   ensurePairs(view);
   const now = view.now.filter((i) => inChannel(model, view.channel, i)),
     busy = new Set(now.map((i) => model.src[i] * endpointCount + model.dst[i]));
-  if (busy.size > MOST_PAIRS) drawManyPairs(ctx, view, busy);
+  if (busy.size > MAX_PAIRS) drawManyPairs(ctx, view, busy);
   else drawPairs(ctx, view, busy, thick);
   for (let e = 0; e < endpointCount; e++) view.lay.cards ? drawCard(ctx, view, e) : drawRankCircle(ctx, view, e);
   const mid = view.lay.P.every(
@@ -156,7 +156,7 @@ export function drawLogical(ctx, view, w, h) {
     drawGoal(ctx, view, w / 2, h / 2);
 }
 
-const MOST_PAIRS = 600; // more ways than that are no pipes but one thicket of thin lines
+const MAX_PAIRS = 600; // more ways than that are no pipes but one thicket of thin lines
 
 /** So many ways that no single one can be followed: one path for all, and one stroke. */
 function drawManyPairs(ctx, view, busy) {
@@ -179,7 +179,7 @@ function drawPairs(ctx, view, busy, thick) {
     endpointCount = model.endpoints;
   for (const on of [false, true]) {
     for (const key of model.pairs) {
-      if (busy.has(key) !== on || (!on && model.pairs.size > MOST_PAIRS)) continue;
+      if (busy.has(key) !== on || (!on && model.pairs.size > MAX_PAIRS)) continue;
       const round = wayRound(view, Math.floor(key / endpointCount), key % endpointCount),
         e = round
           ? [...round.slice(-4), ...headingOf(round)]

@@ -4,7 +4,7 @@ import { measure, pointAt } from "../model/geometry.js";
 import { linkBytes } from "../model/load.js";
 
 /** No letter is smaller on the screen: what has no room for that is not written. */
-export const LEAST = 12;
+export const MIN_TEXT_PX = 12;
 
 /** Below this scale the key of the cables stands under the stage. */
 export const KEY_SCALE = 0.8;

@@ -13,7 +13,7 @@ import { shareBetween, spanAt, useClass, usedLinks } from "../model/load.js";
 import { slotText } from "../model/model.js";
 import { deviceOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
-import { KEY_SCALE, LEAST, casing, core, onScreen } from "./ruler.js";
+import { KEY_SCALE, MIN_TEXT_PX, casing, core, onScreen } from "./ruler.js";
 
 const ARROWS = [
   [220, 2],
@@ -75,8 +75,8 @@ function drawPanelNames(ctx, view) {
   for (let p = 0; p < panels.x.length; p++) {
     const label = textAt(panels.label, p, view.language),
       note = textAt(panels.note, p, view.language),
-      small = Math.max(13, onScreen(view, LEAST)),
-      size = Math.max(panels.w[p] < 320 ? 14 : 16, onScreen(view, LEAST + 1));
+      small = Math.max(13, onScreen(view, MIN_TEXT_PX)),
+      size = Math.max(panels.w[p] < 320 ? 14 : 16, onScreen(view, MIN_TEXT_PX + 1));
     const wl = widthOf(ctx, label, size, true),
       wn = note ? widthOf(ctx, note, small, false) + 10 : 0;
     const fits = wl + wn < panels.w[p] - 32,
@@ -159,7 +159,7 @@ function drawArrows(ctx, view) {
 /** The middle and the radius of the number beside a cable. */
 export function markSpot(view, link) {
   const { model } = view,
-    r = Math.max(13.5, onScreen(view, LEAST)) * 0.82,
+    r = Math.max(13.5, onScreen(view, MIN_TEXT_PX)) * 0.82,
     line = measure(model.tl.links.path[link]),
     p = pointAt(line, line.len / 2, {}),
     off = Math.min(34, casing(model, link) / 2 + r + 3);
@@ -173,7 +173,7 @@ export function markSpot(view, link) {
 /** Numbers beside the middle of cables, on the side on which they leave: a way hop by hop. */
 export function drawMarks(ctx, view) {
   const { colors } = view,
-    size = Math.max(13.5, onScreen(view, LEAST));
+    size = Math.max(13.5, onScreen(view, MIN_TEXT_PX));
   for (const { link, text, hot } of view.marks) {
     const { x, y, r } = markSpot(view, link);
     box(ctx, x - r, y - r, 2 * r, 2 * r, r, colors.card, hot ? colors.full : colors.ink, 1.6);

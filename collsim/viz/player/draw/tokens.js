@@ -10,7 +10,7 @@ import { casing, onScreen } from "./ruler.js";
 import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
 
-const LEAST_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
+const MIN_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
 
 const numberSize = (text, size) => size * (text.length > 3 ? 0.38 : text.length > 2 ? 0.46 : 0.54);
 
@@ -64,7 +64,7 @@ function tokenSize(view) {
       ),
     )),
     usual = Math.max(12, Math.min(26, Math.round(box * 0.62))),
-    legible = onScreen(view, (LEAST_NUMBER + 1) / 0.54) + 1;
+    legible = onScreen(view, (MIN_NUMBER + 1) / 0.54) + 1;
   return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
 }
 
@@ -280,7 +280,7 @@ export function drawTokens(ctx, view) {
   if (!view.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(ctx, view, q);
   for (const q of list)
     q.text = q.count ? `×${q.count}` : q.plain || q.size < 16 ? "" : slotText(view, model.chunk[q.i]);
-  const legible = list.every((q) => !q.text || numberSize(q.text, q.size) >= onScreen(view, LEAST_NUMBER));
+  const legible = list.every((q) => !q.text || numberSize(q.text, q.size) >= onScreen(view, MIN_NUMBER));
   for (const q of list) {
     const i = q.i;
     ctx.globalAlpha = view.dim(i);
@@ -340,13 +340,13 @@ const onAnyDevice = ({ tl: { devices: devices } }, mx, my, w, h) =>
 const onToken = (list, mx, my, w, h) =>
   list.some((q) => Math.abs(q.x - mx) < w + q.size / 2 && Math.abs(q.y - my) < h + q.size / 2);
 
-const MOST_SHARED = 6; // more counts than this hide what they count
+const MAX_SHARED = 6; // more counts than this hide what they count
 
 function drawShared(ctx, view, list) {
   const groups = list.filter((q) => q.shared),
     word = view.model.sharing === "none" ? view.words.atOnce : view.words.share,
     size = Math.max(14, onScreen(view, 12.5));
-  if (groups.length > MOST_SHARED) return;
+  if (groups.length > MAX_SHARED) return;
   for (const q of groups) {
     const level = Math.abs(q.dx) > Math.abs(q.dy),
       text = word(q.shared.n),
@@ -417,13 +417,13 @@ function drawChevrons(ctx, view) {
   view.drawn = [];
 }
 
-const MOST_MOVES = 400;
+const MAX_MOVES = 400;
 
 /** The whole way of one chunk: moves that are done solid, those to come dashed. */
 export function drawJourney(ctx, view) {
   const { model, colors } = view,
     moves = journey(model, view.hover.slot).ids;
-  if (moves.length > MOST_MOVES) return;
+  if (moves.length > MAX_MOVES) return;
   for (const done of [false, true]) {
     ctx.setLineDash(done ? [] : [3, 4]);
     for (const i of moves) {

@@ -3,7 +3,7 @@
 import { el } from "../draw/elements.js";
 import { cableKeys } from "./parts.js";
 
-const MOST_BUTTONS = 6; // options in a row; more are a list
+const MAX_BUTTONS = 6; // options in a row; more are a list
 const FACTORS = [
   ["x0.5", "half"],
   ["x0.1", "tenth"],
@@ -46,7 +46,7 @@ const listRows = (part, editing) =>
 /** One setting of all parts of this kind, with the values that the machine can have. */
 function buildRow(name, { label, value, options }, words, send) {
   const act = (chosen) => send({ word: name, value: chosen });
-  if (options.length > MOST_BUTTONS) {
+  if (options.length > MAX_BUTTONS) {
     const list = el("select", { "aria-label": label, onchange: () => act(list.value) });
     list.dataset.act = name;
     list.append(

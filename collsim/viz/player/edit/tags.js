@@ -1,10 +1,10 @@
 // What was changed of a machine, on its picture: an outline in ink, and a black tag that says what it was.
 
 import { box, put, stroke, widthOf } from "../draw/canvas.js";
-import { LEAST, onScreen } from "../draw/ruler.js";
+import { MIN_TEXT_PX, onScreen } from "../draw/ruler.js";
 import { cableKeys } from "./parts.js";
 
-const MOST_TEXTS = 6; // of tags with the same text; the other parts have the outline alone
+const MAX_TEXTS = 6; // of tags with the same text; the other parts have the outline alone
 
 /** Draw `tags` = [{key, text}] of the parts that are on the stage. */
 export function drawTags(ctx, view, parts, tags) {
@@ -16,7 +16,7 @@ export function drawTags(ctx, view, parts, tags) {
     outline(ctx, view, part);
     const count = (counts.get(text) ?? 0) + 1;
     counts.set(text, count);
-    if (text && count <= MOST_TEXTS) drawText(ctx, view, part, text);
+    if (text && count <= MAX_TEXTS) drawText(ctx, view, part, text);
   }
 }
 
@@ -33,7 +33,7 @@ function outline(ctx, view, { type, index }) {
 
 function drawText(ctx, view, part, text) {
   const { model, colors } = view,
-    size = Math.max(12.5, onScreen(view, LEAST)),
+    size = Math.max(12.5, onScreen(view, MIN_TEXT_PX)),
     wide = widthOf(ctx, text, size, true) + 10,
     tall = size + 6,
     { stage } = model.tl,

@@ -42,7 +42,7 @@ export function aims({ tl, endpoints, slots }) {
 // Numbers for the logical picture: the digits of pi without zeros, so that every rank starts with its own small values.
 const PI = "31415926535897932384626433832795288419716939937515820974944592378164628628998628348253421176798214865";
 
-const MOST_COUNTED = 2 ** 31 - 1; // more than any goal: a wrong schedule can double a count in every step
+const MAX_COUNTED = 2 ** 31 - 1; // more than any goal: a wrong schedule can double a count in every step
 
 /**
  * What every transfer carries (k contributions, which ranks, which value) and what every cell holds after each arrival.
@@ -79,7 +79,7 @@ export function contributions(model) {
   }
   function arrive(c, v, words, cell, i) {
     if (model.reduce[i]) {
-      c[cell] = Math.min(c[cell] + k[i], MOST_COUNTED);
+      c[cell] = Math.min(c[cell] + k[i], MAX_COUNTED);
       v[cell] += val[i];
       words[cell] |= who[i];
     } else {

@@ -211,7 +211,7 @@ export function arrange(ui) {
 /** Pixels of height that the logical view wants. */
 const leastLogical = (leftW, { endpoints }) => (leftW < 700 ? 380 : endpoints <= 4 ? 340 : 420);
 
-const LEAST_SHARE = 0.8; // of the height that a stage would take on a page of its own
+const MIN_SHARE = 0.8; // of the height that a stage would take on a page of its own
 
 /** Pixels of height for the stage, so that it ends above the controls where the page opens. */
 function roomForStage(ui) {
@@ -223,7 +223,7 @@ function roomForStage(ui) {
       0,
     ),
     below = globalThis.innerHeight - topOnPage(parts.stage) - between;
-  return Math.min(free, Math.max(LEAST_SHARE * free, below));
+  return Math.min(free, Math.max(MIN_SHARE * free, below));
 }
 
 /** Where an element begins when nothing is scrolled, in pixels from the top of the window. */
