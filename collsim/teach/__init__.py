@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..display.catalog import Catalog, Row
 from ..errors import require_word
-from .breaking import BrokenRun, break_it
+from .breaking import BreakResult, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summarize
 from .exercises.kinds.program_task import ProgramTask
@@ -24,7 +24,7 @@ from .quiz.questions import questions
 from .quiz.worksheet import worksheet
 
 __all__ = [
-    "BrokenRun",
+    "BreakResult",
     "Exercise",
     "ProgramExercise",
     "ProgramResult",

@@ -26,7 +26,7 @@ _MAX_TRANSFERS = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class BrokenRun:
+class BreakResult:
     """What was done to a run, and what came of it.
 
     Attributes:
@@ -53,7 +53,7 @@ class BrokenRun:
         return f"{self.what}\n{self.verdict}"
 
 
-def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> BrokenRun:
+def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> BreakResult:
     """Break one thing of a run.
 
     Args:
@@ -87,10 +87,10 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en
     k = LANGUAGES.index(language)
     if how in _MACHINES:
         what, verdict, after, error = _MACHINES[how](trace, random)
-        return BrokenRun(how, what[k], verdict[k], after, error)
+        return BreakResult(how, what[k], verdict[k], after, error)
     plan, what = _break_schedule(trace.schedule, how, random)
     verdict, wrong = _check_plan(plan)
-    return BrokenRun(how, what[k], verdict[k], _time_plan(trace, plan), wrong)
+    return BreakResult(how, what[k], verdict[k], _time_plan(trace, plan), wrong)
 
 
 # ---- the schedule
