@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import interrupts as _interrupts  # before all that takes time to load
 
@@ -24,7 +24,7 @@ from . import algorithms as _algorithms  # knows which there are; each is import
 from . import analysis, limits, steps, topology
 from .analysis import best, crossover
 from .bounds import lower_bound
-from .collective import collectives
+from .collective import collectives, get_collective
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .registry import Algorithm, algorithm, algorithms, registered, schedule
 from .replay import replay
@@ -173,6 +173,28 @@ for _function in (algorithms, replay, schedule, simulate, sweep, verify):
     _show_module_behind(_function)
 
 
+#: Modules that people call -> the call that they mean.
+_MEANT_CALLS = {
+    "collective": "cs.collectives()['allreduce'], or cs.schedule('allreduce_ring', ranks=8)",
+    "topology": "cs.machine('dgx-a100'), or cs.topology.ring(8)",
+}
+
+
+class _UncalledModule(ModuleType):
+    """A module whose name people take for a function: a call is answered with the one that they mean."""
+
+    def __call__(self, *args: object, **keywords: object) -> NoReturn:
+        name = self.__name__.rpartition(".")[2]
+        if name == "collective" and args and isinstance(args[0], str):
+            get_collective(args[0])  # a word of another library gets its answer first
+        message = "cs.{name} is a module and no function; did you mean {call}?"
+        raise CollsimError(message, name=name, call=_MEANT_CALLS[name])
+
+
+for _name in _MEANT_CALLS:
+    sys.modules[f"{__name__}.{_name}"].__class__ = _UncalledModule
+
+
 def _late(module: str, name: str) -> Any:
     """A function of a package that is loaded when it is first called (pictures and tables bring heavy libraries)."""
 
@@ -241,18 +263,23 @@ def _describe_near_names(name: str) -> str:
 
     if reason := ABSENT_NAMES.get(name.lower()):
         return f": {reason}"
+    known = [*__all__, *_SHORT_PATHS]
+    if name.lower() in known:
+        return f"; did you mean {name.lower()}?"
     for collective in [*find_synonyms(name, collectives()), name]:
         if collective in collectives():
             example = min(algorithms(collective), key=rank_name)
             return (
                 f"; cs.algorithms({collective!r}) has its algorithms, and cs.schedule({example!r}, ranks=8) builds one"
             )
-    known = [*__all__, *_SHORT_PATHS]
-    if name.lower() in known:
-        near = [name.lower()]
-    else:
-        near = find_synonyms(name, known) or get_close_matches(name.lower(), known, n=2, cutoff=0.7)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    near = find_synonyms(name, known) or get_close_matches(name.lower(), known, n=2, cutoff=0.7)
+    if near:
+        return f"; did you mean {' or '.join(near)}?"
+    words = {*name.lower().split("_")}
+    for example in sorted(algorithms(), key=rank_name):
+        if words <= {*example.split("_")}:
+            return f"; cs.schedule({example!r}, ranks=8) builds its schedule"
+    return ""
 
 
 def __dir__() -> list[str]:

@@ -392,9 +392,21 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
     return f"{text[:longest]}…"
 
 
-#: A name that a library does not have, though articles print it -> what there is in its place.
+_NO_BOOLEAN = Sentence("NCCL has no boolean type; send uint8 and reduce it with max (any) or min (all)")
+_NO_ACCELERATOR = Sentence(
+    "there is no machine with NPUs (HCCL) or HPUs; describe yours in YAML or as a networkx graph "
+    "(cs.Topology.from_networkx)"
+)
+_NO_CARD_SWITCH = Sentence(
+    "which card carries the data is part of the machine: cs.machine('dgx-a100', nodes=2, nic='tcp-100') is TCP sockets"
+)
+
+#: A name that a library does not have, though articles print it, or that no prediction reads -> what there is in its
+#: place.
 ABSENT_NAMES = {
-    "bool": Sentence("NCCL has no boolean type; send uint8 and reduce it with max (any) or min (all)"),
+    "bool": _NO_BOOLEAN,
+    "布尔": _NO_BOOLEAN,
+    "布尔型": _NO_BOOLEAN,
     "reduce_grad": Sentence(
         "torch.distributed has no reduce_grad; DDP averages the gradients in backward(), or call all_reduce"
     ),
@@ -402,6 +414,9 @@ ABSENT_NAMES = {
     "fpga": Sentence(
         "there is no machine with FPGAs; describe yours in YAML or as a networkx graph (cs.Topology.from_networkx)"
     ),
+    **dict.fromkeys(("npu", "ascend", "昇腾", "910b", "gaudi", "hpu", "hccl"), _NO_ACCELERATOR),
+    **dict.fromkeys(("_ib_disable", "_socket_ifname", "_ib_hca"), _NO_CARD_SWITCH),
+    "_debug": Sentence("NCCL_DEBUG changes what NCCL prints, and no time; collsim reads what it printed (cs.load)"),
 }
 
 
@@ -443,6 +458,8 @@ def _find_close_names(name: str, names: list[str]) -> list[str]:
     if synonyms := find_synonyms(name, names):
         return synonyms
     word, short = name.lower(), [known for known in names[:_MAX_COMPARED] if len(known) <= _LONGEST_NAME]
+    if of_collective := sorted((known for known in short if known.startswith(f"{word}_")), key=rank_name):
+        return of_collective[:4]
     close = get_close_matches(name, short, n=3, cutoff=0.6) or get_close_matches(word, short, n=3, cutoff=0.6)
     if len(word) > 2:
         close += sorted((known for known in short if word in known.lower() and known not in close), key=rank_name)[:5]

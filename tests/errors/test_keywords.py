@@ -131,7 +131,14 @@ def test_a_checked_function_is_what_it_was():
         ("双二叉树", "allreduce_double_binary_tree"),
         ("环形全归约", "allreduce_ring"),
         ("ring", "allreduce_ring"),
+        ("AllReduce", "allreduce_ring"),
         ("nvls", "allreduce_nvls"),
+        ("递归倍增", "allreduce_recursive_doubling"),
+        ("分层全归约", "allreduce_hierarchical"),
+        ("树形", "allreduce_tree"),
+        ("2D torus", "allreduce_torus_ring"),
+        ("Horovod", "allreduce_ring"),
+        ("P2P", "sendrecv_direct"),
     ],
 )
 def test_an_algorithm_by_the_words_of_an_article_is_found(word, likeliest):
@@ -165,6 +172,8 @@ def test_a_collective_by_the_name_of_a_library_is_found(word, meant):
         ("ncclInt8", "int8"),
         ("MPI_DOUBLE", "float64"),
         ("long", "int64"),
+        ("半精度", "float16"),
+        ("TF32", "float32"),
     ],
 )
 def test_an_element_type_by_the_name_of_a_library_is_found(word, meant):
@@ -190,7 +199,7 @@ def test_a_call_of_a_library_suggests_algorithms_of_its_collective(word, collect
     assert cs.algorithms()[first.strip("'")].collective == collective
 
 
-@pytest.mark.parametrize("word", ["ncclBool", "bool", "torch.bool", "dist.reduce_grad"])
+@pytest.mark.parametrize("word", ["ncclBool", "bool", "torch.bool", "布尔", "dist.reduce_grad"])
 def test_what_no_library_has_is_said_to_be_absent(word):
     with pytest.raises(cs.CollsimError) as caught:
         find_itemsize(word)
@@ -204,7 +213,65 @@ def test_no_name_that_there_is_means_another():
 
 
 @pytest.mark.parametrize(
-    ("name", "answer"), [("allreduce", "allreduce_ring"), ("Simulate", "simulate"), ("xyzzy", "'xyzzy'$")]
+    ("word", "meant"),
+    [
+        ("DistributedDataParallel", "ddp"),
+        ("DataParallel", "data_parallel"),
+        ("数据并行", "ddp"),
+        ("model parallel", "tensor"),
+        ("ZeRO-3", "zero"),
+        ("专家并行", "expert"),
+        ("FSDP2", "fsdp"),
+    ],
+)
+def test_a_way_of_training_by_the_name_of_a_framework_is_found(word, meant):
+    with pytest.raises(cs.CollsimError, match=f"did you mean '{meant}'"):
+        cs.train.parse_strategy(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [("V100", "'dgx-1v'"), ("L40S", "'pcie-8gpu'"), ("p4d.24xlarge", "'aws-p4d'"), ("昇腾", "no machine with NPUs")],
+)
+def test_a_machine_by_the_name_of_its_accelerator_is_found(word, answer):
+    with pytest.raises(cs.TopologyError, match=answer):
+        cs.machine(word)
+
+
+@pytest.mark.parametrize(
+    ("variable", "answer"),
+    [("NCCL_IB_DISABLE", "nic='tcp-100'"), ("NCCL_SOCKET_IFNAME", "nic='tcp-100'"), ("NCCL_DEBUG", "and no time")],
+)
+def test_a_variable_of_nccl_that_no_prediction_reads_says_what_does(variable, answer):
+    with pytest.raises(cs.CollsimError, match=answer):
+        cs.nccl.predict("allreduce", "dgx-a100", "1MiB", **{variable: 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: cs.collective("scatter-reduce"), "did you mean 'reduce_scatter'"),
+        (lambda: cs.collective("allreduce"), r"did you mean cs.collectives\(\)\['allreduce'\]"),
+        (lambda: cs.topology("ring", 8), r"did you mean cs.machine\('dgx-a100'\), or cs.topology.ring\(8\)"),
+    ],
+)
+def test_a_module_that_is_called_says_what_is_meant(call, answer):
+    with pytest.raises(cs.CollsimError, match=answer):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("allreduce", "allreduce_ring"),
+        ("ring_allreduce", "allreduce_ring"),
+        ("Ring", "allreduce_ring"),
+        ("Simulate", "simulate"),
+        ("DDP", "did you mean ddp"),
+        ("DataParallel", "did you mean data_parallel"),
+        ("init_process_group", "did you mean program"),
+        ("xyzzy", "'xyzzy'$"),
+    ],
 )
 def test_a_name_that_is_not_at_the_top_says_where_it_is(name, answer):
     with pytest.raises(AttributeError, match=answer):

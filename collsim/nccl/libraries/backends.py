@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...errors import CollsimError, describe_unknown
+from ...errors import CollsimError, describe_unknown, require_word
 
 _ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
 #: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of
@@ -56,11 +56,9 @@ def get_support(backend: str, operation: str, device: str) -> str:
     """
     if operation not in _TABLE:
         raise CollsimError(describe_unknown("operation of torch.distributed", operation, _TABLE))
-    if (backend, device) not in _ON:
-        raise CollsimError(
-            describe_unknown("backend and device", f"{backend} {device}", [" ".join(pair) for pair in _ON])
-        )
-    return _WORDS[_TABLE[operation].replace(" ", "")[_ON.index((backend, device))]]
+    name = require_word("backend", str(backend).lower(), sorted({name for name, _ in _ON}))
+    column = _ON.index((name, parse_tensor_device(device, ("gpu", "cpu"))))
+    return _WORDS[_TABLE[operation].replace(" ", "")[column]]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from inspect import signature
 from operator import mul
 
 from ...errors import CollsimError, Sentence, describe_unknown, format_value
+from ...locale.synonyms import find_synonyms
 from .strategy import STRATEGIES, ParallelStrategy
 
 #: Characters of a product that somebody means.
@@ -80,6 +81,8 @@ def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
 
 
 def _build_parse_error(text: str) -> CollsimError:
+    if find_synonyms(text, STRATEGIES):
+        return CollsimError(describe_unknown("way of splitting", text, STRATEGIES))
     return CollsimError(
         "{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=format_value(text, 200)
     )
