@@ -94,6 +94,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_screens.py
 	$(PYTHON) docs/make_licences.py
 	$(PYTHON) docs/make_install.py
+	$(PYTHON) docs/make_reference_figures.py
 	$(PYTHON) docs/make_reference.py
 	[ ! -d $(MEASURED) ] || PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md
 

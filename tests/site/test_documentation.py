@@ -127,7 +127,8 @@ def test_pages_in_both_languages_have_the_same_code():
     assert all(len(code(page)) == len(code(page.replace(".zh.", "."))) for page in pairs)
 
 
-CHINESE = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.zh.md"))
+#: Chinese pages but those of the reference, which are made from the same docstrings: tests/site/test_reference.py.
+CHINESE = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.zh.md") if path.parent.name != "reference")
 
 
 @pytest.mark.parametrize("page", CHINESE)
@@ -169,7 +170,7 @@ def test_every_page_for_readers_is_in_both_languages():
 
 
 def test_every_title_of_the_menu_has_its_chinese_words():
-    """Pages of the reference have English titles, and their groups Chinese ones, too."""
+    """Pages of the reference have their titles in their texts, and the menu has those of their groups."""
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     (plugin,) = (one["i18n"] for one in site["plugins"] if "i18n" in one)
     words = plugin["languages"][1]["nav_translations"]
@@ -181,12 +182,13 @@ def test_every_title_of_the_menu_has_its_chinese_words():
     }
     assert len(titles) > 25
     assert titles == set(words)
+    assert {group: words[group] for group in make_reference.GROUPS} == make_reference.CHINESE_GROUPS
     assert len(set(words.values())) == len(words)
 
 
 def test_the_reference_is_current_and_has_every_public_name():
     made = make_reference.pages()
-    assert {page: (DOCS / "reference" / f"{page}.md").read_text("utf-8") for page in made} == made, "run make docs"
+    assert {page: (DOCS / "reference" / page).read_text("utf-8") for page in made} == made, "run make docs"
     named = set(re.findall(r"heading: cs\.(\S+)$", "".join(made.values()), re.MULTILINE))
     packages = {name for name in cs.__all__ if inspect.ismodule(getattr(cs, name))}
     assert set(cs.__all__) - packages - named == set()

@@ -4,6 +4,7 @@ busy share."""
 from __future__ import annotations
 
 import textwrap
+import unicodedata
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -184,9 +185,16 @@ def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], w
     if document["bottleneck"]:
         parts.append(get_text(document["bottleneck"]["text"], language))
     figures_text = " · ".join(parts)
-    size = max(8.5, min(11.0, _LETTER * (wide - 32) / len(figures_text)))  # as large as it fits
+    size = max(8.5, min(11.0, _LETTER * (wide - 32) / _count_letters(figures_text)))  # as large as it fits
     lines = textwrap.wrap(figures_text, int(_LETTER * (wide - 32) / size), max_lines=2)
+    if _count_letters(max(lines, key=_count_letters)) * size > _LETTER * (wide - 32):
+        lines = [" · ".join(parts[:3]), *parts[3:]]  # Chinese has no spaces at which a line could end
     ax.text(16, 38 + 10 * len(lines), "\n".join(lines), fontsize=size, family=family, color=palette.INK2)
+
+
+def _count_letters(text: str) -> int:
+    """The width of a text in Latin letters; a Chinese character is as wide as two."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def compute_shares(document: Timeline) -> list[float]:

@@ -46,11 +46,16 @@ class ProgramPicture:
             look = f"<style>{_LOOK}</style>"
         return f'<div class="cs-lanes-of-ranks">{images}{look}</div>'
 
-    def _draw_image(self, name: str, width: int, label: str, dark: bool) -> str:
-        data = self._encode(width, dark)
-        return f'<img class="{name}" alt="{escape_text(label)}" src="data:image/svg+xml;base64,{data}">'
+    def svg(self, width: int = _WIDE, *, dark: bool = False) -> str:
+        """The picture as an SVG file.
 
-    def _encode(self, width: int, dark: bool) -> str:
+        Args:
+            width: In pixels.
+            dark: For a dark page.
+        """
         picture = _COLOUR.sub(lambda match: TOKENS[match[1]][dark], draw_program_lanes(self.run, width))
-        sized = _WIDTH.sub(r'viewBox="0 0 \1 \2" width="\1" height="\2"', picture, count=1)
-        return base64.b64encode(sized.encode()).decode()
+        return _WIDTH.sub(r'viewBox="0 0 \1 \2" width="\1" height="\2"', picture, count=1)
+
+    def _draw_image(self, name: str, width: int, label: str, dark: bool) -> str:
+        data = base64.b64encode(self.svg(width, dark=dark).encode()).decode()
+        return f'<img class="{name}" alt="{escape_text(label)}" src="data:image/svg+xml;base64,{data}">'
