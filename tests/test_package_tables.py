@@ -44,7 +44,7 @@ def columns(**patterns):
     return listed(table({name: {"type": "string", "pattern": f"^(?:{form})$"} for name, form in patterns.items()}))
 
 
-WORD = {"type": "string", "pattern": "^[a-z0-9_-]+$"}
+WORD = {"type": "string", "pattern": r"^[^A-Z\s]+$"}
 WHOLE, YES_NO, SOME = r"\d+", "[01]", ".{2,}"
 CABLES = table(
     {
@@ -75,6 +75,9 @@ CABLES = table(
             for name in ("c2c", "grace")
         },
         **{name: table({"alpha": ALPHA, "source": WORDS}) for name in ("socket", "memory")},
+        "gpu_memory": table(
+            {"alpha": ALPHA, "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "source": WORDS}
+        ),
         "nics": listed(
             table(
                 {
@@ -229,7 +232,7 @@ SCHEMAS = {
     ),
     "topology/parts/processors.toml": PROCESSORS,
     "train/compute/eager_operations.csv": listed({"type": "object", "required": ["gpu", "operation", "share"]}),
-    "train/compute/gpu_speeds.csv": columns(
+    "topology/parts/gpu_speeds.csv": columns(
         name=SOME, **dict.fromkeys(("fp32", "tf32", "half", "memory", "capacity"), r"\d+(\.\d+)?"), source=SOME
     ),
     "train/timing/step_intervals.csv": columns(kind=SOME, low=r"0\.\d+", high=r"\d\.\d+", rows=WHOLE, sources=WHOLE),

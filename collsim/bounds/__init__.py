@@ -27,7 +27,8 @@ from ..dtypes import find_itemsize
 from ..errors import CollsimError, TopologyError
 from ..errors.keywords import check_keywords
 from ..topology import Topology
-from ..topology.parts.rank_selection import refuse_shared_gpus, select_ranks
+from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.shared_gpus import share_gpus
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, parse_bytes, parse_count
 from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
@@ -137,10 +138,8 @@ def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> To
     if isinstance(ranks, Sequence) and not isinstance(ranks, str):
         selected = np.array(ranks)
         is_whole = selected.ndim == 1 and selected.dtype.kind in "iu"
-        if is_whole:
-            refuse_shared_gpus(topology, selected.tolist())
         if not is_whole or not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
-            message = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
+            message = "ranks={value!r} must be ranks of {name}, which has 0 to {last}"
             raise CollsimError(message, value=ranks, name=topology.name, last=topology.ranks - 1)
     else:
         count = parse_count(ranks, "ranks")
@@ -151,6 +150,7 @@ def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> To
         if count == topology.ranks:
             return topology
         selected = select_ranks(topology, count)
+    topology = share_gpus(topology, selected)
     devices = topology.endpoint_device[selected]
     return replace(topology, ranks=len(selected), endpoint_device=devices, orders=None)
 
@@ -170,10 +170,12 @@ def _bound_by_rank_links(
         # A rank without links gives nothing to divide by: it says nothing here, and makes no bound infinite.
         send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
     alone = float(max(send.max(), receive.max()))
+    # Ranks that share a GPU have its links once.
+    _, first = np.unique(device, return_index=True)
     if helpers or not out.sum():
         together = 0.0
     else:
-        together = total / min(out.sum(), into.sum())
+        together = total / min(out[first].sum(), into[first].sum())
     if together > alone or not alone:
         return float(together), None
     receives = bool(receive.max() >= send.max())

@@ -270,7 +270,12 @@ class TimingOptions:
         return {name: value for name, value in {**options, **faults}.items() if value is not None}
 
     def simulate(
-        self, schedule: cs.Schedule, network: cs.Topology, nbytes: str, progress: bool | None = None
+        self,
+        schedule: cs.Schedule,
+        network: cs.Topology,
+        nbytes: str,
+        progress: bool | None = None,
+        ranks: list[int] | None = None,
     ) -> cs.Trace:
         """Time a schedule as the options say.
 
@@ -279,13 +284,13 @@ class TimingOptions:
             network: Where.
             nbytes: nccl-tests' size.
             progress: True for a bar.
+            ranks: Numbers of the network's ranks; None for as many of each node.
 
         Returns:
             Its run.
         """
-        return cs.simulate(
-            schedule, network, nbytes, self.dtype, self.named_engine, progress=progress, **self.conditions
-        )
+        what = schedule, network, nbytes, self.dtype, self.named_engine
+        return cs.simulate(*what, ranks=ranks, progress=progress, **self.conditions)
 
 
 def parse_by_rank(name: str, words: list[str] | None, parse_value: Callable[[str], float]) -> dict[int, float] | None:

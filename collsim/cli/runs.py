@@ -22,11 +22,11 @@ from ..sweep.gap_closing import SynthesisRace, close_gap
 from ..sweep.synthesized_algorithm import SYNTHESIZED
 from .options import (
     AlgorithmOrFile,
+    CountOrRanks,
     Json,
     Load,
     MachineSpec,
     Progress,
-    Ranks,
     Size,
     Sizes,
     Switches,
@@ -37,6 +37,7 @@ from .options import (
     is_progress_shown,
     load_schedule,
     parse_algorithm_options,
+    parse_ranks,
     print_assumptions,
     require_synthesis,
     require_writable,
@@ -80,7 +81,7 @@ def run(
     algorithm: AlgorithmOrFile,
     machine_spec: MachineSpec,
     timing: TimingOptions,
-    ranks: Ranks = None,
+    ranks: CountOrRanks = None,
     nbytes: Size = "64MiB",
     load: Load = None,
     beside: Annotated[
@@ -96,8 +97,10 @@ def run(
     """Time one algorithm, or the schedule of a file, on one machine or network. Options of the algorithm itself:
     --channels 8, --root 2 ..."""
     options = parse_algorithm_options(context)
-    build, ranks = _find_schedule(algorithm, load, ranks, options)
-    network = machine_spec.build_network(ranks, assumed=False)
+    selected = parse_ranks(ranks)
+    numbers, count = (selected, len(selected)) if isinstance(selected, list) else (None, selected)
+    build, count = _find_schedule(algorithm, load, count, options)
+    network = machine_spec.build_network(count, assumed=False)
     plan = build(network)
     if beside and synthesize:
         raise cs.CollsimError("--synthesize is for one run alone; leave out --beside")
@@ -105,12 +108,13 @@ def run(
     if out is not None and not beside:
         require_writable(_find_file_kind(out, synthesize), out)
     if beside:
-        _run_together(plan, beside, network, nbytes, timing, out, progress, as_json)
+        _run_together(plan, numbers, beside, network, nbytes, timing, out, progress, as_json)
         return
     # How long it will take is said before it begins.
-    _print_cost(expected_cost(plan, network, nbytes, timing.dtype, timing.named_engine, **timing.conditions))
+    what = plan, network, nbytes, timing.dtype, timing.named_engine
+    _print_cost(expected_cost(*what, ranks=numbers, **timing.conditions))
     cs.verify(plan)
-    trace = timing.simulate(plan, network, nbytes, is_progress_shown(progress))
+    trace = timing.simulate(plan, network, nbytes, is_progress_shown(progress), numbers)
     race = None
     if synthesize:
         race = trace.close_gap(switches=switches, progress=is_progress_shown(progress))
@@ -119,7 +123,7 @@ def run(
 
     # A file's assumptions are judged by what they change of this run's time.
     def time(other: cs.Topology) -> float:
-        return timing.simulate(build(other), other, nbytes).time
+        return timing.simulate(build(other), other, nbytes, ranks=numbers).time
 
     print_assumptions(network, time)
     if as_json:
@@ -189,6 +193,7 @@ def _print_difference(trace: cs.Trace) -> None:
 
 def _run_together(
     plan: cs.Schedule,
+    numbers: list[int] | None,
     companions: list[str],
     network: cs.Topology,
     nbytes: str,
@@ -202,7 +207,7 @@ def _run_together(
         message = "--beside needs --engine event, got {engine!r}: a barrier after each step would tie them together"
         raise cs.CollsimError(message, engine=timing.engine)
     others = [_parse_companion(word, plan, network) for word in companions]
-    plans, ranks = [plan, *(s for s, _ in others)], [None, *(r for _, r in others)]
+    plans, ranks = [plan, *(s for s, _ in others)], [numbers, *(r for _, r in others)]
     what: tuple[cs.Topology, str, str, Engine] = (network, nbytes, timing.dtype, "event")
     # Runs alone are timed as well, because the slow-down is a ratio to them.
     _print_cost(

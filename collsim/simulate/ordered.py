@@ -15,7 +15,7 @@ from ..errors import CollsimError
 from ..schedule import Schedule
 from ..steps import HelperLocation
 from ..topology import Topology
-from ..topology.parts.rank_selection import refuse_shared_gpus
+from ..topology.parts.shared_gpus import refuse_shared_gpus
 from ..units import DataType, parse_bytes
 from .conditions import Background, parse_conditions, parse_moment
 from .event import find_spans

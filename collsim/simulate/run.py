@@ -18,7 +18,8 @@ from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..errors.keywords import check_keywords, require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
-from ..topology.parts.rank_selection import refuse_shared_gpus, select_ranks
+from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.shared_gpus import share_gpus
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
 from .concurrent_results import ConcurrentTrace, FlowTrace
@@ -265,6 +266,8 @@ def _place_schedules(
     sizes = [parse_bytes(size) for size in _spread("nbytes", nbytes, n)]
     begins = [parse_moment("begin", b) for b in _spread("begin", begin, n)]
     groups = [_select_ranks(s, topology, r) for s, r in zip(schedules, _spread("ranks", ranks, n), strict=True)]
+    for group in groups:
+        topology = share_gpus(topology, group)
     helpers = [s.endpoints - s.ranks for s in schedules]
     wide = _with_helpers(topology, schedules, helpers, groups)
     first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
@@ -326,10 +329,8 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
     except ValueError:  # lists of different lengths
         group = np.zeros(0, object)
     is_list = group.ndim == 1 and group.dtype.kind in "iu"
-    if is_list:
-        refuse_shared_gpus(topology, group.tolist())
     if not is_list or len(group) != schedule.ranks:
-        message = "ranks={ranks!r} must be {schedule_ranks} different ranks of {name}, one for each rank of {label}"
+        message = "ranks={ranks!r} must be {schedule_ranks} ranks of {name}, one for each rank of {label}"
         raise CollsimError(
             message, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label
         )

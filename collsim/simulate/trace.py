@@ -19,6 +19,7 @@ from ..errors.attributes import NamesNearAttributes
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..topology.parts.rank_selection import describe_ranks, has_unused_gpus
+from ..topology.parts.shared_gpus import describe_shared_gpus
 from ..units import format_bandwidth, format_bytes, format_time
 from .link_usage import Usage, build_steady_segments, compute_usage, require_link
 from .lockstep import Segments, Timing, run_lockstep
@@ -539,7 +540,8 @@ class Trace(NamesNearAttributes):
         third = f"No schedule on this topology can be faster than {least}; this one {self._format_gap}."
         if self.error is not None:
             third = str(self.error)
-        return f"{first} {second} {third}"
+        shared = describe_shared_gpus(self.topology)
+        return " ".join([first, second, third, *([str(shared)] if shared else [])])
 
     @property
     def _format_gap(self) -> str:
@@ -622,10 +624,13 @@ class Trace(NamesNearAttributes):
         return ""
 
     def _list_used_ranks(self) -> list[str]:
-        """A line that says which GPUs take part, where some of the topology do not."""
+        """Lines that say which GPUs take part, where some of the topology do not, and what libraries do where ranks
+        share one."""
         if not has_unused_gpus(self.topology, self.schedule.ranks):
             return []
-        return [str(describe_ranks(self.topology, self.placement[: self.schedule.ranks]))]
+        shared = describe_shared_gpus(self.topology)
+        ranks = str(describe_ranks(self.topology, self.placement[: self.schedule.ranks]))
+        return [ranks, *([str(shared)] if shared else [])]
 
     def __str__(self) -> str:
         launched = ""

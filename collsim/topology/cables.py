@@ -199,6 +199,27 @@ def build_memory(label: str, megatransfers: int, channels: int, cpu: str) -> Cab
     )
 
 
+def build_gpu_memory(gpu: str, rate: float, gpu_source: str) -> Cable:
+    """Memory of a GPU, from one rank on it to another; copies in all directions share it.
+
+    Args:
+        gpu: its name.
+        rate: B/s of its memory by the data sheet.
+        gpu_source: the data sheet.
+    """
+    memory = _load_tables()["gpu_memory"]
+    nominal = rate / 2
+    return Cable(
+        kind="gpu_memory",
+        label=f"{gpu} memory",
+        bandwidth=nominal,
+        alpha=memory["alpha"],
+        nominal=nominal,
+        effective=nominal * memory["share"],
+        source=_fill_source(memory["source"], rate=rate / 1e12, gpu_source=gpu_source),
+    )
+
+
 @dataclass(frozen=True)
 class Nic:
     """A network card.

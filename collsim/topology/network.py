@@ -48,7 +48,8 @@ class Cable:
     """What a link is made of. Two links with the same Cable differ only in where they are.
 
     Attributes:
-        kind: `nvlink`, `pcie`, `infiniband`, `ethernet`, `upi`, `memory`, `c2c`, `xgmi` or `cable` (generic).
+        kind: `nvlink`, `pcie`, `infiniband`, `ethernet`, `upi`, `memory`, `gpu_memory`, `c2c`, `xgmi` or `cable`
+            (generic).
         label: product name as people say it, `"NVLink 3 ×12"`.
         bandwidth: B/s, one direction: what simulations use.
         alpha: s to cross it.
@@ -570,7 +571,8 @@ class Topology(NamesNearAttributes):
         return len(self.endpoint_device)
 
     def routes(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Routes:
-        """Routes between endpoints, for arrays of equal length. A pair (r, r) has an empty route.
+        """Routes between endpoints, for arrays of equal length. A pair on one device has an empty route, unless
+        several ranks share the device: then it is the link of the device to itself, its memory.
 
         Args:
             src: shape (pairs,), endpoints where routes begin.
@@ -591,7 +593,22 @@ class Topology(NamesNearAttributes):
         """
         s, d = np.atleast_1d(np.asarray(src, np.int64)), np.atleast_1d(np.asarray(dst, np.int64))
         self._require_endpoints(s, d)
-        return self._find_routes(s, d)
+        return [*self._find_routes(s, d), *self._find_memory_links(s, d)]
+
+    def _find_memory_links(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
+        """Links to itself of the devices that several ranks share, for the pairs that stay on them."""
+        if not len(self.memory_links):
+            return []
+        device = self.endpoint_device[src]
+        stays = np.flatnonzero(
+            (device == self.endpoint_device[dst]) & np.isin(device, self.links.src[self.memory_links])
+        )
+        return [Column(stays, self.link_between(device[stays], device[stays]))] if len(stays) else []
+
+    @cached_property
+    def memory_links(self) -> npt.NDArray[np.int64]:
+        """Numbers of the links of a GPU to itself, its memory, which there are where several ranks share it."""
+        return np.flatnonzero(self.links.src == self.links.dst)
 
     def _require_endpoints(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> None:
         for array in (src, dst):
@@ -668,7 +685,7 @@ class Topology(NamesNearAttributes):
         return order[position].astype(np.int32)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_link_keys"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_link_keys", "memory_links")}
 
     def _pair(self, src: int, dst: int) -> Sentence:
         return Sentence("{src} cannot reach {dst}", src=self._endpoint_name(src), dst=self._endpoint_name(dst))

@@ -17,7 +17,8 @@ from ..errors.keywords import check_keywords
 from ..simulate.conditions import Background
 from ..topology import Topology
 from ..topology.machine_builder import Machine
-from ..topology.parts.rank_selection import refuse_shared_gpus, select_ranks
+from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.shared_gpus import refuse_shared_gpus
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bytes, format_time, parse_bytes, parse_count
 from .compute import estimate_compute_costs

@@ -73,7 +73,7 @@ def test_a_cost_is_asked_for_with_the_arguments_of_the_run():
     for engine, wrong, says in [
         ("lockstep", {"nonsense": 3}, "unknown keyword of .* 'nonsense'"),
         ("lockstep", {"begin": 1}, "engine 'lockstep' has no option 'begin'"),
-        ("event", {"ranks": range(3)}, "8 different ranks"),
+        ("event", {"ranks": range(3)}, "must be 8 ranks"),
         ("event", {"nonsense": 3}, "unknown keyword of .* 'nonsense'"),
         ("event", {"jiter": "1us"}, "did you mean 'jitter'"),
     ]:

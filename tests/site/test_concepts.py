@@ -75,3 +75,17 @@ def test_what_is_said_of_nccl_and_mpi_is_what_was_measured(page):
     (polaris,) = (machine for machine in machines if machine.startswith("Polaris"))
     assert f"{tcp / nccl[polaris][2**24]:.2g}" == "4.2"
     assert tcp > times[polaris, "Cray MPICH 8.1.28", "GPU"][2**24]
+
+
+@pytest.mark.parametrize("page", ["backends.md", "backends.zh.md"])
+def test_what_is_said_of_nccl_and_gloo_is_what_was_measured(page):
+    text = (DOCS / "explained" / page).read_text(encoding="utf-8")
+    ratios = {}
+    with (DOCS / "accuracy" / "gloo_sends.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            cells = row["instances"], f"{row['gigabits']} Gb/s", f"{row['megabytes']} MB", row["gloo"], row["nccl"]
+            assert f"| {' | '.join(cells)} |" in text
+            ratios.setdefault(row["gigabits"], []).append(float(row["nccl"]) / float(row["gloo"]))
+    assert max(ratios["10"]) < 1.1
+    assert (f"{min(ratios['25']):.2g}", f"{max(ratios['25']):.2g}") == ("1.5", "2.9")
+    assert re.search(r"1\.5 (to|到) 2\.9", text)

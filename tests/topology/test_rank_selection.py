@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.topology.parts.rank_selection import describe_ranks, select_ranks
+from collsim.viz.timeline.timeline_document import build_timeline
 
 NBYTES = "100MB"
 PLACEMENTS = ("node", "round-robin")
@@ -133,17 +134,14 @@ def test_named_ranks_are_predicted_on_their_own_links():
         cs.nccl.predict("allreduce", two_nodes(), NBYTES, ranks=[0, 9])
     with pytest.raises(cs.CollsimError, match="no machine as it was built"):
         cs.nccl.predict("allreduce", machine.scaled("nvlink", 0.5), NBYTES, ranks=[0, 4])
-    with pytest.raises(cs.CollsimError, match="must be different ranks"):
+    with pytest.raises(cs.CollsimError, match="must be ranks of"):
         cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 99])
 
 
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda machine: cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, NBYTES, ranks=[0, 0]),
-        lambda machine: cs.simulate(cs.schedule("allreduce_ring", ranks=8), machine, NBYTES, ranks=[0, 0]),
         lambda machine: cs.nccl.predict("allreduce", machine, NBYTES, ranks=[0, 0]),
-        lambda machine: cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 0]),
         lambda machine: cs.training_step("resnet50", machine, parallel=cs.ddp(), batch=64, ranks=[0, 0]),
     ],
 )
@@ -154,6 +152,50 @@ def test_two_ranks_on_one_gpu_are_answered_with_what_each_library_does(ask):
         answer = refusal.value.text(language)
         words = "Duplicate GPU detected", "NCCL_MULTI_RANK_GPU_ENABLE=1", "2.30", "Gloo", "MPI", "[0, 0]"
         assert all(word in answer for word in words), answer
+
+
+def run_on(ranks, algorithm="allreduce_ring", machine="dgx-a100", **options):
+    return cs.simulate(cs.schedule(algorithm, ranks=len(ranks)), machine, "64MiB", ranks=ranks, **options)
+
+
+@pytest.mark.parametrize("engine", ["lockstep", "event"])
+def test_ranks_on_one_gpu_copy_in_its_memory_which_all_copies_share(engine):
+    """A ring of n ranks sends 2(n-1)/n of the buffer from each; a copy reads and writes, at the data sheet's 2,039 GB/s."""
+    for n in (2, 4):
+        trace = run_on([0] * n, engine=engine)
+        copied = n * (2 * (n - 1) / n) * 2**26
+        assert trace.time == pytest.approx(2 * copied / 2.039e12 + 2 * (n - 1) * 0.7e-6, rel=1e-6)
+        assert trace.bound.time <= trace.time
+    assert run_on([0, 0], machine=cs.machine("dgx-a100", rates="effective")).time > run_on([0, 0]).time
+
+
+@pytest.mark.parametrize("engine", ["lockstep", "event"])
+def test_ranks_on_one_gpu_share_its_links(engine):
+    apart, shared = run_on([0, 1, 2, 3], engine=engine), run_on([0, 0, 1, 1], engine=engine)
+    # Of four transfers of a step two stay on a GPU, and one leaves each: a GPU sends as much as a rank alone does.
+    assert shared.time == pytest.approx(apart.time, rel=1e-3)
+    every = run_on([0, 0, 1, 1], "alltoall_direct", engine=engine)
+    spread = run_on([0, 1, 2, 3], "alltoall_direct", engine=engine)
+    # Each of the two ranks sends two of its four blocks to the other GPU: four blocks leave, where three leave a rank.
+    assert every.time == pytest.approx(spread.time * 4 / 3, rel=0.02)
+    two_nodes = cs.machine("dgx-a100", nodes=2)
+    assert run_on([0, 0, 8, 8], machine=two_nodes).bottleneck.kind != "gpu_memory"
+
+
+def test_a_run_with_ranks_on_one_gpu_says_what_libraries_do_and_draws_both():
+    trace = run_on([0, 0])
+    said = trace.explain()
+    assert all(word in said for word in ("node0/gpu0", "Duplicate GPU detected", "2.30", "Gloo", "MPI"))
+    assert "Duplicate" not in run_on([0, 1]).explain()
+    assert trace.bottleneck.kind == "gpu_memory"
+    document = build_timeline(trace)
+    assert "0, 1" in document["devices"]["label"]
+    assert "GPU memory" in json.dumps(document)
+    with pytest.raises(cs.TopologyError, match="how fast the memory of ring"):
+        run_on([0, 0], machine=cs.topology.ring(4))
+    printed = CliRunner().invoke(app, ["run", "allreduce_ring", "--machine", "dgx-a100", "--ranks", "0,0"]).output
+    assert "2 ranks: GPUs 0, 0 of node 0" in printed
+    assert "Duplicate GPU detected" in printed
 
 
 def test_the_command_line_says_which_ranks_it_took():

@@ -16,8 +16,9 @@ from ...topology.cluster import ClusterRouter, Policy
 from ...topology.machine_builder import LEVELS, LOC, Machine, MachinePaths
 from ...topology.machines import join_cards, order_rings
 from ...topology.machines import machine as build_machine
-from ...topology.parts.rank_selection import describe_ranks, refuse_shared_gpus, select_ranks
+from ...topology.parts.rank_selection import describe_ranks, select_ranks
 from ...topology.parts.refit import remove_devices
+from ...topology.parts.shared_gpus import refuse_shared_gpus
 
 #: Machines with other routes, by machine and what NCCL may do: what is known of their links is known by machine.
 _MACHINES: WeakKeyDictionary[Topology, dict[Policy, Topology]] = WeakKeyDictionary()

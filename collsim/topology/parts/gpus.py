@@ -104,6 +104,12 @@ def find_announcement(gpu: str) -> tuple[str, int] | None:
     return announcements.get(max((name for name in announcements if name in gpu), key=len, default=""))
 
 
+@cache
+def load_gpu_speeds() -> dict[str, dict[str, str]]:
+    """The rows of `gpu_speeds.csv` by name: arithmetic in Tflop/s, memory in TB/s and GB, and the source."""
+    return {row["name"]: row for row in read_csv(__file__, "gpu_speeds.csv")}
+
+
 def find_model(text: object) -> GpuModel | None:
     """Find the row of a GPU in a text.
 

@@ -6,12 +6,10 @@ node gives the first of its GPUs. Networks without nodes give their first ranks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CollsimError, Sentence, TopologyError, join_words
+from ...errors import Sentence, TopologyError, join_words
 from ..graph import format_ranks
 from ..network import DEVICE_KINDS, Topology
 
@@ -47,34 +45,6 @@ def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
         )
     nodes, numbers = _list_nodes(topology), _number_gpus(topology)
     return np.sort(np.lexsort((nodes, numbers))[:count])
-
-
-def refuse_shared_gpus(topology: Topology, ranks: Sequence[int]) -> None:
-    """Refuse a rank that is named twice, which would put two ranks on one GPU.
-
-    Args:
-        topology: Where they run.
-        ranks: Their numbers as they were given.
-
-    Raises:
-        CollsimError: A rank is named twice; says what NCCL, Gloo and MPI do with two ranks on one GPU.
-
-    Examples:
-        >>> import collsim as cs
-        >>> from collsim.topology.parts.rank_selection import refuse_shared_gpus
-        >>> refuse_shared_gpus(cs.machine("dgx-a100"), [0, 1])
-    """
-    if len(set(ranks)) == len(ranks):
-        return
-    raise CollsimError(
-        "ranks={value!r} puts several ranks on one GPU, which is not timed: NCCL refuses it (before 2.30 with "
-        "'Duplicate GPU detected'), unless NCCL 2.30 or newer has NCCL_MULTI_RANK_GPU_ENABLE=1; Gloo and MPI carry it "
-        "through host memory. Name different ranks of {name}, 0 to {last}; "
-        "cs.nccl.recommend_backend(ranks_per_gpu=2) has the reasons",
-        value=list(ranks),
-        name=topology.name,
-        last=topology.ranks - 1,
-    )
 
 
 def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence:

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, describe_unknown
-from ...package_data import read_csv
+from ...topology.parts.gpus import load_gpu_speeds
 
 if TYPE_CHECKING:
     from ..workload.model import Layer
@@ -272,9 +272,9 @@ _OWN_CONSTANTS: Mapping[str, Mapping[str, Any]] = {
 def _load_gpus() -> Mapping[str, _Gpu]:
     """The rows of `gpu_speeds.csv`."""
     gpus = {}
-    for row in read_csv(__file__, "gpu_speeds.csv"):
+    for gpu, row in load_gpu_speeds().items():
         figures = {name: float(row[name]) for name in ("fp32", "tf32", "half", "memory", "capacity")}
-        gpus[row["name"]] = _Gpu(**figures, source=row["source"], constants=_OWN_CONSTANTS.get(row["name"], {}))
+        gpus[gpu] = _Gpu(**figures, source=row["source"], constants=_OWN_CONSTANTS.get(gpu, {}))
     return gpus
 
 

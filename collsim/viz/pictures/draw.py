@@ -34,6 +34,7 @@ KINDS = {
     "pcie": "#3F8FC8",
     "upi": "#7A3E68",
     "memory": "#B58BB0",
+    "gpu_memory": "#00664A",
     "infiniband": "#A63A00",
     "ethernet": "#A87000",
     "cable": "#45535B",

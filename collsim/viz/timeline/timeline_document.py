@@ -434,6 +434,9 @@ def _label_devices(trace: Trace, layout: StageLayout, endpoints: list[int]) -> l
     for d, endpoint in enumerate(endpoints):
         if endpoint >= trace.schedule.ranks:
             labels[d] = map_languages(name_box(trace.schedule, endpoint))
+        elif endpoint >= 0 and len(trace.topology.memory_links):  # a GPU that several ranks share has all their numbers
+            device_of = trace.topology.endpoint_device[trace.placement[: trace.schedule.ranks]]
+            labels[d] = ", ".join(map(str, np.flatnonzero(device_of == device_of[endpoint])))
     return labels
 
 
