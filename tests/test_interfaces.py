@@ -300,14 +300,14 @@ def test_a_prediction_has_one_answer_and_one_note(collective, run, nbytes, what,
     also from Explore, where the run is the one that NCCL would choose."""
     p = predicted(collective, run, nbytes)
     (row,), notes = run_command("predict", collective, *run.words, "--nbytes", f"{nbytes}:{nbytes}:2")
-    lines = [note for note in p.notes if "most of it the term" in note]
+    lines = [note for note in p.notes if "mostly from the term" in note]
     assert row["time"] == pytest.approx(p.time, rel=1e-9)
     assert (row["algorithm"], row["protocol"], row["channels"]) == (p.algorithm, p.protocol, p.channels)
     assert all(line in notes for line in lines)
     assert cs.nccl.predict(collective, run.network, nbytes).time == p.time
     said = {"time": words_of("time", p.time), "algorithm": p.algorithm, "note": ""}[what]
     if what == "note":
-        said = re.search(r"most of it the term (\w+)", lines[0])[1]
+        said = re.search(r"mostly from the term (\w+)", lines[0])[1]
         if p.algorithm == "Ring":
             choice, _ = from_query(
                 {"collective": collective, "algorithm": f"{collective}_ring", **run.query, "nbytes": nbytes}

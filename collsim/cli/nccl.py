@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -46,6 +47,8 @@ def accuracy(
         print(accuracy)
 
 
+#: A number in a note, with the unit of a time or a size.
+_QUANTITY = re.compile(r"\d[\d.,]*(?: (?:[nµm]?s|[KMGT]?i?B)\b)?")
 #: Columns of the table of `predict`, with how people read them.
 _COLUMNS: dict[str, Callable[[Any], str]] = {
     "nbytes": cs.format_bytes,
@@ -92,30 +95,47 @@ def predict(
     times = None
     if measured is not None:
         times = _parse_times(measured)
-    network, notes = machine_spec.build_network(assumed=False), dict[str, None]()
+    network = machine_spec.build_network(assumed=False)
+    notes: list[tuple[str, str]] = []
     selection = parse_ranks(ranks)
     rows: list[dict[str, Any]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict_with_simulation(
             collective, network, size, measured=times, launch=launch, version=version, ranks=selection
         )
-        # Notes repeat from size to size; each is printed once, in the order of the first.
-        if p.used_ranks:
-            notes[p.used_ranks] = None
-        notes[str(p.release)] = None
-        if reason := p.interval().reason:
-            notes[reason] = None
-        notes |= dict.fromkeys(map(str, p.registered_buffers))
-        notes |= dict.fromkeys([*p.notes, *(str(assumption) for assumption in p.assumptions)])
+        remarks = [p.used_ranks, p.release, p.interval().reason, *p.registered_buffers, *p.notes, *p.assumptions]
+        notes += [(cs.format_bytes(size), str(remark)) for remark in remarks if remark]
         rows.append({name: getattr(p, name) for name in _COLUMNS})
     save_rows(rows, out)
-    for note in notes:
+    for note in merge_notes(notes):
         print_note(f"collsim: {name_options(note)}")
     if as_json:
         print_json(rows)
         return
     table = [{name: _format_cell(name, value) for name, value in row.items()} for row in rows]
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
+
+
+def merge_notes(notes: list[tuple[str, str]]) -> list[str]:
+    """Merge notes that differ from size to size in their numbers only.
+
+    Args:
+        notes: A size and a note of it, the smallest size first.
+
+    Returns:
+        Of each kind the first note, with its size and the number of other sizes whose numbers differ.
+    """
+    kinds: dict[str, dict[str, str]] = {}
+    for size, note in notes:
+        kinds.setdefault(_QUANTITY.sub("#", note), {}).setdefault(note, size)
+    merged = []
+    for variants in kinds.values():
+        note, size = next(iter(variants.items()))
+        others = len(variants) - 1
+        if others:
+            note += f" [{size}; {others} other size{'s' if others > 1 else ''} with other numbers]"
+        merged.append(note)
+    return merged
 
 
 @command(name="nccl-diff")

@@ -216,7 +216,7 @@ class Prediction:
         low, high = format_time(self.low), format_time(self.high)
         least, most = format_time(rest.low), format_time(rest.high)
         if (least, most) != (low, high):  # else the measurement would narrow nothing that a reader sees
-            template = "to narrow {low} to {high}, measure {measurement}: without that doubt it is {least} to {most}"
+            template = "the range {low} to {high} becomes {least} to {most} once you measure {measurement}"
             measurement = first.measurement
             sentences.append(Sentence(template, low=low, high=high, measurement=measurement, least=least, most=most))
         return tuple(sentences)

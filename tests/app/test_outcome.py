@@ -104,7 +104,7 @@ def test_a_comparison_on_the_spot_starts_no_process(monkeypatch):
 def test_a_run_says_what_its_file_does_not_say_and_where_nccl_is_predicted_to_be_far_off():
     (en, zh), *rest = compute_outcome(Choice(machine="pcie-8gpu", nodes=1, nbytes="1GiB")).notes
     assert not rest
-    assert "predict is 1.79 times simulate" in en
+    assert "predict is 1.79 times as long" in en
     assert "1.79 倍" in zh
     assert compute_outcome(Choice(nbytes="1GiB")).notes == ()
     notes = compute_outcome(Choice(machine=OWN, machine_text=PCIE_8GPU, nodes=2, nbytes="64MiB")).notes

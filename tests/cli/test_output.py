@@ -4,7 +4,10 @@ import re
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
+from collsim.cli import app
+from collsim.cli.nccl import merge_notes
 from collsim.cli.output import show
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")
@@ -48,3 +51,16 @@ def test_only_sentences_are_broken_and_only_between_words(shown):
     assert " ".join(" ".join(lines[2:-1]).split()) == f"a {said}"
     assert len(lines) == 5
     assert all(one in said.split() for line in lines[2:4] for one in line.split()[1:])
+
+
+def test_notes_that_differ_in_their_numbers_are_printed_once():
+    notes = [("1 KiB", "2.30 is assumed"), ("1 KiB", "0.70 to 1.31"), ("4 KiB", "2.30 is assumed")]
+    notes += [("4 KiB", "0.71 to 1.30"), ("16 KiB", "0.80 to 1.20"), ("16 KiB", "38 µs"), ("1 MiB", "1.22 ms")]
+    assert merge_notes(notes) == [
+        "2.30 is assumed",
+        "0.70 to 1.31 [1 KiB; 2 other sizes with other numbers]",
+        "38 µs [16 KiB; 1 other size with other numbers]",
+    ]
+    done = CliRunner().invoke(app, ["predict", "allreduce", "--machine", "dgx-h100", "--nodes", "2"])
+    assert done.stderr.count("launch mode not stated") == 1
+    assert len(done.stderr.splitlines()) < 11

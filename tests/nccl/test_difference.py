@@ -62,9 +62,9 @@ def test_blocks_that_are_not_aligned_are_the_term_where_they_are_what_makes_the_
     machine = cs.machine("dgx-2")
     odd, even = (nccl.predict_with_simulation("allgather", machine, 16 * (2**26 + more)) for more in (8, 0))
     assert even.time < odd.time / 1.5
-    said = [note for note in odd.notes if "most of it the term alignment" in note]
+    said = [note for note in odd.notes if "mostly from the term alignment" in note]
     assert len(said) == 1
-    assert said[0].endswith("rests on 12 V100 (wohlbier/nccl-tests)")
+    assert said[0].endswith("evidence: 12 V100 (wohlbier/nccl-tests)")
     assert not [note for note in even.notes if "alignment" in note]
     call = odd.call
     assert compute_terms(call)["alignment"] == pytest.approx(compute_byte_time(call)[0] * 0.4)
@@ -75,7 +75,7 @@ def test_a_small_call_is_launch_or_steps():
     found = nccl.explain_difference(ring(cs.machine("dgx-h100"), "1KiB"))
     assert found is None or found.term in ("launch", "steps", "latency")
     slow = nccl.predict_with_simulation("allreduce", cs.machine("dgx-a100", nodes=2), "1MiB")
-    assert any("predict is" in note and "most of it the term" in note for note in slow.notes)
+    assert any("predict is" in note and "mostly from the term" in note for note in slow.notes)
 
 
 def test_figures_that_are_quoted_stand_next_to_their_constants():
@@ -91,7 +91,7 @@ def test_run_and_predict_say_it():
     place = ["--machine", "pcie-8gpu", "--nbytes", "1GiB"]
     run = CliRunner().invoke(app, ["run", "allreduce_ring", *place])
     predicted = CliRunner().invoke(app, ["predict", "allreduce", *place])
-    line = "predict 107 ms (NCCL's Ring), simulate 59.7 ms: predict is 1.79 times simulate"
+    line = "predict gives 107 ms (NCCL's Ring), simulate 59.7 ms: predict is 1.79 times as long"
     assert line in run.stdout
     assert line in predicted.stderr
 
@@ -108,7 +108,7 @@ def test_rings_that_share_a_card_are_compared_with_those_of_nccl(ranks):
     assert f"takes {cs.format_time(run.time)} on these links, because its transfers share {link}. NCCL's own" in str(
         found
     )
-    assert "times predict" not in str(found)
+    assert "simulate is" not in str(found)
     assert ("as many ranks as the fullest" in str(found)) == (ranks == 3)
     assert "共用" in found.text("zh")
 
@@ -139,7 +139,7 @@ def test_another_algorithm_is_compared_with_what_nccl_would_run_on_the_same_link
     times = f"{cs.format_time(ring_run.time)} on the same links, {cs.format_time(predicted.time)} as predicted"
     assert str(found).startswith(f"{name} takes {cs.format_time(run.time)} on these links{cause}")
     assert str(found).endswith(f"NCCL would run a ring: {times}")
-    assert "times predict" not in str(found)
+    assert "simulate is" not in str(found)
     assert all(cs.format_time(t) in found.text("zh") for t in (run.time, ring_run.time, predicted.time))
 
 
@@ -157,7 +157,9 @@ def test_the_line_is_there_wherever_the_two_differ_and_its_term_is_part_of_the_t
             except cs.CollsimError:  # one rank, or no NCCL there
                 continue
             lines = [
-                note for note in nccl.predict_with_simulation(collective, machine, nbytes).notes if "most of it" in note
+                note
+                for note in nccl.predict_with_simulation(collective, machine, nbytes).notes
+                if "mostly from" in note
             ]
             far = max(alone.time / run.time, run.time / alone.time) > FAR
             assert bool(lines) == far, (collective, nbytes)

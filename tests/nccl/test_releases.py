@@ -94,8 +94,8 @@ def test_no_version_is_2_30_and_the_sentence_says_so():
             usual, newest = predict("allreduce", machine, size), predict("allreduce", machine, size, version="2.30")
             assert (usual.time, usual.algorithm, usual.protocol) == (newest.time, newest.algorithm, newest.protocol)
             assert usual.notes == ()
-    assert str(usual.release).startswith("NCCL's version is not said: chosen as 2.30 would")
-    assert usual.release.text("zh").startswith("没有说明 NCCL 的版本")
+    assert str(usual.release).startswith("No NCCL version given: 2.30 is assumed")
+    assert usual.release.text("zh").startswith("没有给出 NCCL 版本")
 
 
 def test_the_sentence_says_what_a_version_lacks():
@@ -144,7 +144,7 @@ def test_rccl_has_versions_of_its_own():
 def test_the_command_line_says_what_was_assumed_and_takes_a_version():
     place = ["predict", "allreduce", "--machine", "dgx-h100", "--nbytes", "1GiB"]
     usual, old = CliRunner().invoke(app, place), CliRunner().invoke(app, [*place, "--nccl", "2.16", "--json"])
-    assert "chosen as 2.30 would" in usual.stderr
+    assert "2.30 is assumed" in usual.stderr
     assert "NVLS (2.17)" in old.stderr
     assert '"algorithm": "Ring"' in old.stdout
     wrong = CliRunner().invoke(app, [*place, "--nccl", "2.3"])

@@ -284,7 +284,7 @@ def describe_release(minor: int | None) -> Sentence:
     release = find_release(minor)
     if minor is None:
         return Sentence(
-            "NCCL's version is not said: chosen as 2.{newest} would; version= (--version) says another", newest=ASSUMED
+            "No NCCL version given: 2.{newest} is assumed; set another with version= (--version)", newest=ASSUMED
         )
     if minor > ASSUMED:
         return Sentence(

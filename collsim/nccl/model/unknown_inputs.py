@@ -87,7 +87,7 @@ class UnknownInput:
     @property
     def sentence(self) -> Sentence:
         """What was assumed, and where four in five times lie for this doubt alone, as factors on the predicted time."""
-        template = "{assumption} (for this alone 4 in 5 times are {low} to {high} of the predicted)"
+        template = "{assumption} (alone, it puts four in five measurements at {low} to {high} of the predicted time)"
         low, high = math.exp(-_FOUR_IN_FIVE * self.fast), math.exp(_FOUR_IN_FIVE * self.slow)
         return Sentence(template, assumption=self.assumption, low=f"{low:.2f}", high=f"{high:.2f}")
 
