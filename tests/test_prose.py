@@ -13,7 +13,7 @@ LIMITS: dict[str, tuple[int, int]] = {
     "docs/accuracy/pages/mpi_left_out.md": (1, 0),
     "docs/algorithms.md": (0, 5),
     "docs/hangs.md": (1, 0),
-    "docs/training.md": (5, 16),
+    "docs/training.md": (5, 15),
 }
 #: Pages whose sentences are longer than the goal: the median that they have.
 MEDIANS: dict[str, float] = {
