@@ -20,10 +20,22 @@ _LONGEST_COMMAND = 4_000  # characters
 #: Of a batch, that of all GPUs together too.
 MAX_SAMPLES = 10**6
 _LAUNCHERS = ("torchrun", "mpirun", "mpiexec", "srun", "horovodrun", "deepspeed", "accelerate")
+#: Commands that start another one, which is what counts.
+_PREFIXES = ("nohup", "sudo", "time", "env")
 _START = re.compile(
-    rf"^[ \t]*(?:[$>#][ \t]+)?((?:[A-Z][A-Z0-9_]*=\S+[ \t]+)*(?:python3?|{'|'.join(_LAUNCHERS)})[ \t]+\S.*)$",
+    rf"^[ \t]*(?:[$>#][ \t]+)?((?:(?:[A-Z][A-Z0-9_]*=\S+|{'|'.join(_PREFIXES)})[ \t]+)*"
+    rf"(?:python[\d.]*|{'|'.join(_LAUNCHERS)})[ \t]+\S.*)$",
     re.MULTILINE,
 )
+#: Modules that are launchers, as `python -m` names them.
+_MODULES = {
+    "torch.distributed.launch": "torch.distributed.launch",
+    "torch.distributed.run": "torch.distributed.run",
+    "accelerate.commands.launch": "accelerate",
+    "deepspeed.launcher.runner": "deepspeed",
+}
+#: Options of torchrun that scripts do not have.
+_OF_TORCHRUN = ("--nproc_per_node", "--nproc-per-node", "--nnodes", "--node_rank", "--node-rank", "--standalone")
 _TYPOGRAPHIC = re.compile("[“”‘’—–]")
 #: Options of scripts that say the same, by what they say.
 _BATCH = ("-b", "--batch-size", "--batch_size", "--per_device_train_batch_size", "--micro-batch-size")
@@ -115,17 +127,20 @@ def read_command_line(text: str) -> CommandLine:
         raise CollsimError("the command cannot be read: {reason}", reason=str(error)) from None
     environment: dict[str, str] = {}
     # Assignments before the command are its environment (`NCCL_DEBUG=INFO python main.py`).
-    while words and re.match(r"^[A-Z][A-Z0-9_]*=", words[0]):
-        name, _, value = words.pop(0).partition("=")
-        environment[name] = value
+    while words and (words[0] in _PREFIXES or re.match(r"^[A-Z][A-Z0-9_]*=", words[0])):
+        name, sign, value = words.pop(0).partition("=")
+        if sign:
+            environment[name] = value
     if not words:
         raise CollsimError("the command starts no script: {text!r}", text=text[:80])
     launcher = PurePath(words.pop(0)).name
     if re.fullmatch(r"python[\d.]*", launcher):
         launcher = "python"
+        while words and re.match(r"^-[a-ln-zA-Z]+$", words[0]):  # -u, of Python itself
+            words.pop(0)
         # `python -m torch.distributed.launch` is a launcher, not a script.
-        if words[:2] in (["-m", "torch.distributed.launch"], ["-m", "torch.distributed.run"]):
-            launcher = words[1]
+        if words[:1] == ["-m"] and words[1:2] and words[1] in _MODULES:
+            launcher = _MODULES[words[1]]
             words = words[2:]
     launcher_words, script_words = _split_at_script(words)
     if not script_words:
@@ -157,6 +172,8 @@ def _read_options(words: list[str]) -> dict[str, str]:
         if not re.match(r"^--?[A-Za-z]", word):
             continue
         name, sign, value = word.partition("=")
+        if re.match(r"^-[nN]\d", word):  # -n16, as srun takes it
+            name, sign, value = word[:2], "=", word[2:]
         if not sign and name not in _FLAGS and number < len(words) and not re.match(r"^--?[A-Za-z]", words[number]):
             value = words[number]
             number += 1
@@ -175,21 +192,22 @@ def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[i
         # An elastic range (`1:4`) is read as its least number.
         nodes = launcher_options.get("--nnodes", "1").partition(":")[0]
         per_node = launcher_options.get("--nproc_per_node", launcher_options.get("--nproc-per-node", "1"))
-        # One process a GPU: how many that is, the machine says.
-        if per_node in ("gpu", "auto"):
+        # One process a GPU, or a variable of the shell: how many that is, the machine says.
+        if per_node in ("gpu", "auto") or per_node.startswith("$"):
             return _read_number(nodes) or 1, None
         return _read_number(nodes) or 1, _read_number(per_node) or 1
     if launcher in ("mpirun", "mpiexec", "horovodrun"):
         return 1, read_number("-np", "-n", "--np") or 1
     if launcher == "srun":
         # srun counts tasks over all nodes.
-        nodes_number = read_number("-N", "--nodes") or 1
-        tasks = read_number("--ntasks_per_node") or max(
-            1, (read_number("-n", "--ntasks") or nodes_number) // nodes_number
-        )
-        return nodes_number, tasks
-    if launcher in ("deepspeed", "accelerate"):
-        return read_number("--num_nodes", "--num_machines") or 1, read_number("--num_gpus", "--num_processes")
+        tasks, each = read_number("-n", "--ntasks"), read_number("--ntasks_per_node")
+        nodes_number = read_number("-N", "--nodes") or max(1, (tasks or 1) // (each or tasks or 1))
+        return nodes_number, each or max(1, (tasks or nodes_number) // nodes_number)
+    if launcher == "deepspeed":
+        return read_number("--num_nodes") or 1, read_number("--num_gpus")
+    if launcher == "accelerate":  # it counts processes over all machines
+        machines, processes = read_number("--num_machines") or 1, read_number("--num_processes")
+        return machines, processes and max(1, processes // machines)
     return 1, 1
 
 
@@ -213,6 +231,9 @@ def find_command_mistakes(command: CommandLine) -> Iterator[ScriptFinding]:
         yield ScriptFinding("typographic_marks", 1, "fails", {"mark": _TYPOGRAPHIC.findall(command.text)[0]})
     if command.launcher == "torch.distributed.launch":
         yield ScriptFinding("old_launcher", 1, "note", {"script": command.script})
+    if command.launcher.startswith("torch"):
+        for option in (name for name in _OF_TORCHRUN if name in command.options):
+            yield ScriptFinding("option_behind_script", 1, "wrong", {"option": option, "script": command.script})
     if command.backend and command.backend.lower() not in BACKENDS:
         yield ScriptFinding("unknown_backend", 1, "fails", {"backend": command.backend, "nearest": "nccl"})
     elif command.backend and command.is_imagenet_example and not command.starts_group:

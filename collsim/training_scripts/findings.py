@@ -30,6 +30,7 @@ _MAX_FINDINGS = 25
 BACKENDS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "fake")
 _LOCAL_RANK = 'local_rank = int(os.environ["LOCAL_RANK"])  # torchrun sets it'
 #: Names that a script gives to a number which counts computers.
+_LOCAL_NAMES = re.compile(r"local|gpu|device", re.IGNORECASE)
 _NODE_NAMES = re.compile(r"^(node|machine|host|server)(_?(id|rank|index|num|number))?$", re.IGNORECASE)
 #: Functions of torch that make a tensor on the CPU unless told otherwise.
 _FACTORIES = {f"torch.{name}" for name in ("tensor", "zeros", "ones", "rand", "randn", "empty", "full", "arange")}
@@ -102,9 +103,21 @@ def _is_for_gpus(facts: ScriptFacts) -> bool:
     return facts.list_backends() == ["nccl"] or bool(facts.find_methods("cuda", "set_device"))
 
 
+def _uses_nccl_on_cpu(facts: ScriptFacts) -> bool:
+    """Whether the script says that it runs on a CPU, and nowhere that it has GPUs, with NCCL as its only backend."""
+    is_cpu = any(isinstance(n, ast.Constant) and n.value == "cpu" for n in ast.walk(facts.tree))
+    has_gpus = facts.find_methods("cuda", "set_device", "is_available") or '"cuda' in facts.source
+    return is_cpu and not has_gpus and facts.list_backends() == ["nccl"]
+
+
 def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    if _uses_nccl_on_cpu(facts):
+        return
     for call in facts.ddp + facts.data_parallel:
         model = call.get_argument(0, "module")
+        # DataParallel copies in each step, so its model may be moved after it was wrapped.
+        if call in facts.data_parallel and any(facts.is_moved(name) for name in facts.list_names(call.node)):
+            continue
         if model is None or facts.is_on_gpu(model, call.line) is not False:
             continue
         is_ddp = call in facts.ddp
@@ -134,6 +147,8 @@ def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 def _find_no_set_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     wrapped = facts.ddp or facts.is_sharded
     if not wrapped or facts.list_backends() != ["nccl"] or facts.selects_device() or not facts.groups:
+        return
+    if _uses_nccl_on_cpu(facts):
         return
     edits = list(_define_local_rank(facts))
     # device_ids must name the device that set_device chooses, or DDP would copy to GPU 0.
@@ -166,6 +181,7 @@ def _find_one_gpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 def _find_rank_as_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if facts.spawns:
         return  # the processes of one node: rank and local rank are the same
+    reported: set[int] = set()
     for call in facts.find_methods("to", "cuda", "set_device", "device", "DistributedDataParallel", "DDP"):
         arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
         if call.method == "DistributedDataParallel" or call in facts.ddp:
@@ -174,13 +190,26 @@ def _find_rank_as_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             if isinstance(device_ids, ast.List | ast.Tuple):
                 arguments = list(device_ids.elts)
         for argument in arguments:
-            if _is_global_rank(facts, argument):
+            if not _is_global_rank(facts, argument):
+                continue
+            # A name for the number within the node that holds another number is wrong once, where it is assigned.
+            assigned = facts.values.get(ast.unparse(argument), [])
+            if _LOCAL_NAMES.search(ast.unparse(argument)) and len(assigned) == 1:
+                if id(assigned[0]) not in reported:
+                    reported.add(id(assigned[0]))
+                    yield _build_rank_as_local(facts, assigned[0])
+            else:
                 edits = (replace_node(argument, "local_rank"), *_define_local_rank(facts))
                 yield ScriptFinding("rank_as_device", call.line, "fails", {"code": ast.unparse(argument)}, edits)
     for name, values in facts.values.items():
         for value in values:
             if _NODE_NAMES.match(name) and isinstance(value, ast.Call) and _is_global_rank(facts, value):
                 yield ScriptFinding("rank_as_node", value.lineno, "wrong", {"name": name})
+
+
+def _build_rank_as_local(facts: ScriptFacts, value: ast.expr) -> ScriptFinding:
+    edits = (replace_node(value, 'int(os.environ["LOCAL_RANK"])'), *_import_os(facts))
+    return ScriptFinding("rank_as_device", value.lineno, "fails", {"code": ast.unparse(value)}, edits)
 
 
 def _is_global_rank(facts: ScriptFacts, expression: ast.expr) -> bool:
@@ -225,8 +254,9 @@ def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
 def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not facts.groups:
         return
-    # The two calls of its own do not use the group.
-    used_paths = {call.path for call in facts.calls if call.path.startswith("torch.distributed.")}
+    # The two calls of its own do not use the group, and neither does a function that nothing calls.
+    calls = (call for call in facts.calls if call.function not in facts.uncalled_functions)
+    used_paths = {call.path for call in calls if call.path.startswith("torch.distributed.")}
     used_paths -= {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
     if used_paths or facts.ddp or facts.is_sharded or facts.uses_framework:
         return
@@ -249,11 +279,11 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             nearest = get_close_matches(backend, BACKENDS, 1, 0.3)
             values = {"backend": backend, "nearest": (nearest or ["gloo"])[0]}
             yield ScriptFinding("unknown_backend", facts.groups[0].line, "fails", values)
+    if backends == ["gloo"]:
+        yield from _find_gloo_sends(facts)
     if backends != ["nccl"]:
         return
-    # The script says that it runs on a CPU, and nowhere that it has GPUs: NCCL cannot be its backend.
-    is_cpu = any(isinstance(n, ast.Constant) and n.value == "cpu" for n in ast.walk(facts.tree))
-    if is_cpu and not facts.find_methods("cuda", "set_device", "is_available") and '"cuda' not in facts.source:
+    if _uses_nccl_on_cpu(facts):
         argument = facts.groups[0].get_argument(0, "backend")
         edits: tuple[SourceEdit, ...] = ()
         if isinstance(argument, ast.Constant):
@@ -276,6 +306,25 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             values = {"name": ast.unparse(tensor), "operation": call.method}
             edits = tuple(_insert_after(value, ".cuda()") for value in assigned)
             yield ScriptFinding("tensor_on_cpu", call.line, "fails", values, edits)
+
+
+def _find_gloo_sends(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    """Tensors of GPUs that are sent from rank to rank, which Gloo does not do."""
+    for call in facts.find_calls(*(f"torch.distributed.{name}" for name in ("send", "recv", "isend", "irecv"))):
+        tensor = call.get_argument(0, "tensor")
+        if tensor is None or not any("cuda" in ast.unparse(value) for value in facts.list_values(tensor)):
+            continue
+        values = {"name": ast.unparse(tensor), "operation": call.method}
+        yield ScriptFinding("gloo_gpu_send", call.line, "fails", values)
+
+
+def _find_no_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    """DDP without a process group; silent where the script may start one by a function of somebody else."""
+    if not facts.ddp or facts.groups or facts.uses_framework or not facts.find_methods("backward"):
+        return
+    if any(re.search(r"init|setup|dist(?!ributed)|launch", call.path, re.IGNORECASE) for call in facts.calls):
+        return
+    yield ScriptFinding("no_group", facts.ddp[0].line, "fails")
 
 
 # ---- the loop --------------------------------------------------------------------------------------------------------
@@ -304,11 +353,15 @@ def _find_no_sampler(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not (facts.ddp or facts.is_sharded) or facts.uses_framework:
         return
     loaders = facts.find_calls("torch.utils.data.DataLoader")
+    sampled = [call for call in loaders if _has_sampler(call)]
     for call in loaders:
         # Evaluation may read all data on each rank, and a dataset may shard itself.
         if _is_evaluation(facts, call) or call.has_any_keywords() or _has_own_shard(facts, call):
             continue
-        if call.get_argument(3, "sampler") is None and call.get_argument(4, "batch_sampler") is None:
+        # Beside a loader with a sampler, one that keeps the order is for evaluation, whatever its name is.
+        if sampled and not _is_true(call.get_argument(2, "shuffle")):
+            continue
+        if not _has_sampler(call):
             dataset = call.get_argument(0, "dataset")
             edits: tuple[SourceEdit, ...] = ()
             if dataset is not None:
@@ -317,6 +370,14 @@ def _find_no_sampler(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             yield ScriptFinding("no_sampler", call.line, "wrong", {}, edits)
     if not loaders:
         yield from _find_data_without_shard(facts)
+
+
+def _has_sampler(call: SourceCall) -> bool:
+    return call.get_argument(3, "sampler") is not None or call.get_argument(4, "batch_sampler") is not None
+
+
+def _is_true(argument: ast.expr | None) -> bool:
+    return isinstance(argument, ast.Constant) and argument.value is True
 
 
 def _find_data_without_shard(facts: ScriptFacts) -> Iterator[ScriptFinding]:
@@ -409,8 +470,7 @@ def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator
         return
     # Inserted lines go behind what they need: imports, and the process group.
     imports = [node for node in facts.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    if imports and not re.search(r"^\s*import os\b", facts.source, re.MULTILINE):
-        yield insert_lines(imports[0].lineno, ["import os"], "")
+    yield from _import_os(facts)
     lines = [_LOCAL_RANK] * ("local_rank" not in facts.values)
     if sets_device and "torch.cuda.set_device" not in facts.source:
         lines.append("torch.cuda.set_device(local_rank)")
@@ -422,6 +482,12 @@ def _define_local_rank(facts: ScriptFacts, sets_device: bool = True) -> Iterator
             yield insert_lines((imports[-1].end_lineno or imports[-1].lineno) + 1, lines, "")
         return
     yield insert_lines(statement.lineno, lines, facts.lines[statement.lineno - 1])
+
+
+def _import_os(facts: ScriptFacts) -> Iterator[SourceEdit]:
+    imports = [node for node in facts.tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    if imports and not re.search(r"^\s*import (\w+, *)*os\b", facts.source, re.MULTILINE):
+        yield insert_lines(imports[0].lineno, ["import os"], "")
 
 
 def _insert_in_loop(facts: ScriptFacts, loop: Loop, statement: ast.stmt, text: str) -> tuple[SourceEdit, ...]:
@@ -456,6 +522,7 @@ _RULES: tuple[Rule, ...] = (
     _find_absent_call,
     _find_unused_group,
     _find_impossible_backend,
+    _find_no_group,
     _find_no_zero_grad,
     _find_no_sampler,
     _find_sampler_mistakes,

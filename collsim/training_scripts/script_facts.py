@@ -29,12 +29,17 @@ _HOMES = {
     "torch.nn.parallel.data_parallel.DataParallel": _DATA_PARALLEL,
     "torch.nn.parallel.distributed.DistributedDataParallel": _DDP,
     "torch.nn.DistributedDataParallel": _DDP,
+    "apex.parallel.DistributedDataParallel": _DDP,
+    "apex.parallel.distributed.DistributedDataParallel": _DDP,
     "torch.utils.data.distributed.DistributedSampler": "torch.utils.data.DistributedSampler",
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
 }
 _SHARDED = ("fully_shard", "FullyShardedDataParallel", "FSDP")
 #: Frameworks that place models, shard data and start processes themselves; what is missing in the script is theirs.
-_FRAMEWORKS = ("accelerate", "deepspeed", "pytorch_lightning", "lightning", "ray", "horovod", "ignite", "colossalai")
+_FRAMEWORKS = (
+    *("accelerate", "deepspeed", "pytorch_lightning", "lightning", "ray", "horovod", "ignite", "colossalai"),
+    *("bagua", "composer", "fairscale", "fastai", "megatron", "mmcv", "mmengine", "smdistributed", "torchtitan"),
+)
 #: A name that a script gives to the device or the number of a process within its node.
 _RANK_WORDS = re.compile(r"local_?rank|\brank\b|gpu|device_?id|\bdev\b|LOCAL_RANK|device_count", re.IGNORECASE)
 
@@ -227,6 +232,17 @@ class ScriptFacts:
                     if isinstance(node, ast.Constant) and isinstance(node.value, str)
                 ]
         return list(dict.fromkeys(backends))
+
+    @cached_property
+    def uncalled_functions(self) -> set[str]:
+        """Functions at the top of the script whose names stand nowhere else in it."""
+        names = {node.id for node in ast.walk(self.tree) if isinstance(node, ast.Name)}
+        functions = (node for node in self.tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        return {function.name for function in functions if not function.decorator_list} - names
+
+    def is_moved(self, name: str) -> bool:
+        """Whether a call of its own puts what a name holds on a GPU (`model.to(device)`)."""
+        return name in self._moves
 
     def list_values(self, expression: ast.expr) -> list[ast.expr]:
         """What an expression may be: itself, and for a name the first values that the script assigns to it."""

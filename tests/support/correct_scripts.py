@@ -122,6 +122,226 @@ dist.destroy_process_group()
 """,
 }
 WHOLE = {
+    "apex": """
+import argparse
+import torch
+import torch.distributed as dist
+from apex import amp
+from apex.parallel import DistributedDataParallel as ApexDDP
+from apex.parallel import convert_syncbn_model
+parser = argparse.ArgumentParser()
+parser.add_argument("--local_rank", default=0, type=int)
+args = parser.parse_args()
+torch.cuda.set_device(args.local_rank)
+dist.init_process_group(backend="nccl", init_method="env://")
+model = torch.nn.Linear(20, 2)
+model = convert_syncbn_model(model)
+model = model.cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+model = ApexDDP(model)
+ds = torch.utils.data.TensorDataset(torch.randn(100, 20), torch.randint(0, 2, (100,)))
+sampler = torch.utils.data.distributed.DistributedSampler(ds)
+loader = torch.utils.data.DataLoader(ds, batch_size=10, sampler=sampler)
+for epoch in range(2):
+    sampler.set_epoch(epoch)
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        with amp.scale_loss(loss, optimizer) as scaled_loss:
+            scaled_loss.backward()
+        optimizer.step()
+""",
+    "loaders of one function": """
+import os
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+from torchvision import datasets, transforms
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(1, 8, 3)
+        self.fc = torch.nn.Linear(8 * 26 * 26, 10)
+    def forward(self, x):
+        return self.fc(F.relu(self.conv(x)).flatten(1))
+def get_loader(train, bs):
+    ds = datasets.MNIST("/tmp", train=train, download=True, transform=transforms.ToTensor())
+    if train:
+        s = DistributedSampler(ds)
+        return DataLoader(ds, batch_size=bs, sampler=s), s
+    return DataLoader(ds, batch_size=bs, shuffle=False), None
+@torch.no_grad()
+def evaluate(model, loader, device):
+    model.eval()
+    correct = torch.zeros(1, device=device)
+    total = torch.zeros(1, device=device)
+    for x, y in loader:
+        pred = model(x.to(device)).argmax(1)
+        correct += (pred == y.to(device)).sum()
+        total += y.numel()
+    dist.all_reduce(correct)
+    dist.all_reduce(total)
+    return (correct / total).item()
+def main():
+    dist.init_process_group("nccl")
+    gpu = int(os.environ["LOCAL_RANK"])
+    device = torch.device(f"cuda:{gpu}")
+    torch.cuda.set_device(device)
+    model = DDP(Net().to(device), device_ids=[gpu])
+    opt = torch.optim.Adadelta(model.parameters())
+    train_loader, train_sampler = get_loader(True, 64)
+    test_loader, _ = get_loader(False, 1000)
+    for epoch in range(1, 4):
+        train_sampler.set_epoch(epoch)
+        model.train()
+        for x, y in train_loader:
+            opt.zero_grad()
+            F.cross_entropy(model(x.to(device)), y.to(device)).backward()
+            opt.step()
+        acc = evaluate(model, test_loader, device)
+        if dist.get_rank() == 0:
+            print(acc)
+    dist.destroy_process_group()
+main()
+""",
+    "wrapped before it is moved": """
+import torch
+import torch.nn as nn
+from torch.utils.data import DataLoader, TensorDataset
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+model = nn.Sequential(nn.Linear(5, 16), nn.ReLU(), nn.Linear(16, 2))
+if torch.cuda.device_count() > 1:
+    model = nn.DataParallel(model)
+model.to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(TensorDataset(torch.randn(100, 5), torch.randint(0, 2, (100,))), batch_size=30, shuffle=True)
+for epoch in range(2):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x.to(device)), y.to(device))
+        loss.backward()
+        optimizer.step()
+""",
+    "slurm": """
+import os, socket
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+import torch.nn as nn
+
+def setup_slurm():
+    rank = int(os.environ["SLURM_PROCID"])
+    world_size = int(os.environ["SLURM_NTASKS"])
+    local_rank = int(os.environ["SLURM_LOCALID"])
+    os.environ["RANK"] = str(rank)
+    os.environ["WORLD_SIZE"] = str(world_size)
+    os.environ["LOCAL_RANK"] = str(local_rank)
+    torch.cuda.set_device(local_rank)
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    return rank, local_rank, world_size
+
+rank, local_rank, world_size = setup_slurm()
+device = torch.device("cuda", local_rank)
+model = nn.Linear(32, 4).to(device)
+model = DDP(model, device_ids=[local_rank])
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+train = torch.utils.data.TensorDataset(torch.randn(512, 32), torch.randn(512, 4))
+sampler = torch.utils.data.distributed.DistributedSampler(train, num_replicas=world_size, rank=rank, shuffle=True)
+loader = torch.utils.data.DataLoader(train, batch_size=16, sampler=sampler)
+for epoch in range(10):
+    sampler.set_epoch(epoch)
+    for a, b in loader:
+        optimizer.zero_grad()
+        loss = ((model(a.to(device)) - b.to(device)) ** 2).mean()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    if rank == 0:
+        print(epoch, loss.item())
+dist.destroy_process_group()
+""",
+    "a group where there is a rank": """
+import os
+import torch
+import torch.distributed as dist
+from contextlib import nullcontext
+ddp = int(os.environ.get("RANK", -1)) != -1
+if ddp:
+    dist.init_process_group(backend="nccl")
+    ddp_rank = int(os.environ["RANK"])
+    ddp_local_rank = int(os.environ["LOCAL_RANK"])
+    device = f"cuda:{ddp_local_rank}"
+    torch.cuda.set_device(device)
+    master_process = ddp_rank == 0
+    seed_offset = ddp_rank
+else:
+    master_process, seed_offset, device = True, 0, "cuda"
+torch.manual_seed(1337 + seed_offset)
+model = torch.nn.Linear(16, 16)
+model.to(device)
+optimizer = torch.optim.AdamW(model.parameters())
+if ddp:
+    model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[ddp_local_rank])
+raw_model = model.module if ddp else model
+def get_batch():
+    x = torch.randn(12, 16)
+    return x.to(device), x.to(device)
+it = 0
+while True:
+    for micro_step in range(4):
+        if ddp:
+            model.require_backward_grad_sync = micro_step == 3
+        X, Y = get_batch()
+        loss = ((model(X) - Y) ** 2).mean() / 4
+        loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    it += 1
+    if it > 10:
+        break
+if ddp:
+    dist.destroy_process_group()
+""",
+    "mesh": """
+import os
+import torch
+from torch.distributed._composable.fsdp import fully_shard
+from torch.distributed.device_mesh import init_device_mesh
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+mesh = init_device_mesh("cuda", (int(os.environ["WORLD_SIZE"]),))
+model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(4)]).cuda()
+for layer in model:
+    fully_shard(layer, mesh=mesh)
+fully_shard(model, mesh=mesh)
+opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for step in range(10):
+    x = torch.randn(8, 256, device="cuda")
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    opt.step()
+    opt.zero_grad()
+""",
+    "stream": """
+import os, torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel as DDP
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        for i in range(dist.get_rank(), 1000, dist.get_world_size()):
+            yield torch.full((4,), float(i))
+dist.init_process_group("nccl")
+lr = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(lr)
+model = DDP(torch.nn.Linear(4, 1).to(lr), device_ids=[lr])
+opt = torch.optim.SGD(model.parameters(), lr=1e-3)
+for x in torch.utils.data.DataLoader(Stream(), batch_size=10):
+    loss = model(x.to(lr)).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
     "spawn": """
 import os
 import torch

@@ -29,6 +29,12 @@ EXAMPLE = "python main.py -b 512 --dist-backend nccl -a resnet18 imagenet/"
         ("mpirun -np 16 -H a:8,b:8 -x NCCL_DEBUG=INFO python train.py", "mpirun", 1, 16),
         ("srun -N 4 --ntasks-per-node=8 python train.py", "srun", 4, 8),
         ("horovodrun -np 4 python train.py", "horovodrun", 1, 4),
+        ("srun -n16 --gres=gpu:8 --ntasks-per-node=8 python train.py", "srun", 2, 8),
+        ("accelerate launch --num_processes 16 --num_machines 2 train.py", "accelerate", 2, 8),
+        ("deepspeed --num_nodes 2 --num_gpus 8 train.py --deepspeed_config ds.json", "deepspeed", 2, 8),
+        ("python -u -m torch.distributed.launch --nproc_per_node=2 train.py", "torch.distributed.launch", 1, 2),
+        ("nohup torchrun --nproc_per_node=8 train.py > log.txt 2>&1 &", "torchrun", 1, 8),
+        ("python3.10 -m accelerate.commands.launch --num_processes=2 train.py", "accelerate", 1, 2),
     ],
 )
 def test_a_launcher_and_its_processes(text, launcher, nodes, ranks):
@@ -60,6 +66,8 @@ def test_a_command_without_a_script_is_refused(text):
         ("python -m torch.distributed.launch --nproc_per_node 2 train.py", ["old_launcher"]),
         ("torchrun --nproc_per_node=8 train.py --backend nccl", []),
         ("python train.py", []),
+        ("nohup torchrun --nproc_per_node=8 train.py > log.txt 2>&1 &", []),
+        ("torchrun train.py --nproc_per_node=8", ["option_behind_script"]),
     ],
 )
 def test_mistakes_of_a_command(text, keys):

@@ -40,6 +40,7 @@ MISTAKES = {
         "reduce_grad",
     ),
     "unknown_backend": ('"nccl"', '"ncll"', "ncll"),
+    "no_group": ('dist.init_process_group(backend="nccl")\n', "", "model = DDP(model)"),
     "absent_call": ("sampler = Dist", "dist.allreduce(torch.ones(1).cuda())\nsampler = Dist", "dist.allreduce"),
     "tensor_on_cpu": (
         "sampler = Dist",
@@ -61,7 +62,43 @@ def test_a_mistake_is_found_at_its_line_and_fixed(key):
         assert find_keys(part.corrected) == []
         assert part.corrected != source
     else:
-        assert key in ("unknown_backend", "absent_call")
+        assert key in ("unknown_backend", "absent_call", "no_group")
+
+
+def test_a_local_rank_that_holds_the_global_one_is_wrong_once():
+    source = RIGHT.replace('int(os.environ["LOCAL_RANK"])', "dist.get_rank()")
+    part = read_script(source).parts[0]
+    assert [(finding.key, finding.line) for finding in part.findings] == [("rank_as_device", 9)]
+    assert part.corrected == RIGHT
+
+
+def test_gloo_sends_no_tensors_of_gpus():
+    source = (
+        "import torch\nimport torch.distributed as dist\ndist.init_process_group('gloo')\nx = torch.ones(4).cuda()\n"
+    )
+    assert find_keys(source + "dist.all_reduce(x)\n") == []
+    assert find_keys(source + "dist.send(x, 1)\ndist.recv(x, 0)\n") == ["gloo_gpu_send"] * 2
+    assert find_keys((source + "dist.send(x, 1)\n").replace("gloo", "nccl")) == []
+    assert find_keys((source + "dist.send(x, 1)\n").replace(".cuda()", "")) == []
+
+
+def test_a_function_that_nothing_calls_averages_nothing():
+    averaging = "def average(model):\n    for p in model.parameters():\n        dist.all_reduce(p.grad)\n"
+    source = (
+        f"import torch, torch.distributed as dist\n{averaging}dist.init_process_group('gloo')\n"
+        "m = torch.nn.Linear(1, 1)\no = torch.optim.SGD(m.parameters(), 0.1)\n"
+        "for x in range(3):\n    o.zero_grad()\n    m(torch.ones(1)).backward()\n    o.step()\n"
+    )
+    assert find_keys(source) == ["no_synchronization"]
+    assert find_keys(source.replace("    o.step", "    average(m)\n    o.step")) == []
+
+
+def test_nccl_on_a_cpu_is_one_mistake():
+    source = (
+        "import torch, torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "dist.init_process_group('nccl')\nm = DDP(torch.nn.Linear(1, 1).to('cpu'))\n"
+    )
+    assert find_keys(source) == ["nccl_on_cpu"]
 
 
 def test_what_articles_do_with_data_parallel_and_a_group():
