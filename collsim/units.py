@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, SupportsFloat, TypeAlias
+from typing import Any, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -371,9 +371,8 @@ def _parse_number(value: object, what: Words) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
         message = "{what}={value} is a {kind}; give a number or a text with a unit"
         raise CollsimError(message, what=what, value=format_value(value), kind=type(value).__name__)
-    assert isinstance(value, SupportsFloat)
     try:
-        number = float(value)
+        number = float(cast(SupportsFloat, value))
     except OverflowError as error:
         raise CollsimError("{what}={value} is too large a number", what=what, value=format_value(value)) from error
     except (TypeError, ValueError) as error:

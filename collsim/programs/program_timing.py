@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CollsimError
 from ..rank_engine.engine import RankEvent
+from ..rank_engine.garbage_collection import pause_collection
 from ..registry import schedule
 from ..schedule import Schedule
 from ..simulate import Launch, simulate_ordered
@@ -295,6 +296,7 @@ def require_events(events: Sequence[RankEvent], groups: Sequence[Sequence[int]],
             raise CollsimError("the process of the program sent events that contradict one another")
 
 
+@pause_collection()
 def time_events(
     events: Sequence[RankEvent],
     groups: Sequence[Sequence[int]],

@@ -56,6 +56,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._generators: set[types.CodeType] = set()
+        self._driven: dict[types.CodeType, bool] = {}  # whether a generator of this code is driven to its end
         self._known: set[types.CodeType] = set()  # of functions that were called before and take arguments as they are
         self._originals: dict[object, object] = {}  # functions of the program, by what builtins call in their place
 
@@ -201,9 +202,11 @@ class Calls:
 
     def _is_driven(self, generator: types.GeneratorType[Any, Any, Any]) -> bool:
         code = generator.gi_code
-        if code in self._generators:
-            return False
-        return code in self.engine.codes or code.co_filename.startswith(_FOLDER)
+        is_driven = self._driven.get(code)
+        if is_driven is None:
+            is_driven = code in self.engine.codes or code.co_filename.startswith(_FOLDER)
+            is_driven = self._driven[code] = is_driven and code not in self._generators
+        return is_driven
 
     def _wrap_callback(self, value: object) -> object:
         """A function of the program that a builtin calls, as `sorted(key=...)` does: it cannot wait in there."""

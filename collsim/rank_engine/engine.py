@@ -32,6 +32,8 @@ MAX_STEPS = 10_000_000  # of one rank: about a second of loops that only add
 MAX_CALLS, MAX_THREADS = 100_000, 10_000  # sends, receives, collectives, puts and gets; threads and coroutines
 
 _MAX_LOOKS = 1_000  # waits that are ended to look ahead
+#: Calls that wait for what they receive before they return.
+_BLOCKING_RECEIVES = frozenset(("recv", "Recv", "sendrecv", "Sendrecv"))
 
 #: A call that may suspend its rank.
 Blocking = Generator[Any, Any, Any]
@@ -209,6 +211,8 @@ class MessagePost(PostedCall):
         position: of this post among all of the run.
         match: the post at the other end; None until they have met.
         is_moved: of a send: its bytes are in the receiver's buffer.
+        source_buffer: of a send whose bytes were copied at the call: the array that the program may change before they
+            arrive.
     """
 
     source: int = 0
@@ -225,6 +229,7 @@ class MessagePost(PostedCall):
     position: int = 0
     match: MessagePost | None = None
     is_moved: bool = False
+    source_buffer: np.ndarray | None = None
 
     def get_payload(self) -> object:
         """What the message holds: its array, or its object."""
@@ -358,6 +363,7 @@ class Engine:
         self.queues: list[SharedQueue] = []  # whose items come in an order that depends on timing
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
+        self._has_changed_buffer = False  # of a send, between its call and its receive
         self._events: list[tuple[PostedCall, EventKind, int] | RankEvent] = []
         self._positions: dict[int, int] = {}  # of what was posted, among the events
 
@@ -565,6 +571,8 @@ class Engine:
         # An eager sender may change its buffer at once, so the bytes are copied now; late ones are read in a wait.
         is_eager = self._is_eager(post)
         if post.buffer is not None and (is_eager or not self.mode.is_late):
+            if not is_eager:
+                post.source_buffer = post.buffer
             post.buffer, post.is_buffered = post.buffer.copy(), True
         # The first that fits, in the order of the posts: messages of one source and tag do not overtake (MPI 4.1, 3.5).
         # Receives from any source are left out: which message they take is decided when no rank can go on.
@@ -651,6 +659,9 @@ class Engine:
             self._fail(receive, send)
             return
         if receive.buffer is not None and send.buffer is not None:
+            if send.source_buffer is not None and send.source_buffer.tobytes() != send.buffer.tobytes():
+                self._has_changed_buffer = True
+            send.source_buffer = None
             _copy_bytes(send.buffer, receive.buffer)
         if send.is_buffered and self.keeps != "payloads":
             send.buffer = None  # a copy that nobody reads again: 20,000 messages would keep 1 GiB of them
@@ -836,6 +847,17 @@ class Engine:
         if rank is None or not 0 <= rank.number < self.size or self.keeps != "events":  # no rank: a program's thread
             return
         self._events.append(RankEvent(rank.number, "sleep", "sleep", self._find_line(rank), seconds=seconds))
+
+    def depends_on_reads(self) -> bool:
+        """Whether the run may end otherwise where bytes are read as late as they may be (`RunMode.is_late`).
+
+        It cannot where no sender's buffer had changed when its message met a receive, and each rank waited for what it
+        received in the call itself: then both modes read and fill the same bytes.
+        """
+        return self._has_changed_buffer or any(
+            send.match is not None and send.match.buffer is not None and send.match.call not in _BLOCKING_RECEIVES
+            for send in self.sends
+        )
 
     def list_events(self) -> Iterator[RankEvent]:
         """What all ranks did, in the order of the execution.

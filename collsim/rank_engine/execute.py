@@ -157,6 +157,7 @@ class Execution:
         payloads: what each message held, where that was to be kept.
         provenance: which numbers each message holds, where that was looked for.
         uses: of queues, locks and other shared objects, with the threads that made them.
+        depends_on_reads: whether it may end otherwise where bytes are read as late as they may be.
     """
 
     mode: RunMode
@@ -171,6 +172,7 @@ class Execution:
     payloads: tuple[object, ...] = ()
     provenance: Provenance | None = None
     uses: Mapping[SharedUse, frozenset[int]] = field(default_factory=dict)
+    depends_on_reads: bool = True
 
     @property
     def hangs(self) -> bool:
@@ -558,6 +560,7 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
         tuple(engine.options),
         groups=tuple(engine.groups.values()),
         uses={use: frozenset(threads) for use, threads in engine.uses.items()},
+        depends_on_reads=engine.depends_on_reads(),
     )
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -30,6 +29,7 @@ _MAX_ELEMENTS = 4_096  # of an input
 # Sums of 64 weights are exact, and a sum says how many weights it is of, by a factor of 2.
 _MIN_WEIGHT, _MAX_WEIGHT = 1 << 17, 1 << 18
 _SHIFT = 1 << 26  # a content is the first sum plus so many times the second
+_BATCH = 1 << 18  # elements of payloads that are read at once
 
 
 def make_contents(ranks: int) -> tuple[int, ...]:
@@ -77,17 +77,16 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
     for execution in executions:
         if not _has_same_messages(first, execution, elements / len(plan.inputs[0])):
             return Provenance(reason=_DEPENDENT)
-    messages, lines = [], [message.send_line for message in first.messages]
-    for number, line in enumerate(lines):
-        payloads = [execution.payloads[number] for execution in executions]
-        if isinstance(payloads[0], np.ndarray) and not payloads[0].size:
-            return Provenance(reason=Sentence(_EMPTY.key, line=line))
-        pieces = _read_pieces(payloads, elements, base)
+    payloads = list(zip(*(execution.payloads for execution in executions), strict=True))
+    messages = []
+    for message, values, pieces in zip(first.messages, payloads, _read_pieces(payloads, elements, base), strict=True):
+        if isinstance(values[0], np.ndarray) and not values[0].size:
+            return Provenance(reason=Sentence(_EMPTY.key, line=message.send_line))
         if pieces is None:
-            return Provenance(reason=Sentence(_NO_SUM.key, line=line))
+            return Provenance(reason=Sentence(_NO_SUM.key, line=message.send_line))
         messages.append(pieces)
     results = [[execution.results[rank] for execution in executions] for rank in ranks]
-    pieces_of_results = tuple(_read_pieces(values, elements, base) or () for values in results)
+    pieces_of_results = tuple(pieces or () for pieces in _read_pieces(results, elements, base))
     return Provenance(elements, tuple(messages), pieces_of_results)
 
 
@@ -113,28 +112,72 @@ def _has_same_messages(first: Execution, second: Execution, scale: float) -> boo
     )
 
 
-def _read_pieces(values: Sequence[object], elements: int, base: int) -> tuple[Piece, ...] | None:
-    """The pieces of a payload, of what it holds for positions and two weights; None where it is no sum."""
+def _read_pieces(payloads: Sequence[Sequence[object]], elements: int, base: int) -> Iterator[tuple[Piece, ...] | None]:
+    """The pieces of payloads, of each of which is given what it holds for positions and two weights; None for those
+    that are no sums."""
+    # Many payloads are read at once: most have a few elements, and numpy takes longer to begin than to compute.
+    batch: list[np.ndarray | None] = []
+    size = 0
+    for values in payloads:
+        numbers = _read_numbers(values)
+        batch.append(numbers)
+        if numbers is not None:
+            size += numbers.shape[1]
+        if size > _BATCH:
+            yield from _read_batch(batch, elements, base)
+            batch, size = [], 0
+    yield from _read_batch(batch, elements, base)
+
+
+def _read_numbers(values: Sequence[object]) -> np.ndarray | None:
+    """(values, elements) numbers of a payload; None where it has none."""
     try:
         numbers = np.array(values, np.float64).reshape(len(values), -1)
     except (TypeError, ValueError):
         return None
-    if not numbers.size or not (numbers.min() >= 1 and numbers.max() < _SHIFT) or (numbers != np.rint(numbers)).any():
+    if not numbers.size:
         return None
-    positions, first, second = numbers
-    counts = positions % base
+    return numbers
+
+
+def _read_batch(batch: Sequence[np.ndarray | None], elements: int, base: int) -> Iterator[tuple[Piece, ...] | None]:
+    """The pieces of payloads, read in one go."""
+    known = [numbers for numbers in batch if numbers is not None]
+    if not known:
+        yield from [None] * len(batch)
+        return
+    numbers = np.concatenate(known, axis=1)
+    starts = np.cumsum([0, *(numbers.shape[1] for numbers in known)])
+    positions, first, second = np.where(np.isfinite(numbers), numbers, 0)
+    is_sum = ((numbers >= 1) & (numbers < _SHIFT) & (numbers == np.rint(numbers))).all(axis=0)
+    # What is no sum is computed as if it were one: its numbers are used nowhere.
+    counts = np.where(is_sum, positions % base, 1)
     # More contributions than `base` would pass for fewer, but then the weights are more than those of so few.
-    if not ((first >= counts * _MIN_WEIGHT) & (first < counts * _MAX_WEIGHT)).all():
-        return None
-    index = positions // base / counts
-    if (index != np.rint(index)).any() or index.max() >= elements:
-        return None
-    contents = first.astype(np.int64) + _SHIFT * second.astype(np.int64)
-    return tuple(_join_pieces(index.astype(np.int64), contents))
-
-
-def _join_pieces(index: np.ndarray, contents: np.ndarray) -> Iterator[Piece]:
-    breaks = np.flatnonzero((index[1:] != index[:-1] + 1) | (contents[1:] != contents[:-1])) + 1
-    starts = [0, *breaks.tolist(), len(index)]
-    for start, end in pairwise(starts):
-        yield Piece(int(index[start]), end - start, int(contents[start]))
+    is_sum &= (first >= counts * _MIN_WEIGHT) & (first < counts * _MAX_WEIGHT)
+    index = np.where(is_sum, positions // base / np.maximum(counts, 1), 0)
+    is_sum &= (index == np.rint(index)) & (index < elements)
+    contents = np.where(is_sum, first + _SHIFT * second, 0).astype(np.int64)
+    has_break = np.ones(len(index), bool)
+    has_break[1:] = (index[1:] != index[:-1] + 1) | (contents[1:] != contents[:-1])
+    has_break[starts[:-1]] = True
+    breaks = np.flatnonzero(has_break)
+    pieces = list(
+        map(
+            Piece,
+            index[breaks].astype(int).tolist(),
+            np.diff([*breaks, len(index)]).tolist(),
+            contents[breaks].tolist(),
+        )
+    )
+    ends = np.searchsorted(breaks, starts).tolist()
+    are_sums = np.logical_and.reduceat(is_sum, starts[:-1]).tolist()
+    position = 0
+    for payload in batch:
+        if payload is None:
+            yield None
+            continue
+        pieces_of_payload = None
+        if are_sums[position]:
+            pieces_of_payload = tuple(pieces[ends[position] : ends[position + 1]])
+        yield pieces_of_payload
+        position += 1

@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import CollsimError, Sentence
 from .engine import KINDS, LIMITS, Message, RankEvent, RunMode, StackFrame, Stop
 from .execute import Execution, Piece, Provenance, RankError, RankWait
+from .garbage_collection import pause_collection
 from .provenance import REASONS
 
 _MAX_TEXT, _MAX_DEPTH, _MAX_ITEMS = 2_000, 8, 20_000
@@ -157,6 +158,7 @@ def strip_addresses(text: str) -> str:
     return _ADDRESS.sub("", text)
 
 
+@pause_collection()
 def unpack_executions(data: bytes) -> list[Execution]:
     """Read executions; whatever stands in the bytes, only numbers, texts and lists come of it.
 

@@ -51,7 +51,10 @@ class AsyncWork:
         Returns:
             True.
         """
-        yield from wait_for(self.operation)
+        operation = self.operation
+        yield operation  # what `wait_for` does, without a generator more for each message
+        if operation.error is not None:
+            raise operation.error
         if self._finish is not None:
             self._finish()
             self._finish = None

@@ -191,7 +191,7 @@ class _Run:
         self.plan, self.conditions, self.progress, self.visits = plan, conditions, progress, 0
         self.net = build_network(plan, topology, conditions)
         self.edges = build_edges(plan)
-        self.parts = [build_parts(plan, number) for number in range(len(plan.jobs))]
+        self.parts = build_parts(plan)
         random = np.random.default_rng(conditions.seed)
         if conditions.jitter:
             self.extra_delay = random.exponential(conditions.jitter, plan.rows)

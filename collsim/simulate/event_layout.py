@@ -129,11 +129,16 @@ def build_shape(schedule: Schedule) -> JobShape:
 
 
 def build_schedule_job(
-    schedule: Schedule, slot_bytes: Longs, placement: Longs, begin: float = 0.0, shape: JobShape | None = None
+    schedule: Schedule,
+    slot_bytes: Longs,
+    placement: Longs,
+    begin: float = 0.0,
+    after: tuple[int, ...] = (),
+    shape: JobShape | None = None,
 ) -> Job:
     """A schedule with its ranks on the endpoints `placement`; `shape`: its own, where that is known."""
     shape = shape or build_shape(schedule)
-    return Job(shape, schedule.slots, schedule.channels, placement, slot_bytes, begin, schedule)
+    return Job(shape, schedule.slots, schedule.channels, placement, slot_bytes, begin, schedule, after)
 
 
 def build_flow_job(flows: Flows) -> Job:
@@ -349,30 +354,47 @@ def get_repetition(pattern: Step) -> tuple[int, int]:
     return int(pattern.shift), int(pattern.modulus)
 
 
-def build_parts(plan: NumberedJobs, number: int) -> list[Records]:
-    """The patterns of one job as records of `kernels.kernel_records.PART`, one array a pattern.
+def build_parts(plan: NumberedJobs) -> list[list[Records]]:
+    """The patterns of all jobs as records of `kernels.kernel_records.PART`: of each job one array a pattern.
 
     Args:
         plan: With bases and routes of all jobs.
-        number: Of the job, in the plan's order.
     """
+    # The numbers of a job are those of its shape, which many jobs share, plus where the job's own begin.
+    templates: dict[tuple[int, int, int], list[Records]] = {}
+    out = []
+    for job, base, routes in zip(plan.jobs, plan.bases, plan.route_of, strict=True):
+        kind = id(job.shape), job.channels, job.slot_stride
+        if kind not in templates:
+            templates[kind] = [_build_part(pattern, job) for pattern in job.singles]
+        parts = []
+        for template, route in zip(templates[kind], routes, strict=True):
+            part = template.copy()
+            part["route"] = route
+            part["send"] += base.queue
+            part["receive"] += base.queue
+            part["read"] += base.slot
+            part["write"] += base.slot
+            parts.append(part)
+        out.append(parts)
+    return out
+
+
+def _build_part(pattern: Step, job: Job) -> Records:
+    """A pattern of a job whose queues and slots begin at 0."""
     from .kernels.kernel_records import PART
 
-    job, base = plan.jobs[number], plan.bases[number]
-    out = []
-    for p, route in zip(job.singles, plan.route_of[number], strict=True):
-        part = np.empty(len(p), PART)
-        part["route"] = route
-        part["send"] = base.queue + p.src * job.channels + p.channel
-        part["receive"] = base.queue + p.dst * job.channels + p.channel
-        # A repetition shifts chunks within blocks of `modulus`: the kernel adds the shift to the offset and wraps it.
-        modulus = get_repetition(p)[1]
-        part["read_offset"], part["write_offset"], part["reduce"] = p.chunk % modulus, p.into % modulus, p.reduce
-        part["block"] = p.chunk - part["read_offset"]
-        part["read"] = base.slot + p.src.astype(np.int64) * job.slot_stride + part["block"]
-        part["write"] = base.slot + p.dst.astype(np.int64) * job.slot_stride + (p.into - part["write_offset"])
-        out.append(part)
-    return out
+    part = np.empty(len(pattern), PART)
+    part["send"] = pattern.src * job.channels + pattern.channel
+    part["receive"] = pattern.dst * job.channels + pattern.channel
+    # A repetition shifts chunks within blocks of `modulus`: the kernel adds the shift to the offset and wraps it.
+    modulus = get_repetition(pattern)[1]
+    part["read_offset"], part["write_offset"] = pattern.chunk % modulus, pattern.into % modulus
+    part["reduce"] = pattern.reduce
+    part["block"] = pattern.chunk - part["read_offset"]
+    part["read"] = pattern.src.astype(np.int64) * job.slot_stride + part["block"]
+    part["write"] = pattern.dst.astype(np.int64) * job.slot_stride + (pattern.into - part["write_offset"])
+    return part
 
 
 class Edges(NamedTuple):

@@ -111,40 +111,53 @@ def simulate_ordered(
         >>> bool(run.begin[1] == run.end[0])
         True
     """
-    from .run import compute_slot_bytes
-
     if not launches:
         return OrderedRun(np.zeros(0), np.zeros(0), topology)
     ranks = [None if e.schedule is None else _parse_ranks(e, e.schedule, topology) for e in launches]
-    schedules = [(e.schedule, e.ranks) for e in launches if e.schedule is not None]
-    placement = HelperPlacement.build(topology, schedules)
-    shapes = {id(schedule): build_shape(schedule) for schedule, _ in schedules}
-    jobs: list[Job] = []
-    pieces: list[tuple[int, int | None]] = []  # of each entry the numbers of its delay and its schedule
-    for number, entry in enumerate(launches):
-        if any(not 0 <= other < number for other in entry.after):
-            message = "entry {number} waits for {after}; entries can only wait for those before them"
-            raise CollsimError(message, number=number, after=entry.after)
-        seconds = parse_moment("seconds", entry.seconds)
-        # Number 0 is always a delay, so `or` takes the job wherever there is one.
-        jobs.append(build_delay_job(seconds, tuple(pieces[a][1] or pieces[a][0] for a in entry.after)))
-        delay, job = len(jobs) - 1, None
-        if entry.schedule is not None and len(entry.schedule):
-            endpoints = np.concatenate([ranks[number], placement.find_helpers(entry.schedule, entry.ranks)])
-            sizes = compute_slot_bytes(entry.schedule, parse_bytes(entry.nbytes), find_itemsize(dtype))
-            job_of_schedule = build_schedule_job(entry.schedule, sizes, endpoints, shape=shapes[id(entry.schedule)])
-            jobs.append(replace(job_of_schedule, after=(delay,)))
-            job = len(jobs) - 1
-        pieces.append((delay, job))
+    placement = HelperPlacement.build(topology, [(e.schedule, e.ranks) for e in launches if e.schedule is not None])
+    jobs, first, last = _build_jobs(launches, ranks, placement, find_itemsize(dtype))
     conditions = parse_conditions(placement.topology, {"background": background, "eager": eager})
     if conditions.background is None:
         other = []
     else:
         other = [build_flow_job(conditions.background)]
     start, finish = find_spans([*jobs, *other], placement.topology, replace(conditions, shortcuts=False))
-    begin = start[[delay for delay, _ in pieces]]
-    end = finish[[delay if job is None else job for delay, job in pieces]]
-    return OrderedRun(begin, end, placement.topology)
+    return OrderedRun(start[first], finish[last], placement.topology)
+
+
+def _build_jobs(
+    launches: Sequence[Launch], ranks: Sequence[Longs | None], placement: HelperPlacement, itemsize: int
+) -> tuple[list[Job], list[int], list[int]]:
+    """The jobs of all entries, and of each entry the numbers of its first and its last one: a delay, a schedule or
+    both. Raises CollsimError."""
+    from .run import compute_slot_bytes
+
+    shapes = {id(e.schedule): build_shape(e.schedule) for e in launches if e.schedule is not None}
+    known_sizes: dict[tuple[int, int], Longs] = {}  # of slots: most messages of a program have one of a few sizes
+    jobs: list[Job] = []
+    first: list[int] = []
+    last: list[int] = []
+    for number, entry in enumerate(launches):
+        if any(not 0 <= other < number for other in entry.after):
+            message = "entry {number} waits for {after}; entries can only wait for those before them"
+            raise CollsimError(message, number=number, after=entry.after)
+        seconds = parse_moment("seconds", entry.seconds)
+        schedule, after = entry.schedule, tuple(last[other] for other in entry.after)
+        if schedule is not None and not shapes[id(schedule)].rows:
+            schedule = None  # one without transfers takes no time
+        first.append(len(jobs))
+        if seconds or schedule is None:
+            jobs.append(build_delay_job(seconds, after))
+            after = (len(jobs) - 1,)
+        if schedule is not None:
+            endpoints = np.concatenate([ranks[number], placement.find_helpers(schedule, entry.ranks)])
+            size = id(schedule), parse_bytes(entry.nbytes)
+            if size not in known_sizes:
+                known_sizes[size] = compute_slot_bytes(schedule, size[1], itemsize)
+            shape = shapes[id(schedule)]
+            jobs.append(build_schedule_job(schedule, known_sizes[size], endpoints, after=after, shape=shape))
+        last.append(len(jobs) - 1)
+    return jobs, first, last
 
 
 def _parse_ranks(entry: Launch, schedule: Schedule, topology: Topology) -> Longs:
