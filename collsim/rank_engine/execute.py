@@ -439,6 +439,10 @@ class _Process:
     def _import(
         self, name: str, globals_: object = None, locals_: object = None, fromlist: Any = (), level: int = 0
     ) -> Any:
+        # C code of numpy gives a list, as when it first prints an array; it does not use what is returned.
+        if isinstance(fromlist, list) and name.startswith("numpy."):
+            importlib.import_module(name)
+            return None
         module = self.modules.get(name)
         # numpy itself is imported (the sandbox allows that); all other modules are stand-ins.
         if module is None and name in _NUMPY:

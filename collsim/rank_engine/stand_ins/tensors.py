@@ -6,7 +6,7 @@ import builtins
 import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -202,21 +202,6 @@ class Tensor(np.ndarray):
         self += value
         return self
 
-    def sub_(self, value: Operand) -> Tensor:
-        """Subtract in place."""
-        self -= value
-        return self
-
-    def mul_(self, value: Operand) -> Tensor:
-        """Multiply in place."""
-        self *= value
-        return self
-
-    def div_(self, value: Operand) -> Tensor:
-        """Divide in place."""
-        self /= value
-        return self
-
     def copy_(self, value: Operand, non_blocking: bool = False) -> Tensor:
         """Copy the values of another tensor into this one."""
         self[...] = value
@@ -299,39 +284,11 @@ class Tensor(np.ndarray):
         """The sum with a value."""
         return np.asarray(self + alpha * value).view(Tensor)
 
-    def sub(self, value: Operand) -> Tensor:
-        """The difference to a value."""
-        return np.asarray(self - value).view(Tensor)
-
-    def mul(self, value: Operand) -> Tensor:
-        """The product with a value."""
-        return np.asarray(self * value).view(Tensor)
-
-    def div(self, value: Operand) -> Tensor:
-        """The quotient by a value."""
-        return np.asarray(self / value).view(Tensor)
-
-    def eq(self, value: Operand) -> Tensor:
-        """Where it is equal to a value."""
-        return np.asarray(np.equal(self, value)).view(Tensor)
-
     def matmul(self, other: np.ndarray) -> Tensor:
         """The matrix product."""
         return np.asarray(self @ other).view(Tensor)
 
     mm = matmul
-
-    def abs(self) -> Tensor:
-        """Without signs."""
-        return np.asarray(np.abs(self)).view(Tensor)
-
-    def sqrt(self) -> Tensor:
-        """The square roots."""
-        return np.asarray(np.sqrt(self)).view(Tensor)
-
-    def exp(self) -> Tensor:
-        """The exponentials."""
-        return np.asarray(np.exp(self)).view(Tensor)
 
     def norm(self) -> Tensor:
         """The Euclidean norm."""
@@ -339,7 +296,8 @@ class Tensor(np.ndarray):
 
     def permute(self, *dims: Shape) -> Tensor:
         """The same memory with its dimensions in another order."""
-        return np.transpose(self, _flatten_shape(dims)).view(Tensor)
+        array: Tensor = super().transpose(_flatten_shape(dims))
+        return array
 
     def repeat(self, *times: Shape) -> Tensor:  # type: ignore[override]
         """Copies along each dimension."""
@@ -355,9 +313,88 @@ class Tensor(np.ndarray):
 
     new_empty = new_zeros
 
+    def new_full(self, size: Shape, fill_value: Operand) -> Tensor:
+        """One value in all elements, of the same type."""
+        return np.full(size, fill_value, self.dtype).view(Tensor)
+
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """With all elements between two bounds."""
         return np.clip(self, min, max).view(Tensor)
+
+    def clamp_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
+        """Bring all elements between two bounds."""
+        return self.copy_(self.clamp(min, max))
+
+    def transpose(self, *dims: Any) -> Tensor:
+        """The same memory with two dimensions exchanged; numpy's own functions give the order of all of them."""
+        if len(dims) == 2:
+            return np.swapaxes(self, *dims)
+        array: Tensor = super().transpose(*dims)
+        return array
+
+    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:  # type: ignore[override]
+        """Several dimensions as one: the same memory where it can be."""
+        end = end_dim % max(1, self.ndim) + 1
+        return np.reshape(self, (*self.shape[:start_dim], -1, *self.shape[end:])).view(Tensor)
+
+    def var(  # type: ignore[override]
+        self, dim: Dimension = None, keepdim: builtins.bool = False, correction: builtins.int = 1, **options: Any
+    ) -> Tensor:
+        """The variance; of a sample, as torch has it."""
+        # numpy's own functions call it with `axis` and `ddof`
+        axis, ddof = options.get("axis", dim), options.get("ddof", correction)
+        return np.asarray(np.var(self.numpy(), axis=axis, ddof=ddof, keepdims=keepdim), self.dtype).view(Tensor)
+
+    def std(  # type: ignore[override]
+        self, dim: Dimension = None, keepdim: builtins.bool = False, correction: builtins.int = 1, **options: Any
+    ) -> Tensor:
+        """The standard deviation; of a sample, as torch has it."""
+        return np.asarray(np.sqrt(self.var(dim, keepdim, correction, **options))).view(Tensor)
+
+    def max(  # type: ignore[override]
+        self, dim: Dimension | Tensor = None, keepdim: builtins.bool = False, **options: Any
+    ) -> Any:
+        """The largest element; along a dimension the largest ones with their positions."""
+        return _find_extreme(np.maximum, np.argmax, self, dim, keepdim, options)
+
+    def min(  # type: ignore[override]
+        self, dim: Dimension | Tensor = None, keepdim: builtins.bool = False, **options: Any
+    ) -> Any:
+        """The smallest element; along a dimension the smallest ones with their positions."""
+        return _find_extreme(np.minimum, np.argmin, self, dim, keepdim, options)
+
+    def argsort(  # type: ignore[override]
+        self, dim: builtins.int = -1, descending: builtins.bool = False, **options: Any
+    ) -> Tensor:
+        """Positions of the elements in their order."""
+        array = self.numpy()
+        if descending:
+            array = -array
+        return np.argsort(array, axis=options.get("axis", dim), kind="stable").view(Tensor)
+
+    def sort(  # type: ignore[override]
+        self, dim: builtins.int = -1, descending: builtins.bool = False, **options: Any
+    ) -> ValuesIndices | None:
+        """The elements in their order with their positions; numpy's own functions want them sorted in place."""
+        if "axis" in options:
+            super().sort(axis=options["axis"])
+            return None
+        return self._sort(dim, descending)
+
+    def _sort(self, dim: builtins.int, descending: builtins.bool) -> ValuesIndices:
+        indices = self.argsort(dim, descending)
+        return ValuesIndices(np.take_along_axis(self, indices, dim).view(Tensor), indices)
+
+    def topk(self, k: builtins.int, dim: builtins.int = -1) -> ValuesIndices:
+        """The largest elements with their positions."""
+        values, indices = self._sort(dim, descending=True)
+        first = np.arange(k)
+        return ValuesIndices(values.index_select(dim, first), indices.index_select(dim, first))
+
+    def softmax(self, dim: builtins.int) -> Tensor:
+        """Exponentials along a dimension, whose sum is one."""
+        powers = np.exp(self - np.maximum.reduce(self, axis=dim, keepdims=True))
+        return np.asarray(powers / np.add.reduce(powers, axis=dim, keepdims=True)).view(Tensor)
 
     def sum(  # type: ignore[override]
         self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
@@ -376,7 +413,7 @@ class Tensor(np.ndarray):
     ) -> Tensor:
         """The mean of all elements, or along a dimension."""
         total = self.sum(dim, keepdim, **options)
-        return total.div(self.numel() // max(1, total.numel()))
+        return np.asarray(total / (self.numel() // builtins.max(1, total.numel()))).view(Tensor)
 
     def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """The parts along a dimension, which it does not have any more."""
@@ -405,6 +442,91 @@ class Tensor(np.ndarray):
     def is_contiguous(self) -> builtins.bool:
         """Whether the elements lie one after the other."""
         return bool(self.flags.c_contiguous)
+
+
+class ValuesIndices(NamedTuple):
+    """What `max`, `sort` and `topk` return along a dimension: `values, indices = x.max(dim=1)`."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def _find_extreme(
+    reduce: np.ufunc,
+    find: Callable[..., np.ndarray],
+    tensor: Tensor,
+    dim: Dimension | Tensor,
+    keepdim: bool,
+    options: dict[str, Any],
+) -> Tensor | ValuesIndices:
+    """The largest or smallest elements; numpy's own functions call it with `axis`, and want no positions."""
+    if isinstance(dim, Tensor):  # torch.max(a, b)
+        return np.asarray(reduce(tensor, dim)).view(Tensor)
+    if dim is None:
+        result = reduce.reduce(tensor, axis=options.get("axis"), out=options.get("out"), keepdims=keepdim)
+        return np.asarray(result).view(Tensor)
+    values = np.asarray(reduce.reduce(tensor, axis=dim, keepdims=keepdim)).view(Tensor)
+    return ValuesIndices(values, np.asarray(find(tensor, axis=dim, keepdims=keepdim)).view(Tensor))
+
+
+#: Words that are methods of a tensor and functions of torch, element by element. With an underscore at their end they
+#: change the tensor.
+_ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
+    **{
+        name: getattr(np, name) for name in ("abs", "ceil", "cos", "exp", "floor", "log", "log1p", "log2", "reciprocal")
+    },
+    **{name: getattr(np, name) for name in ("sign", "sin", "sqrt", "square", "tanh", "isfinite", "isnan")},
+    **{name: getattr(np, name) for name in ("logical_and", "logical_not", "logical_or", "maximum", "minimum")},
+    "div": np.divide,
+    "eq": np.equal,
+    "fmod": np.fmod,
+    "ge": np.greater_equal,
+    "gt": np.greater,
+    "le": np.less_equal,
+    "lt": np.less,
+    "mul": np.multiply,
+    "ne": np.not_equal,
+    "neg": np.negative,
+    "pow": np.power,
+    "relu": lambda x: np.maximum(x, 0),
+    "remainder": np.remainder,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sub": np.subtract,
+}
+
+
+def _make_method(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+    def compute(self: Tensor, *operands: Operand) -> Tensor:
+        return np.asarray(function(self, *operands)).view(Tensor)
+
+    return compute
+
+
+def _make_in_place(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+    def change(self: Tensor, *operands: Operand) -> Tensor:
+        return self.copy_(function(self, *operands))
+
+    return change
+
+
+def _rename_dimension(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+    """A method of numpy whose axis is called `dim`."""
+
+    def call(self: Tensor, *args: object, **options: object) -> Tensor:
+        for name, numpy_name in (("dim", "axis"), ("keepdim", "keepdims")):
+            if name in options:
+                options[numpy_name] = options.pop(name)
+        return np.asarray(function(self, *args, **options)).view(Tensor)
+
+    return call
+
+
+for _name, _function in _ELEMENTWISE.items():
+    setattr(Tensor, _name, _make_method(_function))
+    setattr(Tensor, f"{_name}_", _make_in_place(_function))
+for _name in ("all", "any", "argmax", "argmin", "cumsum", "squeeze"):
+    setattr(Tensor, _name, _rename_dimension(getattr(np.ndarray, _name)))
 
 
 def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: bool, options: dict[str, Any]) -> Tensor:
@@ -565,21 +687,47 @@ class TensorFunctions:
         return tensor.numel()
 
 
+#: Functions of torch that are methods of its tensors: `torch.sum(x)` is `x.sum()`.
+_METHODS = (
+    *(
+        "add",
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "clamp",
+        "cumsum",
+        "flatten",
+        "index_select",
+        "matmul",
+        "max",
+    ),
+    *(
+        "mean",
+        "min",
+        "mm",
+        "narrow",
+        "norm",
+        "permute",
+        "prod",
+        "softmax",
+        "sort",
+        "squeeze",
+        "std",
+        "sum",
+        "t",
+        "topk",
+    ),
+    *("transpose", "unbind", "unsqueeze", "var"),
+)
 #: Functions of torch that numpy has under the same or another name, with the same positional arguments.
 _NUMPY_FUNCTIONS: dict[str, Callable[..., object]] = {
-    **{name: getattr(np, name) for name in ("sum", "mean", "prod", "min", "max", "argmax", "argmin", "where", "sqrt")},
-    **{name: getattr(np, name) for name in ("exp", "log", "sin", "cos", "abs", "floor", "ceil", "round", "matmul")},
-    **{name: getattr(np, name) for name in ("dot", "outer", "reshape", "squeeze", "transpose", "maximum", "minimum")},
-    **{name: getattr(np, name) for name in ("cumsum", "flip", "hstack", "vstack", "any", "all", "isnan", "ones_like")},
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "mm": np.matmul,
+    **{name: getattr(np, name) for name in ("where", "dot", "outer", "reshape", "einsum", "flip", "hstack", "vstack")},
+    **{name: getattr(np, name) for name in ("roll", "round", "tril", "triu")},
+    **_ELEMENTWISE,
+    "bmm": np.matmul,
     "concat": np.concatenate,
-    "unsqueeze": np.expand_dims,
-    "flatten": np.ravel,
-    "norm": np.linalg.norm,
 }
 
 
@@ -620,6 +768,7 @@ def build_torch_module(seed: int) -> ModuleType:
     names = [name for name in dir(TensorFunctions) if not name.startswith("_")]
     vars(torch).update(_DTYPES)
     vars(torch).update({name: _return_tensors(function) for name, function in _NUMPY_FUNCTIONS.items()})
+    vars(torch).update({name: getattr(Tensor, name) for name in _METHODS})
     vars(torch).update({name: getattr(functions, name) for name in names})
     vars(torch).update(Tensor=Tensor, tensor=make_tensor, as_tensor=make_tensor, no_grad=_NoGrad)
     vars(torch).update(device=lambda *_: "cpu", cuda=_build_cuda_module())
