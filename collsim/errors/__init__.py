@@ -79,6 +79,15 @@ class Sentence:
         """
         return _fill_template(_find_template(self.key, language), self.values, language)
 
+    def capitalize(self) -> Sentence:
+        """The sentence with a capital letter at its begin in English, whatever its template begins with.
+
+        Examples:
+            >>> str(Sentence("rank {rank} waits", rank=3).capitalize())
+            'Rank 3 waits'
+        """
+        return _CapitalizedSentence(self.key, **self.values)
+
     def rename(self, names: Mapping[str, Text]) -> Sentence:
         """The sentence with other names for the things that its values are, in the sentences inside it too.
 
@@ -296,6 +305,18 @@ def _fill_template(template: str, values: dict[str, object], language: str) -> s
     with contextlib.suppress(Exception):  # braces that are no fields
         return template.format_map({name: _WrittenValue(value) for name, value in texts.items()})
     return template
+
+
+class _CapitalizedSentence(Sentence):
+    """A sentence that stands alone."""
+
+    __slots__ = ()
+
+    def text(self, language: str = "en") -> str:
+        words = super().text(language)
+        if language == "en":
+            words = words[:1].upper() + words[1:]
+        return words
 
 
 class _Name(NamedTuple):

@@ -160,12 +160,15 @@ def _change_pair(source: str, body: Sequence[ast.stmt], first: int, second: int)
     exchange = _EXCHANGES.get((send.word, receive.word))
     if exchange is not None and send.rank.endswith("Get_rank()") and not between:
         joined = _join_calls(send, receive, exchange)
-        yield Sentence("{call} in place of both", call=exchange), _replace(source, body, first, second, [joined])
+        yield (
+            Sentence("{call} in place of both", call=exchange),
+            replace_statements(source, body, first, second, [joined]),
+        )
     if send.owner:
         begin = f"request = {_get_text(source, send.call).replace(send.word, _WITHOUT_WAIT[send.word], 1)}"
         label = Sentence("{send}, then {receive}", send=_WITHOUT_WAIT[send.word], receive=receive.word)
         statements = [begin, *between, receive_text, "request.wait()"]
-        yield label, _replace(source, body, first, second, statements)
+        yield label, replace_statements(source, body, first, second, statements)
     if not between:
         swapped = [
             f"if {send.rank} % 2:",
@@ -174,7 +177,7 @@ def _change_pair(source: str, body: Sequence[ast.stmt], first: int, second: int)
             *(f"    {line}" for text in (send_text, receive_text) for line in text.splitlines()),
         ]
         label = Sentence("odd ranks receive first")
-        yield label, _replace(source, body, first, second, [line.removeprefix(indent) for line in swapped])
+        yield label, replace_statements(source, body, first, second, [line.removeprefix(indent) for line in swapped])
 
 
 def _join_calls(send: _Call, receive: _Call, exchange: str) -> str:
@@ -201,7 +204,7 @@ def _share_collectives(source: str, tree: ast.Module, lines: Sequence[int]) -> I
                 continue
             label = Sentence("all ranks call {call} (line {line})", call=call.word, line=statement.lineno)
             text = _get_text(source, statement.body[0])
-            yield label, _replace(source, body, position, position, [text])
+            yield label, replace_statements(source, body, position, position, [text])
 
 
 # ---- text ----------------------------------------------------------------------------------------------------------
@@ -215,8 +218,19 @@ def _get_text(source: str, node: ast.AST) -> str:
     return ast.get_source_segment(source, node) or ast.unparse(node)
 
 
-def _replace(source: str, body: Sequence[ast.stmt], first: int, last: int, statements: Sequence[str]) -> str:
-    """The source with the statements `first` to `last` of a block replaced; all other lines stay as they are."""
+def replace_statements(source: str, body: Sequence[ast.stmt], first: int, last: int, statements: Sequence[str]) -> str:
+    """Replace statements of a block; all other lines stay as they are.
+
+    Args:
+        source: the program.
+        body: the statements of the block.
+        first: the position of the first that is replaced.
+        last: of the last one.
+        statements: what stands in their place.
+
+    Returns:
+        The changed program.
+    """
     lines = source.splitlines()
     start, end = body[first].lineno - 1, _end(body[last])
     before = lines[start].encode()[: body[first].col_offset].decode()

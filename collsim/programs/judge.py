@@ -91,6 +91,7 @@ class ProgramRun:
         library: what its messages are sent with: `torch`, `mpi4py`, or nothing where neither is imported.
         needs_buffering: it ends by luck: where each send waits for its receive, it does not.
         sum_fault: where a wrong sum goes wrong, where that is known.
+        array_fixes: changes after which a function of one process does what its name says.
 
     Examples:
         >>> import collsim as cs
@@ -122,6 +123,7 @@ class ProgramRun:
     library: str = ""
     needs_buffering: bool = False
     sum_fault: SumFault | None = None
+    array_fixes: tuple[Fix, ...] = ()
 
     @property
     def output(self) -> tuple[object, ...]:
@@ -240,7 +242,10 @@ class ProgramRun:
 
     @cached_property
     def fixes(self) -> tuple[Fix, ...]:
-        """Changed programs that do not hang, each of them run; empty where this one does not hang, or none is known."""
+        """Changed programs, each of them run: they do not hang, or their function of one process does what its name
+        says. Empty where nothing has to be changed, or no change is known."""
+        if self.array_fixes:
+            return self.array_fixes
         if self.verdict != "hangs" or self.rerun is None:
             return ()
         lines = sorted({wait.line for wait in self.waits})
@@ -408,7 +413,7 @@ def _conclude(ranks: int, execution: Execution, verdict: Verdict, reason: Words)
     cycles = find_cycles(execution.waits)
     return ProgramRun(
         verdict,
-        Sentence.from_words(reason),
+        Sentence.from_words(reason).capitalize(),
         ranks,
         execution.results,
         execution.waits,
@@ -500,16 +505,15 @@ def _describe_error(execution: Execution) -> Words:
     error = execution.errors[0]
     if error.limit is not None:
         return _describe_limit(error)
-    message: Words = _shorten(error.text, _LONGEST_ERROR)
     if error.missing_argument is not None:
         entry, name = (_shorten(word) for word in error.missing_argument)
-        message = Sentence(MISSING_ARGUMENT, entry=entry, name=name)
+        return Sentence("No rank begins: {message}", message=Sentence(MISSING_ARGUMENT, entry=entry, name=name))
     sentence = Sentence(
         "Rank {rank} ends in {kind} in line {line}: {message}",
         rank=max(error.rank, 0),
         kind=error.kind,
         line=error.line,
-        message=message,
+        message=_shorten(error.text, _LONGEST_ERROR),
     )
     if not error.text:  # as of a MemoryError
         sentence = Sentence(

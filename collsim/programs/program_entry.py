@@ -21,6 +21,7 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, Duration, parse_bytes
+from .array_functions import find_array_function, report_array_function
 from .job_records.timeouts import DEFAULT_TIMEOUT
 from .judge import ProgramRun, Verdict, describe_single, judge
 from .sum_fault import find_sum_fault
@@ -127,8 +128,9 @@ def program(
             return same(changed, count, expect=expect, machine=topology, late=delays)
         return same(changed, count)
 
+    run_source = partial(program, entry="", allow_unsandboxed=allow_unsandboxed)
     return replace(
-        _complete_reason(run, plan, has_own_numbers),
+        _complete_reason(run, plan, has_own_numbers, text, run_source),
         machine=topology,
         late=delays,
         collective=collective,
@@ -154,19 +156,40 @@ def _choose_expected(
     return plan.collective, expect_collective(plan, plan.collective)
 
 
-def _complete_reason(run: ProgramRun, plan: StartPlan, has_own_numbers: bool) -> ProgramRun:
+def _complete_reason(
+    run: ProgramRun,
+    plan: StartPlan,
+    has_own_numbers: bool,
+    source: str,
+    run_source: Callable[[str, int], ProgramRun],
+) -> ProgramRun:
     """A run whose reason names the fault of its sums, where one is found, and says where there are no ranks, and where
     its numbers are compared with none."""
     if has_own_numbers and run.verdict == "ends":
         run = replace(run, reason=_describe_own_numbers(run.reason, plan.collective))
     if run.ranks > 1 and plan.is_single and not plan.program.imports & _CONCURRENT:
-        return replace(run, reason=describe_single(run.reason, run.verdict))
+        return _describe_arrays(run, plan, source, run_source)
     fault = None
     if run.verdict == "wrong":
         fault = find_sum_fault(run.execution, run.ranks, plan.collective)
     if fault is None:
         return run
     return replace(run, reason=Sentence("{reason} {fault}", reason=run.reason, fault=fault.sentence), sum_fault=fault)
+
+
+def _describe_arrays(
+    run: ProgramRun, plan: StartPlan, source: str, run_source: Callable[[str, int], ProgramRun]
+) -> ProgramRun:
+    """A run of one process, whose reason says what its function does in place of what its name says."""
+    run = replace(run, reason=describe_single(run.reason, run.verdict))
+    function = find_array_function(plan.program.functions)
+    if function is None:
+        return run
+    report = report_array_function(function, source, run_source)
+    if report is None:
+        return run
+    reason = Sentence("{reason} {fault}", reason=run.reason, fault=report.sentence)
+    return replace(run, reason=reason, array_fixes=report.fixes)
 
 
 def _describe_own_numbers(reason: Sentence, collective: str | None) -> Sentence:

@@ -31,6 +31,7 @@ MAX_MESSAGES, MAX_BYTES, MAX_POLLS, MAX_ENGINE_STEPS = 20_000, 2**30, 2_000, 2_0
 MAX_STEPS = 10_000_000  # of one rank: about a second of loops that only add
 MAX_CALLS, MAX_THREADS = 100_000, 10_000  # sends, receives, collectives, puts and gets; threads and coroutines
 
+_PACKAGE = __name__.partition(".")[0]
 _MAX_LOOKS = 1_000  # waits that are ended to look ahead
 #: Calls that wait for what they receive before they return.
 _BLOCKING_RECEIVES = frozenset(("recv", "Recv", "sendrecv", "Sendrecv"))
@@ -436,7 +437,10 @@ class Engine:
         except Stop as stop:
             if self.stopped is None:  # a signal raised it
                 self.stopped = StoppedRank(rank.number, self._find_error_line(stop), "time")
-        except Exception as error:
+        except BaseException as error:
+            # An exception that is no `Exception` may be the program's own; one of collsim ends the whole run.
+            if not isinstance(error, Exception) and type(error).__module__.startswith(_PACKAGE):
+                raise
             rank.error, rank.has_ended = error, True
             rank.error_line = self._find_error_line(error)
         if rank.has_ended:

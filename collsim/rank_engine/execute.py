@@ -48,6 +48,7 @@ from .rewrite import (
     MODULE_FUNCTION,
     RewrittenProgram,
 )
+from .stand_ins.internal_names import require_plain_name
 from .stand_ins.tensors import Tensor
 from .torch_dialect import build_torch_modules
 
@@ -315,7 +316,7 @@ class _Process:
         except SystemExit as end:
             # `sys.exit()` ends a rank as it ends a script; any other code is an error of that rank.
             if end.code not in (None, 0):
-                raise RuntimeError(f"the program ends with sys.exit({end.code!r})") from None
+                raise RuntimeError(f"the program ends with sys.exit({end.code!r})") from end
         if result is None and (not self.plan.entry or self.has_launched):
             result = self.globals.get("result")
         if result is None:
@@ -470,6 +471,7 @@ class _Process:
     def _build_builtins(self) -> dict[str, Any]:
         names = {name: value for name, value in vars(builtins).items() if name not in _REFUSED}
         names["__import__"] = self._import
+        names["getattr"] = _get_attribute
         names["print"] = self._print
         names["exit"] = names["quit"] = self.modules["sys"].exit
         return names
@@ -484,6 +486,12 @@ class _Process:
     def _write(self, text: str) -> None:
         if sum(map(len, self.printed)) < _PRINTED:
             self.printed.append(str(text))
+
+
+def _get_attribute(value: object, name: str, *default: object) -> object:
+    """`getattr`, for names that lead no further than the program's own objects."""
+    require_plain_name(name)
+    return getattr(value, name, *default)
 
 
 class LaunchedProcess:

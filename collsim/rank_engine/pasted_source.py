@@ -148,10 +148,12 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
 
     Args:
         source: the program.
-        line: where the error is, from 1.
+        line: where the error is, from 1; 0 where it is of the whole source.
         message: Python's.
         is_indentation: whether it is about indentation.
     """
+    if not line:
+        return Sentence("the program is not Python: {message}", message=message)
     sentence = Sentence("line {line} of the program is not Python: {message}", line=line, message=message)
     lines = source.splitlines()
     text = ""

@@ -26,6 +26,7 @@ from typing import Any
 
 from ..errors import CollsimError
 from .pasted_source import describe_syntax_error
+from .stand_ins.internal_names import require_plain_name
 
 #: The name of the function that holds the statements of a module.
 MODULE_FUNCTION = "module_of_program"
@@ -229,6 +230,19 @@ class _Rewriter(ast.NodeTransformer):
         if any(isinstance(getattr(node, suite, None), list) for suite in _SUITES) and not isinstance(node, _SCOPES):
             self._rewrite_suites(node)
         return super().visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        require_plain_name(node.attr, node.lineno)
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        require_plain_name(node.id, node.lineno)
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        for name in node.kwd_attrs:
+            require_plain_name(name, node.lineno)
+        return self.generic_visit(node)
 
     def _rewrite_suites(self, node: ast.AST) -> None:
         """Rewrite each statement of a block, with the functions for its comprehensions before it."""

@@ -157,7 +157,7 @@ def test_a_hang_names_the_cycle_and_a_fix_ends_it(page, app_url, screen, tmp_pat
     width, height = SCREENS[screen]
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{app_url}/program?lang=en&start=send")
-    expect(verdict(page)).to_contain_text("rank 0 waits in send (line 12) for rank 1")
+    expect(verdict(page)).to_contain_text("Rank 0 waits in send (line 12) for rank 1")
     picture = page.locator("svg.pl:visible")
     expect(picture.locator("path.arrow")).to_have_count(4)
     expect(page.locator(".editor")).to_have_attribute("data-line", "12")
@@ -217,7 +217,7 @@ def test_a_hang_of_the_catalogue_is_shown_and_opened_as_a_program(page, app_url,
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{app_url}/hangs?lang=en&hang=only_rank_0")
     expect(page.locator(".pl-source .waits b").first).to_have_text("1–3")
-    expect(page.get_by_text("rank 0 in reduce (line 13), rank 1-3 in all_reduce (line 10)")).to_be_visible()
+    expect(page.get_by_text("Rank 0 in reduce (line 13), rank 1-3 in all_reduce (line 10)")).to_be_visible()
     expect(page.locator(".pl-block").first).to_contain_text('File "only_rank_0.py", line 13 in train')
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.get_by_role("button", name="Open the fixed program").click()

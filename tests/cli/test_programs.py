@@ -34,7 +34,7 @@ def test_a_hang_names_ranks_and_lines_and_a_fixed_program_ends(tmp_path):
     path.write_text(HANG)
     hangs = call(f"{path}:swap", "--ranks", 2)
     assert hangs.exit_code == 1
-    assert "rank 0 waits in send (line 7) for rank 1" in hangs.output
+    assert "Rank 0 waits in send (line 7) for rank 1" in hangs.output
     chinese = call(f"{path}:swap", "--ranks", 2, "--lang", "zh")
     assert "第 7 行" in chinese.output
     ends = call(f"{path}:exchange", "--ranks", 2, "--nbytes", "1KiB", "--json")

@@ -83,6 +83,6 @@ def test_the_picture_shows_every_rank_that_waits_as_waiting_for_ever(name, run_p
 
 def test_groups_in_a_circle_are_named_with_their_members():
     run = list_hangs()["crossed_groups"].run(4)
-    assert "rank 0 waits in all_reduce (line 8) of the group of ranks 0, 1 for rank 1" in run.explanation()
+    assert "Rank 0 waits in all_reduce (line 8) of the group of ranks 0, 1 for rank 1" in run.explanation()
     assert "in one order" in run.explanation()
     assert "rank 0, 1 这个组" in run.explanation("zh")

@@ -178,7 +178,7 @@ def test_a_collective_that_one_rank_leaves_out_names_both_lines(run_program):
     run = run_program(source, 3)
     assert run.verdict == "hangs"
     assert {(wait.call, wait.line) for wait in run.waits} == {("barrier", 6), ("all_reduce", 5)}
-    assert "rank 0 in barrier (line 6)" in run.explanation()
+    assert "Rank 0 in barrier (line 6)" in run.explanation()
     assert "rank 1, 2 in all_reduce (line 5)" in run.explanation()
 
 
@@ -533,7 +533,7 @@ def test_a_collective_that_passes_although_another_rank_calls_another_is_wrong(r
     source += "    data = comm.bcast(data)\ncomm.Barrier()\n"
     run = run_program(source, 4)
     assert run.verdict == "wrong"
-    assert all(part in str(run) for part in ("rank 0-2 in bcast (line 6)", "rank 3 in Barrier (line 7)"))
+    assert all(part in str(run) for part in ("Rank 0-2 in bcast (line 6)", "rank 3 in Barrier (line 7)"))
     assert run_program(source.replace("if comm.rank != 3", "if True"), 4).verdict == "ends"
 
 

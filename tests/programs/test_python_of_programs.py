@@ -273,3 +273,94 @@ task = comm.recv(source=1 - comm.rank)
 result = [task.number, [pair.b for pair in comm.allgather(Pair(0, task.number))]]
 """
     assert results(source) == [[6, [6, 5]], [5, [6, 5]]]
+
+
+def test_more_words_of_tensors_are_as_real_torch_has_them():
+    """The expected values are those of torch 2.13.0 for the same program."""
+    source = f"""{HEAD}
+def run(rank, size):
+    x, y = torch.arange(12).float().view(2, 3, 2), torch.tensor([3.0, -1.0, 2.0])
+    ones = torch.zeros(2, 2)
+    ones.flatten().add_(1)
+    largest, where = x.max(dim=1)
+    ordered, positions = torch.sort(y, descending=True)
+    return [tuple(x.transpose(0, 1).shape), x.transpose(0, 1)[1, 0].tolist(), x.permute(2, 0, 1)[1].tolist(),
+            x.flatten(1)[1].tolist(), ones.tolist(), round(x.std().item(), 4), x.var(dim=2)[0].tolist(),
+            largest.tolist(), where.tolist(), ordered.tolist(), positions.tolist(), y.topk(1).indices.tolist(),
+            torch.relu(y).tolist(), y.pow(2).neg_().tolist(), y.clamp(min=0).tolist(), (y > 0).any().item(),
+            torch.max(y, torch.ones(3)).tolist(), round(torch.softmax(y, dim=0)[0].item(), 4),
+            torch.bmm(x, x.transpose(1, 2))[0].tolist(), x.mean(dim=(0, 1)).tolist(), y.cumsum(dim=0).tolist()]
+"""
+    expected = [
+        *([3, 2, 2], [2.0, 3.0], [[1.0, 3.0, 5.0], [7.0, 9.0, 11.0]], [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]),
+        *([[1.0, 1.0], [1.0, 1.0]], 3.6056, [0.5, 0.5, 0.5], [[4.0, 5.0], [10.0, 11.0]], [[2, 2], [2, 2]]),
+        *([3.0, 2.0, -1.0], [0, 2, 1], [0], [3.0, 0.0, 2.0], [-9.0, -1.0, -4.0], [3.0, 0.0, 2.0], True),
+        *(
+            [3.0, 1.0, 2.0],
+            0.7214,
+            [[1.0, 3.0, 5.0], [3.0, 13.0, 23.0], [5.0, 23.0, 41.0]],
+            [5.0, 6.0],
+            [3.0, 2.0, 4.0],
+        ),
+    ]
+    assert results(source, 1) == [expected]
+
+
+def test_an_array_whose_first_text_is_in_an_f_string_is_written():
+    source = "import numpy as np\nfrom mpi4py import MPI\nresult = f'{np.arange(3)} {np.arange(2.0)!r}'\n"
+    assert results(source, 1) == ["[0 1 2] array([0., 1.])"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "name"),
+    [
+        ("().__class__.__subclasses__()", "__subclasses__"),
+        ("(lambda: 1).__globals__", "__globals__"),
+        ("(i for i in []).gi_frame", "gi_frame"),
+        ("__import__('os')", "__import__"),
+        ("getattr((), '__cla' 'ss__'), getattr(int, '__subcla' 'sses__')", "__subclasses__"),
+        ("np.vectorize(getattr)([1], ['__reduce__'])", "__reduce__"),
+        ("operator.attrgetter('a.__globals__')", "__globals__"),
+        ("operator.methodcaller('__getattribute__', 'a')", "__getattribute__"),
+    ],
+)
+def test_names_that_lead_into_python_itself_are_refused_with_their_line(statement, name):
+    try:
+        told = str(cs.program(f"import operator\nimport numpy as np\nx = {statement}\n", 2))
+    except cs.CollsimError as error:
+        told = str(error)
+    assert "line 3" in told
+    assert f"{name} leads into Python itself" in told
+    match_pattern = "match 1:\n    case int(__mro__=x):\n        print(x)\n"
+    with pytest.raises(cs.CollsimError, match="line 2: __mro__"):
+        cs.program(match_pattern, 2)
+
+
+@pytest.mark.parametrize("kind", ["KeyboardInterrupt", "GeneratorExit", "BaseException", "Own"])
+def test_what_is_no_exception_ends_its_rank(kind):
+    source = f"import torch.distributed as dist\nclass Own(BaseException): pass\nif dist.get_rank() == 1:\n    raise {kind}\n"
+    run = cs.program(source, 2)
+    assert (run.verdict, run.errors[0].rank, run.errors[0].kind, run.errors[0].line) == ("error", 1, kind, 4)
+
+
+def test_sys_exit_and_missing_arguments_and_broken_sources_have_no_line_0():
+    run = cs.program("import sys\nimport torch.distributed as dist\ndef leave():\n    sys.exit(3)\nleave()\n", 2)
+    assert str(run) == "error: Rank 0 ends in RuntimeError in line 4: the program ends with sys.exit(3)"
+    run = cs.program("def run(rank, weights, bias):\n    return rank\n", 2)
+    assert run.explanation().startswith("No rank begins: run() wants weights, which no rank has;")
+    with pytest.raises(cs.CollsimError, match=r"^the program is not Python: source code string cannot contain null"):
+        cs.program("x = 1\0", 2)
+
+
+def test_words_of_common_modules_are_there():
+    source = """
+import re, traceback
+from tqdm import tqdm, trange
+def run(rank):
+    try:
+        1 / 0
+    except ZeroDivisionError:
+        traceback.print_exc()
+    return [sum(tqdm(range(4), desc="epoch")), len(list(trange(3))), re.sub(r"\\d+", "n", "rank 12")]
+"""
+    assert results(source, 1) == [[6, 3, "rank n"]]

@@ -96,7 +96,7 @@ print([box.get() for _ in range(4)])
     assert run.verdict == "hangs"
     assert {(wait.call, wait.line) for wait in run.waits} == {("join", 9), ("put", 6)}
     assert run.cycle == (-1, 0)  # -1 is the main thread
-    assert "the main thread waits in join (line 9) for rank 0" in run.explanation()
+    assert "The main thread waits in join (line 9) for rank 0" in run.explanation()
     assert "-1" not in run.explanation() + run.explanation("zh")
 
 

@@ -79,7 +79,7 @@ def test_hand_ins_are_graded_as_files_notebooks_and_progress(tmp_path):
     )
     table = cs.grade(folder, only="make-it-right")
     assert dict(zip(table.student, table.passed, strict=True)) == {"ada": True, "bob": True, "cy": False, "dee": True}
-    assert "rank 0 waits in send (line 10)" in table.reason[2]
+    assert "Rank 0 waits in send (line 10)" in table.reason[2]
 
 
 HOSTILE = {

@@ -30,9 +30,9 @@ def test_a_cell_that_hangs_shows_who_waits_and_is_kept_under_its_name(shell):
     html = shown._repr_html_()
     assert "Hangs" in html
     assert html.count('class="arrow"') == 3
-    assert "rank 0 waits in send (line 10) for rank 1" in html
+    assert "Rank 0 waits in send (line 10) for rank 1" in html
     assert "<iframe" not in html
-    assert repr(shown).startswith("hangs: rank 0 waits")
+    assert repr(shown).startswith("hangs: Rank 0 waits")
 
 
 def test_a_rank_that_has_ended_has_a_dashed_square_at_the_end_of_the_arrows(shell):

@@ -21,6 +21,7 @@ import math
 import operator
 import posixpath
 import random
+import re
 import statistics
 import string
 import textwrap
@@ -28,13 +29,15 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType, SimpleNamespace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from .internal_names import require_plain_name
+
 #: Modules of which every public name may be used.
-_WHOLE = (abc, bisect, collections, collections.abc, dataclasses, fractions, heapq, itertools, math, operator)
-_WHOLE_TOO = (statistics, string, textwrap, typing)
+_WHOLE = (abc, bisect, collections, collections.abc, dataclasses, fractions, heapq, itertools, math)
+_WHOLE_TOO = (re, statistics, string, textwrap, typing)
 _FUNCTOOLS = ("cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "total_ordering", "wraps")
 _CONTEXTLIB = ("ExitStack", "closing", "contextmanager", "nullcontext", "suppress")
 _ENUM = ("Enum", "Flag", "IntEnum", "IntFlag", "auto", "unique")
@@ -49,6 +52,20 @@ class _ArgumentParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message}; a program has no command line here, so give each option a default")
+
+
+def _get_attributes(*names: str) -> operator.attrgetter[Any]:
+    """`operator.attrgetter`, for names that lead no further than the program's own objects."""
+    for name in names:
+        for part in str(name).split("."):
+            require_plain_name(part)
+    return operator.attrgetter(*names)
+
+
+def _call_method(name: str, *args: object, **kwargs: object) -> operator.methodcaller:
+    """`operator.methodcaller`, likewise."""
+    require_plain_name(name)
+    return operator.methodcaller(name, *args, **kwargs)
 
 
 class _FixedTime(datetime.datetime):
@@ -109,11 +126,14 @@ def list_library_words(rank: int, ranks: int, write: Callable[[str], object]) ->
         "gc": {"collect": lambda *_: 0},
         "json": _list_words(json, ("dumps", "loads")),
         "logging": _list_logging(),
+        "operator": _list_public(operator) | {"attrgetter": _get_attributes, "methodcaller": _call_method},
         "os": _list_system(rank, ranks),
         "platform": {"node": lambda: "node0", "system": lambda: "Linux", "python_version": lambda: "3"},
         "random": {name: getattr(generator, name) for name in dir(generator) if not name.startswith("_")},
         "socket": {"gethostname": lambda: "node0"},
         "sys": _list_interpreter(write),
+        "tqdm": {"tqdm": lambda items=(), *_, **__: items, "trange": lambda count, *_, **__: range(count)},
+        "traceback": {name: lambda *_, **__: None for name in ("print_exc", "print_stack")},
         "types": _list_words(types, ("SimpleNamespace",)),
         "warnings": {name: lambda *_, **__: None for name in ("filterwarnings", "simplefilter", "warn")},
         "numpy.random": {name: getattr(legacy, name) for name in dir(legacy) if not name.startswith("_")},

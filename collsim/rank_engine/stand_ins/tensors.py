@@ -326,7 +326,11 @@ class Tensor(np.ndarray):
         return self.copy_(self.clamp(min, max))
 
     def transpose(self, *dims: Any) -> Tensor:
-        """The same memory with two dimensions exchanged; numpy's own functions give the order of all of them."""
+        """The same memory with two dimensions exchanged.
+
+        Args:
+            dims: The two; numpy's own functions give the order of all of them.
+        """
         if len(dims) == 2:
             return np.swapaxes(self, *dims)
         array: Tensor = super().transpose(*dims)
@@ -366,7 +370,13 @@ class Tensor(np.ndarray):
     def argsort(  # type: ignore[override]
         self, dim: builtins.int = -1, descending: builtins.bool = False, **options: Any
     ) -> Tensor:
-        """Positions of the elements in their order."""
+        """Positions of the elements in their order.
+
+        Args:
+            dim: The dimension along which they are sorted.
+            descending: The largest first.
+            options: `axis`, where a function of numpy calls it.
+        """
         array = self.numpy()
         if descending:
             array = -array
@@ -375,7 +385,13 @@ class Tensor(np.ndarray):
     def sort(  # type: ignore[override]
         self, dim: builtins.int = -1, descending: builtins.bool = False, **options: Any
     ) -> ValuesIndices | None:
-        """The elements in their order with their positions; numpy's own functions want them sorted in place."""
+        """The elements in their order with their positions.
+
+        Args:
+            dim: The dimension along which they are sorted.
+            descending: The largest first.
+            options: `axis`, where a function of numpy calls it, which wants the elements sorted in place.
+        """
         if "axis" in options:
             super().sort(axis=options["axis"])
             return None

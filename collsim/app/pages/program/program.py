@@ -32,7 +32,6 @@ from . import program_parts as parts
 from .job_files import draw_job_files
 from .program_drafts import ProgramDraft
 from .program_verdict import (
-    FixedProgram,
     ProgramVerdict,
     estimate_program,
     estimate_race,
@@ -89,7 +88,7 @@ def draw() -> None:
             if verdict.restored is not None:
                 description, source = verdict.restored
                 _draw_restored(description, source, verdict.line)
-            _draw_fixes(source, verdict.fixes)
+            _draw_fixes(source, verdict)
         draw_job_files()
         draw_class_works(PAGE, drafts.ADDRESS.write(draft))
     if verdict is not None and result is not None:
@@ -291,8 +290,9 @@ def _draw_restored(description: Sentence, source: str, line: int | None) -> None
         st.button(t("program.restore"), key="program_restore", on_click=_on_change, args=(source,))
 
 
-def _draw_fixes(source: str, fixes: tuple[FixedProgram, ...]) -> None:
+def _draw_fixes(source: str, verdict: ProgramVerdict) -> None:
     """Changed programs that were run: a button for each."""
+    fixes = verdict.fixes
     if not fixes:
         return
     with st.container(key="card_fixes", border=True):
@@ -301,8 +301,11 @@ def _draw_fixes(source: str, fixes: tuple[FixedProgram, ...]) -> None:
             label = fix.label.text(get_language())
             st.button(label, key=f"program_fix_{position}", on_click=_on_change, args=(fix.source,))
             st.html(parts.build_diff(source, fix.source))
-        ranks, times = ", ".join(map(str, fixes[0].ranks)), ", ".join(format_time(fix.time) for fix in fixes)
-        draw_note(t("program.fix.note", ranks=ranks, times=times))
+        ranks = ", ".join(map(str, fixes[0].ranks))
+        if not verdict.messages:  # one process, in which nothing is sent
+            draw_note(t("program.fix.nodes", nodes=ranks))
+            return
+        draw_note(t("program.fix.note", ranks=ranks, times=", ".join(format_time(fix.time) for fix in fixes)))
 
 
 def _on_change(source: str) -> None:
