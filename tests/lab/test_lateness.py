@@ -104,7 +104,7 @@ def test_a_run_that_was_held_up_is_named_with_its_step():
     runs = [usual] * 6 + [[*usual[:2], *(u + 0.1 for u in usual[2:])]]
     trace = build_trace(*runs)
     assert [(run, step) for run, step, _ in find_delayed_runs(trace)] == [(6, 2)]
-    assert "1 of 7 runs were held up, run 7 most: 100" in join_sentences(trace)
+    assert "1 of 7 runs were delayed, run 7 most: 100" in join_sentences(trace)
 
 
 def test_the_columns_are_those_of_the_median_run():

@@ -73,7 +73,7 @@ def test_a_step_says_that_rings_leave_cards_idle():
     """GPT-2 medium on two nodes of eight GPUs: cards of 100 Gbit/s are what GPUs wait for, and PCIe 5 halves the wait."""
     machines = [cs.machine("pcie-8gpu", nodes=2, nic="roce-100", **more) for more in ({}, {"pcie": 5})]
     slow, fast = (cs.training_step("gpt2-medium", machine, parallel=cs.ddp(), micro_batch=2) for machine in machines)
-    assert "use 1 of the 2 network cards of a node: PCIe links have no room for more, with pcie=5" in slow.explain()
+    assert "use 1 of the 2 network cards of a node: the PCIe links cannot carry more. With pcie=5" in slow.explain()
     assert "2 块网卡中的 1 块" in slow.explain("zh")
     assert fast.exposed < slow.exposed / 1.8
     assert "network cards of a node" not in fast.explain()

@@ -3,6 +3,7 @@
 `python tests/support/prose.py` prints the figures of every page; with names of pages, each finding with its line.
 """
 
+import json
 import re
 import subprocess
 import sys
@@ -65,6 +66,9 @@ BANNED = {
 }
 PATTERNS = {re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I): advice for pattern, advice in BANNED.items()}
 
+CATALOGS = ROOT / "collsim" / "locale" / "en"
+#: A text of a catalog in JavaScript, in quotes or in backquotes.
+JS_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
 FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 #: What is no prose: comments, directives of generated reference, headings, tables, pictures.
 NO_PROSE = re.compile(r"<!--(?:.|\n)*?-->|^:::.*$(?:\n {4}.*$)*|^#.*$|^ *\|.*$|^!\[.*$|^\[[^]]+\]: .*$", re.MULTILINE)
@@ -129,6 +133,20 @@ def list_pages() -> list[Path]:
     return [
         ROOT / name for name in sorted(listed.splitlines()) if not name.endswith(".zh.md") and (ROOT / name).exists()
     ]
+
+
+def read_catalogs() -> dict[str, str]:
+    """English texts of the app, lessons and messages by `file: key`, with a word in place of each value."""
+    texts = {}
+    for path in sorted(CATALOGS.rglob("*.json")):
+        name = path.relative_to(CATALOGS).as_posix()
+        for key, text in json.loads(path.read_text(encoding="utf-8")).items():
+            texts[f"{name}: {key}"] = text
+    for path in sorted((CATALOGS / "js").glob("*.js")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for plain, template in JS_TEXT.findall(re.sub(r"^ *(//|\*|/\*).*", "", line)):
+                texts[f"js/{path.name}: {number}"] = plain or template
+    return {name: re.sub(r"\$?\{[^{}]*\}", "value", text) for name, text in texts.items()}
 
 
 def main(names: list[str]) -> None:

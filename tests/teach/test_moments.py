@@ -24,7 +24,7 @@ def test_a_ring_over_two_nodes_is_asked_three_times():
     assert right(first) == ("7 → 8 and 15 → 0", "7 → 8 和 15 → 0")
     assert first.pairs[int(first.question.answer)] == ((7, 8), (15, 0))
     assert "674" in first.question.explanation_text  # 16 MiB / 25 GB/s + 3.2 us
-    assert right(second)[0] == "Put it in place of its own"
+    assert right(second)[0] == "Put it in place of the rank's value"
     assert right(last)[0] == "480 MiB"  # 2 * 15/16 * 256 MiB
 
 

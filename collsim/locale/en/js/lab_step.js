@@ -4,7 +4,7 @@ export default {
   label: "a measured step of training below its prediction",
   predicted: "Predicted",
   measured: "Measured",
-  both: (predicted, measured) => `Predicted ${predicted}, measured ${measured}: computing above, what is sent below.`,
+  both: (predicted, measured) => `Predicted ${predicted}, measured ${measured}: computing above, messages below.`,
   waits: "Nothing is measured yet: Run starts the processes.",
   forward: "forward pass: a sleep",
   bucket: {

@@ -57,7 +57,7 @@ export default {
   legend: {
     F: "F: forward",
     B: "B (split: I): backward, the stage before waits for it",
-    W: "W: weight gradient, nobody waits for it",
+    W: "W: weight gradient, no stage waits for it",
     deep: "darker: the GPU's second thin stage",
     bubble: "bubble: idle",
     activations: "microbatches held, in whole stages",

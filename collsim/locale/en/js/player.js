@@ -81,7 +81,7 @@ export default {
     each: ["Bytes so far", "Capacity used"],
     endpoints: ["Sent so far", "Received so far"],
     use: ["Used in the whole run", "Capacity used now"],
-    groups: ["", "Beside the others"],
+    groups: ["", "With the others"],
   },
   sentTip: (b) => `sent ${b}`,
   gotTip: (b) => `received ${b}`,

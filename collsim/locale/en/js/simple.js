@@ -62,7 +62,7 @@ export default {
   forward: "Forward (→)",
   time: "Time",
   predict: "Predict",
-  predictHelp: "Stop at every ? and ask before it goes on (Q)",
+  predictHelp: "Stop at every ? and ask before it continues (Q)",
   question: (k, all) => `Question ${k} of ${all}`,
   waits: "the animation waits",
   hidden: "How full each cable is stays hidden until the answer.",

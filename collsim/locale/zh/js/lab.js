@@ -18,7 +18,7 @@ export default {
   behind: (late) => `，落后 ${late}。`,
   ahead: (late) => `，领先 ${late}。`,
   waits: "还没有实测：点“运行”会启动进程。",
-  asAsked: "按所要求的网络",
+  asAsked: "按所设置的网络",
   median: (n) => `${n} 次的中位数`,
   middle: "中间一半",
   best: "最快",
