@@ -176,8 +176,8 @@ def test_the_version_is_part_of_the_run_and_of_its_script():
 def test_what_cannot_be_told_is_said_to_be_so():
     verdicts = {name: explain_gap(run).verdict for name, run in load_published_runs().items()}
     name = next(name for name, verdict in verdicts.items() if verdict == "within")
-    assert "Cannot be told: " in text_of(fine(opened(run=name)))
-    assert "无法判断" in text_of(fine(opened(run=name, lang="zh")))
+    assert "No cause can be named: " in text_of(fine(opened(run=name)))
+    assert "无法确定原因" in text_of(fine(opened(run=name, lang="zh")))
 
 
 def test_a_log_that_does_not_say_what_ran_is_asked_about():

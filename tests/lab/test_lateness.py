@@ -75,7 +75,7 @@ def test_what_a_message_costs_explains_it_where_it_was_measured():
 
 def test_a_cost_that_was_measured_while_the_computer_was_busier_explains_nothing():
     text = join_sentences(build_trace(np.arange(1, 7) * 1e-3, calibrated=MessageCost(ALPHA + 4e-3, RATE)))
-    assert "which would be 24 ms longer; the runs were 6 ms" in text
+    assert "which would take 24 ms longer; the runs took 6 ms longer" in text
     assert "prediction is" not in text
 
 
@@ -96,7 +96,7 @@ def test_one_late_step_is_named():
 
 def test_a_rank_that_begins_late_is_named():
     text = join_sentences(build_trace([0.02] * 6, started=(2, 0.02)))
-    assert text.startswith("Rank 2 is far off: it begins 20")
+    assert text.startswith("Rank 2 differs most: compared with the prediction, it begins 20")
 
 
 def test_a_run_that_was_held_up_is_named_with_its_step():

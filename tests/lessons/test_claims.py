@@ -18,7 +18,7 @@ def fill_section(key):
 
 
 def test_an_a100_has_too_little_memory_for_the_model_under_ddp():
-    assert "more than an A100 has room for" in fill_section("sharding").before[0][0]
+    assert "more than an A100 can store" in fill_section("sharding").before[0][0]
     with pytest.raises(cs.CollsimError, match="does not fit"):
         cs.training_step("llama2-7b", "dgx-a100", parallel=cs.ddp(), micro_batch=1, dtype="bfloat16")
 

@@ -65,7 +65,7 @@ def test_cards_are_idle_where_pcie_carries_no_more_rings(name):
     idle = [note for note in slow.notes if "network cards of a node" in note]
     assert len(idle) == 1
     assert f"use {slow.facts.nics:g} of the" in idle[0]
-    assert f"with pcie=5 they would use {fast.facts.nics:g}" in idle[0]
+    assert f"With pcie=5 they would use {fast.facts.nics:g}" in idle[0]
     assert fast.time < slow.time
 
 
@@ -87,7 +87,7 @@ def test_other_rings_than_those_of_nccl_are_named_as_the_difference():
     _, of_nccl = cs.nccl.predict_and_simulate("allreduce", machine, GB, NCCL_ALGO="Ring")
     assert difference.term == "rings"
     assert difference.seconds == pytest.approx(of_nccl.time - run.time)
-    assert "with pcie=5 they would use 2" in str(difference)
+    assert "With pcie=5 they would use 2" in str(difference)
     assert "环" in difference.text("zh")
     # the run's own counterfactual says that faster PCIe saves nothing, so the sentence says whose rings it helps
     assert "faster PCIe helps the rings of NCCL only" in str(difference)
