@@ -82,7 +82,7 @@ def test_eight_rings_between_two_machines_are_nearly_eight_times_as_fast_as_one(
     assert lesson.trace.schedule.channels == 1
     busy = lesson.trace.links[lesson.trace.links.kind == "infiniband"]
     assert (busy.bytes > 0).sum() == 4  # a cable there and one back, through the switch
-    assert 7 < float(re.search(r"([\d.]+) times faster", lesson.before[1][0])[1]) < 8
+    assert 7 < float(re.search(r"([\d.]+) times as fast", lesson.before[1][0])[1]) < 8
 
 
 def test_with_twice_the_infiniband_the_network_cards_pcie_is_the_bottleneck():
