@@ -18,7 +18,7 @@ collective promises for 1 to 33 ranks, and that steps, bytes and formula are wha
 n ranks; S bytes of the operation (nccl-tests' size); α seconds per message, β seconds per byte through one port in
 one direction, γ seconds per byte reduced; c chunks. Formulas hold for one full-duplex port per rank (`switch`) unless
 another network is named; ≤ marks a bound that many chunks come near. **Sent** is what the busiest endpoint sends, in
-buffers of S, counted in the schedule for n = 8, or for the nearest n that an algorithm takes (the row then names it); where
+buffers of S, counted in the schedule for n = 8, or for the nearest n that an algorithm takes (named in the row); where
 that is a parameter server or a switch, the busiest rank follows. In the diagrams a row is an endpoint and a column a
 step: `+2←3` adds chunk 2 from rank 3, `=2←3` copies it, `2→6` reads slot 2 and writes slot 6.
 """,
