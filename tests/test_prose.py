@@ -22,7 +22,6 @@ MEDIANS: dict[str, float] = {
     "docs/accuracy/pages/intervals.md": 23.5,
     "docs/accuracy/pages/left_out.md": 33.0,
     "docs/articles.md": 24.5,
-    "docs/design.md": 19.5,
     "docs/formats.md": 20.5,
     "docs/synthesis.md": 22.0,
     "docs/tables.md": 18.5,
