@@ -4,6 +4,7 @@ name with all of its parameters, what it returns and raises, and an example."""
 import ast
 import inspect
 import logging
+import re
 import textwrap
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,40 @@ def test_no_docstring_of_any_package_has_a_warning(messages):
 def test_public_names_are_known():
     assert len(THINGS) > 280
     assert {"cs.simulate", "cs.train.time_faults", "cs.nccl.predict", "cs.Topology", "cs.viz.encode"} <= set(THINGS)
+
+
+def undescribed_fields(source):
+    """Fields of public classes that neither the class's docstring nor a comment at the field names, as `Class.field`.
+
+    Options are left out: the functions that take them, and the help of the command line, describe them."""
+    lines, missing = source.splitlines(), []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.ClassDef) or node.name.startswith("_"):
+            continue
+        if any(ast.unparse(base).endswith(("TypedDict", "Options", "Settings")) for base in node.bases):
+            continue
+        text = ast.get_docstring(node) or ""
+        for field in node.body:
+            if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+                continue
+            name = field.target.id
+            comments = lines[field.end_lineno - 1], lines[field.lineno - 2].partition("#")[1]
+            is_named = re.search(rf"\b{name}\b", text) or any("#" in comment for comment in comments)
+            if not name.startswith("_") and "ClassVar" not in ast.unparse(field.annotation) and not is_named:
+                missing.append(f"{node.name}.{name}")
+    return missing
+
+
+def test_the_fields_of_every_public_class_are_described():
+    files = [path for path in (ROOT / "collsim").rglob("*.py") if path.parent.name != "cli"]
+    missing = {path.name: fields for path in files if (fields := undescribed_fields(path.read_text(encoding="utf-8")))}
+    assert len(files) > 700
+    assert missing == {}
+
+
+def test_a_field_without_a_description_is_found():
+    source = 'class Box:\n    """A box: its `w`."""\n\n    w: float\n    h: float\n    d: float  # depth\n'
+    assert undescribed_fields(source) == ["Box.h"]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

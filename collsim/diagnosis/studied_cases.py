@@ -48,7 +48,10 @@ class StudiedCase:
 
 @cache
 def list_studied_cases() -> Mapping[str, StudiedCase]:
-    """Return all studied cases by their keys.
+    """Return all studied cases.
+
+    Returns:
+        The cases by their keys.
 
     Examples:
         >>> import collsim as cs

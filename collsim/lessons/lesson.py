@@ -34,7 +34,11 @@ class LanePicture(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RunWords:
-    """What texts say about a run: `{ring.time}`, `{ring.steps}`."""
+    """What texts say about a run: `{ring.time}`, `{ring.steps}`.
+
+    Attributes:
+        trace: The run.
+    """
 
     trace: Trace
 
@@ -209,7 +213,18 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Telling:
-    """A section with its numbers in it; attributes as in `Section`."""
+    """A section with its numbers in its texts; all else as in `Section`.
+
+    Attributes:
+        trace: The run of the section.
+        before: Paragraphs above the question.
+        question: The question, with its choices and reasons.
+        after: Paragraphs that appear with the answer.
+        table: Rows of the table that appears with the answer.
+        view: The view in which the player begins.
+        lanes: Pictures of rank programs above the question.
+        lanes_after: Pictures of rank programs that appear with the answer.
+    """
 
     trace: Trace
     before: tuple[Text, ...]

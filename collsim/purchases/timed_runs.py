@@ -91,7 +91,11 @@ def _change_machine(topology: Topology, changes: Sequence[PartChange]) -> Topolo
 
 @dataclass(frozen=True)
 class TimedStep:
-    """A step of training."""
+    """A step of training that can be timed on another machine.
+
+    Attributes:
+        run: The step as it was timed.
+    """
 
     run: StepTrace
 
@@ -157,7 +161,11 @@ class TimedStep:
 
 @dataclass(frozen=True)
 class TimedPrediction:
-    """A call of NCCL."""
+    """A call of NCCL that can be predicted on another machine.
+
+    Attributes:
+        run: The prediction.
+    """
 
     run: Prediction
 
@@ -201,7 +209,11 @@ class TimedPrediction:
 
 @dataclass(frozen=True)
 class TimedSimulation:
-    """A simulated collective."""
+    """A simulated collective that can be run on another machine.
+
+    Attributes:
+        run: The simulation.
+    """
 
     run: Trace
 

@@ -55,7 +55,12 @@ class Translated(Sentence):
 
 @dataclass(frozen=True)
 class Ended:
-    """The frames that a job sent, and how its process ended (`Ending`, or minus the number of a signal)."""
+    """How a job ended.
+
+    Attributes:
+        data: The frames that it sent.
+        how: An `Ending`, or minus the number of a signal.
+    """
 
     data: bytes = b""
     how: int = Ending.BADLY

@@ -27,7 +27,12 @@ MODULE = "handed_in"
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was handed in; nobody has looked into it."""
+    """A file as it was handed in; nothing has read it yet.
+
+    Attributes:
+        name: Its name.
+        data: Its content.
+    """
 
     name: str
     data: bytes
@@ -35,7 +40,12 @@ class File:
 
 @dataclass(frozen=True)
 class AnswerCode:
-    """Code for one exercise: a module's text, and the function in it."""
+    """Code for one exercise.
+
+    Attributes:
+        code: The source of a module.
+        function: Name of the function in it.
+    """
 
     code: str
     function: str

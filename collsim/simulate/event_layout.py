@@ -27,7 +27,12 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class JobShape:
-    """What jobs of one schedule have in common, wherever they sit and whatever they carry."""
+    """What jobs of one schedule have in common, wherever they are placed and whatever they carry.
+
+    Attributes:
+        patterns: The steps of the schedule.
+        endpoints: How many endpoints it has.
+    """
 
     patterns: tuple[Step, ...]
     endpoints: int

@@ -19,8 +19,12 @@ from .network import Cable, Links, Topology
 
 @dataclass(frozen=True)
 class LinkFigures:
-    """What a link of one kind was found to be: fraction of its nominal bandwidth that data get, and seconds to cross
-    it."""
+    """What links of one kind were found to carry.
+
+    Attributes:
+        carries: Fraction of the nominal bandwidth that data get.
+        alpha: Seconds to cross the link.
+    """
 
     carries: float
     alpha: float

@@ -97,7 +97,12 @@ class FromText:
 
 
 class DragonflyGroup(NamedTuple):
-    """Sizes of a dragonfly: switches in a group, and ranks at each of them."""
+    """Sizes of a dragonfly.
+
+    Attributes:
+        switches: Switches of a group.
+        hosts: Ranks at each switch.
+    """
 
     switches: int
     hosts: int

@@ -25,7 +25,12 @@ _LINK_TYPE = {"nvlink": NVL, "xgmi": NVL, "ici": NVL, "c2c": C2C, "pcie": PIX, "
 
 @dataclass
 class MachineBuilder:
-    """Devices and cables of a machine, collected one by one; `Machine.from_builder` freezes them."""
+    """Devices and cables of a machine, collected one by one; `Machine.from_builder` freezes them.
+
+    Attributes:
+        devices: Names of the devices.
+        connections: Two names and the cable between them.
+    """
 
     devices: list[str] = field(default_factory=list)
     connections: list[tuple[str, str, Cable]] = field(default_factory=list)

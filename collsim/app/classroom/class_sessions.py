@@ -104,7 +104,12 @@ class RevealedQuestion:
 
 @dataclass(frozen=True)
 class Vote:
-    """A vote: the position of a choice or a number in SI units, and the client that it came from."""
+    """A vote.
+
+    Attributes:
+        value: The position of the choice, or a number in SI units.
+        client: The client that the vote came from.
+    """
 
     value: float
     client: str
@@ -136,6 +141,9 @@ class ClassSession:
         key: What its teacher shows besides, in the address of the page.
         client: The client that opened it.
         last_used: When the teacher's page last looked at it, in seconds of the clock.
+        posed: The question that the class is asked; None between questions.
+        is_revealed: Whether the answer of `posed` is shown.
+        revealed: Earlier questions with their votes, the oldest first.
         votes: The vote of each voter.
         last_seen: When each voter's page last looked.
         works: What each voter shows who shows something.

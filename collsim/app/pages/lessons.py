@@ -38,7 +38,12 @@ NAMES = list(SECTIONS)
 
 @dataclass(frozen=True)
 class Reading:
-    """Where a reader is: the section of a lesson, by its key, and what was answered in which."""
+    """Where a reader is in the lessons.
+
+    Attributes:
+        lesson: Key of the section.
+        answers: The choice that was made, by key of the section.
+    """
 
     lesson: str = NAMES[0]
     answers: Mapping[str, int] = field(default_factory=dict)
@@ -46,7 +51,18 @@ class Reading:
 
 @dataclass(frozen=True)
 class Content:
-    """A section as plain data, for the cache."""
+    """A section as plain data, for the cache.
+
+    Attributes:
+        before: Paragraphs above the question.
+        question: The question, with its choices and reasons.
+        after: Paragraphs that appear with the answer.
+        table: Rows of the table that appears with the answer.
+        view: The view in which the player begins.
+        timeline: What the player draws.
+        lanes: Pictures of rank programs above the question.
+        lanes_after: Pictures of rank programs that appear with the answer.
+    """
 
     before: tuple[Text, ...]
     question: Question

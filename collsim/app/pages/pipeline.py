@@ -37,7 +37,16 @@ RATIOS, HOPS = ("1", "2", "3"), ("0", "0.05", "0.1", "0.25", "0.5")
 
 @dataclass(frozen=True)
 class PipelineChoice:
-    """Schedules on so many GPUs; `ratio` is the backward pass in forward passes, `hop` the way to the next GPU."""
+    """The pipeline schedules that are compared.
+
+    Attributes:
+        stages: Number of GPUs.
+        microbatches: Microbatches of a step.
+        ratio: Time of a backward pass in forward passes, as text.
+        hop: Time to the next GPU in forward passes, as text.
+        interleave: Stages of a GPU in schedules that interleave.
+        schedules: Names of the schedules.
+    """
 
     stages: int = 4
     microbatches: int = 8

@@ -47,7 +47,13 @@ MAX_SAMPLES = 64
 
 @dataclass(frozen=True)
 class ShardingChoice(MachineChoice):
-    """A step under FSDP; `samples` of a GPU."""
+    """A step under FSDP, with the machine of `MachineChoice`.
+
+    Attributes:
+        machine: Name of the machine.
+        model: Name of the model.
+        samples: Samples of each GPU.
+    """
 
     machine: str = "dgx-h100"
     model: str = "llama2-7b"
@@ -76,8 +82,14 @@ ADDRESS = PageAddress(
 
 @dataclass(frozen=True)
 class ShardingRace:
-    """What the page draws: runners, bytes of all weights, those that cannot run, and what there is to say of them; the
-    PyTorch script of the first that runs, and the lines that start it."""
+    """What the page draws.
+
+    Attributes:
+        runners: The steps on one clock, each as its document.
+        weight_bytes: Bytes of all weights of the model.
+        failed: The strategies that cannot run, each with the reason.
+        torch: The PyTorch script of the first that runs, and the lines that start it.
+    """
 
     runners: tuple[dict[str, Any], ...]
     weight_bytes: float

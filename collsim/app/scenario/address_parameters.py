@@ -67,6 +67,7 @@ class Word:
     """One word of an address.
 
     Attributes:
+        name: the parameter of the address.
         read: makes a value of its text, or raises CollsimError; None where other words are needed to read it, so that
             the address's `agree` does.
         field: of the value that the address is of; the word itself unless said. Several, with a comma, where the text

@@ -108,7 +108,12 @@ class Figures:
 
 @dataclass(frozen=True)
 class SingleChannel:
-    """What a run would take with one channel: seconds, bytes per second."""
+    """What a run would take with one channel.
+
+    Attributes:
+        time: In s.
+        busbw: In B/s.
+    """
 
     time: float
     busbw: float
@@ -119,6 +124,8 @@ class Outcome:
     """All that the Explore page shows of one run, as plain data.
 
     Attributes:
+        machine: what it runs on, as text.
+        figures: time, bandwidths and bound.
         bottleneck: `{"text": {"en", "zh"}, "more": {...}}`, or None where nothing moves.
         channels: how many were used; `alone` is what a single channel would take where that is another run.
         links, steps, endpoints: the tables, in SI units.

@@ -73,7 +73,12 @@ _BYTES_OF_TRANSFER = 20  # of an uploaded schedule, at the least: a row of CSV
 
 @dataclass(frozen=True)
 class Upload:
-    """A file from a person: its name, as far as it says the format, and what is in it."""
+    """A file that a person gives to the app.
+
+    Attributes:
+        name: Its name; only the suffix is used, which tells the format.
+        data: Its content.
+    """
 
     name: str
     data: bytes

@@ -97,7 +97,17 @@ class LeakyBucket:
 
 @dataclass
 class Client:
-    """One address: what limits it, when it last did anything, and how many pages it has open."""
+    """One client, which is one address.
+
+    Attributes:
+        openings: Limits how often it opens a connection.
+        requests: Limits its HTTP requests.
+        messages: Limits the messages of its pages.
+        heavy_messages: Limits messages that let a page compute.
+        wrong_codes: Limits how often it may enter a wrong join code.
+        last_seen: When it last did anything, in seconds of the clock.
+        pages: How many pages it has open.
+    """
 
     openings: LeakyBucket
     requests: LeakyBucket

@@ -328,7 +328,11 @@ def _find_maker(name: str) -> tuple[str, int]:
 
 @dataclass(frozen=True)
 class Heading:
-    """What stands above a part of a list; who clicks it has chosen nothing."""
+    """A line above a part of a list. A click on it chooses nothing.
+
+    Attributes:
+        text: What it says.
+    """
 
     text: str
 

@@ -24,6 +24,7 @@ class Page:
 
     Attributes:
         name: in addresses and, as `page.NAME`, among the texts.
+        draw: the function that draws the page.
         order: its place in the menu.
         address: what the page remembers, and how that stands in its address.
         choice: its address holds the run that pages share as well.

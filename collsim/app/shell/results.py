@@ -37,7 +37,13 @@ LOOK = 0.4
 
 @dataclass
 class Awaited:
-    """What one tab wants from one function: `job` while it is under way, `ended` where it came to nothing."""
+    """What one tab wants from one function.
+
+    Attributes:
+        key: The function and its arguments.
+        job: The computation while it is under way.
+        ended: The error of the computation, where it has no result.
+    """
 
     key: JobKey
     job: Computation | None = None
@@ -54,8 +60,14 @@ class Awaited:
 
 @dataclass
 class Requests:
-    """What one tab waits for, and the last result that it had from each function: its arguments and
-    its pickle."""
+    """What one tab waits for, and what it had last.
+
+    Attributes:
+        tab: The tab.
+        page: The page that is open.
+        open: What is awaited, by function.
+        last: The last result of each function: its arguments, and its pickle.
+    """
 
     tab: Tab
     page: str = ""

@@ -33,7 +33,12 @@ class PairMatrix:
 
 @dataclass(frozen=True)
 class PairLatency:
-    """Microseconds between pairs of GPUs, median of all pairs, with peer access or staged."""
+    """Latency between pairs of GPUs.
+
+    Attributes:
+        enabled: Whether peer access was on; otherwise data are staged.
+        median: Of all pairs, in microseconds.
+    """
 
     enabled: bool
     median: float

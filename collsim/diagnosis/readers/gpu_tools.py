@@ -138,8 +138,12 @@ def read_fabric(lines: Sequence[str]) -> Iterator[Stated]:
 
 @dataclass(frozen=True)
 class LinkKinds:
-    """Kinds of link between one GPU and the others, as rocm-smi, amd-smi and npu-smi name them: `XGMI`, `PCIE`, `HCCS`
-    and the like."""
+    """Links between one GPU and the others.
+
+    Attributes:
+        gpu: Number of the GPU.
+        kinds: As rocm-smi, amd-smi and npu-smi name them: `XGMI`, `PCIE`, `HCCS` and the like.
+    """
 
     gpu: int
     kinds: tuple[str, ...]

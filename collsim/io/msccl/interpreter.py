@@ -106,8 +106,12 @@ class BufferLayout:
 
 @dataclass(frozen=True)
 class InterpretedRun:
-    """What happened: the instructions in an order in which they can run, each with the sender of the message it
-    received."""
+    """What happened when a program was interpreted.
+
+    Attributes:
+        buffers: Where each buffer begins in the row of slots.
+        order: The instructions in an order in which they can run, each with the sender of the message that it received.
+    """
 
     buffers: BufferLayout
     order: list[tuple[Spot, Spot | None]]

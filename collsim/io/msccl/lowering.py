@@ -59,8 +59,14 @@ def lower(program: Program, run: InterpretedRun) -> Schedule:
 
 @dataclass
 class SlotNumbers:
-    """Slot numbers: those of the collective, then a separate input (if any), then scratch, then slots made on the
-    way."""
+    """Slot numbers: those of the collective, then a separate input (if any), then scratch, then slots made on the way.
+
+    Attributes:
+        slot: Gives the slot of a GPU, a buffer and an index.
+        end: The first number that is free.
+        first: Copies before the first step: from slot, into slot.
+        last: Copies after the last step: from slot, into slot.
+    """
 
     slot: Callable[[int, str, int], int]
     end: int
@@ -132,7 +138,15 @@ def _list_steps(program: Program) -> Iterator[tuple[int, Instruction]]:
 
 @dataclass
 class TransferBatch:
-    """A message or a local operation: `count` transfers that happen in one step."""
+    """A message or a local operation: `count` transfers that happen in one step.
+
+    Attributes:
+        src: Slots that are read.
+        dst: Slots that are written.
+        reduce: Whether `dst` adds what it receives.
+        channel: Channel of the message.
+        arrival: Position in the order in which the program did them, which is that of additions into one slot.
+    """
 
     src: list[Slot]
     dst: list[Slot]

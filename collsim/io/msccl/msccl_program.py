@@ -118,7 +118,12 @@ class Block:
 
 @dataclass
 class GpuProgram:
-    """Sizes of its buffers in chunks, and its thread blocks in the order of their ids."""
+    """The part of a program that one GPU runs.
+
+    Attributes:
+        sizes: Chunks of each of its buffers.
+        blocks: Its thread blocks in the order of their ids.
+    """
 
     sizes: dict[str, int]
     blocks: list[Block] = field(default_factory=list)

@@ -63,11 +63,16 @@ class ImitatedNetwork:
 
 @dataclass
 class Bucket:
-    """The tokens of one cable: `free` is the moment at which everything that has been given to it has passed.
+    """The tokens of one cable.
 
     It runs on the moments that the network should have had, not on those at which a process woke up: as a network card
     goes on while the process sleeps, one that was late does not slow down what is already on its way. So what came
-    early and is read late passes while the cable was idle: `idle` are those times, (from, to), the latest of them.
+    early and is read late passes while the cable was idle.
+
+    Attributes:
+        beta: Seconds for a byte.
+        free: The moment at which everything that has been given to the cable has passed.
+        idle: Times in which the cable was idle, (from, to), the latest of them.
     """
 
     beta: float

@@ -36,7 +36,12 @@ Run = Exchange | MessageExchange | OwnAllreduce
 
 
 class PreparedRun(NamedTuple):
-    """One run that is ready to start: from a moment on, and what became of it, judged when all have ended."""
+    """One run that is ready to start.
+
+    Attributes:
+        run: Runs from a moment on.
+        compare: Judges what became of it, when all ranks have ended.
+    """
 
     run: Callable[[float], Any]
     compare: Callable[[Any], Any]

@@ -31,7 +31,12 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, Valu
 
 @dataclass(frozen=True)
 class ZipEntry:
-    """A file or folder of a zip: its folders and its name, and what reads it, where it is wanted."""
+    """A file or folder of a zip.
+
+    Attributes:
+        parts: Its folders and its name.
+        read: Reads its content; None for a folder.
+    """
 
     parts: tuple[str, ...]
     read: Callable[[], bytes] | None

@@ -16,7 +16,12 @@ Unit = Literal["bytes", "time", "rate", "count", "factor"]
 
 @dataclass(frozen=True)
 class Alternative:
-    """One answer to choose: its text, and why it is right, or which idea leads to it and why that is wrong."""
+    """One answer to choose.
+
+    Attributes:
+        text: The answer.
+        reason: Why it is right, or which idea leads to it and why that is wrong.
+    """
 
     text: Text
     reason: Text

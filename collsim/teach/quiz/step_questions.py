@@ -25,7 +25,11 @@ _SMALL = 2**20  # bytes of a bucket that is asked about
 
 @dataclass(frozen=True, eq=False)
 class QuestionStep:
-    """A step and what several questions need of it."""
+    """A step of training, with what several questions need of it.
+
+    Attributes:
+        trace: The step.
+    """
 
     trace: StepTrace
 

@@ -54,6 +54,8 @@ class StageLayout:
     Attributes:
         boxes, labels: per device of the picture.
         lines: per directed link, the polyline from its source to its destination.
+        panels: Frames around the devices of a node.
+        w, h: Width and height in CSS pixels.
         pipe: pixels of a cable's width per square root of GB/s; both directions of every cable fit side by side.
         key: a free box for the legend of cables, or None.
     """

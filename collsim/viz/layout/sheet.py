@@ -20,7 +20,14 @@ _NUMBERED = 44.0  # pixels in which "PCIe 0" can be read
 
 @dataclass(eq=False)
 class NodeDevices:
-    """Devices of one node by kind, GPUs in the order of their ranks; `near` are the neighbours of every device."""
+    """Devices of one node.
+
+    Attributes:
+        number: Number of the node.
+        near: Neighbours of every device of the picture.
+        kind: Kind of every device of the picture.
+        members: The devices of this node, GPUs in the order of their ranks.
+    """
 
     number: int
     near: list[list[int]]
@@ -67,8 +74,18 @@ class NodeDevices:
 
 @dataclass(eq=False)
 class Sheet:
-    """What is being drawn: a box per device, and for cables that are not straight their corners, from the first device
-    to the second."""
+    """What is being drawn.
+
+    Attributes:
+        picture: The devices and links.
+        pipe: Pixels of a cable's width per square root of GB/s.
+        chips: NVSwitches of a node, which are drawn as one bar.
+        boxes: Box of each device that has one.
+        bends: Corners of cables that are not straight, from the first device to the second.
+        left_hand: Cables whose lines keep to the left.
+        names: Label of each device that has one.
+        panels: Frames around the devices of a node.
+    """
 
     picture: Picture
     pipe: float

@@ -154,7 +154,21 @@ def _render_frames(trace: Trace, language: str, frames: int) -> Iterator[Image]:
 
 @dataclass(frozen=True, eq=False)
 class Film:
-    """A timeline, ready to be drawn at any moment. `scale` is drawn pixels per pixel of the stage."""
+    """A timeline, ready to be drawn at any moment.
+
+    Attributes:
+        document: The timeline.
+        language: `en` or `zh`.
+        time: Seconds that the run takes.
+        scale: Drawn pixels per pixel of the stage.
+        size: Width and height in pixels.
+        t0: When each transfer begins, in s.
+        t1: When each transfer ends, in s.
+        step: Step of each transfer.
+        font: Path of the font; None for the default one.
+        first: Where the hops of each transfer begin in `hops`, if the timeline has them.
+        still: Image of what does not move, of the step that was drawn last.
+    """
 
     document: Timeline
     language: str

@@ -24,7 +24,13 @@ _GAP = 1.3  # from one name to the next, in heights
 
 @dataclass(frozen=True, eq=False)
 class PlotLine:
-    """One line: its name, and what it has at which place, places rising."""
+    """One line of a plot.
+
+    Attributes:
+        name: What it is called.
+        x: Positions, ascending.
+        y: A value for each position.
+    """
 
     name: str
     x: npt.NDArray[np.float64]

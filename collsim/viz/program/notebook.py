@@ -77,7 +77,11 @@ def format_run_html(run: ProgramRun, language: str = "en") -> str:
 
 
 class Shell(Protocol):
-    """What the magic needs of IPython."""
+    """What the magic needs of IPython.
+
+    Attributes:
+        user_ns: Variables of the notebook.
+    """
 
     user_ns: dict[str, object]
 

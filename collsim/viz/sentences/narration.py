@@ -60,7 +60,12 @@ def narrate(facts: RunFacts) -> list[Text]:
 
 
 class Senders(NamedTuple):
-    """Who acts, as a subject: `every rank`, `rank 3`, `4 ranks`; `many` for the verb."""
+    """Who sends, as the subject of a sentence.
+
+    Attributes:
+        text: `every rank`, `rank 3`, `4 ranks`.
+        many: Whether the verb is in the plural.
+    """
 
     text: Text
     many: bool
@@ -132,7 +137,15 @@ def _name_end(schedule: Schedule, endpoint: int) -> Text:
 
 
 class Parties(NamedTuple):
-    """Who sends to whom in some transfers: transfers of each sender, and to how many others each sends."""
+    """Who sends to whom in some transfers.
+
+    Attributes:
+        who: The senders, as a subject.
+        each: Transfers of each sender.
+        fan: To how many others each sends.
+        rings: The receivers, where several rings send at once.
+        whom: The receivers.
+    """
 
     who: Senders
     each: Longs
@@ -234,7 +247,12 @@ def _describe_senders(trace: Trace, senders: Longs, receivers: Longs) -> Senders
 
 
 class Chunks(NamedTuple):
-    """What is sent, as an object: `one 16 MiB chunk`; `each` how many, for the verb that follows."""
+    """What is sent, as the object of a sentence.
+
+    Attributes:
+        text: `one 16 MiB chunk`.
+        each: How many chunks each sender sends, for the verb that follows.
+    """
 
     text: Text
     each: int
@@ -268,7 +286,15 @@ def _describe_chunks(
 
 
 class Receivers(NamedTuple):
-    """Whom it goes to: `to the next rank`; `name` is how the next clause calls them where it cannot say `which`."""
+    """To whom data are sent, as words of a sentence.
+
+    Attributes:
+        text: `to the next rank`.
+        name: What the next clause calls them where it cannot say `which`.
+        exchange: Whether both sides send.
+        plural: Whether they are several.
+        which: Whether the words end with the receiver, so that `, which` can follow.
+    """
 
     text: Text
     name: Text

@@ -32,8 +32,22 @@ _BYTES_OF_ELEMENT = 4
 
 @dataclass(frozen=True)
 class LabChoice:
-    """One measurement, as asked for. late, slow: the rank, -1 for nobody; in a step of training the slow one computes
-    longer. backward: of one layer. layers: that fill a bucket of ddp. split: one of SPLITS."""
+    """One measurement, as the page is asked for it.
+
+    Attributes:
+        algorithm: Name of the algorithm.
+        nbytes: Size of the collective, as text.
+        ranks: Number of processes.
+        bandwidth: Of each cable of the imitated network, as text.
+        alpha: Latency of each cable, as text.
+        late: The rank that begins later, -1 for none.
+        slow: The rank that sends more slowly, or computes longer in a step of training; -1 for none.
+        repeat: How often it is run.
+        sheet: The tab that is open: a collective, or a step of training.
+        layers: Layers that fill a bucket of DDP.
+        backward: Time of one layer's backward pass, as text.
+        split: One of `SPLITS`.
+    """
 
     algorithm: str = "allreduce_ring"
     nbytes: str = "1MiB"

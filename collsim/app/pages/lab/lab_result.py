@@ -9,7 +9,16 @@ from ....locale import Text
 
 @dataclass(frozen=True)
 class LabView:
-    """What is shown. `figures` in s: predicted; where it was measured also median, best, low, high, calibrated."""
+    """What the page shows of a run.
+
+    Attributes:
+        document: What the player draws.
+        figures: Seconds by name: predicted; where the run was measured also median, best, low, high and calibrated.
+        sentences: What is said about the run.
+        processes: Number of processes that ran.
+        cores: Number of cores of this computer.
+        checked: How many results were compared with the right ones.
+    """
 
     document: dict[str, object]
     figures: dict[str, float]

@@ -22,8 +22,18 @@ MAX_RANKS = 256
 
 @dataclass(frozen=True)
 class Pair:
-    """What is asked: a machine of the catalogue, or `text` of one's own; ranks `a` and `b`; what is compared: `p2p` or
-    `gdr`."""
+    """Two ranks of a machine, and what is compared between them.
+
+    Attributes:
+        machine: Name of a machine of the catalogue.
+        nodes: Number of nodes.
+        fabric: What connects the nodes.
+        a: The rank that sends.
+        b: The rank that receives.
+        by: What is switched on and off: `p2p` or `gdr`.
+        nbytes: Size of the message, as text.
+        text: A custom machine; it replaces `machine`.
+    """
 
     machine: str = "pcie-8gpu"
     nodes: int = 1

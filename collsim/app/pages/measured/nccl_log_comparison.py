@@ -23,11 +23,12 @@ from .reading import load_log
 
 @dataclass(frozen=True)
 class Orders:
-    """Ring orders, or parents of trees (-1 the root): distinct ones with how many channels have each, in the log and by
-    the search.
+    """Ring orders, or parents of trees (-1 the root), in a log of NCCL and by the search.
 
-    `alike`: how many of the log's channels have an order that the search finds as well; None where there is nothing to
-    compare with.
+    Attributes:
+        logged: Distinct orders of the log, each with the number of its channels.
+        searched: Distinct orders that the search finds, each with the number of its channels.
+        alike: How many of the log's channels have an order that the search finds too; None where there are none.
     """
 
     logged: tuple[tuple[tuple[int, ...], int], ...]

@@ -23,7 +23,16 @@ _NETS = {"ib": "IB", "roce": "RoCE", "efa": "EFA", "slingshot": "Slingshot"}
 
 @dataclass(frozen=True)
 class Case:
-    """What the MPI model is told of a run, in the words of its tables; `gpu` is `none` for buffers in host memory."""
+    """What the MPI model is told of a run, in the words of its tables.
+
+    Attributes:
+        gpu: Name of the GPU; `none` for buffers in host memory.
+        ranks: Number of ranks.
+        nodes: Number of nodes.
+        collective: Name of the collective.
+        inter_link: The network between the nodes.
+        nccl_version: Version of the library, where the table states it.
+    """
 
     gpu: str
     ranks: int

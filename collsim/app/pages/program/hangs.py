@@ -28,14 +28,26 @@ _RANKS = 4
 
 @dataclass(frozen=True)
 class HangChoice:
-    """Which of them is open."""
+    """The hang that is open.
+
+    Attributes:
+        hang: Its name in the catalogue.
+    """
 
     hang: str = NAMES[0]
 
 
 @dataclass(frozen=True)
 class HangContent:
-    """A hang that was run: the verdict with its picture, stacks and logs, the ranks by line, the fixed run."""
+    """A hang that was run.
+
+    Attributes:
+        verdict: The verdict on it, with its picture.
+        stacks: Stacks of its ranks, in the form of faulthandler.
+        logs: What the library logs after the timeout.
+        ranks_by_line: The ranks that wait in each line of the source.
+        fixed: The verdict on the fixed program.
+    """
 
     verdict: ProgramVerdict
     stacks: str

@@ -136,7 +136,10 @@ class ProgramDraft:
     """A program and how it is run.
 
     Attributes:
+        code: the source of the program.
         collective: what it should do, or `none`.
+        ranks: how many ranks run it.
+        nbytes: size of each rank's buffer, as text.
         machine: name of one, or `ethernet`.
         late: the rank that begins later, as text, or `nobody`.
         buffered: messages up to so many bytes are buffered; `library`: as the library does.

@@ -41,7 +41,14 @@ _MAX_ROWS = 100  # messages that are listed as text
 
 @dataclass(frozen=True)
 class FixedProgram:
-    """A change that was run: what it is, the changed source, its time in s, and the ranks that it was run on."""
+    """A change of a program that was run.
+
+    Attributes:
+        label: What the change is.
+        source: The changed source.
+        time: Its time, in s.
+        ranks: The numbers of ranks that it was run with.
+    """
 
     label: Sentence
     source: str

@@ -32,7 +32,18 @@ ENDLESS = "1e18B"
 
 @dataclass(frozen=True)
 class SplitChoice:
-    """What is trained where, within how much memory (of a GPU; "" is its own), and the split that is open."""
+    """What is trained where, and the split that is open.
+
+    Attributes:
+        model: Name of the model.
+        machine: Name of the machine.
+        nodes: Number of nodes.
+        batch: Samples of a step, over all GPUs.
+        memory: Memory of a GPU, as text; "" is its own.
+        split: The split that is open, as text.
+        micro: Samples of a microbatch.
+        recompute: Which activations are computed again.
+    """
 
     model: str = "llama2-70b"
     machine: str = "dgx-h100"
@@ -107,9 +118,15 @@ def request_step(choice: SplitChoice) -> StepTrace:
 
 @dataclass(frozen=True)
 class SplitView:
-    """What the page draws of the step that is open: figures (as `StepTrace.row`), what GPUs wait for on the network in
-    English and Chinese ("" where they do not), the document, and PyTorch; and why it does not fit, where it is run all
-    the same, as if GPUs had room for it."""
+    """What the page draws of the step that is open.
+
+    Attributes:
+        figures: As in `StepTrace.row`.
+        waits: What GPUs wait for on the network; "" where they do not.
+        document: What the lanes draw.
+        torch: The PyTorch script with the lines that start it, or why there is none.
+        trouble: Why the step does not fit, where it is run as if GPUs had room for it.
+    """
 
     figures: dict[str, Any]
     waits: Text

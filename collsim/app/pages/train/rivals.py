@@ -35,8 +35,19 @@ _SECONDS_OF_RANK = 0.075
 
 @dataclass(frozen=True)
 class RacedStep:
-    """One runner: seconds of its step, of waiting and of idling, bytes that its busiest GPU sends, bytes that its
-    fullest GPU holds, why it takes as long, what is drawn, and who sends to whom."""
+    """One strategy of the race.
+
+    Attributes:
+        strategy: Its name.
+        time: Seconds of its step.
+        exposed: Seconds in which a GPU waits for the network.
+        bubble: Seconds in which a GPU idles.
+        sent: Bytes that its busiest GPU sends.
+        memory: Bytes that its fullest GPU holds.
+        reason: Why it takes as long.
+        document: What is drawn of it.
+        patterns: Who sends to whom, by collective.
+    """
 
     strategy: str
     time: float
@@ -51,7 +62,13 @@ class RacedStep:
 
 @dataclass(frozen=True)
 class StepRace:
-    """All runners, those that cannot run with the reason, and the place."""
+    """A race of strategies.
+
+    Attributes:
+        machine: What it runs on, as text.
+        runners: The strategies that run.
+        failed: Those that cannot run, with the reason.
+    """
 
     machine: str
     runners: tuple[RacedStep, ...]

@@ -36,7 +36,16 @@ _SECONDS_OF_PLACE = 0.4  # the search of NCCL's rings on a machine, once
 
 @dataclass(frozen=True)
 class ChangedStep:
-    """What one switch does: seconds before and after it for as many samples, and why; or why it cannot be."""
+    """What one switch does to a step.
+
+    Attributes:
+        name: Name of the switch.
+        on: Whether the switch is on.
+        before: Seconds of the step without the switch, for the same samples.
+        after: Seconds of the step with it.
+        reason: Why the time changes.
+        trouble: Why the step cannot be changed so; None where it can.
+    """
 
     name: str
     on: bool
@@ -78,8 +87,12 @@ class CollectiveOpened:
     """One collective of a step, as its player shows it.
 
     Attributes:
+        name: the task of the step.
         seconds: what its schedule takes on the links alone.
         label: of the schedule.
+        algorithm: name of the algorithm.
+        channels: how many it uses.
+        steps: of the schedule.
         query: the address of Explore with it; None where Explore cannot show the same.
         timeline: None where there are too many transfers; then `trouble` says so.
     """

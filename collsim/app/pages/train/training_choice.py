@@ -52,6 +52,7 @@ class TrainingChoice(MachineChoice):
 
     Attributes:
         samples: of a GPU at a time.
+        dtype: type that the step computes in.
         narrow_weights: weights, gradients and optimizer are in the type that is computed in; else in float32.
         attention: sdpa or eager; "" is as the model has it.
         gpu: whose speed counts; "" is the machine's own.

@@ -68,11 +68,24 @@ NOBODY = -1
 
 @dataclass(frozen=True)
 class Edit:
-    """What is changed. `kind` and `cable` are empty for none; a cable is `a~b`, two names of devices.
+    """What is changed in a run. Changes of timing are those that only a run without barriers can show.
 
-    `straggler` (a rank, or NOBODY) with `how`, `jitter` (mean extra delay of a transfer), `traffic` and `beside`
-    (another collective at the same time) are trouble that only a run without barriers can show. `synthesize`: the
-    schedule that is synthesized for the place after the edit stands below; `switches`: it may use those that reduce.
+    Attributes:
+        gdr: GPUDirect RDMA, on or off.
+        p2p: Peer-to-peer access between GPUs, as it is or switched.
+        kind: The kind of link whose bandwidth changes; "" for none.
+        factor: What happens to the bandwidth of `kind`.
+        cable: The cable that changes, `a~b` with two names of devices; "" for none.
+        do: What happens to `cable`.
+        placement: How ranks are placed on the GPUs.
+        oversubscription: Of the fabric.
+        straggler: The slow rank, or NOBODY.
+        how: How the straggler is slow.
+        jitter: Mean extra delay of a transfer, as text; "" for none.
+        traffic: Other traffic on the links, as text; "" for none.
+        beside: Another collective at the same time; "" for none.
+        synthesize: Whether the schedule that is synthesized after the edit is shown.
+        switches: Whether the synthesized schedule may use switches that reduce.
     """
 
     gdr: str = "off"

@@ -108,6 +108,11 @@ class Draft:
     """Code and where it is tried.
 
     Attributes:
+        code: the source.
+        collective: what it should do.
+        ranks: how many it is tried with.
+        machine: where it is timed.
+        nbytes: size of the collective, as text.
         turn: changes when the code comes from elsewhere than the editor, which then shows it.
         linked: the code came in an address, and nobody has said yet that it may run.
         allow_unsandboxed: it runs also where the system cannot isolate it.

@@ -34,9 +34,10 @@ class Trial:
         ranks: the number of ranks that was asked for; `failed`: the one at which it went wrong, or None.
         schedule: the steps for `failed`, else for `ranks`; None where it did not come to steps.
         refused: why the code was not run at all.
-        error: what is wrong; `told` gives it in a language.
+        error: what is wrong, in every language.
         step, rank, chunk: where it went wrong; the step counts from 0. `line` of the code, from 1.
         right_for: numbers of ranks for which it is right.
+        printed: what the code printed.
     """
 
     ranks: int
