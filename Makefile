@@ -25,7 +25,7 @@ class: install   ## start the app for a room: students join with a code
 
 notebooks: install  ## JupyterLab with the lessons, for this computer only
 	$(PYTHON) -m pip install --quiet -e '.[app,notebook]'
-	$(PYTHON) -m jupyter lab notebooks
+	$(PYTHON) -m jupyter lab notebooks $$([ $$(id -u) -ne 0 ] || echo --allow-root)  # root, as in containers
 
 check: install lint  ## what CI runs: format, lint, types, lowest versions and all tests but the slow ones
 	$(MAKE) --no-print-directory --output-sync --jobs 2 lowest types javascript  # a core each, the longest first
