@@ -13,6 +13,7 @@ import collsim as cs
 from collsim.analysis import best, compare_runs, sensitivity
 from collsim.viz.pictures import palette, plots
 from collsim.viz.pictures.lines import PlotLine, draw_lines, name_ends
+from collsim.viz.pictures.machine_picture import draw_machine_figure
 
 NETWORK = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
 
@@ -191,3 +192,22 @@ def test_a_line_without_a_number_at_its_end_is_named_at_its_last_one():
     assert [(note.get_text(), note.xy) for note in ax.texts] == [("short", (1.0, 3.0))]
     figure.canvas.draw()
     plt.close(figure)
+
+
+def test_long_names_of_runs_leave_room_for_the_bars():
+    machine = cs.machine("dgx-a100", nodes=2).without_link("node0/nic3", "fabric/switch0")
+    schedules = (cs.schedule("allgather_ring", topology=machine), cs.synthesize("allgather", machine, "1GiB"))
+    ax = plots.differences(compare_runs(*(cs.simulate(schedule, machine, "1GiB") for schedule in schedules)))
+    ax.figure.canvas.draw()
+    legend, figure = ax.get_legend().get_window_extent(), ax.figure.bbox
+    assert legend.x1 <= figure.x1
+    assert ax.get_window_extent().width > figure.width / 2
+
+
+def test_the_line_under_the_title_of_a_narrow_machine_ends_within_the_picture():
+    torus = cs.topology.torus(3, 5)
+    run = cs.simulate(cs.synthesize("allgather", torus, "64MiB"), torus, "64MiB")
+    figure = draw_machine_figure(run, "zh")
+    figure.canvas.draw()
+    (line,) = (text for text in figure.axes[0].texts if "busbw" in text.get_text())
+    assert line.get_window_extent().x1 <= figure.bbox.x1

@@ -56,6 +56,7 @@ _MAX_BARS = 24
 _MAX_LANES = 64
 _MAX_MARKS = 20_000
 _LONGEST_LINE = 66  # characters of a title
+_LONGEST_ENTRY = 95  # letters of a line of a legend, which is smaller
 _DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # lines that lie on each other show through
 
 
@@ -471,7 +472,7 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
             color=color,
             hatch=hatch,
             edgecolor=palette.CARD,
-            label=label,
+            label=textwrap.fill(label, _LONGEST_ENTRY),
         )
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()
