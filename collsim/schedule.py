@@ -27,7 +27,7 @@ from .units import parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What the rooms above put in, so that a schedule can show itself in a notebook.
+#: Filled by packages above (`collsim/__init__.py`), so that a schedule can show itself in a notebook.
 views: dict[str, Callable[..., Any]] = {}
 
 #: One row per transfer: chunk is the slot read at src, into the slot written at dst.
@@ -443,7 +443,7 @@ def freeze(
         message = "options={options!r} must be a dict of an algorithm's options, for example {{'root': 0}}"
         raise ScheduleError(message, options=options)
     label, endpoints = f"{name}({ranks})", ranks + helpers
-    patterns = tuple(_collect(label, steps))
+    patterns = tuple(_iterate_checked(label, steps))
     used = 1 + max((_find_last_slot(p) for p in patterns), default=-1)
     chunks, slots = _size_buffer(chunks, slots, used, block)
     _require_capacity(label, patterns, endpoints, slots)
@@ -482,13 +482,13 @@ def _check_and_lock(label: str, patterns: Sequence[Step], ranks: int, endpoints:
     """Check each pattern, and make its arrays read-only: schedules share them."""
     number = 0
     for pattern in patterns:
-        _check(label, number, pattern, ranks, endpoints, slots)
+        _check_step(label, number, pattern, ranks, endpoints, slots)
         for name in COLUMNS:
             getattr(pattern, name).setflags(write=False)
         number += pattern.times
 
 
-def _collect(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
+def _iterate_checked(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     rows = transfers = 0
     for number, item in enumerate(steps):
         if number >= _MAX_STEPS:
@@ -519,7 +519,7 @@ def _find_last_slot(p: Step) -> int:
     return top
 
 
-def _check(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
+def _check_step(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
     known_endpoints = Sentence("ranks are 0 to {last}", last=ranks - 1)
     if endpoints > ranks:
         known_endpoints += Sentence(", helpers up to {last}", last=endpoints - 1)

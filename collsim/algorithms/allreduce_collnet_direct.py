@@ -33,7 +33,7 @@ def allreduce_collnet_direct(n, per_node=8, topology=None):
     g = n // count_nodes(n, per_node, topology)
     rank, slice_ = (a.ravel() for a in np.indices((n, g)))
     away = rank % g != slice_
-    # Slice s of a node is headed by its GPU at place s.
+    # Slice s of a node is headed by GPU s of the node.
     here, there = rank[away], rank[away] // g * g + slice_[away]
     everyone = np.arange(n)
     yield reduce(here, there, chunk=slice_[away])

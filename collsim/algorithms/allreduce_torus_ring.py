@@ -29,11 +29,11 @@ def _reduce_scatters(side, order, sign, first):
     n = int(np.prod(side))
     coordinates = np.array(np.unravel_index(np.arange(n), side))
     differ = coordinates[:, :, None] != coordinates[:, None, :]
-    for turn, i in enumerate(order):
+    for phase, i in enumerate(order):
         ahead = coordinates.copy()
         ahead[i] = (coordinates[i] + sign) % side[i]
         following = np.ravel_multi_index(tuple(ahead), side)
-        settled = ~differ[list(order[:turn])].any(axis=0)
+        settled = ~differ[list(order[:phase])].any(axis=0)
         for k in range(1, side[i]):
             rank, chunk = np.nonzero(settled & (coordinates[i] == (coordinates[i][:, None] - sign * k) % side[i]))
             yield reduce(rank, following[rank], first + chunk, channel=first // n)
@@ -57,15 +57,15 @@ def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
     Args:
         n: number of ranks.
         dims: sides of the torus, whose product is n; None: those of the topology, else the two most equal factors of n.
-        all_ports: the buffer is cut in as many parts as there are directions, and each begins with another one.
+        all_ports: the buffer is cut in as many parts as there are directions, and each begins with another direction.
         topology: torus whose sides are used.
     """
     side = _find_sides(n, dims, topology)
     if all_ports:
-        parts = [(turn, sign) for turn in range(len(side)) for sign in (1, -1)]
+        parts = [(first, sign) for first in range(len(side)) for sign in (1, -1)]
     else:
         parts = [(0, 1)]
-    orders = [tuple(np.roll(np.arange(len(side)), -turn)) for turn, _ in parts]
+    orders = [tuple(np.roll(np.arange(len(side)), -first)) for first, _ in parts]
     orders_and_parts = enumerate(zip(orders, parts, strict=True))
     steps = list(together(*(_reduce_scatters(side, order, sign, p * n) for p, (order, (_, sign)) in orders_and_parts)))
     yield from steps

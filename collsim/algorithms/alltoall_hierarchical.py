@@ -1,4 +1,4 @@
-"""Two steps: inside the node blocks go to the rank that has the place of their destination, which then sends them to
+"""Two steps: inside the node, blocks go to the rank with their destination's number in its node, which sends them to
 the other nodes."""
 
 import numpy as np
@@ -8,27 +8,27 @@ from collsim.steps import copy
 from collsim.trees import count_nodes
 
 
-def _find_shape(n, per_node, topology):
+def _find_node_shape(n, per_node, topology):
     nodes = count_nodes(n, per_node, topology)
     return nodes, n // nodes
 
 
-def _list_stages(n, per_node, topology):
-    nodes, g = _find_shape(n, per_node, topology)
+def _count_stages(n, per_node, topology):
+    nodes, g = _find_node_shape(n, per_node, topology)
     return (g > 1) + (nodes > 1)
 
 
 def _count_sent(n, per_node, topology):
-    nodes, g = _find_shape(n, per_node, topology)
+    nodes, g = _find_node_shape(n, per_node, topology)
     return ((g - 1) * nodes + (nodes - 1) * g) / n
 
 
 @algorithm(
     "alltoall",
-    steps=lambda n, per_node, topology: max(1, _list_stages(n, per_node, topology)),
+    steps=lambda n, per_node, topology: max(1, _count_stages(n, per_node, topology)),
     sent=_count_sent,
     cost=lambda n, S, alpha, beta, per_node, topology: (
-        _list_stages(n, per_node, topology) * alpha + _count_sent(n, per_node, topology) * S * beta
+        _count_stages(n, per_node, topology) * alpha + _count_sent(n, per_node, topology) * S * beta
     ),
     formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g "
     "times as large",
@@ -36,16 +36,16 @@ def _count_sent(n, per_node, topology):
     chunks=lambda n: n,
 )
 def alltoall_hierarchical(n, per_node=8, topology=None):
-    """Two steps: inside the node to the place of the destination, then across nodes.
+    """Two steps: inside the node to the rank with the destination's number in its node, then across nodes.
 
-    Slots: n to send, n received, then n of scratch: 2n + node * g + place of the sender.
+    Slots: n to send, n received, then n of scratch: 2n + node * g + number of the sender in its node.
 
     Args:
         n: number of ranks.
         per_node: ranks of a node, where no topology says it.
         topology: machine whose nodes say `per_node`; None: `per_node` counts.
     """
-    nodes, g = _find_shape(n, per_node, topology)
+    nodes, g = _find_node_shape(n, per_node, topology)
     home, local, to_node, to_local = (a.ravel() for a in np.indices((nodes, g, nodes, g)))
     src, dst, via = home * g + local, to_node * g + to_local, home * g + to_local
     scratch = 2 * n + to_node * g + local

@@ -1,6 +1,5 @@
 """The Streamlit app: pages over the public face. Nothing below imports it; nothing in it computes a figure.
 
-`choice` is what was asked for (and its address in the URL), `run` does it, `elsewhere` says it as code, `texts` speaks
-both languages, `controls` draws the sidebar, `player` mounts the animation, `explore` and `compare` are the pages,
-`main` joins them.
+`scenario` holds what is chosen, its address in the URL and its results; `editor` draws the sidebar, `shell` what every
+page has in common (controls, player, results), `pages` the pages, `texts` has both languages; `main` joins the pages.
 """

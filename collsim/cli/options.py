@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -394,6 +394,25 @@ def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
         message = "{name} holds a schedule; give the name of an algorithm here, or run the file: collsim run {name}"
         raise CollsimError(message, name=name)
     return get_algorithm(name)
+
+
+def refuse_options_of_file(
+    name: str, schedule: cs.Schedule, options: Mapping[str, object], ranks: int | str | None
+) -> None:
+    """Raise CollsimError for options of an algorithm, or another number of ranks, where a file holds the schedule.
+
+    Args:
+        name: Of the file.
+        schedule: The one in it.
+        options: Those of the command that are an algorithm's.
+        ranks: As the command has it; None where it has none.
+    """
+    if options:
+        message = "{name} is the schedule of a file, which has no options; leave out --{option}"
+        raise CollsimError(message, name=name, option=next(iter(options)))
+    if ranks is not None and str(ranks) != str(schedule.ranks):
+        message = "{name} has {count} ranks; leave out --ranks {ranks}"
+        raise CollsimError(message, name=name, count=schedule.ranks, ranks=ranks)
 
 
 def load_schedule(name: str) -> cs.Schedule | None:

@@ -39,6 +39,7 @@ from .options import (
     parse_algorithm_options,
     parse_ranks,
     print_assumptions,
+    refuse_options_of_file,
     require_synthesis,
     require_writable,
 )
@@ -150,12 +151,7 @@ def _find_schedule(
     if stored is None:
         entry = find_algorithm(algorithm, load)
         return lambda network: cs.schedule(entry, ranks=ranks, topology=network, **options), ranks
-    if options:
-        message = "{name} is the schedule of a file, which has no options; leave out --{option}"
-        raise cs.CollsimError(message, name=algorithm, option=next(iter(options)))
-    if ranks not in (None, stored.ranks):
-        message = "{name} has {count} ranks; leave out --ranks {ranks}"
-        raise cs.CollsimError(message, name=algorithm, count=stored.ranks, ranks=ranks)
+    refuse_options_of_file(algorithm, stored, options, ranks)
     return lambda _: stored, stored.ranks
 
 

@@ -16,18 +16,23 @@ from collsim.errors import CollsimError, describe_unknown
 from collsim.registry import get_algorithm
 
 from .options import (
-    AlgorithmName,
+    AlgorithmOrFile,
     Json,
     Load,
     Progress,
     TableFile,
     find_algorithm,
     is_progress_shown,
+    load_schedule,
     parse_algorithm_options,
+    refuse_options_of_file,
     require_writable,
 )
 from .output import print_json, require_table_file, save_rows, show
 from .shell import EXTRA, command
+
+#: Ranks of a schedule that is shown, and numbers of ranks that are verified, unless others are given.
+_RANKS, _RANK_RANGE = 4, "1:33"
 
 
 @command("list")
@@ -76,8 +81,8 @@ _LISTS: dict[str, Callable[[], list[dict[str, object]]]] = {
 @command("show", context_settings=EXTRA)
 def show_(
     context: typer.Context,
-    algorithm: AlgorithmName,
-    ranks: Annotated[int, typer.Option(help="Number of ranks.")] = 4,
+    algorithm: AlgorithmOrFile,
+    ranks: Annotated[int | None, typer.Option(help="Number of ranks; 4 unless given.")] = None,
     load: Load = None,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Also write the schedule: x.xml (MSCCL), x.json, x.csv ...")
@@ -90,7 +95,15 @@ def show_(
     """
     if out is not None:
         require_writable("schedule", out)
-    plan = find_algorithm(algorithm, load)(ranks, **parse_algorithm_options(context))
+    options = parse_algorithm_options(context)
+    stored = None
+    if load is None:
+        stored = load_schedule(algorithm)
+    if stored is None:
+        plan = find_algorithm(algorithm, load)(_RANKS if ranks is None else ranks, **options)
+    else:
+        refuse_options_of_file(algorithm, stored, options, ranks)
+        plan = stored
     if out is not None:
         cs.save(plan, out)
     if as_json:
@@ -104,8 +117,10 @@ def show_(
             }
         )
         return
-    entry = get_algorithm(plan.name)
     print(plan)
+    if stored is not None:
+        return
+    entry = get_algorithm(plan.name)
     print(f"\n{entry.doc}")
     if entry.source:
         print(f"{entry.summary[0]}\nSource: {entry.source}")
@@ -114,36 +129,39 @@ def show_(
 @command(context_settings=EXTRA)
 def verify(
     context: typer.Context,
-    algorithm: Annotated[str, typer.Argument(help="a name, or my.py:my_algorithm (the file is run)")],
-    ranks: Annotated[str, typer.Option(help="One number, or first:last.")] = "1:33",
+    algorithm: Annotated[str, typer.Argument(help="a name, my.py:my_algorithm (the file is run), or a schedule file")],
+    ranks: Annotated[str | None, typer.Option(help=f"One number, or first:last; {_RANK_RANGE} unless given.")] = None,
     load: Load = None,
     out: TableFile = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
-    """Check that an algorithm does what its collective promises, for many numbers of ranks. Exit code 1 if it does
-    not. Numbers that the algorithm says it does not take are left out, and said."""
+    """Check that an algorithm does what its collective promises, for many numbers of ranks, or that the schedule of a
+    file does. Exit code 1 if not. Numbers that the algorithm does not take are left out, and listed."""
     require_table_file(out)
-    entry = find_algorithm(algorithm, load)
     options = parse_algorithm_options(context)
-    counts = _parse_rank_range(ranks)
-    # Numbers of ranks that the algorithm refuses by its own rule are not failures.
-    checked = [n for n in counts if entry.ranks is None or entry.ranks(n) is None]
-    if not checked:
-        message = "{name} takes none of ranks={ranks}: {reason}"
-        raise CollsimError(message, name=entry.name, ranks=ranks, reason=entry.ranks and entry.ranks(counts[0]))
-    left_out = sorted(set(counts) - set(checked))
-    failed = _find_failures(entry, options, checked, is_progress_shown(progress))
+    stored = None
+    if load is None:
+        stored = load_schedule(algorithm)
+    if stored is None:
+        entry = find_algorithm(algorithm, load)
+        name, build = entry.name, lambda n: entry(n, **options)
+        checked, left_out = _split_rank_counts(entry, ranks or _RANK_RANGE)
+    else:
+        refuse_options_of_file(algorithm, stored, options, ranks)
+        name, build = algorithm, lambda _: stored
+        checked, left_out = [stored.ranks], []
+    failed = _find_failures(build, checked, is_progress_shown(progress))
     save_rows([{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked], out)
     if as_json:
-        print_json({"algorithm": entry.name, "checked": checked, "left_out": left_out, "failed": failed})
+        print_json({"algorithm": name, "checked": checked, "left_out": left_out, "failed": failed})
     elif failed:
         print(
-            f"{entry.name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, "
+            f"{name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, "
             f"n={min(failed)}:\n{failed[min(failed)]}"
         )
     else:
-        text = f"{entry.name}: correct for n = {_format_numbers(checked)}"
+        text = f"{name}: correct for n = {_format_numbers(checked)}"
         if left_out:
             text += f"; it does not take {_format_numbers(left_out)}"
         print(text)
@@ -151,13 +169,23 @@ def verify(
         raise typer.Exit(1)
 
 
-def _find_failures(entry: cs.Algorithm, options: dict[str, object], checked: list[int], bar: bool) -> dict[int, str]:
-    """Numbers of ranks for which an algorithm is wrong, and why."""
+def _split_rank_counts(entry: cs.Algorithm, ranks: str) -> tuple[list[int], list[int]]:
+    """Numbers of ranks that an algorithm takes, and those that it refuses by its own rule, which are no failures."""
+    counts = _parse_rank_range(ranks)
+    taken = [n for n in counts if entry.ranks is None or entry.ranks(n) is None]
+    if not taken:
+        message = "{name} takes none of ranks={ranks}: {reason}"
+        raise CollsimError(message, name=entry.name, ranks=ranks, reason=entry.ranks and entry.ranks(counts[0]))
+    return taken, sorted(set(counts) - set(taken))
+
+
+def _find_failures(build: Callable[[int], cs.Schedule], checked: list[int], bar: bool) -> dict[int, str]:
+    """Numbers of ranks for which a schedule is wrong, and why."""
     failed: dict[int, str] = {}
     with open_progress(bar, "numbers of ranks") as tell:
         for done, n in enumerate(checked, 1):
             try:
-                cs.verify(entry(n, **options))
+                cs.verify(build(n))
             except CollsimError as error:
                 failed[n] = str(error)
             if tell is not None:

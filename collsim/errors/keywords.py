@@ -87,7 +87,10 @@ def _require_arguments(
         signature.bind(*args, **keywords)
     except TypeError as error:
         message = "{function}: {error}; it is called as {function}{signature}"
-        named = (p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD)
-        required = [str(p).partition(":")[0] for p in named if p.default is p.empty]
+        required = [
+            f"{p.name}=..." if p.kind is p.KEYWORD_ONLY else str(p).partition(":")[0]
+            for p in signature.parameters.values()
+            if p.kind is not p.VAR_KEYWORD and p.default is p.empty
+        ]
         called = f"({', '.join([*required, '...'])})"
         raise CollsimError(message, function=name, error=error, signature=called) from None

@@ -123,14 +123,14 @@ def run_lockstep(
     placement: npt.NDArray[np.int64],
     progress: Progress | None = None,
 ) -> Timing:
-    """Run a schedule step by step. Steps with the same pairs are worked out together, whatever is between them.
+    """Run a schedule step by step. Steps with the same pairs are timed together, whatever is between them.
 
     Args:
         schedule: what runs.
         topology: where it runs.
         slot_bytes: bytes of each slot.
         placement: the topology's endpoint for each endpoint of the schedule.
-        progress: called with (transfers done, in all) after each step that is worked out.
+        progress: called with (transfers done, in all) after each step that is timed.
     """
     patterns, slots, space = schedule.patterns, Slots(slot_bytes), Space()
     link_bytes, done = np.zeros(len(topology.links)), 0
@@ -139,11 +139,11 @@ def run_lockstep(
     # Steps are independent: each begins when the one before has ended, and shares links with no other. So they can be
     # timed in any order, and steps with the same pairs need their routes once.
     for group, paths in _iterate_paths(schedule, topology, placement):
-        for number, lasts, known in _time_steps(group, patterns, paths, slots, space, link_bytes):
-            lengths[number] = np.append(lengths[number], lasts)
-            seconds[number] = known
+        for number, durations, row_seconds in _time_steps(group, patterns, paths, slots, space, link_bytes):
+            lengths[number] = np.append(lengths[number], durations)
+            seconds[number] = row_seconds
             if progress is not None:
-                done += patterns[number].transfers // patterns[number].times * len(lasts)
+                done += patterns[number].transfers // patterns[number].times * len(durations)
                 progress(done, len(schedule))
     if lengths:
         end = np.cumsum(np.concatenate(lengths))
@@ -188,11 +188,11 @@ def _iterate_paths(
 def _time_steps(
     group: Iterable[int], patterns: tuple[Step, ...], paths: Paths, slots: Slots, space: Space, link_bytes: Floats
 ) -> Iterator[tuple[int, Floats, Floats | Paths]]:
-    """For steps with the same pairs, or for each repetition that differs: its number, how long it (or each alike) lasts
-    in s, and the seconds of each row; the paths where those differ between repetitions, because all of them could fill
-    the memory."""
-    crossings, even = None, 0.0
-    alike: dict[float, tuple[float, Floats]] = {}
+    """For steps with the same pairs, or for each repetition that differs: its number, the seconds of each of its
+    repetitions, and the seconds of each row; the paths where rows differ between repetitions, because all of their
+    seconds could fill the memory."""
+    crossings, equal_bytes = None, 0.0
+    timed: dict[float, tuple[float, Floats]] = {}
     for number in group:
         step = patterns[number]
         if not slots.has_equal_repetitions(step):
@@ -209,18 +209,18 @@ def _time_steps(
                 crossings = paths.crossings
             elif crossings is None:
                 crossings = paths.count_crossings(space)
-            even += nbytes * step.times
-            if nbytes not in alike:
+            equal_bytes += nbytes * step.times
+            if nbytes not in timed:
                 seconds = paths.alpha + crossings[1] * nbytes
-                alike[nbytes] = float(seconds.max()), _shorten(seconds)
-            longest, seconds = alike[nbytes]
+                timed[nbytes] = float(seconds.max()), _shorten(seconds)
+            longest, seconds = timed[nbytes]
         else:
             load, seconds = paths.load(nbytes)
             link_bytes[paths.used] += load * step.times
             longest, seconds = float(seconds.max()), _shorten(seconds)
         yield number, np.full(step.times, longest), seconds
     if crossings is not None:
-        paths.add(link_bytes, crossings[0], even)
+        paths.add(link_bytes, crossings[0], equal_bytes)
 
 
 def _shorten(seconds: Floats) -> Floats:
@@ -231,19 +231,21 @@ def _shorten(seconds: Floats) -> Floats:
 
 
 def _transfer_times(
-    schedule: Schedule, slots: Slots, step_start: Floats, known: list[Floats | Paths]
+    schedule: Schedule, slots: Slots, step_start: Floats, row_seconds: list[Floats | Paths]
 ) -> tuple[Floats, Floats]:
     """(start, finish) of every transfer, in the order of `schedule.transfers`."""
     start, finish = np.empty(len(schedule)), np.empty(len(schedule))
     row = number = 0
-    for pattern, seconds in zip(schedule.patterns, known, strict=True):
+    for pattern, seconds in zip(schedule.patterns, row_seconds, strict=True):
         m = len(pattern) * pattern.width
         for k in range(pattern.times):
             if isinstance(seconds, Paths):
-                lasts = seconds.load(slots.count_bytes(pattern.repetition(k)))[1]
+                durations = seconds.load(slots.count_bytes(pattern.repetition(k)))[1]
             else:
-                lasts = seconds
+                durations = seconds
             start[row : row + m] = step_start[number]
-            finish[row : row + m] = step_start[number] + (lasts if len(lasts) == 1 else np.repeat(lasts, pattern.width))
+            finish[row : row + m] = step_start[number] + (
+                durations if len(durations) == 1 else np.repeat(durations, pattern.width)
+            )
             row, number = row + m, number + 1
     return start, finish

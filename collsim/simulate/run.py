@@ -269,13 +269,13 @@ def _place_schedules(
     for group in groups:
         topology = share_gpus(topology, group)
     helpers = [s.endpoints - s.ranks for s in schedules]
-    wide = _with_helpers(topology, schedules, helpers, groups)
-    first = wide.ranks + np.concatenate([[0], np.cumsum(helpers)])
+    extended = _with_helpers(topology, schedules, helpers, groups)
+    first = extended.ranks + np.concatenate([[0], np.cumsum(helpers)])
     placement = [
         np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))
     ]
     slots = [compute_slot_bytes(s, size, find_itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
-    return _Work(schedules, wide, sizes, slots, groups, placement, begins)
+    return _Work(schedules, extended, sizes, slots, groups, placement, begins)
 
 
 def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int], groups: list[Longs]) -> Topology:
@@ -289,13 +289,13 @@ def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[i
         for i, s in enumerate(schedules)
         if s.helpers_on != "host"
     }
-    wide = topology.with_helpers(sum(h for i, h in enumerate(helpers) if i not in switches))
-    n, hosts = topology.ranks, iter(wide.endpoint_device[topology.ranks :])
+    extended = topology.with_helpers(sum(h for i, h in enumerate(helpers) if i not in switches))
+    n, hosts = topology.ranks, iter(extended.endpoint_device[topology.ranks :])
     devices = [
         switches[i].endpoint_device[n : n + h] if i in switches else [next(hosts) for _ in range(h)]
         for i, h in enumerate(helpers)
     ]
-    return replace(wide, endpoint_device=np.concatenate([wide.endpoint_device[:n], *devices]).astype(np.int32))
+    return replace(extended, endpoint_device=np.concatenate([extended.endpoint_device[:n], *devices]).astype(np.int32))
 
 
 def _spread(name: str, value: object, n: int) -> list[object]:

@@ -1,4 +1,4 @@
-"""Where helper endpoints sit: parameter servers, and switches that reduce.
+"""Placement of helper endpoints: parameter servers, and switches that reduce.
 
 Which switch reduces (adds up what arrives, and multicasts) is decided here and in `ClusterRouter.reducing_switches`, by
 one rule for `simulate`, `compare`, synthesis and all that build on them:
@@ -92,23 +92,23 @@ def with_helpers(
     known = _cached_helpers.setdefault(topology, {})
     if key in known:
         return known[key]
-    wide = _place_helpers(topology, count, on, ranks)
+    extended = _place_helpers(topology, count, on, ranks)
     # The topology itself would keep its own entry alive forever.
-    if wide is not topology and len(known) < _MAX_CACHED and len(wide.links) <= _MAX_CACHED_LINKS:
-        known[key] = wide
-    return wide
+    if extended is not topology and len(known) < _MAX_CACHED and len(extended.links) <= _MAX_CACHED_LINKS:
+        known[key] = extended
+    return extended
 
 
 def _place_helpers(topology: Topology, count: int, on: HelperLocation, ranks: Sequence[int] | Longs | None) -> Topology:
     # Helpers that sit where they cannot serve (hosts, where switches are wanted) are placed anew.
     if not all(_can_host(topology, int(device), on) for device in topology.endpoint_device[topology.ranks :][:count]):
         topology = replace(topology, endpoint_device=topology.endpoint_device[: topology.ranks])
-    more = count - (topology.endpoints - topology.ranks)
-    if more <= 0:
+    missing = count - (topology.endpoints - topology.ranks)
+    if missing <= 0:
         return topology
     # A machine has host memory for servers; a plain network gets hosts of their own.
     if on == "host" and not isinstance(topology.router, HasMemory):
-        return _with_hosts(topology, more)
+        return _add_hosts(topology, missing)
     if not isinstance(topology.router, HasMemory):
         devices = _find_reducing_devices(topology, count)
     elif on == "host":
@@ -153,7 +153,7 @@ def _find_nodes(topology: Topology, ranks: Sequence[int] | Longs | None) -> Long
     return np.unique(topology.devices.node[topology.endpoint_device[np.asarray(ranks, np.int64)]]).astype(np.int64)
 
 
-def _find_joints(topology: Topology) -> list[int]:
+def _find_neighbours_of_host(topology: Topology) -> list[int]:
     """Devices that one more host is cabled to, beside the new hosts in a network where all are joined."""
     n = topology.ranks
     if topology.shape == "switch":
@@ -170,9 +170,9 @@ def _find_joints(topology: Topology) -> list[int]:
     )
 
 
-def _with_hosts(topology: Topology, more: int) -> Topology:
+def _add_hosts(topology: Topology, more: int) -> Topology:
     """The same with more hosts. In a network where all are joined, each to those before it as well."""
-    joins = np.array(_find_joints(topology), np.int32)
+    neighbours = np.array(_find_neighbours_of_host(topology), np.int32)
     first = len(topology.devices)
     hosts = int((topology.devices.kind == DEVICE_KINDS.index("host")).sum())
     old, links = topology.devices, topology.links
@@ -180,28 +180,28 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         message = "{name} has no cable to copy for a helper; use switch({ranks})"
         raise TopologyError(message, name=topology.name, ranks=topology.ranks)
     # All-to-all networks stay all-to-all: new hosts are joined with one another, too.
-    among = 0
+    cables_between = 0
     if topology.shape == "fully_connected":
-        among = more * (more - 1) // 2
-    extent = Extent(first + more, len(links) + 2 * (more * len(joins) + among))
+        cables_between = more * (more - 1) // 2
+    extent = Extent(first + more, len(links) + 2 * (more * len(neighbours) + cables_between))
     require_extent(
         Sentence("{name} with {more:,} more hosts", name=topology.name, more=more),
         extent,
         "use fewer helpers",
         TopologyError,
     )
-    me = np.arange(first, first + more, dtype=np.int32)
+    new_hosts = np.arange(first, first + more, dtype=np.int32)
     devices = Devices(
         _JoinedNames(old.name, [f"host{hosts + i}" for i in range(more)]),
         np.append(old.kind, np.full(more, DEVICE_KINDS.index("host"), np.int8)),
         np.append(old.node, np.full(more, -1, np.int32)),
     )
     # Each new host is joined to the devices before it only, so that a pair gets one cable.
-    earlier = [np.append(joins, me[:i]) if among else joins for i in range(more)]
+    earlier = [np.append(neighbours, new_hosts[:i]) if cables_between else neighbours for i in range(more)]
     other = np.concatenate(earlier)
-    own_host = np.repeat(me, [len(group) for group in earlier])
-    src = np.stack([own_host, other], axis=1).ravel().astype(np.int32)
-    dst = np.stack([other, own_host], axis=1).ravel().astype(np.int32)
+    new_host = np.repeat(new_hosts, [len(group) for group in earlier])
+    src = np.stack([new_host, other], axis=1).ravel().astype(np.int32)
+    dst = np.stack([other, new_host], axis=1).ravel().astype(np.int32)
     cable = links.cables[0]
     all_links = Links(
         np.concatenate([links.src, src]),
@@ -220,5 +220,5 @@ def _with_hosts(topology: Topology, more: int) -> Topology:
         devices=devices,
         links=all_links,
         next_hop=next_hop,
-        endpoint_device=np.append(topology.endpoint_device, me),
+        endpoint_device=np.append(topology.endpoint_device, new_hosts),
     )

@@ -10,7 +10,7 @@ _MAX_STEPS = 20_000
 
 
 def find_rings(machine: Machine) -> list[tuple[int, ...]]:
-    """Local ranks in ring order, one per channel, the same in number and order whenever asked.
+    """Find the ring orders of a node's ranks, one for each channel; always the same for the same machine.
 
     With direct NVLinks (or xGMI): rings along them, each using one link of a pair in one direction, as many as are
     found one after the other, both ways round. Otherwise one ring in the order of the PCIe tree, so that neighbours in
@@ -25,7 +25,7 @@ def find_rings(machine: Machine) -> list[tuple[int, ...]]:
 def _order_by_tree(machine: Machine) -> tuple[int, ...]:
     paths, sockets = MachinePaths(machine), machine.of_kind("cpu")
 
-    def place(rank: int) -> tuple[int, ...]:
+    def find_tree_position(rank: int) -> tuple[int, ...]:
         near = paths.nearest(machine.ranks[rank], sockets)
         path = None
         if near:
@@ -34,7 +34,7 @@ def _order_by_tree(machine: Machine) -> tuple[int, ...]:
             return path.devices[::-1]
         return (machine.ranks[rank],)
 
-    return tuple(sorted(range(len(machine.ranks)), key=place))
+    return tuple(sorted(range(len(machine.ranks)), key=find_tree_position))
 
 
 def _find_link_rings(machine: Machine) -> list[tuple[int, ...]]:

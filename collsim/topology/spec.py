@@ -58,8 +58,15 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
         inspect.signature(builder).bind(*values, **keywords)
     except TypeError as error:
         message = "topology {text!r}: {error}; {name} takes {signature}"
-        raise TopologyError(message, text=text, error=error, name=name, signature=inspect.signature(builder)) from error
+        signature = _format_parameters(inspect.signature(builder))
+        raise TopologyError(message, text=text, error=error, name=name, signature=signature) from error
     return builder(*values, **keywords)
+
+
+def _format_parameters(signature: inspect.Signature) -> str:
+    """`(ranks, bandwidth=25GB/s, alpha=1us)`: as a topology is written, without types and quotes."""
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return f"({', '.join(p.name if p.default is p.empty else f'{p.name}={p.default}' for p in parameters)})"
 
 
 def _parse_value(text: str) -> object:

@@ -1,4 +1,4 @@
-"""`run` and `compare` take the files of schedules; the collective is an argument; every command has -h, every file -o."""
+"""`run`, `compare`, `show` and `verify` take schedule files; the collective is an argument; each command has -h and -o."""
 
 import json
 
@@ -43,6 +43,16 @@ def test_compare_puts_the_schedule_of_a_file_among_the_algorithms(file):
     assert len(rows) == 2
 
 
+def test_show_prints_the_schedule_of_a_file_and_verify_checks_it(file, tmp_path):
+    assert "4 steps" in collsim("show", file).stdout
+    assert answer("verify", file) == {"algorithm": str(file), "checked": [4], "left_out": [], "failed": {}}
+    with cs.registered():
+        wrong = cs.algorithm("allreduce", name="cheat")(lambda n: cs.copy(0, 1, chunk=0))
+    cs.save(wrong(4), tmp_path / "cheat.json")
+    done = collsim("verify", tmp_path / "cheat.json")
+    assert (done.exit_code, "allreduce wants" in done.stdout) == (1, True)
+
+
 def test_a_wrong_file_is_neither_run_nor_ranked(tmp_path):
     with cs.registered():
         wrong = cs.algorithm("allreduce", name="cheat")(lambda n: cs.copy(0, 1, chunk=0))
@@ -60,6 +70,8 @@ def test_a_wrong_file_is_neither_run_nor_ranked(tmp_path):
         (("run", "FILE", "--channels", "2"), "has no options; leave out --channels"),
         (("run", "FILE", "--ranks", "8"), "has 4 ranks; leave out --ranks 8"),
         (("run", "nothing.json"), "nothing.json"),
+        (("show", "FILE", "--chunks", "2"), "has no options; leave out --chunks"),
+        (("verify", "FILE", "--ranks", "2:8"), "has 4 ranks; leave out --ranks 2:8"),
         (("compare", "allgather", "FILE", *RING), "is a schedule for allreduce, not for allgather"),
         (("compare", "allgather", "--collective", "reduce", *RING), "one collective, got allgather and reduce"),
     ],

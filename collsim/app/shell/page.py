@@ -1,7 +1,6 @@
-"""The registry of pages: `@page` puts a function that draws one in; the menu, the addresses and the tests iterate over
-it.
+"""The registry of pages: `@register_page` adds a function that draws one. The menu, addresses and tests read it.
 
-One file in `collsim/app/pages/`, or one room there, is all that a new page needs, with its texts in
+One file in `collsim/app/pages/`, or one folder there, is all that a new page needs, with its texts in
 `collsim/locale/`.
 """
 

@@ -16,9 +16,9 @@ LINKS_OF_GENERATION = {1: 4, 2: 6, 3: 12, 4: 18, 5: 18}
 #: The words of `nvlink=`, beside a generation.
 NVLINK_WORDS = ("none", "bridge", "board")
 #: The fewest NVLinks of a GPU that is sold on a board with NVSwitches (V100 of a DGX-2).
-_MIN_GPUS_OF_BOARD = 6
+_MIN_LINKS_OF_BOARD = 6
 #: NVLinks of the three bridges of an A100 or H100 PCIe (NVIDIA's data sheets: 600 GB/s both ways).
-_MAX_OF_BRIDGE = 12
+_MAX_LINKS_OF_BRIDGE = 12
 
 
 def parse_nvlink_part(value: object) -> str | int:
@@ -68,15 +68,15 @@ def refit_nvlinks(machine: Machine, nvlink: str | int) -> Machine:
     # A generation alone is a thought experiment: other wires for the same GPUs, whether they are sold so or not.
     if isinstance(nvlink, int):
         if any(cable.kind == "nvlink" for *_, cable in machine.connections):
-            return _renew_nvlinks(machine, nvlink)
+            return _replace_generation(machine, nvlink)
         return _join_by_switch(machine, build_nvlink(nvlink, LINKS_OF_GENERATION[nvlink]))
     # "bridge" and "board" are products, and only GPUs that have them get them.
     if model is None or not model.links:
         message = "nvlink={nvlink!r}: {gpu} is not sold with NVLink; a generation gives it some all the same: nvlink=4"
         raise TopologyError(message, nvlink=nvlink, gpu=machine.gpu or "the GPU")
     if nvlink == "bridge":
-        return _join_pairs(machine, model)
-    if model.links < _MIN_GPUS_OF_BOARD:
+        return _bridge_pairs(machine, model)
+    if model.links < _MIN_LINKS_OF_BOARD:
         message = "nvlink='board': {gpu} is on no board with NVSwitches; 'bridge' joins it to its neighbour"
         raise TopologyError(message, gpu=model.name)
     return _join_by_switch(machine, build_nvlink(model.nvlink, model.links))
@@ -107,18 +107,18 @@ def _join_by_switch(machine: Machine, cable: Cable) -> Machine:
     return replace(bare, devices=(*bare.devices, "nvswitch"), connections=(*links, *bare.connections))
 
 
-def _join_pairs(machine: Machine, model: GpuModel) -> Machine:
+def _bridge_pairs(machine: Machine, model: GpuModel) -> Machine:
     bare = _remove_nvlinks(machine)
     gpus = [bare.devices[gpu] for gpu in bare.of_kind("gpu")]
     if model.sm == GA102_SM:
         cable = build_bridge(model.links)
     else:
-        cable = build_nvlink(model.nvlink, min(model.links, _MAX_OF_BRIDGE))
+        cable = build_nvlink(model.nvlink, min(model.links, _MAX_LINKS_OF_BRIDGE))
     links = tuple((a, b, cable) for a, b in zip(gpus[::2], gpus[1::2], strict=False))
     return replace(bare, connections=(*links, *bare.connections))
 
 
-def _renew_nvlinks(machine: Machine, generation: int) -> Machine:
+def _replace_generation(machine: Machine, generation: int) -> Machine:
     """The same wiring with NVLinks of another generation; a GPU at a switch has as many as its generation gives it."""
 
     def renew(a: str, b: str, cable: Cable) -> Cable:
