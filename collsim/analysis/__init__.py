@@ -1,5 +1,8 @@
 """What follows from runs: differences, reasons, and the best choice."""
 
+from typing import TYPE_CHECKING
+
+from ..errors.attributes import answer_for_package
 from .calibration import calibrate
 from .critical_transfers import CriticalPath, critical_path
 from .differences import Comparison, compare_runs
@@ -18,6 +21,10 @@ __all__ = [
     "critical_path",
     "sensitivity",
 ]
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = answer_for_package(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from . import Sentence, describe_unknown
+
+
+def answer_for_package(package: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
+    """Build the `__getattr__` of a package: a name that it does not have is answered with the nearest that it has.
+
+    Args:
+        package: Its name, `__name__`.
+        names: Its public names.
+
+    Returns:
+        The function; it raises AttributeError for every name.
+
+    Examples:
+        >>> import collsim as cs
+        >>> cs.topology.mesh2d(4, 4)
+        Traceback (most recent call last):
+        AttributeError: unknown name of cs.topology 'mesh2d'; did you mean 'mesh'?
+    """
+
+    def raise_error(name: str) -> NoReturn:
+        if name.startswith("_"):  # Python and tools look whether there are such
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+        what = Sentence("name of {package}", package=package.replace("collsim", "cs"))
+        raise AttributeError(str(describe_unknown(what, name, names)), name=name)
+
+    return raise_error
 
 
 class NamesNearAttributes:

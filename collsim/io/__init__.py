@@ -6,7 +6,9 @@ Dropping a module that calls `register(Format(...))` into this folder is the onl
 
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
+from ..errors.attributes import answer_for_package
 from .file_formats import Format, convert, formats, load, register, save
 
 for _module in iter_modules(__path__):
@@ -15,6 +17,10 @@ for _module in iter_modules(__path__):
 from .msccl import read_msccl, write_msccl  # noqa: E402  (after the loop, which says nothing about order)
 
 __all__ = ["Format", "convert", "formats", "load", "read_msccl", "register", "save", "write_msccl"]
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = answer_for_package(__name__, __all__)
 
 
 def __dir__() -> list[str]:

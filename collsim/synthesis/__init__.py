@@ -7,10 +7,17 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 - `exact`: a solver finds the schedule of fewest steps and proves that there is none of fewer (small machines).
 """
 
+from typing import TYPE_CHECKING
+
+from ..errors.attributes import answer_for_package
 from .solver import Answer, find_least_steps, solve_exactly
 from .synthesizer import Report, report, synthesize
 
 __all__ = ["Answer", "Report", "find_least_steps", "report", "solve_exactly", "synthesize"]
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = answer_for_package(__name__, __all__)
 
 
 def __dir__() -> list[str]:

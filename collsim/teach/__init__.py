@@ -7,8 +7,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..display.catalog import Catalog, Row
 from ..errors import require_word
+from ..errors.attributes import answer_for_package
 from .breaking import BreakResult, break_it
 from .exercises.exercise import Exercise, Result
 from .exercises.grading import grade, summarize
@@ -46,6 +49,10 @@ __all__ = [
     "summarize",
     "worksheet",
 ]
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = answer_for_package(__name__, __all__)
 
 
 def __dir__() -> list[str]:

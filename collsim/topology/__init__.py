@@ -5,6 +5,9 @@
 <Topology ring(8): 8 ranks, 8 devices, 16 links>
 """
 
+from typing import TYPE_CHECKING
+
+from ..errors.attributes import answer_for_package
 from .files import FormatWarning, parse_topology_text
 from .files import load_topology as load_topology
 from .generic import (
@@ -47,6 +50,10 @@ __all__ = [
     "torus",
     "tree",
 ]
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = answer_for_package(__name__, __all__)
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,9 @@ A `Model` is a table of layers. A way of splitting (`ddp()`, `data_parallel()`, 
 a machine and returns a `StepTrace`.
 """
 
+from typing import TYPE_CHECKING
+
+from ..errors.attributes import answer_for_package
 from .compute import EagerSpeed, GpuSpeed, get_eager_speed, get_gpu_speed, list_gpus, read_profile
 from .concurrent_steps import ConcurrentSteps, time_concurrent_steps
 from .memory import Memory
@@ -91,6 +94,10 @@ __all__ = [
     "transformer",
     "zero",
 ]
+
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__ = answer_for_package(__name__, __all__)
 
 
 def __dir__() -> list[str]:

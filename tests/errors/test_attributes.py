@@ -27,6 +27,12 @@ TRACE = cs.simulate(SCHEDULE, NETWORK, "1MiB")
         (SCHEDULE, "quux", "known: by_chunk, by_rank"),
         (NETWORK, "num_gpus", "did you mean 'ranks'"),
         (NETWORK, "graph", "did you mean 'to_networkx'"),
+        (TRACE, "latency", "did you mean 'time'"),
+        (TRACE, "algorithm_bandwidth", "did you mean 'busbw' or 'algbw'"),
+        (cs.topology, "mesh2d", "unknown name of cs.topology 'mesh2d'; did you mean 'mesh'"),
+        (cs.train, "DataParallelStrategy", "'ParallelStrategy' or 'DataParallel'"),
+        (cs.io, "load_msccl", "did you mean 'read_msccl'"),
+        (cs.lab, "run", "did you mean 'run_for_real'"),
     ],
 )
 def test_a_guess_is_answered(value, guess, answer):

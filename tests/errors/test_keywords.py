@@ -276,3 +276,13 @@ def test_a_module_that_is_called_says_what_is_meant(call, answer):
 def test_a_name_that_is_not_at_the_top_says_where_it_is(name, answer):
     with pytest.raises(AttributeError, match=answer):
         getattr(cs, name)
+
+
+def test_an_argument_that_goes_by_keyword_alone_is_shown_as_one():
+    with pytest.raises(cs.CollsimError, match=r"training_step\(model, machine, parallel=\.\.\., \.\.\.\)"):
+        cs.training_step("resnet50", "pcie-8gpu", "ddp")
+
+
+def test_a_topology_without_its_size_is_answered_as_it_is_written():
+    with pytest.raises(cs.CollsimError, match=r"ring takes \(ranks, bandwidth=25GB/s, alpha=1us\)$"):
+        cs.simulate(cs.schedule("allreduce_ring", 8), "ring", "1MiB")
