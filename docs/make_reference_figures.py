@@ -47,6 +47,29 @@ EXHIBITS = (
         "figure = machine_picture.draw_machine_figure(trace, LANGUAGE)",
     ),
     Exhibit(
+        "lower_bound",
+        ("The gap: two algorithms above the lower bound", "与下界的差距：两种算法与下界"),
+        'names = ["allreduce_ring", "allreduce_double_binary_tree"]\n'
+        'frame = cs.sweep("allreduce", names, cs.machine("dgx-a100", nodes=2), cs.size_range("1KiB:1GiB:4"))\n'
+        "ax, bounds = plots.time_over_size(frame, language=LANGUAGE), frame[frame.algorithm == names[0]]\n"
+        'ax.plot(bounds.nbytes, bounds.bound, "k--", label={"en": "lower bound", "zh": "下界"}[LANGUAGE])\n'
+        'figure = ax.legend(frameon=False, prop={"family": ax.xaxis.label.get_family()}).figure',
+    ),
+    Exhibit(
+        "upgrades",
+        (
+            "What each better part of two PCIe servers saves, in % of the step",
+            "两台 PCIe 服务器：换哪个部件省多少，占一步的 %",
+        ),
+        'box = cs.machine("pcie-8gpu", nodes=2, gpus=4, nic="roce-25", nics=1, pcie=3)\n'
+        'step = cs.training_step("resnet50", box, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")\n'
+        'rows = [row for row in cs.upgrades(step).to_frame().to_dict("records") if not row["pair"]][7::-1]\n'
+        "from matplotlib.figure import Figure\n"
+        'figure = Figure(figsize=(7.2, 3.4), layout="constrained")\n'
+        'names, shares = [row["change"] for row in rows], [100 * row["share"] for row in rows]\n'
+        'figure.subplots().barh(names, shares, color="#3E8FC8")',
+    ),
+    Exhibit(
         "viz.pictures.plots.time_over_chunks",
         ("A chain of eight ranks: too few chunks, and too many", "八个 rank 的链：chunk 太少或太多"),
         'tried = cs.best("broadcast", cs.topology.line(8), "64MiB", algorithm=["broadcast_chain"]).tried\n'
