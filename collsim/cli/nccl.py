@@ -39,7 +39,7 @@ def accuracy(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV of predictions.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Hold the NCCL model against a table of measurements; says where it is wrong, the misses first."""
+    """Compare the NCCL model with a table of measurements, largest errors first."""
     accuracy = cs.nccl.evaluate_accuracy(cases, measured, out)
     if as_json:
         print_json({name: getattr(accuracy, name) for name in ("cases", "effects", "failures", "notes")})

@@ -1,4 +1,4 @@
-"""docs/accuracy.md and docs/accuracy.zh.md, made from an Accuracy: the figures, the misses first, then every run."""
+"""docs/accuracy.md and docs/accuracy.zh.md, made from an Accuracy: the figures, the largest errors first, then every run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def blocks(
         "intervals": _intervals() if blind else "",
         "kinds": _kinds() if blind else "",
         "mpi_blind": _mpi_blind(mpi_blind, result, described) if mpi_blind else "",
-        "apart": _build_separate(calls, described),
+        "differences": _build_separate(calls, described),
         "floors": _floors(calls),
         "constants": _constants(calls, described),
     }
@@ -136,7 +136,7 @@ def _mpi_blind(results: Mapping[str, Accuracy], result: Accuracy, described: pd.
 
 
 def select_separate(calls: Sequence[Call], described: pd.DataFrame) -> pd.DataFrame:
-    """Pairs of runs of different systems that words do not tell apart: first, second, band, and the log of the ratio of
+    """Pairs of runs of different systems with the same words: first, second, band, and the log of the ratio of
     their times."""
     info = described.set_index("case_id")
     runs: dict[str, dict[int, float]] = {}
@@ -174,7 +174,7 @@ def _build_separate(calls: Sequence[Call], described: pd.DataFrame) -> Block:
                 f"{np.expm1(pairs.log_ratio.abs().max()):.0%}",
             ]
         )
-    return Table(["size", "pairs", "apart", "off at best", "farthest pair"], rows)
+    return Table(["size", "pairs", "difference", "least error", "largest difference"], rows)
 
 
 def _floors(calls: Sequence[Call]) -> str:
@@ -211,7 +211,7 @@ def _constants(calls: Sequence[Call], described: pd.DataFrame) -> Table:
 
 def _effects(result: Accuracy) -> Table:
     rows = [[r.effect, r.pairs, f"{r.sign:.0%}", f"{r.off:.1%}"] for r in result.summarize_effects().itertuples()]
-    return Table(["effect", "pairs", "right sign", "off"], rows)
+    return Table(["effect", "pairs", "right sign", "error"], rows)
 
 
 def _misses(result: Accuracy, described: pd.DataFrame) -> Table:

@@ -30,8 +30,8 @@ def floors(runs, **wanted):
 
 
 def test_small_broadcasts_take_5_us_over_32_nodes_and_22_us_inside_one(runs):
-    assert "run ahead of one another with LL: 5 us over 2, 8 and 32 nodes alike" in PAGE
-    assert "another prints 22 us inside one node" in PAGE
+    assert "run ahead of one another with LL: they take 5 us over 2, 8 and 32 nodes alike" in PAGE
+    assert "Another system prints 22 us inside one node" in PAGE
     few, some, far = (
         floors(runs[runs.nodes == nodes], collective="broadcast", system="ABCI compute node (V)")
         for nodes in ("2", "8", "32")

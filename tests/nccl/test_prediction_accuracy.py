@@ -154,7 +154,7 @@ def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
     assert list(result.sort_by_error().case_id) == list(result.sort_by_error("nccl").case_id) == list(took)
     for text in (
         str(result).partition("Farthest off")[2],
-        page(result, found, described).partition("## The misses first")[2],
+        page(result, found, described).partition("## Largest errors first")[2],
     ):
         assert sorted(took, key=text.index) == list(took)
 
