@@ -1,6 +1,6 @@
 """Write docs/articles.md and a page for each article (docs/articles/) from docs/articles/claims.toml.
 
-Both languages: what five widely read articles say and what is true of it, their words and where each is answered, and
+Both languages: the claims of five widely read articles with a verdict, their terms and where each is explained, and
 questions for a class whose answers are computed. `make docs`; a test runs every check and compares the pages.
 """
 
@@ -46,28 +46,28 @@ APP_PAGES = {"program": "howto/program.md", "script": "howto/training-script.md"
 VERDICTS = {
     "right": ("right", "正确"),
     "right_if": ("right if", "有条件"),
-    "outdated": ("wrong since", "已过时"),
-    "wrong": ("never was", "从来不是"),
+    "outdated": ("outdated", "已过时"),
+    "wrong": ("wrong", "错误"),
 }
 WORDS = {
     "en": {
         "title": "# What the articles say",
-        "articles": "| | article | claims | right | right if | wrong since | never was | words |",
-        "claims": "| | line | it says | verdict | what is true | shown by |",
+        "articles": "| | article | claims | right | right if | outdated | wrong | terms |",
+        "claims": "| | line | claim | verdict | explanation | shown by |",
         "run": "a run",
-        "words": "## Its words",
-        "word": "| line | word | answered by |",
+        "words": "## Terms",
+        "word": "| line | term | explained by |",
         "class": "## Questions for a class",
-        "note": "A teacher's sheet: each answer is computed by collsim when this page is made.",
+        "note": "A teacher's sheet. collsim computes each answer when it makes this page.",
         "question": "| | question | answer |",
     },
     "zh": {
         "title": "# 文章怎么说",
-        "articles": "| | 文章 | 论断 | 正确 | 有条件 | 已过时 | 从来不是 | 词语 |",
-        "claims": "| | 行 | 文章说 | 判断 | 实际 | 在哪里看 |",
+        "articles": "| | 文章 | 论断 | 正确 | 有条件 | 已过时 | 错误 | 词语 |",
+        "claims": "| | 行 | 论断 | 判断 | 说明 | 在哪里看 |",
         "run": "运行",
         "words": "## 其中的词语",
-        "word": "| 行 | 词语 | 在哪里回答 |",
+        "word": "| 行 | 词语 | 在哪里解释 |",
         "class": "## 课堂提问",
         "note": "教师用表：每个答案都在生成本页时由 collsim 计算。",
         "question": "| | 问题 | 答案 |",

@@ -13,9 +13,6 @@ LIMITS: dict[str, tuple[int, int]] = {
 #: Pages whose sentences are longer than the goal: the median that they have.
 MEDIANS: dict[str, float] = {
     "docs/articles.md": 24.5,
-    "docs/formats.md": 20.5,
-    "docs/synthesis.md": 22.0,
-    "docs/tables.md": 18.5,
 }
 PAGES = {path.relative_to(prose.ROOT).as_posix(): path for path in prose.list_pages()}
 FIGURES = {name: prose.measure(path.read_text(encoding="utf-8")) for name, path in PAGES.items()}

@@ -127,7 +127,7 @@ FRAMES = {
     "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
     "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
     "cs.compare of algorithms": lambda _: cs.compare("allreduce", SWITCH, "1MiB", algorithm=["allreduce_ring"]),
-    "cs.compare of ways to split": lambda _: cs.compare(cs.model("resnet18"), cs.machine("dgx-a100"), batch=64),
+    "cs.compare of strategies": lambda _: cs.compare(cs.model("resnet18"), cs.machine("dgx-a100"), batch=64),
     "Comparison.frame": lambda _: cs.analysis.compare_runs(run(), run()).frame,
     "Comparison.links": lambda _: cs.analysis.compare_runs(run(), run()).links,
     "Comparison.kinds": lambda _: cs.analysis.compare_runs(run(), run()).kinds,
