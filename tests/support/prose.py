@@ -70,8 +70,10 @@ CATALOGS = ROOT / "collsim" / "locale" / "en"
 #: A text of a catalog in JavaScript, in quotes or in backquotes.
 JS_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
 FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
-#: What is no prose: comments, directives of generated reference, headings, tables, pictures.
-NO_PROSE = re.compile(r"<!--(?:.|\n)*?-->|^:::.*$(?:\n {4}.*$)*|^#.*$|^ *\|.*$|^!\[.*$|^\[[^]]+\]: .*$", re.MULTILINE)
+#: What is no prose: comments, directives of generated reference, headings, tables, quoted output, pictures.
+NO_PROSE = re.compile(
+    r"<!--(?:.|\n)*?-->|^:::.*$(?:\n {4}.*$)*|^#.*$|^ *\|.*$|^> .*$|^!\[.*$|^\[[^]]+\]: .*$", re.MULTILINE
+)
 ITEM = re.compile(r"^ *(?:[-*]|\d+\.) ", re.MULTILINE)
 END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)\"”]))\s+(?=\S)|\n\s*\n")
 #: A dot that ends no sentence.
