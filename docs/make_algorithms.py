@@ -12,18 +12,18 @@ INTRODUCTIONS = (
     """\
 # Algorithms
 
-`make docs` makes this page from the registry. The tests check that it is current, that every schedule keeps the promise of
-its collective for 1 to 33 ranks, and that steps, bytes and formula equal the costs of the schedule.
+`make docs` makes this page from the registry. The tests check that it is current, that every schedule keeps the
+promise of its collective for 1 to 33 ranks, and that steps, bytes and formula equal the costs of the schedule.
 
-- n is the number of ranks, S the bytes of the operation (nccl-tests' size), c the number of chunks. α is seconds per
-  message, β seconds per byte through one port in one direction, γ seconds per byte reduced.
-- Formulas hold for one full-duplex port per rank (`switch`) unless another network is named. ≤ marks an upper bound that
-  a schedule with many chunks approaches.
-- **Sent** is the volume that the busiest endpoint sends, in buffers of S. It is counted in the schedule for n = 8, or for
-  the nearest n that an algorithm accepts (then named). If that endpoint is a parameter server or a switch, the busiest
-  rank follows.
-- In the diagrams a row is an endpoint and a column a step: `+2←3` adds chunk 2 from rank 3, `=2←3` copies it, `2→6` reads
-  slot 2 and writes slot 6.
+- n is the number of ranks, S the bytes of the operation (nccl-tests' size), c the number of chunks. α is seconds
+  per message, β seconds per byte through one port in one direction, γ seconds per byte reduced.
+- Formulas hold for one full-duplex port per rank (`switch`) unless another network is named. ≤ marks an upper bound
+  that a schedule with many chunks approaches.
+- **Sent** is the volume that the busiest endpoint sends, in buffers of S. It is counted in the schedule for n = 8,
+  or for the nearest n that an algorithm accepts (then named). If that endpoint is a parameter server or a switch,
+  the busiest rank follows.
+- In the diagrams a row is an endpoint and a column a step: `+2←3` adds chunk 2 from rank 3, `=2←3` copies it, `2→6`
+  reads slot 2 and writes slot 6.
 """,
     """\
 # 算法
@@ -31,8 +31,8 @@ its collective for 1 to 33 ranks, and that steps, bytes and formula equal the co
 本页由 `make docs` 根据注册表生成。测试检查本页是否最新，每个调度在 1 到 33 个 rank 上是否做到其集合通信所承诺的，
 以及步数、字节和公式是否就是调度的真实代价。
 
-- n 是 rank 数，S 是这次操作的字节数（nccl-tests 的 size），c 是 chunk 数。α 是每条消息的秒数，β 是每字节单向经过一个端口的秒数，
-  γ 是归约每字节的秒数。
+- n 是 rank 数，S 是这次操作的字节数（nccl-tests 的 size），c 是 chunk 数。α 是每条消息的秒数，β 是每字节单向
+  经过一个端口的秒数，γ 是归约每字节的秒数。
 - 除非写明其他网络，公式适用于每个 rank 一个全双工端口的网络（`switch`）。≤ 表示上界，chunk 很多时与它接近。
 - **发送**是最忙的端点所发送的量，以 S 的缓冲区计，在 n = 8 的调度中数出，或在算法能取的最接近的 n 上（这时写明）。
   最忙的是参数服务器或交换机时，后面是最忙的 rank。
@@ -54,11 +54,11 @@ WORDS = (
         "，全双工线缆的环，n > 2（两个 rank 只有一根线缆）",
     ),
     (
-        r" with W = n−1 workers \(server a rank\) or n \(server a host of its own\)",
+        r" with W = n−1 workers \(server a rank\) or n \(server a separate host\)",
         "，W = n−1 个 worker（服务器是 rank）或 n 个（服务器另占一台主机）",
     ),
     (r" with k shards on ranks \(k = n: the ring's volume\)", "，k 个分片放在 rank 上（k = n 时字节与 ring 相同）"),
-    (r" with k hosts of their own", "，k 个分片另占主机"),
+    (r" with k separate hosts", "，k 个分片另占主机"),
     (
         r" for a power of two; else the ones in 0\.\.n−1 count, each a block",
         "，n 为 2 的幂时；否则 0..n−1 的二进制中每个 1 计一块",

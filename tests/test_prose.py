@@ -18,6 +18,16 @@ def test_a_page_has_short_sentences_and_the_words_of_the_field(name):
     assert figures.median < prose.MEDIAN, f"half of the sentences have {figures.median} words or more"
 
 
+#: A cell whose refused words are right: the name of a lesson.
+LESSON = "Do it for real"
+
+
+@pytest.mark.parametrize("name", sorted({*PAGES} - {"docs/glossary.md"}))  # it explains words of others
+def test_headings_and_tables_have_the_words_of_the_field(name):
+    cells = prose.split_cells(PAGES[name].read_text(encoding="utf-8"))
+    assert prose.find_refused(cell for cell in cells if cell != LESSON) == ()
+
+
 #: Texts whose refused words are right: the name of a lesson, and of its notebook.
 NAMES = {"lessons/13_real.json: real.lesson"}
 
@@ -52,6 +62,12 @@ def test_a_long_sentence_a_refused_word_and_a_private_metaphor_are_found():
     assert (
         prose.measure("Workers serve the lightest users first; a heavy user gets at most half of them.").findings == ()
     )
+
+
+def test_a_refused_word_of_a_heading_and_of_a_cell_is_found():
+    page = "# All `rooms`\n\n| a | [beside](x.md) |\n|---|---|\n| `beside` | anew |\n\n```\n| whoever |\n```\n"
+    assert prose.split_cells(page)[:3] == ["All code", "a", "beside"]
+    assert [word for word, _, _ in prose.find_refused(prose.split_cells(page))] == ["beside", "anew"]
 
 
 def test_code_comments_tables_quotes_and_abbreviations_are_no_sentences():

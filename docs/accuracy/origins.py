@@ -140,7 +140,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "predicted_schedule.NVLS_CHUNK": ("NCCL's own", f"{_NCCL} src/enqueue.cc, calcCollChunking"),
     **{f"mpi.{name}": ("fitted", _OSU) for name in ("GPU", "GPU_CRAY", "INSIDE", "PEER", "FILL", "FADE", "WIRE")},
     "mpi._YEAR_OF_41": ("read off", "Open MPI 4.1.0 is of December 2020; a year for clusters to follow"),
-    "mpi._DISJOINT": ("vendor", f"{_OMPI}/tuned: tables for ranks on nodes of their own, since 5.0"),
+    "mpi._DISJOINT": ("vendor", f"{_OMPI}/tuned: tables for ranks on separate nodes, since 5.0"),
     "mpi._MANY": ("read off", "classes of intervals: between 8 and 32 ranks a node in the runs at hand"),
     "loggp.WIRES": (
         "read off",

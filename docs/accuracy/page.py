@@ -1,4 +1,4 @@
-"""docs/accuracy.md and docs/accuracy.zh.md, made from an Accuracy: the figures, the largest errors first, then every run."""
+"""docs/accuracy.md and docs/accuracy.zh.md, made from an Accuracy: the figures, the largest errors, every run."""
 
 from __future__ import annotations
 

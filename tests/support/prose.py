@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -110,6 +111,23 @@ def split_sentences(page: str) -> list[str]:
     return [" ".join(sentence.split()) for sentence in END.split(text) if sentence and sentence.strip(" \n.>-")]
 
 
+def split_cells(page: str) -> list[str]:
+    """Headings and cells of tables of a page in Markdown; `code` in place of inline code."""
+    lines = re.findall(r"^(?:#+ .*|\|.*)$", FENCE.sub("", page), re.MULTILINE)
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "code", "\n".join(lines)))
+    return [cell for line in text.splitlines() for cell in re.split(r"^#+ | \| ", line.strip("| ")) if cell]
+
+
+def find_refused(texts: Iterable[str]) -> tuple[tuple[str, str, str], ...]:
+    """Words that are not written, each with its text and what to write."""
+    return tuple(
+        (match.group(0).strip(), text, advice)
+        for text in texts
+        for pattern, advice in PATTERNS.items()
+        for match in pattern.finditer(text)
+    )
+
+
 def count_words(sentence: str) -> int:
     """Words of a sentence; a number with its unit is two."""
     return len(re.findall(r"[^\s\-–—]*\w[^\s]*", sentence))
@@ -120,12 +138,7 @@ def measure(page: str) -> Prose:
     sentences = split_sentences(page)
     lengths = tuple(map(count_words, sentences))
     long = tuple(text for text, length in zip(sentences, lengths, strict=True) if length > LONGEST)
-    findings = tuple(
-        (match.group(0).strip(), text, advice)
-        for text in sentences
-        for pattern, advice in PATTERNS.items()
-        for match in pattern.finditer(text)
-    )
+    findings = find_refused(sentences)
     return Prose(lengths, long, findings)
 
 
