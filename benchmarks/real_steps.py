@@ -7,7 +7,7 @@ late by most. Other work on the computer spoils it; the load stands beside each 
 import os
 
 import collsim as cs
-from collsim.lab.step import build_equal_layers
+from collsim.lab.real_step_run import build_equal_layers
 
 RANKS, RUNS = 4, 5
 MODEL = build_equal_layers(8, "128KiB", "128KiB")

@@ -138,6 +138,14 @@ def graph():
     return imports
 
 
+def test_no_name_of_a_python_file_occurs_twice():
+    hangs = ROOT / "programs" / "hangs"  # each program there has its twin that is fixed
+    paths = [p for p in ROOT.rglob("*.py") if p.name != "__init__.py" and hangs not in p.parents]
+    names = Counter(path.name for path in paths)
+    assert len(names) > 600
+    assert [name for name, count in names.items() if count > 1] == []
+
+
 def test_folders_import_each_other_in_one_direction():
     imports = graph()
     circles = [sorted(part) for part in nx.strongly_connected_components(imports) if len(part) > 1]

@@ -14,7 +14,7 @@ from collsim.errors import Sentence
 from collsim.files import read_text, require_writable_file, write_text
 from collsim.programs import ProgramRun
 from collsim.programs.job_records.flight_recorder import save_dumps
-from collsim.programs.job_records.report import HangReport
+from collsim.programs.job_records.hang_report import HangReport
 from collsim.programs.job_records.timeouts import DEFAULT_TIMEOUT
 from collsim.rank_engine.expected import ProgramCollective
 from collsim.training_scripts import predict_step, read_script

@@ -214,7 +214,7 @@ def real_step(
 ) -> None:
     """Run a step of training on processes of this computer whose computing is a sleep, check what was sent, and show
     what was measured beside what was predicted. --parallel "fsdp()", "pipeline(4, '1f1b')", "pipeline(2) * ddp()"."""
-    from collsim.lab.step import build_equal_layers
+    from collsim.lab.real_step_run import build_equal_layers
 
     # `8x128KiB` is no model of the catalogue: eight equal layers of so many bytes.
     count, times, size = model.partition("x")

@@ -16,12 +16,12 @@ from ..locale import translate
 from ..units import format_bandwidth, format_bytes
 from .anonymity import Anonymizer
 from .causes import CAUSES
+from .diagnosis_report import Block, ReportFormat, write_document
 from .evidence_pieces import Evidence, Fact, read_evidence
 from .fleet_nodes import FEWEST_NODES, FleetTexts, read_fleet
 from .fleet_readings import NodeReading, OddReading, Quantity, find_odd_readings, list_readings
 from .job import list_tested_hosts
 from .job_diagnosis import Diagnosis, diagnose
-from .report import Block, ReportFormat, write_document
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,11 +23,11 @@ from .causes import CAUSE_BY_KEY, CAUSES, CauseRule, OpenQuestion, find_question
 from .comparison_causes import find_single_readings
 from .contradictions import Contradiction, find_contradictions
 from .data_path import DataPath, find_used_path, predict_path
+from .diagnosis_report import Block, ReportFormat, write_document
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, read_texts, require_few_pieces
 from .job import ObservedJob, describe_job, name_card, predict_run
 from .job_cost import JobCost, JobPredictions, predict_job
 from .readers import CardPort
-from .report import Block, ReportFormat, write_document
 
 Verdict = Literal["cause", "healthy", "undecided", "unknown"]
 

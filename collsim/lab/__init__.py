@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from ..errors.attributes import answer_for_package
 from .real_run import MAX_BYTES, MAX_RANKS, run_for_real
 from .real_step import RealStep
+from .real_step_run import training_step_for_real
 from .real_trace import RealTrace
-from .step import training_step_for_real
 
 __all__ = ["MAX_BYTES", "MAX_RANKS", "RealStep", "RealTrace", "run_for_real", "training_step_for_real"]
 

@@ -42,9 +42,9 @@ from ..topology.parts.rank_selection import select_ranks
 from .fixes import Fix, Rerun, find_fixes
 from .job_records.analysis import analyze_record
 from .job_records.flight_recorder import write_dump
+from .job_records.hang_report import HangReport
 from .job_records.recorded_run import record_run
 from .job_records.records import JobRecord
-from .job_records.report import HangReport
 from .job_records.timeouts import DEFAULT_TIMEOUT, TimeoutLog, write_mpi_logs, write_torch_logs
 from .job_records.wait_graph import find_cycles
 from .library_comparison import LibraryComparison, compare_with_library

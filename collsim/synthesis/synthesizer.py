@@ -216,7 +216,7 @@ def search_schedule(
         goal = parse_bytes(objective)
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
         search = _Search(kind, topology, n, root, goal, effort, pieces, switches, tell)
-        schedule, outcome = search.run(method)
+        schedule, outcome = search.find_best(method)
     # Not only searched for right, but replayed: a synthesized schedule gets no trust in advance.
     verify(schedule)
     _reports[schedule] = outcome
@@ -266,7 +266,7 @@ class _Search:
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     library: dict[str, Trace] = field(default_factory=dict)
 
-    def run(self, method: Method | None) -> _Found:
+    def find_best(self, method: Method | None) -> _Found:
         """The best schedule, by the method that was asked for or by all that fit the objective."""
         if method is None:
             methods: list[Method] = self.choose_methods()

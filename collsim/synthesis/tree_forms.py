@@ -67,7 +67,7 @@ class TimedForms:
         options = {**self.options, "pieces": pieces} | ({"lanes": lanes} if lanes > 0 else {})
         return build_schedule(self.plan, self.kind, self.ranks, self.root, pieces, options, lanes, self.nbytes)
 
-    def run(self, pieces: int, lanes: int) -> float:
+    def time_form(self, pieces: int, lanes: int) -> float:
         """Seconds that one form takes; endless where it would be too large to time.
 
         Args:
@@ -93,13 +93,13 @@ class TimedForms:
             pieces: To begin with.
             lanes: Fixed.
         """
-        seconds = self.run(pieces, lanes)
-        if self.run(pieces // 2, lanes) < seconds:
+        seconds = self.time_form(pieces, lanes)
+        if self.time_form(pieces // 2, lanes) < seconds:
             pieces //= 2
-            while self.run(pieces // 2, lanes) < self.run(pieces, lanes):
+            while self.time_form(pieces // 2, lanes) < self.time_form(pieces, lanes):
                 pieces //= 2
         else:
-            while self.run(2 * pieces, lanes) < self.run(pieces, lanes):
+            while self.time_form(2 * pieces, lanes) < self.time_form(pieces, lanes):
                 pieces *= 2
 
 
@@ -149,7 +149,7 @@ def find_fastest_form(
         elif lanes:
             forms.climb(max(1, _choose_first_pieces(forms, pieces)), lanes)
         else:
-            forms.run(pieces, 0)
+            forms.time_form(pieces, 0)
             if not isinstance(options["objective"], str):
                 forms.climb(pieces, 0)
     assert forms.best is not None

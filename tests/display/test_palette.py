@@ -5,7 +5,7 @@ from pathlib import Path
 
 import collsim
 from collsim.display.palette import SERIES, TOKENS, build_css_variables
-from collsim.viz.pictures import palette as pictures
+from collsim.viz.pictures import colours as pictures
 
 PACKAGE = Path(collsim.__file__).parent
 COLOUR = re.compile(r"#[0-9A-Fa-f]{6}\b")

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 import collsim as cs
 from collsim.analysis import best, compare_runs, sensitivity
-from collsim.viz.pictures import palette, plots
+from collsim.viz.pictures import colours, plots
 from collsim.viz.pictures.lines import PlotLine, draw_lines, name_ends
 from collsim.viz.pictures.machine_picture import draw_machine_figure
 
@@ -115,7 +115,7 @@ def boxes_of(texts):
 
 def test_of_thirty_lines_the_foremost_are_named_at_their_ends_and_the_rest_are_grey(thirty):
     ax = plots.time_over_size(thirty)
-    grey = [line for line in ax.lines if line.get_color() == palette.IDLE]
+    grey = [line for line in ax.lines if line.get_color() == colours.IDLE]
     assert len(ax.lines) == 30
     assert len(grey) == 24
     named = {text.get_text(): text for text in ax.texts}
@@ -123,8 +123,8 @@ def test_of_thirty_lines_the_foremost_are_named_at_their_ends_and_the_rest_are_g
     assert winners < set(named)  # each is the fastest at one size
     assert set(named) - winners == {"allreduce_number_00", "allreduce_number_01"}  # then the fastest at the largest
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["24 more"]
-    colours = [text.get_color() for text in named.values()]
-    assert len(set(colours)) == 6
+    line_colours = [text.get_color() for text in named.values()]
+    assert len(set(line_colours)) == 6
     for line in set(ax.lines) - set(grey):
         assert named[line.get_label()].get_color() == line.get_color()
 

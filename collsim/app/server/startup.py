@@ -31,7 +31,7 @@ from .page_delivery import PageDelivery
 from .rerun_queue import RerunQueue
 
 #: The script of the pages.
-PAGES = str(Path(__file__).parents[1] / "entry" / "script.py")
+PAGES = str(Path(__file__).parents[1] / "entry" / "streamlit_script.py")
 #: The environment variable that sets how many pages one client may have open; its other limits grow with it.
 TABS = "COLLSIM_TABS_PER_CLIENT"
 #: Of a client that may open more pages than usual, so many pages count as one client.

@@ -35,7 +35,6 @@ from .gpu_tools import (
     read_topology_words,
 )
 from .host_tools import PcieLink, read_driver, read_host, read_pcie
-from .machine_files import read_graph_file, read_topology_file, read_tree
 from .network_tools import (
     ERROR_COUNTERS,
     LOSS_COUNTERS,
@@ -46,6 +45,7 @@ from .network_tools import (
     read_cards,
     read_counters,
 )
+from .topology_dumps import read_graph_file, read_topology_file, read_tree
 
 __all__ = [
     "ERROR_COUNTERS",

@@ -329,7 +329,7 @@ class _Rounds:
         self._card_types = {path.type for path in (*node.gpu_to_card.values(), *node.card_to_gpu.values())}
         self._unfilled_rounds: dict[tuple[object, ...], _UnfilledRound] = {}
 
-    def run(
+    def search(
         self,
         constraints: SearchConstraints,
         intra_speed: float,
@@ -351,7 +351,7 @@ class _Rounds:
             return best, earlier.steps
         steps, ranking = _STEPS_SAME if constraints.same_order else _STEPS, self._build_ranking(constraints.pattern)
         search_round = SearchRound(self.node, constraints, allowed, ranking, best, steps, min_channels, max_channels)
-        search_round.run()
+        search_round.search()
         steps_taken = steps - max(search_round.steps_left, 0)
         if not search_round.is_full:
             channels, minus_links = search_round.most_reached
@@ -388,7 +388,7 @@ def _find_most_rings(rounds: _Rounds) -> Solution | None:
             # Even with all channels this speed would not surpass what is at hand; 1e-6 GB/s is rounding.
             if max_channels * speed <= best_total + 1e-6:
                 continue
-            best, steps_taken = rounds.run(constraints, speed, speed, best, 1, max_channels)
+            best, steps_taken = rounds.search(constraints, speed, speed, best, 1, max_channels)
             # NCCL gives up after so many steps of all rounds together, so steps are counted as it does.
             steps_left -= steps_taken
             if best and (best.total_speed >= limit - 1e-6 or steps_left < 0):
@@ -408,7 +408,7 @@ def _find_fastest_trees(rounds: _Rounds, channels: int) -> Solution | None:
                 continue
             if not _has_chain_bandwidth(node, channels, speed, constraints.intra_type):
                 continue
-            solution, _ = rounds.run(constraints, speed, speed, None, channels, channels)
+            solution, _ = rounds.search(constraints, speed, speed, None, channels, channels)
             if solution:
                 return solution
     return None
@@ -423,7 +423,7 @@ def _raise_intra_speed(rounds: _Rounds, solution: Solution) -> Solution:
             break
         if not _has_chain_bandwidth(node, count, speed, constraints.intra_type):
             break
-        faster, _ = rounds.run(constraints, speed, solution.inter_speed, solution, count, count)
+        faster, _ = rounds.search(constraints, speed, solution.inter_speed, solution, count, count)
         if faster is solution or faster is None:
             break
         solution = faster

@@ -186,8 +186,8 @@ class SearchRound:
         self._hop_cache: dict[tuple[int, int, int, bool], list[tuple[int, int, int]]] = {}
         self._exhausted: dict[tuple[int, ...], dict[tuple[int, ...], int]] = {}
 
-    def run(self) -> Solution | None:
-        """Search.
+    def search(self) -> Solution | None:
+        """Find the best solution of the round.
 
         Returns:
             The best solution; the one of earlier rounds where none is better.

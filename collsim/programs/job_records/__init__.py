@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
+from .hang_report import CallVariant, HangFinding, HangReport
 from .records import JobRecord, RecordedCall
-from .report import CallVariant, HangFinding, HangReport
 
 __all__ = ["CallVariant", "HangFinding", "HangReport", "JobRecord", "RecordedCall"]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...rank_engine.execute import RankWait
+from .hang_report import CallVariant, FindingKind, HangFinding, HangReport, Origin
 from .records import JobRecord, RecordedCall
-from .report import CallVariant, FindingKind, HangFinding, HangReport, Origin
 from .wait_graph import find_cycles
 
 #: Collectives whose sizes may differ by rank.

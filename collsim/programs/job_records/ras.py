@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...files import FilePath, refuse
-from .report import CallVariant, HangFinding, HangReport
+from .hang_report import CallVariant, HangFinding, HangReport
 
 _BLOCK = re.compile(r"\s{0,8}#(\d{1,6}-\d{1,6}) \(([0-9a-fA-Fx:]{1,80})\)", re.ASCII)
 _OPERATION = re.compile(r"\s{0,12}Communicator ranks have different (\w{1,40}) operation counts", re.ASCII)

@@ -9,8 +9,8 @@ from ...errors import CollsimError, FormatError
 from ...files import FilePath, list_files, read_head, read_json, read_text, refuse
 from .analysis import analyze_record
 from .flight_recorder import RankDump, join_dumps, read_dump
+from .hang_report import HangReport
 from .ras import RasCommunicator, build_ras_report, looks_like_ras, read_ras_document, read_ras_text
-from .report import HangReport
 
 MAX_FILES = 4_096
 #: Bytes by which it is decided whether a file is a record, before it is read whole.

@@ -18,7 +18,7 @@ from ..layout.geometry import Box
 from ..layout.reduction import MAX_RANKS, MAX_RANKS_IN_ROW
 from ..layout.shapes import StageLayout
 from ..sentences import words
-from . import palette
+from . import colours
 from .figure import create_figure, show_in_notebook
 from .machine_picture import choose_language, draw_box_label, find_fonts, get_text
 
@@ -68,7 +68,7 @@ def draw_topology(topology: Topology, ax: Axes | None = None, language: str = "e
     ax.set_aspect("equal")
     ax.axis("off")
     dx = (wide - stage.w) / 2
-    ax.text(16, 20, topology.name, fontsize=11 * scale, fontweight="bold", family=family, color=palette.INK)
+    ax.text(16, 20, topology.name, fontsize=11 * scale, fontweight="bold", family=family, color=colours.INK)
     _draw_panels(ax, stage, language, family, scale, dx)
     _draw_links(ax, stage, scale, dx)
     _draw_devices(ax, stage, language, family, scale, dx)
@@ -156,7 +156,7 @@ def _get_colour(kind: str) -> str:
 
 def _draw_panels(ax: Axes, stage: StageLayout, language: str, family: list[str], scale: float, dx: float) -> None:
     for panel in stage.panels:
-        _draw_box(ax, panel.box.shift(dx, _HEAD), palette.SUNK, palette.LINE, 10, 0.7 * scale, 1)
+        _draw_box(ax, panel.box.shift(dx, _HEAD), colours.SUNK, colours.LINE, 10, 0.7 * scale, 1)
         text, note = get_text(panel.label, language), get_text(panel.note, language)
         if note.startswith("×"):
             text += f" {note}"
@@ -172,7 +172,7 @@ def _draw_panels(ax: Axes, stage: StageLayout, language: str, family: list[str],
             fontsize=8.5 * scale,
             fontweight="bold",
             family=family,
-            color=palette.INK2,
+            color=colours.INK2,
             zorder=5,
             clip_on=True,
         )
@@ -185,24 +185,24 @@ def _draw_links(ax: Axes, stage: StageLayout, scale: float, dx: float) -> None:
     picture = stage.picture
     order = sorted(range(len(stage.lines)), key=lambda i: -float(picture.bandwidth[i]))
     shift = np.array([dx, _HEAD])
-    paths, widths, colours = [], [], []
+    paths, widths, link_colours = [], [], []
     for i in order:
         width = _get_line_width(stage, float(picture.bandwidth[i])) * scale
         paths += [np.array(stage.lines[i]) + shift] * 2
         widths += [width + 1.4 * scale, width]
-        colours += [palette.SUNK, _get_colour(picture.link_kind[i])]
-    ax.add_collection(LineCollection(paths, linewidths=widths, colors=colours, zorder=2))
+        link_colours += [colours.SUNK, _get_colour(picture.link_kind[i])]
+    ax.add_collection(LineCollection(paths, linewidths=widths, colors=link_colours, zorder=2))
 
 
 def _draw_devices(ax: Axes, stage: StageLayout, language: str, family: list[str], scale: float, dx: float) -> None:
     picture = stage.picture
     for device, box in enumerate(stage.boxes):
         rank = picture.endpoint[device] >= 0 or picture.kind[device] == "gpu"
-        fill, edge, line = palette.CARD, palette.EDGE, 0.8
+        fill, edge, line = colours.CARD, colours.EDGE, 0.8
         if picture.kind[device] in ("cpu", "memory"):
-            fill = palette.HOST
+            fill = colours.HOST
         if rank:
-            edge, line = palette.INK, 1.2
+            edge, line = colours.INK, 1.2
         device_box = box.shift(dx, _HEAD)
         _draw_box(ax, device_box, fill, edge, 4, line * scale, 4)
         draw_box_label(
@@ -224,4 +224,4 @@ def _draw_key(ax: Axes, entries: list[tuple[str, str, float]], top: float, famil
     for i, (kind, text, width) in enumerate(entries):
         y = top + (i + 0.5) * _KEY
         ax.plot([16, 56], [y, y], color=_get_colour(kind), linewidth=width * scale, solid_capstyle="butt")
-        ax.text(66, y, text, fontsize=11 * scale, family=family, color=palette.INK2, va="center")
+        ax.text(66, y, text, fontsize=11 * scale, family=family, color=colours.INK2, va="center")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...display import palette as tokens
 from ...errors.dependencies import require_package
-from . import palette
+from . import colours
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -27,7 +27,7 @@ def create_figure(wide: float, tall: float, **options: Any) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(wide, tall), facecolor=palette.CARD, **options)
+    figure = Figure(figsize=(wide, tall), facecolor=colours.CARD, **options)
     FigureCanvasAgg(figure)
     return figure
 

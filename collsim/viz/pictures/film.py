@@ -27,7 +27,7 @@ from ...locale import translate
 from ..sentences import words
 from ..timeline.timeline_document import build_timeline
 from ..timeline.timeline_types import Timeline
-from . import palette
+from . import colours
 from .machine_picture import get_text
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Film:
         step = self._find_step(t)
         if step not in self.still:
             self.still.clear()
-            self.still[step] = Image.new("RGB", (self.size[0] * _FINE, self.size[1] * _FINE), palette.CARD)
+            self.still[step] = Image.new("RGB", (self.size[0] * _FINE, self.size[1] * _FINE), colours.CARD)
             pen, use = ImageDraw.Draw(self.still[step]), self._measure_use(step)
             self._draw_panels(pen)
             self._draw_links(pen, use)
@@ -308,13 +308,13 @@ class Film:
         for p in self.document["panels"]:
             (x, y), (right, bottom) = self._to_pixels(p["x"], p["y"]), self._to_pixels(p["x"] + p["w"], p["y"] + p["h"])
             pen.rounded_rectangle(
-                (x, y, right, bottom), 8 * _FINE, fill=palette.SUNK, outline=palette.LINE, width=_FINE
+                (x, y, right, bottom), 8 * _FINE, fill=colours.SUNK, outline=colours.LINE, width=_FINE
             )
             text_y = y + 4 * _FINE
             if p["foot"]:
                 text_y = bottom - 15 * _FINE
             label, font = get_text(p["label"], self.language), self._get_font(10)
-            pen.text((x + 10 * _FINE, text_y), label, fill=palette.INK2, font=font)
+            pen.text((x + 10 * _FINE, text_y), label, fill=colours.INK2, font=font)
 
     def _draw_links(self, pen: ImageDraw, use: dict[int, float]) -> None:
         links = self.document["links"]
@@ -324,13 +324,13 @@ class Film:
             wide = max(1.5, self.document["stage"]["pipe"] * sqrt(links["bandwidth"][i] / 1e9)) * self.scale
             share = use.get(i, 0.0)
             if share <= 0:
-                pen.line(points, fill=palette.IDLE, width=max(1, int(wide)), joint="curve")
+                pen.line(points, fill=colours.IDLE, width=max(1, int(wide)), joint="curve")
                 if wide > 7 * _FINE:
-                    pen.line(points, fill=palette.SUNK, width=int(wide - 3 * _FINE), joint="curve")
+                    pen.line(points, fill=colours.SUNK, width=int(wide - 3 * _FINE), joint="curve")
                 continue
-            name = palette.classify_use(share)
-            pen.line(points, fill=palette.TINT[name], width=max(2, int(wide)), joint="curve")
-            pen.line(points, fill=palette.USE[name], width=max(2, int(wide * sqrt(min(1.0, share)))), joint="curve")
+            name = colours.classify_use(share)
+            pen.line(points, fill=colours.TINT[name], width=max(2, int(wide)), joint="curve")
+            pen.line(points, fill=colours.USE[name], width=max(2, int(wide * sqrt(min(1.0, share)))), joint="curve")
 
     def _draw_upright_label(self, picture: Image, label: str, x: float, y: float, room: float) -> None:
         """A label that reads upwards, in a tall box."""
@@ -340,8 +340,8 @@ class Film:
         wide = int(ImageDraw.Draw(picture).textlength(label, font=font)) + 4
         if wide > room:
             return
-        strip = Image.new("RGB", (wide, 14 * _FINE), palette.CARD)
-        ImageDraw.Draw(strip).text((wide / 2, 7 * _FINE), label, fill=palette.INK, font=font, anchor="mm")
+        strip = Image.new("RGB", (wide, 14 * _FINE), colours.CARD)
+        ImageDraw.Draw(strip).text((wide / 2, 7 * _FINE), label, fill=colours.INK, font=font, anchor="mm")
         rotated = strip.rotate(90, expand=True)
         picture.paste(rotated, (int(x - rotated.width / 2), int(y - rotated.height / 2)))
 
@@ -353,12 +353,12 @@ class Film:
                 self._to_pixels(d["x"][i], d["y"][i]),
                 self._to_pixels(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i]),
             )
-            outline, width, ink, largest = palette.EDGE, _FINE, palette.INK3, 9.0
+            outline, width, ink, largest = colours.EDGE, _FINE, colours.INK3, 9.0
             if i in live:
-                outline, width, ink = palette.INK, int(1.4 * _FINE), palette.INK
+                outline, width, ink = colours.INK, int(1.4 * _FINE), colours.INK
             if d["endpoint"][i] >= 0:
-                ink, largest = palette.INK, 14.0
-            pen.rounded_rectangle((x, y, right, bottom), 3 * _FINE, fill=palette.CARD, outline=outline, width=width)
+                ink, largest = colours.INK, 14.0
+            pen.rounded_rectangle((x, y, right, bottom), 3 * _FINE, fill=colours.CARD, outline=outline, width=width)
             label = get_text(d["label"][i], self.language)
             if not label:
                 continue
@@ -388,11 +388,11 @@ class Film:
             x, y = self._to_pixels(*position)
             box = (x - half, y - half, x + half, y + half)
             if transfers["reduce"][i]:
-                ink = palette.INK
-                pen.rounded_rectangle(box, 3 * _FINE, fill=palette.SUM, outline=ink, width=_FINE)
+                ink = colours.INK
+                pen.rounded_rectangle(box, 3 * _FINE, fill=colours.SUM, outline=ink, width=_FINE)
             else:
-                ink = palette.CARD
-                pen.ellipse(box, fill=palette.DONE, outline=ink, width=_FINE)
+                ink = colours.CARD
+                pen.ellipse(box, fill=colours.DONE, outline=ink, width=_FINE)
             if has_numbers:
                 pen.text((x, y), str(transfers["chunk"][i]), fill=ink, font=font, anchor="mm")
 
@@ -401,7 +401,7 @@ class Film:
         pen.text(
             (12 * _FINE, 9 * _FINE),
             get_text(document["meta"]["title"], self.language),
-            fill=palette.INK,
+            fill=colours.INK,
             font=self._get_font(15),
         )
         base = (self.size[1] - _FOOT) * _FINE
@@ -414,14 +414,14 @@ class Film:
         else:
             step_text = translate(self.language, "pictures", "film.step", number=step + 1, count=count, phase=phase)
         clock = f"{words.format_duration(t)} / {words.format_duration(self.time)}"
-        pen.text((12 * _FINE, base + 6 * _FINE), step_text, fill=palette.INK, font=self._get_font(12))
-        pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=palette.INK, font=self._get_font(12), anchor="ra")
+        pen.text((12 * _FINE, base + 6 * _FINE), step_text, fill=colours.INK, font=self._get_font(12))
+        pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=colours.INK, font=self._get_font(12), anchor="ra")
         y = base + 29 * _FINE
-        pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=palette.GRID, width=4 * _FINE)
+        pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=colours.GRID, width=4 * _FINE)
         if self.time:
             pen.line(
                 (12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y),
-                fill=palette.INK,
+                fill=colours.INK,
                 width=4 * _FINE,
             )
 

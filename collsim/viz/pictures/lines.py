@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ...analysis.ranking import round_time
-from . import palette
+from . import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-MAX_NAMED_LINES = len(palette.SERIES)  # as many as there are colours
+MAX_NAMED_LINES = len(colours.SERIES)  # as many as there are colours
 _POINTS = 8.0  # height of a name
 _GAP = 1.3  # from one name to the next, in heights
 
@@ -82,14 +82,14 @@ def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dic
             label = rest.format(count=len(others))
         else:
             label = None
-        ax.plot(lines[k].x, lines[k].y, color=palette.IDLE, linewidth=1.0, label=label, zorder=1.5)
+        ax.plot(lines[k].x, lines[k].y, color=colours.IDLE, linewidth=1.0, label=label, zorder=1.5)
     drawn = {}
     for number, k in enumerate(named):
         (drawn[k],) = ax.plot(
             lines[k].x,
             lines[k].y,
             label=lines[k].name,
-            color=palette.SERIES[number],
+            color=colours.SERIES[number],
             marker="osD^v"[number % 5],
             markersize=4,
             linewidth=1.8,

@@ -22,7 +22,7 @@ from ..layout.geometry import Box
 from ..sentences import words
 from ..timeline.timeline_document import build_timeline
 from ..timeline.timeline_types import Timeline, TimelineDevices, TimelinePanel
-from . import palette
+from . import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -141,7 +141,7 @@ def draw_machine_figure(trace: Trace, language: str = "en") -> Figure:
     wide, tall = max(640.0, document["stage"]["w"]), document["stage"]["h"]
     lines = len(document["rows"])
     height = _HEAD + tall + 14 + _ROW * (lines + 1) * bool(lines) + 12
-    figure = Figure(figsize=(wide / 100, height / 100), facecolor=palette.CARD)
+    figure = Figure(figsize=(wide / 100, height / 100), facecolor=colours.CARD)
     ax = figure.add_axes((0, 0, 1, 1))
     ax.set_xlim(0, wide)
     ax.set_ylim(height, 0)
@@ -175,7 +175,7 @@ def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], w
         fontsize=max(8.5, min(12.0, 0.9 * _LETTER * (wide - 32) / len(title))),  # bold letters are wider
         fontweight="bold",
         family=family,
-        color=palette.INK,
+        color=colours.INK,
     )
     parts = [
         words.format_duration(figures["time"]),
@@ -189,7 +189,7 @@ def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], w
     lines = textwrap.wrap(figures_text, int(_LETTER * (wide - 32) / size), max_lines=2)
     if _count_letters(max(lines, key=_count_letters)) * size > _LETTER * (wide - 32):
         lines = [" · ".join(parts[:3]), *parts[3:]]  # Chinese has no spaces at which a line could end
-    ax.text(16, 38 + 10 * len(lines), "\n".join(lines), fontsize=size, family=family, color=palette.INK2)
+    ax.text(16, 38 + 10 * len(lines), "\n".join(lines), fontsize=size, family=family, color=colours.INK2)
 
 
 def _count_letters(text: str) -> int:
@@ -224,8 +224,8 @@ def _draw_panel(ax: Axes, p: TimelinePanel, language: str, family: list[str], dx
     _draw_box(
         ax,
         Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]),
-        palette.SUNK,
-        palette.LINE,
+        colours.SUNK,
+        colours.LINE,
         radius=10,
         line=0.7,
         zorder=1,
@@ -238,7 +238,7 @@ def _draw_panel(ax: Axes, p: TimelinePanel, language: str, family: list[str], dx
         "fontsize": 9,
         "fontweight": "bold",
         "family": family,
-        "color": palette.INK,
+        "color": colours.INK,
         "zorder": 5,
     }
     ax.text(p["x"] + 14 + dx, p["y"] + down + dy, get_text(p["label"], language), **look)
@@ -250,16 +250,16 @@ def _draw_device(
     """One device; on: does it carry anything?"""
     host = d["kind"][i] in ("cpu", "memory")
     if host and is_used:
-        fill = palette.HOST
+        fill = colours.HOST
     elif host:
-        fill = palette.SUNK
+        fill = colours.SUNK
     else:
-        fill = palette.CARD
+        fill = colours.CARD
     box = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
     if is_used:
-        edge, line = (palette.INK, 1.2)
+        edge, line = (colours.INK, 1.2)
     else:
-        edge, line = (palette.EDGE, 0.7)
+        edge, line = (colours.EDGE, 0.7)
     _draw_box(ax, box, fill, edge, radius=4, line=line, zorder=4)
     rank = d["endpoint"][i] >= 0
     draw_box_label(ax, box, get_text(d["label"][i], language), family, rank=rank, strong=rank or is_used)
@@ -311,9 +311,9 @@ def draw_box_label(
     if size < 4.5 or not label:
         return
     if strong:
-        weight, color = "bold", palette.INK
+        weight, color = "bold", colours.INK
     else:
-        weight, color = "normal", palette.INK3
+        weight, color = "normal", colours.INK3
     ax.text(
         box.cx,
         box.cy,
@@ -337,28 +337,28 @@ def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
     width = [max(1.5, document["stage"]["pipe"] * sqrt(rate / 1e9)) * 0.72 for rate in links["bandwidth"]]
     idle = [i for i in range(len(paths)) if part[i] == 0]
     busy = [i for i in range(len(paths)) if part[i] > 0]
-    use = {i: palette.classify_use(part[i]) for i in busy}
+    use = {i: colours.classify_use(part[i]) for i in busy}
 
     def draw(chosen: list[int], widths: list[float], colors: str | list[str], zorder: int = 2) -> None:
         _draw_lines(ax, [paths[i] for i in chosen], widths, colors, zorder)
 
-    draw(idle, [width[i] for i in idle], palette.IDLE)
+    draw(idle, [width[i] for i in idle], colours.IDLE)
     # Wide links without traffic are hollow, so that they do not look busy.
     hollow = [i for i in idle if width[i] > 6]
-    draw(hollow, [width[i] - 1.6 for i in hollow], palette.SUNK)
-    draw(busy, [width[i] + 1.2 for i in busy], palette.EDGE)
-    draw(busy, [width[i] for i in busy], [palette.TINT[use[i]] for i in busy])
+    draw(hollow, [width[i] - 1.6 for i in hollow], colours.SUNK)
+    draw(busy, [width[i] + 1.2 for i in busy], colours.EDGE)
+    draw(busy, [width[i] for i in busy], [colours.TINT[use[i]] for i in busy])
     # The core's width grows with the square root of the share, as areas are compared by eye.
     core = [max(1.0, width[i] * sqrt(min(1.0, part[i]))) for i in busy]
-    draw(busy, core, [palette.USE[use[i]] for i in busy], zorder=3)
+    draw(busy, core, [colours.USE[use[i]] for i in busy], zorder=3)
     for number, row in enumerate(document["rows"], start=1):
-        color = palette.USE[palette.classify_use(max(part[i] for i in row["links"]))]
+        color = colours.USE[colours.classify_use(max(part[i] for i in row["links"]))]
         _draw_number(
             ax,
             number,
             _find_middle(paths[row["links"][0]]),
             color,
-            edgecolor=palette.CARD,
+            edgecolor=colours.CARD,
             linewidth=0.8,
             zorder=6,
         )
@@ -376,7 +376,7 @@ def _draw_number(
 ) -> None:
     """The number of a line of the table, in a disc."""
     disc = {"boxstyle": "circle,pad=0.25", "facecolor": color, "edgecolor": color, **edge}
-    style: dict[str, Any] = {"fontsize": 7, "fontweight": "bold", "color": palette.CARD, "zorder": zorder}
+    style: dict[str, Any] = {"fontsize": 7, "fontweight": "bold", "color": colours.CARD, "zorder": zorder}
     ax.text(*point, str(number), ha="center", va="center", bbox=disc, **style)
 
 
@@ -403,13 +403,13 @@ def _draw_table(ax: Axes, document: Timeline, language: str, family: list[str], 
         ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
 
     for key, x in (("still.bytes_of_busiest", right - 90), ("still.busy", right)):
-        put(x, top + 14, translate(language, "pictures", key), 10, palette.INK3, side="right")
+        put(x, top + 14, translate(language, "pictures", key), 10, colours.INK3, side="right")
     for number, row in enumerate(document["rows"], start=1):
         y = top + 14 + number * _ROW
         busiest = max(row["links"], key=lambda i: part[i])
-        color = palette.USE[palette.classify_use(part[busiest])]
+        color = colours.USE[colours.classify_use(part[busiest])]
         _draw_number(ax, number, (24, y - 4), color)
-        put(42, y, get_text(row["label"], language), 11, palette.INK, bold=row["hot"])
-        put(300, y, get_text(row["note"], language), 10, palette.INK3)
-        put(right - 90, y, words.format_size(link_bytes[busiest]), 11, palette.INK, side="right")
+        put(42, y, get_text(row["label"], language), 11, colours.INK, bold=row["hot"])
+        put(300, y, get_text(row["note"], language), 10, colours.INK3)
+        put(right - 90, y, words.format_size(link_bytes[busiest]), 11, colours.INK, side="right")
         put(right, y, words.format_percent(part[busiest]), 11, color, bold=True, side="right")

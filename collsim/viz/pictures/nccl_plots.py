@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import CollsimError, Sentence
 from ...units import format_bytes
 from ..sentences import words
-from . import palette
+from . import colours
 from .machine_picture import choose_language, write_label
 from .plots import _build_cell, _clean_axes, _format_tick, _get_axes
 
@@ -31,7 +31,7 @@ _MAX_RUNS = 40
 _HUES = dict(
     zip(
         ("Ring", "Tree", "NVLS", "NVLSTree", "PAT", "P2P"),
-        (palette.SERIES[k] for k in (0, 2, 4, 1, 3, 5)),
+        (colours.SERIES[k] for k in (0, 2, 4, 1, 3, 5)),
         strict=True,
     )
 )
@@ -70,16 +70,16 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, langu
     y = line[ours].to_numpy() * scale
     within = write_label(language, "nccl_plots.within", near=f"{NEAR:g}")
     # The band is what the documentation calls near: a factor on both sides, hence a constant width on this axis.
-    ax.fill_between(x, y / NEAR, y * NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0, label=within)
+    ax.fill_between(x, y / NEAR, y * NEAR, color=colours.USE["room"], alpha=0.16, linewidth=0, label=within)
     if line[believed].notna().any():
         tuner = write_label(language, "nccl_plots.nccl_s_tuner_believes")
-        ax.plot(x, line[believed].to_numpy() * scale, "--", color=palette.EDGE, linewidth=1.4, label=tuner)
-    ax.plot(x, y, color=palette.USE["room"], linewidth=2.2, label=write_label(language, "nccl_plots.predicted"))
+        ax.plot(x, line[believed].to_numpy() * scale, "--", color=colours.EDGE, linewidth=1.4, label=tuner)
+    ax.plot(x, y, color=colours.USE["room"], linewidth=2.2, label=write_label(language, "nccl_plots.predicted"))
     ax.plot(
         x,
         line[what].to_numpy() * scale,
         "o",
-        color=palette.INK,
+        color=colours.INK,
         markersize=5,
         label=write_label(language, "nccl_plots.measured"),
     )
@@ -125,10 +125,10 @@ def predicted_against_measured(
             language, "nccl_plots.share_within", factor=f"{factor:g}", inside=words.format_percent(inside)
         )
         ax.fill_between(
-            ends, ends / factor, ends * factor, color=palette.USE["room"], alpha=alpha, linewidth=0, label=label
+            ends, ends / factor, ends * factor, color=colours.USE["room"], alpha=alpha, linewidth=0, label=label
         )
-    ax.plot(ends, ends, color=palette.EDGE, linewidth=1)
-    for (low, high, key), color, marker in zip(_BANDS, palette.SERIES, "o^s", strict=False):
+    ax.plot(ends, ends, color=colours.EDGE, linewidth=1)
+    for (low, high, key), color, marker in zip(_BANDS, colours.SERIES, "o^s", strict=False):
         band = (table["nbytes"] >= low) & (table["nbytes"] < high)
         if band.any():
             ax.plot(
@@ -163,16 +163,16 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
     if len(runs) > _MAX_RUNS:
         raise CollsimError("{runs} runs do not fit in one picture; give at most {most}", runs=len(runs), most=_MAX_RUNS)
     ax = _get_axes(ax, 7.6, 1.3 + 0.24 * len(runs))
-    ax.axvspan(1 / FAIR, FAIR, color=palette.USE["room"], alpha=0.10, linewidth=0)
-    ax.axvspan(1 / NEAR, NEAR, color=palette.USE["room"], alpha=0.16, linewidth=0)
-    ax.axvline(1, color=palette.EDGE, linewidth=1)
+    ax.axvspan(1 / FAIR, FAIR, color=colours.USE["room"], alpha=0.10, linewidth=0)
+    ax.axvspan(1 / NEAR, NEAR, color=colours.USE["room"], alpha=0.16, linewidth=0)
+    ax.axvline(1, color=colours.EDGE, linewidth=1)
     titles = []
     for row, run in enumerate(runs):
         part = table[table["run"] == run]
         titles.append(part["title_zh" if choose_language(language) == "zh" else "title"].iloc[0])
         # Dots grow with the logarithm of the size.
         grown = 6 + 2.4 * np.clip(np.log2(part["nbytes"].to_numpy(float)) - 6, 0, 26)
-        ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=palette.INK, alpha=0.45, linewidths=0)
+        ax.scatter(part["ratio"], np.full(len(part), row), s=grown, color=colours.INK, alpha=0.45, linewidths=0)
         # The median of large sizes marks the bandwidth, which small sizes would hide.
         large = part[part["nbytes"] >= 2**24]["ratio"]
         if len(large):
@@ -180,7 +180,7 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
                 np.exp(np.log(large).median()),
                 row,
                 "|",
-                color=palette.USE["full"],
+                color=colours.USE["full"],
                 markersize=12,
                 markeredgewidth=2.4,
             )
@@ -210,7 +210,7 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     sizes, nodes = sorted(table["nbytes"].unique()), sorted(table["nodes"].unique())
     present = set(table["algorithm"])
     names = [*(name for name in _HUES if name in present), *sorted(present - set(_HUES))]
-    hues = {name: _HUES.get(name, palette.SERIES[5]) for name in names}
+    hues = {name: _HUES.get(name, colours.SERIES[5]) for name in names}
     for row in table.to_dict("records"):
         x, y = sizes.index(row["nbytes"]), nodes.index(row["nodes"])
         ax.add_patch(_build_cell(x, y, hues[row["algorithm"]]))
@@ -220,7 +220,7 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en"
             f"{row['algorithm']}\n{row['protocol']}",
             ha="center",
             va="center",
-            color=palette.CARD,
+            color=colours.CARD,
             fontsize=7.5,
         )
     for name in names:
@@ -251,7 +251,7 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
     ax = _get_axes(ax, 7.2, 4.4)
     table = result.table
     x = table["nbytes"].to_numpy(float)
-    for name, color, marker in (("ring", palette.USE["room"], "o"), ("tree", palette.DONE, "s")):
+    for name, color, marker in (("ring", colours.USE["room"], "o"), ("tree", colours.DONE, "s")):
         ax.plot(
             x,
             table[name],
@@ -277,7 +277,7 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
         (result.tuner_crossing, "--", labels[1], "_tuner"),
     ):
         if crossing is not None:
-            ax.axvline(crossing, color=palette.INK, linewidth=1.2, linestyle=style)
+            ax.axvline(crossing, color=colours.INK, linewidth=1.2, linestyle=style)
             size = format_bytes(_round_bytes(crossing))
             lines.append(write_label(language, "nccl_plots.ring_ahead_from_on", source=source, size=size))
         else:

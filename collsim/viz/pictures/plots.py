@@ -23,7 +23,7 @@ from ..layout.arrangement import lay_out
 from ..sentences import words
 from ..timeline.node_stages import build_drawing
 from ..timeline.rows import build_rows
-from . import palette
+from . import colours
 from .figure import create_figure, darken, show_in_notebook
 from .lines import PlotLine, draw_lines, name_ends
 from .machine_picture import find_fonts, write_label
@@ -143,13 +143,13 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
     ax.barh(
         y,
         100 * share[order],
-        color=[palette.USE[palette.classify_use(s)] for s in share[order]],
+        color=[colours.USE[colours.classify_use(s)] for s in share[order]],
         height=0.72,
     )
     ax.set_yticks(y, [f"{names[links.src[i]]} → {names[links.dst[i]]}" for i in order], fontsize=8)
     # Bytes stand beside the bars: a busy link need not carry much.
     for row, link in enumerate(order):
-        ax.text(101, row, format_bytes(int(trace.link_bytes[link])), va="center", fontsize=8, color=palette.INK2)
+        ax.text(101, row, format_bytes(int(trace.link_bytes[link])), va="center", fontsize=8, color=colours.INK2)
     ax.invert_yaxis()
     ax.set_xlim(0, 116)
     ax.set_xticks(range(0, 101, 20))
@@ -194,7 +194,7 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
             seconds * factor,
             carried / 2**20,
             label=label,
-            color=palette.SERIES[number % len(palette.SERIES)],
+            color=colours.SERIES[number % len(colours.SERIES)],
             linewidth=2.4 if row["hot"] else 1.6,
             linestyle=_DASHES[number % len(_DASHES)],
         )
@@ -243,7 +243,7 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
         )
     # More lanes than fit are counted in the axis label.
     lanes = min(s.endpoints, _MAX_LANES)
-    for adds, color, name in ((True, palette.USE["room"], "reduce"), (False, palette.DONE, "copy")):
+    for adds, color, name in ((True, colours.USE["room"], "reduce"), (False, colours.DONE, "copy")):
         is_member = (t["reduce"] == adds) & (t["src"] < lanes)
         start, length = trace.start[is_member] * factor, (trace.finish - trace.start)[is_member] * factor
         ax.barh(
@@ -252,7 +252,7 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
             left=start,
             height=0.7,
             color=color,
-            edgecolor=palette.CARD,
+            edgecolor=colours.CARD,
             linewidth=0.5,
             label=name if is_member.any() else None,
         )
@@ -311,10 +311,16 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     sizes, ranks, names = (sorted(best[c].unique()) for c in ("nbytes", "ranks", "algorithm"))
     for row in best.to_dict("records"):
         x, y, number = sizes.index(row["nbytes"]), ranks.index(row["ranks"]), names.index(row["algorithm"])
-        ax.add_patch(_build_cell(x, y, palette.SERIES[number % len(palette.SERIES)]))
-        ax.text(x, y, str(number + 1), ha="center", va="center", color=palette.CARD, fontsize=9, fontweight="bold")
+        ax.add_patch(_build_cell(x, y, colours.SERIES[number % len(colours.SERIES)]))
+        ax.text(x, y, str(number + 1), ha="center", va="center", color=colours.CARD, fontsize=9, fontweight="bold")
     for number, name in enumerate(names):
-        ax.plot([], [], "s", color=palette.SERIES[number % len(palette.SERIES)], label=f"{number + 1} {name}")
+        ax.plot(
+            [],
+            [],
+            "s",
+            color=colours.SERIES[number % len(colours.SERIES)],
+            label=f"{number + 1} {name}",
+        )
     ax.set_xlim(-0.5, len(sizes) - 0.5)
     ax.set_ylim(-0.5, len(ranks) - 0.5)
     every = max(1, math.ceil(len(sizes) / 6))
@@ -353,15 +359,15 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
     top = frame.sort_values("doubled", ascending=False, kind="stable").head(_MAX_BARS)
     y = np.arange(len(top))
     # a bar for all links of a kind is full and red, one for a single link blue and hatched
-    looks = {"kind": (palette.USE["full"], "", write_label(language, "plots.all"))}
-    bars = [looks.get(what, (palette.USE["room"], "//", "{}")) for what in top["what"]]
+    looks = {"kind": (colours.USE["full"], "", write_label(language, "plots.all"))}
+    bars = [looks.get(what, (colours.USE["room"], "//", "{}")) for what in top["what"]]
     ax.barh(
         y,
         100 * top["doubled"],
         color=[color for color, _, _ in bars],
         height=0.66,
         hatch=[hatch for _, hatch, _ in bars],
-        edgecolor=palette.CARD,
+        edgecolor=colours.CARD,
     )
     names = [template.format(name) for (_, _, template), name in zip(bars, top["name"], strict=True)]
     ax.set_yticks(y, names, fontsize=8)
@@ -372,7 +378,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
             words.format_percent(float(saved)),
             va="center",
             fontsize=8,
-            color=palette.INK2,
+            color=colours.INK2,
         )
     ax.invert_yaxis()
     ax.set_xlim(0, max([10.0, *(115 * top["doubled"])]))
@@ -410,7 +416,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
     chunked = chunked.dropna(subset=["chunks", "time"]).sort_values("chunks").astype({"chunks": int})
     for number, (name, part) in enumerate(chunked.groupby("algorithm", sort=False)):
         low = min(part.to_dict("records"), key=lambda row: round_time(row["time"]))
-        color = palette.SERIES[number % len(palette.SERIES)]
+        color = colours.SERIES[number % len(colours.SERIES)]
         label = f"{name}, {low['chunks']}: {words.format_duration(low['time'])}"
         ax.plot(
             part["chunks"],
@@ -461,8 +467,8 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
     kinds = comparison.kinds
     y = np.arange(len(kinds))
     for shift, column, color, hatch, trace in (
-        (-0.19, "bytes_a", palette.EDGE, "", comparison.a),
-        (0.19, "bytes_b", palette.USE["room"], "//", comparison.b),
+        (-0.19, "bytes_a", colours.EDGE, "", comparison.a),
+        (0.19, "bytes_b", colours.USE["room"], "//", comparison.b),
     ):
         label = f"{trace.schedule.label}, {trace.topology.name}: {words.format_duration(trace.time)}"
         ax.barh(
@@ -471,7 +477,7 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
             height=0.36,
             color=color,
             hatch=hatch,
-            edgecolor=palette.CARD,
+            edgecolor=colours.CARD,
             label=textwrap.fill(label, _LONGEST_ENTRY),
         )
     ax.set_yticks(y, list(kinds.index))
@@ -504,7 +510,7 @@ def _require_one_collective(frame: pd.DataFrame) -> None:
 def _build_cell(x: int, y: int, color: str) -> Rectangle:
     from matplotlib.patches import Rectangle
 
-    return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=color, edgecolor=palette.CARD, linewidth=1.5)
+    return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=color, edgecolor=colours.CARD, linewidth=1.5)
 
 
 def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:
@@ -525,10 +531,10 @@ def _clean_axes(ax: Axes, grid: Literal["both", "x", "y"], language: str) -> Axe
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        ax.spines[side].set_color(palette.EDGE)
-    ax.grid(axis=grid, color=palette.GRID, linewidth=0.8)
+        ax.spines[side].set_color(colours.EDGE)
+    ax.grid(axis=grid, color=colours.GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.tick_params(colors=palette.INK2, labelsize=8)
+    ax.tick_params(colors=colours.INK2, labelsize=8)
     return ax
 
 
@@ -599,7 +605,7 @@ def _format_tick(value: float, position: object) -> str:
 
 def _count_grey_lines(ax: Axes) -> None:
     """How many lines are grey, in a legend of its own."""
-    grey = [line for line in ax.lines if line.get_color() == palette.IDLE and str(line.get_label())[:1] != "_"]
+    grey = [line for line in ax.lines if line.get_color() == colours.IDLE and str(line.get_label())[:1] != "_"]
     if grey:
         ax.legend(handles=grey, frameon=False, fontsize=8, loc="upper left")
 

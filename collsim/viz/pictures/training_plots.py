@@ -12,7 +12,7 @@ from ...errors import require_word
 from ...files import replace_file
 from ...train.scaling_study import SCALING_KINDS
 from ...train.workload.step_graph import COMPUTE
-from . import palette
+from . import colours
 from .machine_picture import write_label
 from .plots import _clean_axes, _get_axes, _require_columns
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...train import StepTrace
     from ...train.workload.step_graph import StepTask
 
-_FORWARD, _BACKWARD, _OTHER = palette.TINT["room"], palette.USE["room"], palette.IDLE
+_FORWARD, _BACKWARD, _OTHER = colours.TINT["room"], colours.USE["room"], colours.IDLE
 
 
 def plot(trace: StepTrace, ax: Axes | None = None, language: str = "en") -> Axes:
@@ -44,7 +44,7 @@ def plot(trace: StepTrace, ax: Axes | None = None, language: str = "en") -> Axes
         begin, spent = 1e3 * trace.begin[number], 1e3 * (trace.end[number] - trace.begin[number])
         if spent > 0:
             if number in critical and not task.is_compute:
-                edge: dict[str, Any] = {"edgecolor": palette.INK, "linewidth": 0.8}
+                edge: dict[str, Any] = {"edgecolor": colours.INK, "linewidth": 0.8}
             else:
                 edge = {}
             for lane in task.lanes:
@@ -70,8 +70,8 @@ def _get_colour(task: StepTask) -> str:
     if task.is_compute:
         return {"forward": _FORWARD, "backward": _BACKWARD}.get(task.kind, _OTHER)
     if task.bucket >= 0:
-        return palette.SERIES[task.bucket % len(palette.SERIES)]
-    return palette.SERIES[4]
+        return colours.SERIES[task.bucket % len(colours.SERIES)]
+    return colours.SERIES[4]
 
 
 def _name_lane(ranks: tuple[int, ...]) -> str:
@@ -90,7 +90,7 @@ def _draw_waits(trace: StepTrace, ax: Axes) -> None:
                 0.8,
                 1e3 * begin,
                 color="none",
-                edgecolor=palette.USE["full"],
+                edgecolor=colours.USE["full"],
                 hatch="////",
                 linewidth=0.0,
             )
@@ -116,7 +116,7 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language
             present = table.dropna(subset=[column])
             if len(present):
                 label = ", ".join(write_label(language, f"training_plots.{key}") for key in (kind, column))
-                look: dict[str, Any] = {"color": palette.SERIES[number], "linestyle": style, "marker": "o"}
+                look: dict[str, Any] = {"color": colours.SERIES[number], "linestyle": style, "marker": "o"}
                 ax.plot(present["gpus"], 100 * present[column], label=label, **look)
     counts = sorted({int(n) for table in tables.values() for n in table["gpus"]})
     ax.set_xscale("log", base=2)
@@ -151,14 +151,14 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") ->
                 position,
                 f" {write_label(language, 'training_plots.stops')}",
                 va="center",
-                color=palette.USE["full"],
+                color=colours.USE["full"],
             )
             continue
-        ax.barh(position - 0.18, row["lost"], 0.36, color=palette.SERIES[0])
+        ax.barh(position - 0.18, row["lost"], 0.36, color=colours.SERIES[0])
         if not math.isnan(row["own"]):
-            ax.barh(position + 0.18, row["own"], 0.36, color=palette.SERIES[1])
+            ax.barh(position + 0.18, row["own"], 0.36, color=colours.SERIES[1])
     for number, kind in enumerate(("lost", "own")):
-        ax.barh(0, 0, color=palette.SERIES[number], label=write_label(language, f"training_plots.{kind}"))
+        ax.barh(0, 0, color=colours.SERIES[number], label=write_label(language, f"training_plots.{kind}"))
     ax.set_yticks(range(len(table)), names)
     ax.set_ylim(len(table) - 0.4, -0.6)
     ax.set_xlabel(write_label(language, "training_plots.seconds"))

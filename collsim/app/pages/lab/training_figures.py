@@ -8,7 +8,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.lab import RealStep
 from collsim.lab.real_step import write_sentences
-from collsim.lab.step import build_equal_layers, predict_step
+from collsim.lab.real_step_run import build_equal_layers, predict_step
 from collsim.train import ParallelStrategy, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_step_document

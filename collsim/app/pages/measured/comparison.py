@@ -38,7 +38,7 @@ from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import MAX_NODES, count, create_name_reader, read_flag
 from ...scenario.outcome import Refused, ignore_progress
 from . import nccl_log_comparison, osu_comparison
-from .reading import load_log
+from .pasted_log import load_log
 
 OWN = "own"
 #: Rows of a log that are looked at; more would be no sweep of sizes.

@@ -18,7 +18,7 @@ from collsim.nccl.machine.machine_facts import Facts
 from collsim.nccl.measured.gaps import HYPOTHESES, can_change, list_stated_causes
 
 from ...scenario.outcome import Refused
-from .reading import load_log
+from .pasted_log import load_log
 
 
 @dataclass(frozen=True)

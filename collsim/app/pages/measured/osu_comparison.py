@@ -14,7 +14,7 @@ from collsim.nccl import Facts
 from collsim.nccl.libraries import mpi
 
 from ...scenario.outcome import Refused
-from .reading import load_log
+from .pasted_log import load_log
 
 #: Titles of tables with buffers on GPUs: `# OSU MPI-CUDA Allreduce Latency Test v7.4`.
 _ON_GPUS = re.compile(r"OSU MPI-(CUDA|ROCM)\b", re.IGNORECASE)
