@@ -33,7 +33,7 @@ OPERATORS: dict[str, Combine] = {
 }
 
 
-#: What runs a schedule in place on `values` (endpoints, slots, ...) and `filled` (endpoints, slots), as
+#: Runs a schedule in place on `values` (endpoints, slots, ...) and `filled` (endpoints, slots), as
 #: `apply_schedule` does.
 Mover = Callable[[Schedule, Array, npt.NDArray[np.bool_], Combine], None]
 
@@ -68,7 +68,7 @@ def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: 
 
 
 def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str | None, mover: Mover) -> Array:
-    """What `replay` gives, with data that somebody else moves.
+    """Replay a schedule whose data another function moves, for example processes of this computer.
 
     Args:
         schedule: As in `replay`.
@@ -181,12 +181,12 @@ def mark_initial_slots(schedule: Schedule) -> npt.NDArray[np.bool_]:
     Args:
         schedule: Its collective's condition before decides.
     """
-    before = get_collective(schedule.collective)
-    shape = schedule.endpoints, max(schedule.slots, before.slots(schedule.chunks))
+    kind = get_collective(schedule.collective)
+    shape = schedule.endpoints, max(schedule.slots, kind.slots(schedule.chunks))
     require_memory(schedule, shape[0] * shape[1])
     filled = np.zeros(shape, bool)
-    slots = slice(before.slots(schedule.chunks))
-    filled[: schedule.ranks, slots] = before.mark_initial_slots(schedule.ranks, schedule.chunks, schedule.root)
+    slots = slice(kind.slots(schedule.chunks))
+    filled[: schedule.ranks, slots] = kind.mark_initial_slots(schedule.ranks, schedule.chunks, schedule.root)
     return filled
 
 
@@ -228,7 +228,7 @@ def apply_schedule(
 
 
 def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine: Combine) -> None:
-    """Run one step in place, as `apply_schedule` does, without a look at whether what it reads is there.
+    """Run one step in place, as `apply_schedule` does, but do not check that the slots that it reads hold data.
 
     Args:
         step: With a row for every transfer.

@@ -169,22 +169,22 @@ def _bound_by_rank_links(
     with np.errstate(divide="ignore", invalid="ignore"):
         # A rank without links gives nothing to divide by: it says nothing here, and makes no bound infinite.
         send, receive = np.nan_to_num(must_send / sent, posinf=0), np.nan_to_num(must_receive / received, posinf=0)
-    alone = float(max(send.max(), receive.max()))
+    single_rank_time = float(max(send.max(), receive.max()))
     # Ranks that share a GPU have its links once.
     _, first = np.unique(device, return_index=True)
     if helpers or not out.sum():
-        together = 0.0
+        all_ranks_time = 0.0
     else:
-        together = total / min(out[first].sum(), into[first].sum())
-    if together > alone or not alone:
-        return float(together), None
+        all_ranks_time = total / min(out[first].sum(), into[first].sum())
+    if all_ranks_time > single_rank_time or not single_rank_time:
+        return float(all_ranks_time), None
     receives = bool(receive.max() >= send.max())
     rank = int(np.argmax(receive if receives else send))
     needed, rates = (must_receive, received) if receives else (must_send, sent)
     crossing = np.flatnonzero(ends[receives] == device[rank])
     if rates[rank] < (into if receives else out)[rank]:
         crossing = np.array(find_routed_cut(topology, n, rank, leaving=not receives)[1])
-    return alone, Cut((rank,), receives, tuple(int(i) for i in crossing), float(rates[rank]), float(needed[rank]))
+    return single_rank_time, Cut((rank,), receives, tuple(int(i) for i in crossing), float(rates[rank]), float(needed[rank]))
 
 
 def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
@@ -301,15 +301,15 @@ def _compute_latency(kind: Collective, topology: Topology, n: int, root: int) ->
     if len(links) > _MAX_LINKS:
         return float(links.alpha.min(initial=0.0))
     start = int(topology.endpoint_device[root if kind.rooted else 0])
-    known, key = _cached_distances.setdefault(topology, {}), (start, kind.after == "root")
-    if key not in known:
+    cached, key = _cached_distances.setdefault(topology, {}), (start, kind.after == "root")
+    if key not in cached:
         src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
-        known[key] = _compute_distances(src, dst, links.alpha, start)
-    far = known[key]
+        cached[key] = _compute_distances(src, dst, links.alpha, start)
+    distances = cached[key]
     waiting = range(n)
     if kind.after == "neighbour":
         waiting = range(1, 2)
-    return float(max(far.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
+    return float(max(distances.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
 
 
 def _compute_distances(
@@ -317,16 +317,16 @@ def _compute_distances(
 ) -> dict[int, float]:
     """Least sums of alpha from one device to all that it reaches (Dijkstra 1959); networkx would take longer to load
     than to answer."""
-    onward: dict[int, list[tuple[int, float]]] = {}
-    for a, b, further in zip(src.tolist(), dst.tolist(), alpha.tolist(), strict=True):
-        onward.setdefault(a, []).append((b, further))
-    known: dict[int, float] = {}
-    ends = [(0.0, start)]
-    while ends:
-        so_far, device = heappop(ends)
-        if device not in known:
-            known[device] = so_far
-            for other, further in onward.get(device, ()):
-                if other not in known:
-                    heappush(ends, (so_far + further, other))
-    return known
+    neighbours: dict[int, list[tuple[int, float]]] = {}
+    for a, b, seconds in zip(src.tolist(), dst.tolist(), alpha.tolist(), strict=True):
+        neighbours.setdefault(a, []).append((b, seconds))
+    distances: dict[int, float] = {}
+    queue = [(0.0, start)]
+    while queue:
+        distance, device = heappop(queue)
+        if device not in distances:
+            distances[device] = distance
+            for other, seconds in neighbours.get(device, ()):
+                if other not in distances:
+                    heappush(queue, (distance + seconds, other))
+    return distances

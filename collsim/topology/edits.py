@@ -28,8 +28,8 @@ _PERCENT = re.compile(r"(\d*\.?\d+)\s*%")
 
 
 @runtime_checkable
-class Repairs(Protocol):
-    """A router that finds other ways when links are lost."""
+class ReroutingRouter(Protocol):
+    """A router that finds other routes when links are lost."""
 
     def without(self, lost: npt.NDArray[np.bool_]) -> Router:
         """The same with the links marked in `lost` (by their numbers now) gone and the rest renumbered."""
@@ -39,7 +39,7 @@ class Repairs(Protocol):
 def with_link(
     topology: Topology, a: str | int, b: str | int, *, bandwidth: Bandwidth | None = None, alpha: Duration | None = None
 ) -> Topology:
-    """Another bandwidth or alpha on the cable between devices a and b, both directions.
+    """Change bandwidth or alpha of the cable between devices a and b, in both directions.
 
     Args:
         topology: as it was.
@@ -71,16 +71,16 @@ def with_link(
         "b": _find_name(topology, b),
         **_plain_arguments(bandwidth=bandwidth, alpha=alpha),
     }
-    now = {"bandwidth": format_bandwidth(rate[which][0]), "alpha": format_time(delay[which][0])}
+    current = {"bandwidth": format_bandwidth(rate[which][0]), "alpha": format_time(delay[which][0])}
     values = {"bandwidth": bandwidth, "alpha": alpha}
     # The text repeats the user's own words where there are some ("half"), and the resulting figure otherwise.
-    changes = [f"{k} {v if isinstance(v, str) else now[k]}" for k, v in values.items() if v is not None]
+    changes = [f"{k} {v if isinstance(v, str) else current[k]}" for k, v in values.items() if v is not None]
     text = f"{_format_pair(topology, a, b)}: {', '.join(changes)}"
     return _record_edit(topology, _relabel_links(topology.links, which, rate, delay), text, ("with_link", call))
 
 
 def scale_links(topology: Topology, kind: str | None, by: float) -> Topology:
-    """Bandwidth of every link of a kind times `by`.
+    """Multiply the bandwidth of every link of a kind by `by`.
 
     Args:
         topology: as it was.
@@ -106,7 +106,7 @@ def scale_links(topology: Topology, kind: str | None, by: float) -> Topology:
 
 
 def remove_link(topology: Topology, a: str | int, b: str | int) -> Topology:
-    """The cable between devices a and b is gone, both directions.
+    """Remove the cable between devices a and b, both directions.
 
     Args:
         topology: as it was.
@@ -120,7 +120,7 @@ def remove_link(topology: Topology, a: str | int, b: str | int) -> Topology:
 
 
 def remove_device(topology: Topology, device: str | int) -> Topology:
-    """All cables of a device are gone.
+    """Remove all cables of a device.
 
     Args:
         topology: as it was.
@@ -151,17 +151,17 @@ def _remove_links(topology: Topology, lost: npt.NDArray[np.bool_], text: str, ca
         old.cable[remaining],
         old.cables,
     )
-    smaller = _record_edit(topology, links, text, call)
+    edited = _record_edit(topology, links, text, call)
     # A router computes routes by formula; it must be told which links are gone, and may be unable to do without.
     if topology.router is not None:
-        if not isinstance(topology.router, Repairs):
+        if not isinstance(topology.router, ReroutingRouter):
             raise TopologyError("{name} cannot lose links", name=topology.name)
-        repaired = replace(smaller, router=topology.router.without(lost))
+        repaired = replace(edited, router=topology.router.without(lost))
         _require_routes(repaired)
         return repaired
     paths = ShortestPaths.of_links(len(topology.devices), links)
-    require_connected(smaller, paths)
-    return replace(smaller, next_hop=paths)
+    require_connected(edited, paths)
+    return replace(edited, next_hop=paths)
 
 
 def _require_routes(topology: Topology) -> None:

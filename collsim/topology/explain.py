@@ -7,8 +7,8 @@ from .network import Hop, Topology
 
 
 def explain(topology: Topology, src: str | int, dst: str | int) -> str:
-    """Which way the data go from src to dst, hop by hop; why; what limits it alone (B/s, one direction) and its latency
-    (s).
+    """Explain the route from src to dst: its hops, the rule that chose it, and the bandwidth and latency that it has
+    when nothing else is under way.
 
     Args:
         topology: that has both.
