@@ -184,7 +184,8 @@ def _bound_by_rank_links(
     crossing = np.flatnonzero(ends[receives] == device[rank])
     if rates[rank] < (into if receives else out)[rank]:
         crossing = np.array(find_routed_cut(topology, n, rank, leaving=not receives)[1])
-    return single_rank_time, Cut((rank,), receives, tuple(int(i) for i in crossing), float(rates[rank]), float(needed[rank]))
+    crossing_links = tuple(int(link) for link in crossing)
+    return single_rank_time, Cut((rank,), receives, crossing_links, float(rates[rank]), float(needed[rank]))
 
 
 def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:

@@ -108,8 +108,8 @@ def _swap_chunks(steps: list[Step], s: Schedule, random: Random) -> Text:
     wrong way."""
     number, row = _pick_transfer(steps, random)
     step = steps[number]
-    plain = bool(step.chunk[row] == step.into[row])
-    others = np.flatnonzero((step.chunk != step.chunk[row]) & (step.chunk == step.into) & plain)
+    is_in_place = bool(step.chunk[row] == step.into[row])
+    others = np.flatnonzero((step.chunk != step.chunk[row]) & (step.chunk == step.into) & is_in_place)
     chunk, into = step.chunk.copy(), step.into.copy()
     sending = _describe_send(s, step, row)
     if len(others):
@@ -135,11 +135,11 @@ def _extend_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     """One send is a chunk too long and runs on into the next one."""
     number, row = _pick_transfer(steps, random)
     step, sending = steps[number], _describe_send(s, steps[number], row)
-    more = _select_rows(step, np.arange(len(step)) == row)
-    more = replace(more, chunk=more.chunk + 1, into=more.into + 1)
-    steps[number] = step + more
+    overrun = _select_rows(step, np.arange(len(step)) == row)
+    overrun = replace(overrun, chunk=overrun.chunk + 1, into=overrun.into + 1)
+    steps[number] = step + overrun
     return build_text(
-        "teach", "breaking.step_chunk_too_long", number=number + 1, sending=sending, into=int(more.into[0])
+        "teach", "breaking.step_chunk_too_long", number=number + 1, sending=sending, into=int(overrun.into[0])
     )
 
 

@@ -9,7 +9,7 @@ from .step_trace import StepTrace
 
 @dataclass(frozen=True)
 class NetworkWait:
-    """Collectives of one way of splitting, kind and size.
+    """Collectives of one strategy, kind and size, and how long GPUs wait for them.
 
     Attributes:
         strategy: tensor, context, expert, pipeline or data.
@@ -34,11 +34,11 @@ def list_network_waits(trace: StepTrace) -> list[NetworkWait]:
         The collectives by strategy, kind and size, those first that GPUs wait longest for.
     """
     step = trace.step
-    alike: dict[tuple[str, str, int], list[int]] = {}
+    tasks_by_kind: dict[tuple[str, str, int], list[int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
-        alike.setdefault((task.strategy, task.kind, task.nbytes), []).append(i)
-    waits = [_sum_waits(trace, strategy, tasks) for (strategy, _, _), tasks in alike.items()]
+        tasks_by_kind.setdefault((task.strategy, task.kind, task.nbytes), []).append(i)
+    waits = [_sum_waits(trace, strategy, tasks) for (strategy, _, _), tasks in tasks_by_kind.items()]
     return sorted(waits, key=lambda wait: -wait.seconds)
 
 
@@ -52,13 +52,13 @@ def list_exposed_parts(trace: StepTrace) -> list[dict[str, object]]:
         The rows of `StepTrace.split_exposed`.
     """
     step = trace.step
-    alike: dict[tuple[str, str, int, tuple[int, ...]], list[int]] = {}
+    tasks_by_kind: dict[tuple[str, str, int, tuple[int, ...]], list[int]] = {}
     for i in step.collectives:
         task = step.tasks[i]
         # Collectives that differ in nothing but their moment are one row: nobody reads 400 buckets.
-        alike.setdefault((task.strategy, task.kind, task.nbytes, step.get_ranks(task)), []).append(i)
+        tasks_by_kind.setdefault((task.strategy, task.kind, task.nbytes, step.get_ranks(task)), []).append(i)
     rows: list[tuple[float, dict[str, object]]] = []
-    for (strategy, kind, nbytes, ranks), tasks in alike.items():
+    for (strategy, kind, nbytes, ranks), tasks in tasks_by_kind.items():
         wait = _sum_waits(trace, strategy, tasks)
         row = {
             "strategy": strategy,

@@ -18,13 +18,14 @@ FIRST_BUCKET_BYTES, BUCKET_BYTES = 2**20, 25 * 2**20
 BROADCAST_PIECE_BYTES = 250 * 2**20
 #: Bytes of an element on the wire (torch/distributed/algorithms/ddp_comm_hooks/default_hooks.py).
 HOOK_ITEM_BYTES = {"fp16": 2, "bf16": 2}
-#: Bytes; more than any model has, so that a bucket never is full.
-_ENDLESS = 2**63
+#: Bytes; more than any model has, so that a bucket is never full.
+_UNLIMITED = 2**63
 
 
 def assign_buckets(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[int]) -> list[list[int]]:
-    """Put tensors into buckets, in the order given: one closes as soon as it holds at least its cap. What is left over
-    at the end follows, in the order in which types first came.
+    """Put tensors into buckets in the order given: a bucket closes as soon as it holds at least its cap.
+
+    Buckets that are still open at the end come last, in the order in which their types first came.
 
     Args:
         sizes: Bytes of each tensor.
@@ -34,18 +35,18 @@ def assign_buckets(sizes: Sequence[int], kinds: Sequence[str], caps: Sequence[in
     Returns:
         Numbers of the tensors of each bucket.
     """
-    done: list[list[int]] = []
-    open_: dict[str, list[int]] = {}
+    closed_buckets: list[list[int]] = []
+    open_buckets: dict[str, list[int]] = {}
     bucket_bytes: dict[str, int] = {}
     cap_numbers: dict[str, int] = {}
     for i, (size, kind) in enumerate(zip(sizes, kinds, strict=True)):
-        open_.setdefault(kind, []).append(i)
+        open_buckets.setdefault(kind, []).append(i)
         bucket_bytes[kind] = bucket_bytes.get(kind, 0) + size
         position = cap_numbers.setdefault(kind, 0)
         if bucket_bytes[kind] >= caps[position]:
-            done.append(open_.pop(kind))
+            closed_buckets.append(open_buckets.pop(kind))
             bucket_bytes[kind], cap_numbers[kind] = 0, min(position + 1, len(caps) - 1)
-    return done + list(open_.values())
+    return closed_buckets + list(open_buckets.values())
 
 
 def rebuild_buckets(model: Model, first: int, cap: int) -> list[list[int]]:
@@ -74,4 +75,4 @@ def build_initial_buckets(model: Model, first: int, cap: int) -> list[list[int]]
 
 def build_single_bucket(model: Model) -> list[list[int]]:
     """One bucket (for each dtype), as DDP is built without `find_unused_parameters`."""
-    return build_initial_buckets(model, _ENDLESS, _ENDLESS)
+    return build_initial_buckets(model, _UNLIMITED, _UNLIMITED)

@@ -1,4 +1,4 @@
-"""Times in which something goes on, as spans (begin, end) in order that do not overlap."""
+"""Times as spans (begin, end), in order and without overlap: union, intersection, difference."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def insert_span(busy: Spans, start: float, end: float) -> None:
 
 
 def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float]], interference: float) -> float:
-    """Find when computing ends that is slower while something is sent.
+    """Find when a computation ends that slows down while data are sent.
 
     Args:
         start: Begin in s.
@@ -45,18 +45,18 @@ def find_slowed_end(start: float, work: float, busy: Sequence[tuple[float, float
     first = len(busy)
     while first and busy[first - 1][1] > start:
         first -= 1
-    now, left, rate = start, work, 1.0 - interference
+    now, work_left, rate = start, work, 1.0 - interference
     for a, b in busy[first:]:
-        if left <= a - now:
+        if work_left <= a - now:
             break
-        left -= max(0.0, a - now)
+        work_left -= max(0.0, a - now)
         now = max(now, a)
         # Within a span work goes on at the reduced rate, so what is left takes longer.
-        if left <= (b - now) * rate:
-            return now + left / rate
-        left -= (b - now) * rate
+        if work_left <= (b - now) * rate:
+            return now + work_left / rate
+        work_left -= (b - now) * rate
         now = b
-    return now + left
+    return now + work_left
 
 
 def merge_spans(spans: Sequence[tuple[float, float]]) -> Spans:
@@ -68,13 +68,13 @@ def merge_spans(spans: Sequence[tuple[float, float]]) -> Spans:
     Returns:
         The same times as spans in order that do not touch.
     """
-    out: Spans = []
+    merged: Spans = []
     for a, b in sorted(spans):
-        if out and a <= out[-1][1]:
-            out[-1] = out[-1][0], max(out[-1][1], b)
+        if merged and a <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], b)
         elif b > a:
-            out.append((a, b))
-    return out
+            merged.append((a, b))
+    return merged
 
 
 def measure_spans(spans: Sequence[tuple[float, float]]) -> float:
@@ -92,7 +92,7 @@ def intersect_spans(first: Sequence[tuple[float, float]], second: Sequence[tuple
     Returns:
         The times in both, as spans in order.
     """
-    out: Spans = []
+    common: Spans = []
     if second:
         i = _find_first_after(first, second[0][0])
     else:
@@ -105,12 +105,12 @@ def intersect_spans(first: Sequence[tuple[float, float]], second: Sequence[tuple
     while i < len(first) and j < len(second):
         a, b = max(first[i][0], second[j][0]), min(first[i][1], second[j][1])
         if b > a:
-            out.append((a, b))
+            common.append((a, b))
         if first[i][1] < second[j][1]:
             i += 1
         else:
             j += 1
-    return out
+    return common
 
 
 def _find_first_after(spans: Sequence[tuple[float, float]], moment: float) -> int:
@@ -128,7 +128,7 @@ def subtract_spans(spans: Sequence[tuple[float, float]], removed: Sequence[tuple
     Returns:
         What is left, as spans in order.
     """
-    out: Spans = []
+    remaining: Spans = []
     first = 0
     for a, b in spans:
         # Both lists are in order, so the search goes on where the last one ended.
@@ -139,8 +139,8 @@ def subtract_spans(spans: Sequence[tuple[float, float]], removed: Sequence[tuple
             if c >= b:
                 break
             if c > position:
-                out.append((position, c))
+                remaining.append((position, c))
             position = d
         if position < b:
-            out.append((position, b))
-    return out
+            remaining.append((position, b))
+    return remaining

@@ -21,8 +21,10 @@ def format_decimal_bytes(nbytes: float) -> str:
     Args:
         nbytes: A number of bytes.
     """
-    of, unit = next((u for u in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")) if nbytes >= 0.9995 * u[0]), (1e3, "kB"))
-    return f"{float(f'{nbytes / of:.3g}'):g} {unit}"
+    units = (1e12, "TB"), (1e9, "GB"), (1e6, "MB")
+    # 999.5 MB would be written as 1e+03 MB, so a unit begins where its three digits do.
+    factor, unit = next((pair for pair in units if nbytes >= 0.9995 * pair[0]), (1e3, "kB"))
+    return f"{float(f'{nbytes / factor:.3g}'):g} {unit}"
 
 
 def name_kind(kind: str) -> Text:
@@ -70,7 +72,7 @@ def format_range(low: str, high: str) -> Text:
 
 
 def capitalise(text: str) -> str:
-    """With a capital letter at its front; names that are written without one (xGMI) stay.
+    """Begin a text with a capital letter; names that are written without one (xGMI) stay.
 
     Args:
         text: The text.
@@ -81,7 +83,7 @@ def capitalise(text: str) -> str:
 
 
 def tidy_spaces(zh: str) -> str:
-    """One space between Chinese and Latin text, none beside Chinese punctuation.
+    """Put one space between Chinese and Latin text, none beside Chinese punctuation.
 
     Args:
         zh: Chinese text.
@@ -94,7 +96,7 @@ def tidy_spaces(zh: str) -> str:
 
 
 def tidy_text(text: Text) -> Text:
-    """The text with one space between Chinese and Latin letters, none beside Chinese punctuation.
+    """Tidy the spaces of every language of a text, as `tidy_spaces` does.
 
     Args:
         text: Composed of parts; what holds no Chinese stays as it is.
