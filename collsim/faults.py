@@ -1,4 +1,4 @@
-"""Which schedules may be ranked: each content is verified once, and what it was found to be is remembered.
+"""Which schedules may be ranked: each content is verified once, and the result is cached.
 
 Whoever orders runs by time (`compare`, `best`, `sweep`, `crossover`, the app's pages ...) asks here first, because a
 schedule that does less than its collective promises is faster than any that does it. Schedules of the package's own
@@ -23,8 +23,8 @@ from .verify import verify
 
 #: Transfers up to which a schedule of a user is verified before it is ranked (docs/performance.md has the seconds).
 MAX_TRANSFERS = 2**26
-_MAX_REMEMBERED = 4096  # contents
-_remembered: OrderedDict[bytes, ScheduleError | None] = OrderedDict()
+_MAX_RESULTS = 4096  # contents
+_results: OrderedDict[bytes, ScheduleError | None] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -51,7 +51,7 @@ def require_right(schedule: Schedule) -> None:
         )
         raise UnverifiedError(message, label=schedule.label, transfers=len(schedule), most=MAX_TRANSFERS)
     if (fault := _verify_once(schedule)) is not None:
-        raise copy(fault)  # the remembered one must not collect tracebacks
+        raise copy(fault)  # the cached one must not collect tracebacks
 
 
 def find_fault(schedule: Schedule) -> Sentence | None:
@@ -68,21 +68,21 @@ def find_fault(schedule: Schedule) -> Sentence | None:
 
 
 def _verify_once(schedule: Schedule) -> ScheduleError | None:
-    """What `verify` raises for this content; from memory where the same was verified before."""
+    """What `verify` raises for this content; from the cache where the same was verified before."""
     key = digest_schedule(schedule)
     with _lock:
-        if key in _remembered:
-            _remembered.move_to_end(key)
-            return _remembered[key]
+        if key in _results:
+            _results.move_to_end(key)
+            return _results[key]
     fault = None
     try:
         verify(schedule)
     except ScheduleError as error:
         fault = error.with_traceback(None)  # a traceback would hold all that was being verified
     with _lock:
-        _remembered[key] = fault
-        while len(_remembered) > _MAX_REMEMBERED:
-            _remembered.popitem(last=False)
+        _results[key] = fault
+        while len(_results) > _MAX_RESULTS:
+            _results.popitem(last=False)
     return fault
 
 

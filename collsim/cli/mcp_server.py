@@ -13,7 +13,7 @@ from typing import Any
 import collsim as cs
 
 from ..errors import CollsimError
-from .output import plain, records
+from .output import list_records, to_plain
 from .shell import command
 
 #: The most that one call may ask for; a comparison of this size takes seconds.
@@ -67,7 +67,7 @@ def compare(collective: str, machine: str, nodes: int = 1, nbytes: list[str] | N
     network = _build_machine(machine, nodes, _MAX_RANKS)
     sizes = nbytes or ["1KiB", "1MiB", "1GiB"]
     _limit("sizes", len(sizes), _MAX_SIZES)
-    return {"rows": plain(records(cs.compare(collective, network, sizes)))}
+    return {"rows": to_plain(list_records(cs.compare(collective, network, sizes)))}
 
 
 def predict(collective: str, machine: str, nbytes: str, nodes: int = 1, version: str | None = None) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def diagnose(texts: dict[str, str], language: str = "en") -> dict[str, Any]:
     diagnosis = cs.diagnose(texts, anonymize=True)
     return {
         "verdict": diagnosis.verdict,
-        "causes": plain(diagnosis.list_rows(language)),
+        "causes": to_plain(diagnosis.list_rows(language)),
         "report": diagnosis.report(language),
     }
 
@@ -129,7 +129,7 @@ def explain(algorithm: str, machine: str, nbytes: str, nodes: int = 1) -> dict[s
     result: dict[str, object] = {**trace.row(), "bound": trace.bound.time, "gap": trace.gap}
     if bottleneck is not None:
         result |= {"bottleneck": bottleneck.name, "busy_share": bottleneck.busy_share, "savings": bottleneck.savings}
-    values: dict[str, Any] = plain(result)
+    values: dict[str, Any] = to_plain(result)
     return values
 
 

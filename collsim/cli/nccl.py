@@ -23,7 +23,7 @@ from .options import (
     name_options,
     parse_ranks,
 )
-from .output import print_json, records, require_table_file, save_rows, show
+from .output import list_records, print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
 
@@ -157,7 +157,7 @@ def compare_nccl_releases(
         return
     network = machine_spec.build_network(assumed=False)
     comparison = cs.nccl.compare_releases(old, new, network, collective, cs.size_range(nbytes))
-    rows = records(comparison.table)
+    rows = list_records(comparison.table)
     save_rows(rows, out)
     if as_json:
         print_json({"rows": rows, "new_calls": comparison.new_calls})

@@ -83,14 +83,16 @@ def _build_table(columns: list[tuple[str, list[str], int]], title: str) -> objec
 
 
 def print_json(value: object) -> None:
-    """One JSON document on stdout: what `--json` of every command prints. Frames are lists of rows, dataclasses are
-    objects, what is no number is null; where stdout is not in UTF-8, characters beyond ASCII are escaped.
+    """Print one JSON document on stdout, as `--json` of every command does.
+
+    Frames are lists of rows, dataclasses are objects, and what is no number is null. Where stdout is not in UTF-8,
+    characters beyond ASCII are escaped.
 
     Args:
-        value: Anything that `plain` takes.
+        value: Anything that `to_plain` takes.
     """
     in_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    print(json.dumps(plain(value), allow_nan=False, ensure_ascii=not in_utf8))
+    print(json.dumps(to_plain(value), allow_nan=False, ensure_ascii=not in_utf8))
 
 
 def require_table_file(out: Path | None) -> None:
@@ -120,20 +122,20 @@ def save_rows(rows: object, out: Path | None) -> None:
     if out is None:
         return
     if out.suffix == ".json":
-        write_text(out, json.dumps(plain(rows), allow_nan=False, indent=1) + "\n")
+        write_text(out, json.dumps(to_plain(rows), allow_nan=False, indent=1) + "\n")
         return
     from ..errors.dependencies import pandas as pd
     from ..io import save
 
-    frame = pd.DataFrame(plain(rows))
+    frame = pd.DataFrame(to_plain(rows))
     if out.suffix == ".csv":
         write_text(out, format_csv(frame))
     else:
         save(frame, out)
 
 
-def records(frame: Any) -> list[dict[str, Any]]:
-    """A frame as plain dicts, with None where there is no value."""
+def list_records(frame: Any) -> list[dict[str, Any]]:
+    """List the rows of a frame as dicts, with None where there is no value."""
     rows: list[dict[str, Any]] = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return rows
 
@@ -163,7 +165,7 @@ def show_race(race: SynthesisRace) -> None:
 
 
 def build_race_record(race: SynthesisRace) -> dict[str, object]:
-    """The same for machines."""
+    """Build the record of a race that `--json` prints."""
     return {
         "provenance": str(race.provenance),
         "sentences": [str(sentence) for sentence in race.sentences],
@@ -171,8 +173,8 @@ def build_race_record(race: SynthesisRace) -> dict[str, object]:
     }
 
 
-def plain(value: Any) -> Any:
-    """The same in dicts, lists, texts, numbers and None.
+def to_plain(value: Any) -> Any:
+    """Convert a value to dicts, lists, texts, numbers and None, which JSON has.
 
     Args:
         value: Numbers that are not finite become None.
@@ -187,19 +189,19 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): to_plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item) for item in value]
+        return [to_plain(item) for item in value]
     return _from_object(value)
 
 
 def _from_object(value: object) -> object:
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a frame
-        return plain(records(value))
+        return to_plain(list_records(value))
     if hasattr(value, "tolist"):  # arrays and scalars of numpy
-        return plain(value.tolist())
+        return to_plain(value.tolist())
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"not JSON: {value!r}")

@@ -20,7 +20,7 @@ from collsim.rank_engine.expected import ProgramCollective
 from collsim.training_scripts import predict_step, read_script
 
 from .options import Json, Language, parse_by_rank
-from .output import print_json, records, require_table_file, save_rows
+from .output import list_records, print_json, require_table_file, save_rows
 from .shell import command
 
 _LONGEST_RESULT = 200  # characters of what a rank returned
@@ -94,7 +94,7 @@ def program(
         timeout=timeout or DEFAULT_TIMEOUT,
         allow_unsandboxed=allow_unsandboxed,
     )
-    save_rows(records(run.messages), out)
+    save_rows(list_records(run.messages), out)
     if flight_recorder is not None:
         save_dumps(run.flight_recorder(), flight_recorder)
     if as_json:
@@ -148,7 +148,7 @@ def _build_record(run: ProgramRun, language: str) -> dict[str, object]:
         "time": run.time,
         "sent": run.sent,
         "received": run.received,
-        "messages": records(run.messages),
+        "messages": list_records(run.messages),
         "printed": run.printed,
         "library_comparison": _build_comparison(run, language),
         "timeout_logs": [vars(log) for log in run.timeout_logs],

@@ -23,7 +23,7 @@ from .options import (
     parse_algorithm_options,
     parse_by_rank,
 )
-from .output import print_json, records, require_table_file, save_rows, show
+from .output import list_records, print_json, require_table_file, save_rows, show
 from .shell import EXTRA, command
 from .training import Splitting, find_model
 
@@ -162,7 +162,7 @@ def _build_step_rows(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
             "later": f"{row['late'] * 1e3:+.2f} ms",
             "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
         }
-        for row in records(trace.comparison)
+        for row in list_records(trace.comparison)
     ]
 
 
@@ -180,7 +180,7 @@ def _build_record(trace: cs.lab.RealTrace) -> dict[str, object]:
         "checked": trace.measured.checked,
         "processors": trace.measured.cores,
         "calibrated": calibrated,
-        "comparison": records(trace.comparison),
+        "comparison": list_records(trace.comparison),
         "sentence": trace.explain(),
     }
 
@@ -257,7 +257,7 @@ def _build_collective_rows(real: cs.lab.RealStep) -> list[dict[str, Any]]:
             "later": f"{row['late'] * 1e3:+.2f} ms",
             "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
         }
-        for row in records(real.comparison)
+        for row in list_records(real.comparison)
         if not real.predicted.step.tasks[row["task"]].is_compute
     ]
 
@@ -273,7 +273,7 @@ def _build_step_record(real: cs.lab.RealStep) -> dict[str, object]:
         "middle": list(real.middle),
         "checked": real.checked,
         "processors": real.cores,
-        "comparison": records(real.comparison),
+        "comparison": list_records(real.comparison),
         "sentence": real.explain(),
     }
 

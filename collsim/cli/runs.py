@@ -43,7 +43,7 @@ from .options import (
     require_synthesis,
     require_writable,
 )
-from .output import build_race_record, print_json, records, require_table_file, save_rows, show, show_race
+from .output import build_race_record, list_records, print_json, require_table_file, save_rows, show, show_race
 from .shell import EXTRA, command
 from .streams import print_note
 
@@ -217,11 +217,11 @@ def _run_together(
         together.save(out)
     table = together.to_frame()[["algorithm", "ranks", "nbytes", "alone", "time", "slowdown"]]
     if as_json:
-        print_json({"time": together.time, "collectives": records(table)})
+        print_json({"time": together.time, "collectives": list_records(table)})
         return
     formats = {"alone": cs.format_time, "time": cs.format_time, "nbytes": cs.format_bytes, "slowdown": "{:.3g}".format}
     show(
-        [{name: formats.get(name, str)(value) for name, value in row.items()} for row in records(table)],
+        [{name: formats.get(name, str)(value) for name, value in row.items()} for row in list_records(table)],
         f"at once on {network.name}",
     )
 
@@ -265,7 +265,7 @@ def _build_trace_record(trace: cs.Trace) -> dict[str, object]:
         "channels": trace.schedule.channels,
         "bottleneck": bottleneck,
         "sent_bytes": trace.sent_bytes.tolist(),
-        "links": records(trace.links[trace.links.bytes > 0]),
+        "links": list_records(trace.links[trace.links.bytes > 0]),
     }
 
 
@@ -339,7 +339,7 @@ def compare(
         switches=switches,
         progress=is_progress_shown(progress),
     )
-    save_rows(records(frame), out)
+    save_rows(list_records(frame), out)
     print_assumptions(network, _build_timer(kind, frame, entries, timing))
     # The race is run at the largest size, where bandwidth decides.
     race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
@@ -351,7 +351,7 @@ def compare(
 
 def _print_comparison_json(frame: pd.DataFrame, race: SynthesisRace | None, synthesize: bool) -> None:
     """The rows; with --synthesize as `rows`, beside `synthesis`, which is null where nothing was synthesized."""
-    rows = records(frame)
+    rows = list_records(frame)
     if not synthesize:
         print_json(rows)
     elif race is None:
@@ -362,7 +362,7 @@ def _print_comparison_json(frame: pd.DataFrame, race: SynthesisRace | None, synt
 
 def _show_comparison(title: str, frame: pd.DataFrame, sizes: list[int], race: SynthesisRace | None) -> None:
     """The table for people, what could not run, and the race."""
-    rows = records(frame)
+    rows = list_records(frame)
     _show_times(title, rows, sizes)
     print(f"channels × chunks: each at its best of {frame.attrs['search']}, said behind a time where not 1 × 1")
     for name, error in {row["algorithm"]: row["error"] for row in rows if row["error"] is not None}.items():
@@ -468,7 +468,7 @@ def _compare_strategies(
         dtype=dtype,
         progress=is_progress_shown(progress),
     )
-    rows = records(frame)
+    rows = list_records(frame)
     save_rows(rows, out)
     if as_json:
         print_json(rows)
@@ -541,7 +541,7 @@ def sweep(
 
     frame = cs.sweep(**read_plan(plan), out=out, progress=is_progress_shown(progress))
     if as_json:
-        print_json([parse_options(row) for row in records(frame)])
+        print_json([parse_options(row) for row in list_records(frame)])
     elif out is None:
         print(frame.to_string(max_rows=40))
     note = f"{len(frame)} scenarios, {frame['error'].count()} could not run"

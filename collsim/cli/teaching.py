@@ -26,7 +26,7 @@ from .options import (
     is_progress_shown,
     parse_algorithm_options,
 )
-from .output import print_json, records
+from .output import list_records, print_json
 from .shell import EXTRA, command
 from .streams import print_note
 
@@ -124,7 +124,7 @@ def grade(
         progress=is_progress_shown(progress),
     )
     if as_json:
-        print_json(records(frame))
+        print_json(list_records(frame))
     else:
         print(summarize(frame).to_string())
 

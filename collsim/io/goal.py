@@ -88,7 +88,7 @@ class _Writer:
         self.wrote: dict[tuple[int, int], list[str]] = {}
         self.read: dict[tuple[int, int], list[str]] = defaultdict(list)
 
-    def task(self, rank: int, text: str, requires: list[str]) -> str:
+    def add_task(self, rank: int, text: str, requires: list[str]) -> str:
         self.count[rank] += 1
         label = f"l{self.count[rank]}"
         self.lines[rank].append(f"{label}: {text}")
@@ -97,33 +97,35 @@ class _Writer:
 
 
 def _list_lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> list[list[str]]:
-    w = _Writer(schedule.endpoints)
+    writer = _Writer(schedule.endpoints)
     for number, step in enumerate(schedule.each_step()):
         columns = (step.src, step.dst, step.chunk, step.into, step.reduce, step.channel)
         rows = list(zip(*(c.tolist() for c in columns), strict=True))
         reads = []
         for src, dst, chunk, _, _, _ in rows:
-            before = w.wrote.get((src, chunk), [])
+            before = writer.wrote.get((src, chunk), [])
             label = ""
             if src != dst:
-                label = w.task(src, f"send {sizes[chunk]}b to {dst} tag {number}", before)
+                label = writer.add_task(src, f"send {sizes[chunk]}b to {dst} tag {number}", before)
             reads.append((src, chunk, label, before))
         for src, chunk, label, _ in reads:
             if label:
-                w.read[src, chunk].append(label)
+                writer.read[src, chunk].append(label)
         written: dict[tuple[int, int], list[str]] = defaultdict(list)
         for (src, dst, chunk, into, adds, _), (_, _, _, sources) in zip(rows, reads, strict=True):
-            label = _add_arrival(w, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
-            written[dst, into] += [label] if written[dst, into] or not adds else [*w.wrote.get((dst, into), []), label]
+            label = _add_arrival(writer, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
+            written[dst, into] += (
+                [label] if written[dst, into] or not adds else [*writer.wrote.get((dst, into), []), label]
+            )
         for key, labels in written.items():
             # An empty task that joins many: readers then wait for one, not each of them for all.
-            w.wrote[key] = [w.task(key[0], "calc 0", labels)] if len(labels) > 8 else labels
-            w.read[key] = []
-    return w.lines
+            writer.wrote[key] = [writer.add_task(key[0], "calc 0", labels)] if len(labels) > 8 else labels
+            writer.read[key] = []
+    return writer.lines
 
 
 def _add_arrival(
-    w: _Writer,
+    writer: _Writer,
     number: int,
     row: tuple[int, int, int, int, bool],
     sources: list[str],
@@ -134,11 +136,13 @@ def _add_arrival(
     holds it."""
     src, dst, chunk, into, adds = row
     if src == dst:
-        label = w.task(dst, "calc 0", [*sources, *w.read[dst, into]])
+        label = writer.add_task(dst, "calc 0", [*sources, *writer.read[dst, into]])
     else:
-        label = w.task(dst, f"recv {sizes[chunk]}b from {src} tag {number}", w.read[dst, into])
+        label = writer.add_task(dst, f"recv {sizes[chunk]}b from {src} tag {number}", writer.read[dst, into])
     if adds and reduce_rate:
-        label = w.task(dst, f"calc {round(sizes[chunk] / reduce_rate * _NS)}", [label, *w.wrote.get((dst, into), [])])
+        label = writer.add_task(
+            dst, f"calc {round(sizes[chunk] / reduce_rate * _NS)}", [label, *writer.wrote.get((dst, into), [])]
+        )
     return label
 
 

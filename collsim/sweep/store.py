@@ -1,4 +1,4 @@
-"""Where results go as they come: SQLite, one row per scenario, so that a killed sweep goes on where it was."""
+"""The store of results: SQLite, one row per scenario, so that an interrupted sweep resumes where it was."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPTION_COLUMNS = ("options", "engine_options")
 
 
 class Store:
-    """Rows by scenario id. Opened on a file, each batch is on disk when `add` returns; without one it lives in memory.
+    """Rows by scenario id. With a file, each batch is on disk when `add` returns; without one, rows stay in memory.
 
     `x.sqlite` is the store itself. For `x.parquet`, `x.csv` or `x.json` the store is `x.parquet.part` beside it, and
     becomes the table when the sweep is complete.
@@ -68,16 +68,16 @@ class Store:
             self._db.execute("CREATE TABLE IF NOT EXISTS rows (id TEXT PRIMARY KEY, row TEXT NOT NULL)")
             self._db.commit()
         except sqlite3.OperationalError as error:
-            raise self._refused(error) from error
+            raise self._build_write_error(error) from error
         except _UNREADABLE as error:
-            raise self._damaged(error) from error
+            raise self._build_damage_error(error) from error
 
-    def _refused(self, error: Exception) -> FormatError:
-        """What the file system or another process does not allow, said of the file that was asked for."""
+    def _build_write_error(self, error: Exception) -> FormatError:
+        """The error where the file system or another process does not let it write; it names the file of the user."""
         return FormatError("cannot write {path!r}: {error}", path=self.location, error=error)
 
-    def _damaged(self, error: Exception) -> FormatError:
-        """What cannot be read as the rows of a sweep."""
+    def _build_damage_error(self, error: Exception) -> FormatError:
+        """The error where a file cannot be read as the rows of a sweep."""
         message = "{path} is not a store of results, or damaged: {reason}; give another name, or remove it"
         return FormatError(
             message, path=self.part or self.location, reason=format_value(str(error) or type(error).__name__, 200)
@@ -97,16 +97,16 @@ class Store:
                 texts = [(key, json.dumps(row, default=str)) for key, row in rows]
                 self._db.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", texts)
         except sqlite3.OperationalError as error:
-            raise self._refused(error) from error
+            raise self._build_write_error(error) from error
         except _UNREADABLE as error:
-            raise self._damaged(error) from error
+            raise self._build_damage_error(error) from error
 
     def list_done(self) -> set[str]:
         """Ids of scenarios that are done."""
         try:
             return {key for (key,) in self._db.execute("SELECT id FROM rows")}
         except _UNREADABLE as error:
-            raise self._damaged(error) from error
+            raise self._build_damage_error(error) from error
 
     def rows(self, keys: Iterable[str], figures: Sequence[str] = ()) -> list[Row]:
         """The rows of these scenarios, in their order.
@@ -126,7 +126,7 @@ class Store:
             _require_numbers(rows, figures)
             return [{"scenario": key, **rows[key]} for key in wanted if key in rows]
         except (*_UNREADABLE, ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(error) from error
+            raise self._build_damage_error(error) from error
 
     def build_frame(self, wanted: Sequence[str]) -> pd.DataFrame:
         """The rows with these ids as a frame whose columns hold numbers and texts only."""

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import collsim.lab.here as here
 from collsim.cli import app
-from collsim.cli.output import plain
+from collsim.cli.output import to_plain
 
 
 def registered():
@@ -130,14 +130,14 @@ class Pair:
 
 def test_whatever_a_command_finds_becomes_plain_values():
     frame = pd.DataFrame({"a": [1, 2], "b": [0.5, math.nan]})
-    assert plain(frame) == [{"a": 1, "b": 0.5}, {"a": 2, "b": None}]
-    assert plain(Pair("x", np.arange(2))) == {"name": "x", "values": [0, 1]}
-    assert plain({"place": Path("a/b"), 3: (np.float64(2.5), math.inf, np.True_, None)}) == {
+    assert to_plain(frame) == [{"a": 1, "b": 0.5}, {"a": 2, "b": None}]
+    assert to_plain(Pair("x", np.arange(2))) == {"name": "x", "values": [0, 1]}
+    assert to_plain({"place": Path("a/b"), 3: (np.float64(2.5), math.inf, np.True_, None)}) == {
         "place": str(Path("a/b")),
         "3": [2.5, None, True, None],
     }
     with pytest.raises(TypeError, match="not JSON"):
-        plain(object())
+        to_plain(object())
 
 
 def test_a_sentence_of_a_list_ends():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.lab.ranks.emulated_network import Bucket, ImitatedNetwork
+from collsim.lab.ranks.emulated_network import ImitatedNetwork, TokenBucket
 from collsim.lab.ranks.endpoint_program import build_programs
 from collsim.lab.ranks.exchange import Exchange
 from collsim.lab.ranks.nic import Outgoing, RankNic
@@ -60,8 +60,8 @@ def test_where_all_send_to_all_every_receiver_ends_when_its_bytes_have_passed():
         for left, peer, size, _ in notes:
             arrivals[peer].append((left, size))
     for frames in arrivals.values():
-        into = Bucket(NETWORK.beta(0))
-        ends.append([into.fit(size, left - size * into.beta) for left, size in sorted(frames)][-1])
+        into = TokenBucket(NETWORK.beta(0))
+        ends.append([into.pass_after(size, left - size * into.beta) for left, size in sorted(frames)][-1])
     assert ends == pytest.approx([7 * CHUNK / 10e6] * 8, rel=1e-3)
 
 
@@ -89,14 +89,14 @@ def test_a_send_that_the_end_of_another_sets_off_goes_on_in_the_same_turn():
 
 
 def test_what_is_read_late_passes_while_the_cable_was_idle():
-    into = Bucket(1e-3)
-    assert into.fit(10, 1.0) == pytest.approx(1.01)  # idle until 1
-    assert into.fit(10, 2.0) == pytest.approx(2.01)  # and from 1.01 to 2
-    assert into.fit(10, 1.0) == pytest.approx(1.02)  # left at 1, read after the one of 2
-    assert into.fit(2000, 1.5) == pytest.approx(2.01 + 2.0 - 0.5)  # half a second of it found room before 2
-    assert into.fit(1, 0.0) == pytest.approx(0.001)
-    assert into.fit(480, 1.0) == pytest.approx(1.5)  # all but what has passed there already
-    assert into.fit(1, 1.0) == pytest.approx(3.511)  # and no byte passes twice
+    into = TokenBucket(1e-3)
+    assert into.pass_after(10, 1.0) == pytest.approx(1.01)  # idle until 1
+    assert into.pass_after(10, 2.0) == pytest.approx(2.01)  # and from 1.01 to 2
+    assert into.pass_after(10, 1.0) == pytest.approx(1.02)  # left at 1, read after the one of 2
+    assert into.pass_after(2000, 1.5) == pytest.approx(2.01 + 2.0 - 0.5)  # half a second of it found room before 2
+    assert into.pass_after(1, 0.0) == pytest.approx(0.001)
+    assert into.pass_after(480, 1.0) == pytest.approx(1.5)  # all but what has passed there already
+    assert into.pass_after(1, 1.0) == pytest.approx(3.511)  # and no byte passes twice
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -108,8 +108,8 @@ def test_the_order_in_which_frames_are_read_takes_no_time_from_the_cable(seed):
     ]
     ends = []
     for order in (sorted(frames), [frames[i] for i in random.permutation(40)]):
-        into = Bucket(1e-3)
-        ends.append(max(into.fit(size, at) for at, size in order))
+        into = TokenBucket(1e-3)
+        ends.append(max(into.pass_after(size, at) for at, size in order))
     assert ends[0] == pytest.approx(ends[1])
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: s of a piece on the cable: transfers that share it take turns after each.
-_TURN = 0.002
+#: s of a piece on the cable: transfers that share the cable alternate piece by piece.
+_PIECE_SECONDS = 0.002
 # Bytes: what an Ethernet frame carries, and as much as one call of the system moves well.
 _MIN_PIECE, _MAX_PIECE = 1500, 1 << 18
 #: s of a cable's bytes that the system may hold on a wire, so that a process that wakes up late finds as much to go on
 #: with; a third of them go at once where nothing shares the cable.
-_HOLD = 0.03
+_BUFFER_SECONDS = 0.03
 _MAX_IDLE = 64  # times in which a cable was idle that are remembered
 # Bytes of a socket's buffer.
 _MIN_BUFFER, _MAX_BUFFER = 1 << 16, 1 << 20
@@ -42,27 +42,27 @@ class ImitatedNetwork:
         """Seconds per byte of an endpoint's cables; 0 where nothing is paced."""
         return self.slow.get(endpoint, 1.0) / self.bandwidth if self.bandwidth else 0.0
 
-    def cables(self, endpoint: int) -> tuple[Bucket, Bucket]:
+    def cables(self, endpoint: int) -> tuple[TokenBucket, TokenBucket]:
         """The two cables of an endpoint, idle: out and in."""
-        return Bucket(self.beta(endpoint)), Bucket(self.beta(endpoint))
+        return TokenBucket(self.beta(endpoint)), TokenBucket(self.beta(endpoint))
 
-    def piece(self, endpoint: int) -> int:
-        """Bytes after which another transfer has its turn."""
+    def find_piece_bytes(self, endpoint: int) -> int:
+        """Bytes after which another transfer sends a piece."""
         beta = self.beta(endpoint)
-        return _MAX_PIECE if not beta else int(min(_MAX_PIECE, max(_MIN_PIECE, _TURN / beta)))
+        return _MAX_PIECE if not beta else int(min(_MAX_PIECE, max(_MIN_PIECE, _PIECE_SECONDS / beta)))
 
-    def buffer(self, endpoint: int) -> int:
+    def find_buffer_bytes(self, endpoint: int) -> int:
         """Bytes that the system holds on each of an endpoint's wires: a network has small buffers, too."""
         beta = self.beta(endpoint)
-        return _MAX_BUFFER if not beta else int(min(_MAX_BUFFER, max(_MIN_BUFFER, _HOLD / beta)))
+        return _MAX_BUFFER if not beta else int(min(_MAX_BUFFER, max(_MIN_BUFFER, _BUFFER_SECONDS / beta)))
 
-    def stretch(self, endpoint: int) -> int:
+    def find_burst_bytes(self, endpoint: int) -> int:
         """Bytes that it hands over at once where nothing shares the cable."""
-        return max(self.piece(endpoint), min(_MAX_PIECE, self.buffer(endpoint) // 3))
+        return max(self.find_piece_bytes(endpoint), min(_MAX_PIECE, self.find_buffer_bytes(endpoint) // 3))
 
 
 @dataclass
-class Bucket:
+class TokenBucket:
     """The tokens of one cable.
 
     It runs on the moments that the network should have had, not on those at which a process woke up: as a network card
@@ -83,7 +83,7 @@ class Bucket:
         """It was idle; what it is given next begins now."""
         self.free = max(self.free, now)
 
-    def passes(self, nbytes: int) -> float:
+    def find_passing_time(self, nbytes: int) -> float:
         """The moment at which so many bytes more would have passed."""
         return self.free + nbytes * self.beta
 
@@ -92,7 +92,7 @@ class Bucket:
         self.free += nbytes * self.beta
         return self.free
 
-    def fit(self, nbytes: int, not_before: float) -> float:
+    def pass_after(self, nbytes: int, not_before: float) -> float:
         """Let bytes pass as soon as the cable is free.
 
         Args:
@@ -104,7 +104,7 @@ class Bucket:
         """
         rest = nbytes * self.beta
         if rest and not_before < self.free and self.idle:
-            rest, last = self._fill(rest, not_before)
+            rest, last = self._use_idle_time(rest, not_before)
             if rest <= 0:
                 return last
         if not_before > self.free:
@@ -112,7 +112,7 @@ class Bucket:
         self.free = max(self.free, not_before) + rest
         return self.free
 
-    def _fill(self, rest: float, not_before: float) -> tuple[float, float]:
+    def _use_idle_time(self, rest: float, not_before: float) -> tuple[float, float]:
         """Use idle time from a moment on; s that are left over, and when the last that found room had passed."""
         idle, last = [], 0.0
         for begin, end in self.idle:

@@ -1,7 +1,7 @@
 """The network card of one rank: its wires, its two cables, what is under way on them, and the loop of its process.
 
 The loop never waits for one wire alone. What it does follows from what has come and from the clock of the network
-(`emulated_network.Bucket`); when it does it is up to the computer, and that is what is measured.
+(`emulated_network.TokenBucket`); when it does it is up to the computer, and that is what is measured.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from .emulated_network import Bucket, ImitatedNetwork
+from .emulated_network import ImitatedNetwork, TokenBucket
 from .wire import DATA, Frame, PeerWire
 
 _AHEAD = 2  # stretches that the receiving bucket may be ahead of the clock before nothing more is read
@@ -67,9 +67,9 @@ class RankNic:
             network: Says what a byte costs on this endpoint's cables.
         """
         self.endpoint, self.wires, self.network = endpoint, wires, network
-        self.piece, self.stretch = network.piece(endpoint), network.stretch(endpoint)
-        self.out: Bucket
-        self.into: Bucket
+        self.piece, self.stretch = network.find_piece_bytes(endpoint), network.find_burst_bytes(endpoint)
+        self.out: TokenBucket
+        self.into: TokenBucket
         self.out, self.into = network.cables(endpoint)
         self.active: deque[Outgoing] = deque()
         self._joining: list[Outgoing] = []
@@ -148,7 +148,7 @@ class RankNic:
         if frame.kind == DATA:
             # The frame says when its last byte left; its first left as long before as the cable takes for all of
             # them.
-            came = self.into.fit(size, frame.left - size * self.into.beta)
+            came = self.into.pass_after(size, frame.left - size * self.into.beta)
         self._takers[bisect_right(self._firsts, frame.row) - 1](frame, came)
 
     # ---- sending
@@ -199,8 +199,8 @@ class RankNic:
                 blocked += 1
                 continue
             size = self._next_size(transfer)
-            if self.out.passes(size) > now:
-                return self.out.passes(size)
+            if self.out.find_passing_time(size) > now:
+                return self.out.find_passing_time(size)
             blocked = 0
             self._hand_over(transfer, size)
         if blocked:

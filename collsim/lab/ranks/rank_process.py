@@ -136,7 +136,7 @@ def connect_peers(
         token: Of the run, which all of its processes know.
         network: Says how much a socket buffers.
     """
-    buffer = network.buffer(me)
+    buffer = network.find_buffer_bytes(me)
     socks = {peer: connect_rank(ports[peer], me, token, buffer) for peer in sorted(peers) if peer > me}
     socks |= accept_ranks(listening, {peer for peer in peers if peer < me}, token, CONNECT_SECONDS, buffer)
     listening.close()
@@ -181,7 +181,7 @@ def _answer(answers: BinaryIO, message: tuple[str, object]) -> None:
 
 def _serve_runs(messages: queue.SimpleQueue[Any], answers: BinaryIO, prepare: Prepare) -> None:
     task = messages.get()
-    listening = open_listener(task.network.buffer(task.endpoint))
+    listening = open_listener(task.network.find_buffer_bytes(task.endpoint))
     port = listening.getsockname()[1]
     _answer(answers, ("port", port))
     ports: dict[int, int] = messages.get()
