@@ -39,7 +39,7 @@ NOT_ALONE = {
 }
 #: The words that every page reads, as it declares them.
 WORDS = {
-    name: [*(word.name for word in page.words if word.name not in NOT_ALONE.get(name, ())), "lang"]
+    name: [*(word.name for word in page.words if word.name not in NOT_ALONE.get(name, ())), "lang", "theme"]
     for name, page in PAGES.items()
 }
 

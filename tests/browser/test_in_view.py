@@ -4,6 +4,8 @@ the button Play, nothing covered, nothing that scrolls sideways or is cut, and a
 import re
 
 import pytest
+from playwright.sync_api import expect
+from sampling import keep_fast, sample
 from visits import PAGES, PATHS, SLOW
 
 from collsim.lessons.chapters import SECTIONS
@@ -136,31 +138,74 @@ def test_picture_and_play_are_in_view_and_nothing_is_covered_or_cut(page, size, 
     assert has_word(tab)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=[] if page == "race" else pytest.mark.slow)
-        for page in ("race", "lesson ring", "first", "explore")
-    ],
-)
+#: How far the runs of the page are, of the whole.
+SHARES = """() => [...globalThis.collsimPlaybacks.mounted].map(({ view }) =>
+  view.clock ? view.clock.t / view.clock.total : Math.max(...Object.values(view.save().moments).map((one) => one.share)))"""
+PLAYED = [page for page in (*PAGES, "lesson ring") if page not in {*STILL_PAGES, "lessons", "story", "synthesized"}]
+
+
+def read_share(tab):
+    return max(tab.evaluate(SHARES))
+
+
+@pytest.mark.parametrize("page", keep_fast(PLAYED, ["race", "machines"]))
 def test_space_plays_where_nothing_was_clicked_and_the_clicker_steps(page, tab, app_url):
     open_page(tab, app_url, page, "projector")
-    clock = tab.locator("[data-t]").first
+    tab.keyboard.press("Home")
     tab.keyboard.press("Space")
     tab.wait_for_timeout(1500)
-    moved = float(clock.get_attribute("data-t"))
-    assert moved > 0
+    assert read_share(tab) > 0
     tab.keyboard.press("Space")
     tab.keyboard.press("Home")
     tab.wait_for_timeout(300)
-    assert float(clock.get_attribute("data-t")) == 0
+    assert read_share(tab) == 0
     tab.keyboard.press("PageDown")
     tab.wait_for_timeout(1500)
-    forward = float(clock.get_attribute("data-t"))
+    forward = read_share(tab)
     assert forward > 0
     tab.keyboard.press("PageUp")
     tab.wait_for_timeout(300)
-    assert float(clock.get_attribute("data-t")) < forward
+    assert read_share(tab) < forward
+    tab.keyboard.press("f")
+    tab.wait_for_timeout(600)
+    assert tab.evaluate("!!document.fullscreenElement")
+
+
+def test_keys_play_a_chapter_of_the_story_and_the_clicker_goes_from_one_to_the_next(tab, app_url):
+    open_page(tab, app_url, "story", "projector")
+    figure, story = tab.locator(".st section.now figure"), tab.locator(".st")
+    tab.keyboard.press("Space")
+    expect(figure).not_to_have_attribute("data-share", "0.000")
+    tab.keyboard.press("PageDown")
+    expect(story).to_have_attribute("data-chapter", "hot-link")
+    tab.keyboard.press("PageUp")
+    expect(story).to_have_attribute("data-chapter", "server")
+
+
+def test_numbers_of_the_story_stand_in_the_address_and_come_from_it(tab, app_url):
+    open_page(tab, app_url, "story", "projector")
+    number = tab.locator(".st section[data-chapter=server] .chip.n input")
+    number.focus()
+    tab.keyboard.press("ArrowRight")
+    tab.wait_for_url("**n=16**")
+    tab.goto(f"{app_url}/story?n=32&rate=50GB/s&size=3GiB")
+    expect(number).to_have_attribute("aria-valuetext", "N = 32")
+    expect(tab.locator(".st section[data-chapter=server] .chip.b input")).to_have_attribute(
+        "aria-valuetext", "B = 50\N{NO-BREAK SPACE}GB/s"
+    )
+    tab.get_by_text("size=3GiB").wait_for()
+
+
+@pytest.mark.parametrize("page", sample(["race", "measured", "story"], 1))
+def test_an_address_turns_the_page_to_its_theme_and_follows_the_switch(page, tab, app_url):
+    tab.emulate_media(color_scheme="light")
+    tab.goto(f"{app_url}/{page}?theme=dark")
+    dark, light = (tab.get_by_role("button", name=name, exact=True) for name in ("Dark", "Light"))
+    expect(dark).to_have_attribute("aria-pressed", "true")
+    light.click()
+    tab.wait_for_url("**theme=light**")
+    expect(light).to_have_attribute("aria-pressed", "true")
+    assert tab.get_by_text("means nothing on this page").count() == 0
 
 
 def test_space_plays_after_the_menu_led_to_a_page_and_not_while_a_text_is_typed(page, app_url, turn):

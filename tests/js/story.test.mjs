@@ -8,7 +8,7 @@ import { sentAt } from "../../collsim/viz/player/model/sent.js";
 import { pairsOf, placeTrack, trackOf } from "../../collsim/viz/simple/track.js";
 import { SIMPLE as SIMPLE_WORDS } from "../../collsim/viz/words/simple.js";
 import { FIGURES } from "../../collsim/viz/story/figures.js";
-import { VARIABLES, reckon, spoken, startValues, timeOf, total } from "../../collsim/viz/story/values.js";
+import { chipText, reckon, spoken, timeOf, total } from "../../collsim/viz/story/values.js";
 import { STORY as STORY_WORDS } from "../../collsim/viz/words/story.js";
 import { ring4 } from "./runs.mjs";
 
@@ -37,6 +37,10 @@ test("both languages have the same words, chips and numbers", () => {
 /** A table as Python makes it, for two numbers of ranks, by hand. */
 const row = (steps, share, added = 0) => ({ steps, share, added });
 const DATA = {
+  start: {
+    ...{ n: 8, more: 16, far: 128, many: 64, size: 2 ** 28, small: 2 ** 20, rate: 25e9, alpha: 2e-6, gamma: 0 },
+    ...{ channels: 8, bucket: 0 },
+  },
   ranks: [8, 16, 64, 128],
   costs: {
     server: [row(2, 14), row(2, 30), row(2, 126), row(2, 254)],
@@ -51,13 +55,13 @@ const DATA = {
 test("every number that a text names is computed, in both languages", () => {
   for (const language of ["en", "zh"]) {
     const words = STORY_WORDS[language],
-      values = startValues(),
+      values = DATA.start,
       texts = spoken(values, reckon(DATA, values), words),
       all = words.chapters.flatMap(({ text }) => text.flatMap(([, one]) => marks(one)));
     assert.ok(all.length > 30);
     for (const mark of all) {
       const name = mark.slice(1, -1);
-      if (mark[0] === "[") assert.ok(VARIABLES[name] && words.names[name], mark);
+      if (mark[0] === "[") assert.ok(chipText(name, values[name], words, DATA) && words.names[name], mark);
       else assert.match(texts[name], /\d/, mark);
     }
   }
@@ -67,7 +71,7 @@ test("every number that a text names is computed, in both languages", () => {
 function textsDrawn(key, share, words = STORY_WORDS.en) {
   const drawn = [],
     colors = new Proxy({}, { get: () => "#000" }),
-    values = startValues(),
+    values = DATA.start,
     facts = reckon(DATA, values);
   const ctx = new Proxy(
     {},
@@ -101,7 +105,7 @@ test("times are steps, bytes and additions", () => {
   assert.ok(Math.abs(parts.sending - (1.75 * 2 ** 28) / 25e9) < 1e-12);
   assert.ok(Math.abs(parts.adding - 0.875 * 2 ** 28 * 1e-11) < 1e-12);
   assert.equal(total(parts), parts.starting + parts.sending + parts.adding);
-  const texts = spoken(startValues(), reckon(DATA, startValues()), STORY_WORDS.en);
+  const texts = spoken(DATA.start, reckon(DATA, DATA.start), STORY_WORDS.en);
   assert.equal(texts.serverTime, "150\u00a0ms");
   assert.equal(texts.sent, "448\u00a0MiB");
   assert.equal(texts.ringTime, "18.8\u00a0ms");

@@ -3,32 +3,54 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 
 import streamlit as st
 
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.story.story_document import encode_story
+from collsim.viz.story.story_document import NUMBERS, StoryNumbers, encode_story, evaluate_number
 
-from ..shell.address import write_page_address
+from ..scenario.address_parameters import PageAddress, Word
+from ..scenario.choice import create_word_reader
+from ..shell.address import get_remembered, remember, write_page_address
 from ..shell.notes import complain
 from ..shell.page import register_page
 from ..shell.player import look
 from ..shell.session import get_session
 
-NAME = "story"
+NAME, _COMPONENT = "story", "story_page"
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]:has(.st-key-story){padding-top:60px}
 .st-key-story,.st-key-story>*{overflow:visible}
 </style>"""
 
 
-@register_page(NAME, 5)
+ADDRESS = PageAddress(StoryNumbers(), tuple(Word(name, create_word_reader(texts)) for name, texts in NUMBERS.items()))
+
+
+@register_page(NAME, 5, address=ADDRESS)
 def draw() -> None:
-    """Draw the page; what a reader drags stays in the browser."""
+    """Draw the page; the numbers that a reader has dragged stand in the address."""
     write_page_address()
     st.html(_STYLE)
     complain(get_session().complaints)
     mount = st.components.v2.component("collsim_story", js=read_bundle("story"))
     links = {name: f"{path}?lang={look()['language']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):
-        mount(key="story_page", data={"story": json.loads(encode_story()), "links": links, **look()})
+        numbers = {name: evaluate_number(name, text) for name, text in asdict(get_remembered(NAME)).items()}
+        data = {"story": json.loads(encode_story()), "numbers": numbers, "links": links, **look()}
+        mount(key=_COMPONENT, data=data, on_numbers_change=_on_numbers)
+
+
+def _on_numbers() -> None:
+    """A reader dragged a number. What the browser sends may be anything."""
+    values = st.session_state[_COMPONENT].get("numbers")
+    if not isinstance(values, dict):
+        return
+    texts = {
+        name: text
+        for name, texts in NUMBERS.items()
+        for text in texts
+        if values.get(name) == evaluate_number(name, text)
+    }
+    remember(NAME, replace(StoryNumbers(), **texts))

@@ -26,7 +26,7 @@ SHOWN = "shown"
 SIMPLE, FULL = MODES = ("simple", "full")
 ALL_CARDS = "all"
 #: What may stand in the address of the simple page; any other word asks for the full one.
-_OF_SIMPLE = ("lang", "t", "view", "mode", "cards", "predict")
+_OF_SIMPLE = ("lang", "theme", "t", "view", "mode", "cards", "predict")
 #: The code of a class, and after the dash the key of who opened it.
 CLASS_KEY = re.compile(r"([a-z]{4})(?:-([a-z0-9]{8}))?")
 

@@ -18,7 +18,7 @@ from ..scenario.address_parameters import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, list_option_keys, to_query
 from ..scenario.outcome import read_choice
 from .page import Page, list_pages
-from .session import forget_widgets, get_language, get_session
+from .session import forget_widgets, get_language, get_session, is_dark
 
 
 def read_page_address(page: Page) -> None:
@@ -29,10 +29,10 @@ def read_page_address(page: Page) -> None:
         page: The page.
     """
     now, query = get_session(), st.query_params.to_dict()
-    is_other_page, has_only_language = page.name != now.page, not set(query) - {"lang"}
+    is_other_page, has_only_look = page.name != now.page, not set(query) - {"lang", "theme"}
     if is_other_page:
         _change_page(page)
-    same = now.written is not None and (query == now.written or (is_other_page and has_only_language))
+    same = now.written is not None and (query == now.written or (is_other_page and has_only_look))
     if not same or page.name not in now.page_values:
         _read(page, query, shared=not same)
         forget_widgets()
@@ -51,7 +51,7 @@ def _change_page(page: Page) -> None:
 def _read(page: Page, query: dict[str, str], shared: bool) -> None:
     """Take over an address; `shared`: also the run in it that pages share."""
     now = get_session()
-    language = query.pop("lang", None)
+    language, theme = query.pop("lang", None), query.pop("theme", None)
     now.complaints = []
     if page.choice and shared:
         now.choice, now.complaints = read_choice(query)
@@ -63,8 +63,12 @@ def _read(page: Page, query: dict[str, str], shared: bool) -> None:
         now.complaints.append(Complaint("lang", shorten(language), "unknown", get_language()))
     elif language is not None:
         st.session_state["language"] = language
+    if theme is not None and theme not in THEMES:
+        now.complaints.append(Complaint("theme", shorten(theme), "unknown", "dark" if is_dark() else "light"))
 
 
+#: What `theme` in an address can be: the switch at the head turns the page to it.
+THEMES = ("light", "dark")
 #: Words that Streamlit and the classroom read.
 _FOREIGN = frozenset({"embed", "embed_options", "class", "code"})
 
@@ -75,7 +79,7 @@ def _complain_of_strangers(page: Page, query: Mapping[str, str]) -> list[Complai
     if page.choice:
         known |= list_option_keys()
     strangers = [name for name in query if name not in known | _FOREIGN]
-    words = ", ".join(sorted({"lang", *(word.name for word in page.words)}))
+    words = ", ".join(sorted({"lang", "theme", *(word.name for word in page.words)}))
     return [Complaint(shorten(name), shorten(query[name]), "stranger", words) for name in strangers]
 
 
@@ -115,7 +119,15 @@ def _query(page: Page, value: object) -> dict[str, str]:
     query |= {name: st.query_params[name] for name in now.start if name in st.query_params and name in page.moment}
     if get_language() != "en" or "lang" in st.query_params:
         query["lang"] = get_language()
+    if (theme := get_address_theme()) is not None:
+        query["theme"] = theme
     return page.settle(value, query)
+
+
+def get_address_theme() -> str | None:
+    """The theme that the address asks for; None where it asks for none."""
+    theme = st.query_params.get("theme")
+    return theme if theme in THEMES else None
 
 
 def _write(query: dict[str, str]) -> None:

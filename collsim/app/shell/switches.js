@@ -1,5 +1,6 @@
 // Light or dark, and a link to what is on the screen: the part of the page's head that Streamlit has no widget for.
-// data = {light, dark, label, link, copied, isDark, pages}; the state `isDark` says what the reader sees.
+// data = {light, dark, label, link, copied, isDark, pages, theme}; `theme` is what the address asks for, the state
+// `isDark` says what the reader sees.
 
 import { copyText } from "../../viz/player/ui/copy.js";
 import { icon } from "../../viz/player/draw/elements.js";
@@ -15,8 +16,17 @@ function choose(name, pages) {
   for (const page of ["", ...pages]) {
     localStorage.setItem(`stActiveTheme-${base}${page}-v${version}`, JSON.stringify(name));
   }
+  const url = new URL(location.href);
+  if (url.searchParams.has("theme")) {
+    url.searchParams.set("theme", name.toLowerCase());
+    history.replaceState(history.state, "", url);
+  }
   location.reload();
 }
+
+/** Whether this page was loaded again: a browser that keeps no choice would otherwise load it without end. */
+const isReloaded = () =>
+  /** @type {PerformanceNavigationTiming} */ (performance.getEntriesByType("navigation")[0])?.type === "reload";
 
 // ms after which the theme is reported, again where the page was not drawn in it: when a report comes together with a
 // click in a fragment, Streamlit reruns the fragment alone.
@@ -34,6 +44,10 @@ export default function mountSwitches({ data, parentElement, setStateValue }) {
     .backgroundColor.match(/[\d.]+/g)
     .map(Number);
   const isDark = 0.3 * r + 0.6 * g + 0.1 * b < 128; // what is seen; the server learns of it only when it is told
+  if (data.theme && (data.theme === "dark") !== isDark && !isReloaded()) {
+    choose(data.theme === "dark" ? "Dark" : "Light", data.pages);
+    return;
+  }
   reportTheme(parentElement, isDark, data, setStateValue);
   const box = parentElement.querySelector(".seg");
   box.setAttribute("aria-label", data.label);

@@ -11,6 +11,7 @@ from collsim.viz.hosts.bundle import read_bundle
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
 from ..scenario.simple_run import use_all_channels, use_single_channel
+from .address import get_address_theme
 from .session import get_language, get_session, is_dark, t
 
 _HTML = (
@@ -67,7 +68,7 @@ def draw_switches(pages: list[str]) -> None:
         }
         theme(
             key="theme",
-            data={**words, "isDark": is_dark(), "pages": pages},
+            data={**words, "isDark": is_dark(), "pages": pages, "theme": get_address_theme()},
             width="content",
             height="content",
             on_isDark_change=_on_theme_seen,

@@ -13,6 +13,7 @@ t0:["#FFFFFF","#0E1316"],n0:["#E7EAF6","#1D2340"],b1:["#7288DA","#BAC6FB"],t1:["
 k2"],fonts:["Source Sans 3","Segoe UI","Helvetica Neue","Arial","Noto Sans CJK SC","PingFang SC","Microsoft YaHei","sans-serif"],number_unit_space:" (?=(?:(?:[kKMGT]i?)?B(?:/s)?|[kMGT]?bit/s|ms|[µun]?s|×|倍|times|%(?! \\w\\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )"};var et=(t,e)=>Object.fromEntries(Object.entries(t).map(([n,o])=>[n,o[e]])),jt=t=>({light:et(t,0),dark:et(t,1)}),x=E.fonts.map(t=>t.includes(" ")?`"${t}"`:t).join(),H=jt(E.tokens),Fo=jt(E.buckets);var _t={light:E.collectives.map(t=>et(t,0)),dark:E.collectives.map(t=>et(t,1))},No=Object.fromEntries(["light","dark"].map(t=>[t,[H[t],..._t[t].map(e=>({...H[t],...e}))]]));var Ut=["en","zh"];var Kt=t=>t!==null&&typeof t=="object"&&!Array.isArray(t);function Gt(t,e){if(!Kt(t)||!Kt(e))return e??t;let n=Object.keys(t).map(o=>[o,Gt(t[o],e[o])]);return{...e,...Object.fromEntries(n)}}var kt=t=>Object.fromEntries(Object.entries(t).map(([e,n])=>[e,Gt(t.en,n)])),nt=t=>Ut.includes(t)?t:"en",bt=(t,e)=>t[nt(e)]??t.en;var Ge=t=>`
 ${t}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${x};color:var(--ink);
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${t}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 ${t} *{box-sizing:border-box}
 ${t} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function Xt(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...s){let a=p("style",{textContent:Ge(`.${e}`)+n}),i=p("div",{className:e,role:"group"},a,...s);r&&(i.tabIndex=0),t.append(i);let f=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return f?.observe(i),{root:i,remove(){f?.disconnect(),i.remove()}}}function yt(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",
@@ -116,7 +117,6 @@ ${t} .foot i{display:inline-block;flex:none;width:20px;height:14px;border-radius
 .ln.slim .runner{display:block}.ln.slim .heads{display:none}.ln.slim .scrub{margin:0}
 .ln.slim .card{padding:10px 12px}.ln.slim .says{font-size:16px;line-height:22px}
 .ln .tabs{display:none;margin:6px 0;max-width:100%;overflow-x:auto}.ln.slim .tabs{display:inline-flex}
-.ln:fullscreen{overflow:auto;background:var(--bg);padding:16px}
 .ln:fullscreen .says{font-size:28px;line-height:36px}
 .ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
 `,zc=`${Pe(".sm")}

@@ -18,6 +18,7 @@ nction"?matchMedia(t):{matches:!1,addEventListener(){},removeEventListener(){}};
 ",")})`}var rn={light:dt.collectives.map(t=>ye(t,0)),dark:dt.collectives.map(t=>ye(t,1))},vr=Object.fromEntries(["light","dark"].map(t=>[t,[rt[t],...rn[t].map(e=>({...rt[t],...e}))]])),et=(t,e,n)=>jt(t,e.groupOf[n]??0),jt=(t,e)=>vr[t===rt.dark?"dark":"light"][e%4];var Er=t=>`
 ${t}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${Tt};color:var(--ink);
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${t}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 ${t} *{box-sizing:border-box}
 ${t} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function no(t,{className:e,css:n,arrange:o,isFocusable:s=!1},...a){let r=k("style",{textContent:Er(`.${e}`)+n}),i=k("div",{className:e,role:"group"},r,...a);s&&(i.tabIndex=0),t.append(i);let l=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return l?.observe(i),{root:i,remove(){l?.disconnect(),i.remove()}}}function oo(t,{theme:e,language:n},o={}){let s=e==="dark"?"dark":"light",
@@ -143,7 +144,7 @@ text-align:left;font:700 14px/22px ${Tt};color:var(--ink)}
 .cs.phone .nar.long{font-size:16px;line-height:21px}.cs.phone .crumbs span:not(.end){display:none}
 .cs.phone :is(.tr,.panel.keep){position:static;border:0;order:-1}.cs.phone .tr .g.tools{display:none}
 .cs.phone .card{padding:0 10px 10px}.cs.phone .speedword{display:none}
-.cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
+.cs.present{position:fixed;inset:0;padding:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}
 .cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present:not(.withrows) .panel:not(.keep),
   .cs.present .right{display:none!important}

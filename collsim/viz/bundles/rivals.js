@@ -15,6 +15,7 @@ let e=["B","KiB","MiB","GiB","TiB"],n=0;for(;n<4&&Math.abs(t)>=1023.5;)t/=1024,n
 [1,2,5,10].find(r=>r*o>=n*.999)}function jt(t,e){let{f:n,unit:o}=A(t),r=_t(t*n,e),a=r>0?Math.floor(t*n*1.0001/r):0;return Array.from({length:a+1},(s,l)=>({t:l*r/n,text:`${Number((l*r).toPrecision(6))}${l?"":k+o}`}))}async function lt(t,e){try{return await navigator.clipboard.writeText(t),!0}catch{let n=c("textarea",{value:t});e.append(n),n.select();let o=document.execCommand?.("copy")??!1;return n.remove(),o}}var ln=t=>`
 ${t}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${rt};color:var(--ink);
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${t}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 ${t} *{box-sizing:border-box}
 ${t} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function Qt(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...a){let s=c("style",{textContent:ln(`.${e}`)+n}),l=c("div",{className:e,role:"group"},s,...a);r&&(l.tabIndex=0),t.append(l);let i=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return i?.observe(l),{root:l,remove(){i?.disconnect(),l.remove()}}}function gt(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",
@@ -130,7 +131,6 @@ ${t} .foot .thin{width:24px;height:6px;background:var(--wait)}
 .ts.slim .inside{grid-template-columns:minmax(0,1fr)}
 .ts.slim .facts{display:grid;grid-template-columns:1fr 1fr}
 .ts.slim .funnel{height:10px}.ts.slim .rows{grid-template-columns:minmax(0,1fr)}
-.ts:fullscreen{overflow:auto}
 @media print{.ts .funnel,.ts .bar{display:none}}
 `,Ce=`${Ae(".rv")}
 .rv .cards{display:grid;gap:16px;margin-bottom:16px}

@@ -6,6 +6,7 @@ t0:["#FFFFFF","#0E1316"],n0:["#E7EAF6","#1D2340"],b1:["#7288DA","#BAC6FB"],t1:["
 k2"],fonts:["Source Sans 3","Segoe UI","Helvetica Neue","Arial","Noto Sans CJK SC","PingFang SC","Microsoft YaHei","sans-serif"],number_unit_space:" (?=(?:(?:[kKMGT]i?)?B(?:/s)?|[kMGT]?bit/s|ms|[µun]?s|×|倍|times|%(?! \\w\\b))(?![A-Za-z0-9_]))(?<=[0-9∞] )"};var K=(e,t)=>Object.fromEntries(Object.entries(e).map(([n,o])=>[n,o[t]])),le=e=>({light:K(e,0),dark:K(e,1)}),y=M.fonts.map(e=>e.includes(" ")?`"${e}"`:e).join(),N=le(M.tokens),sn=le(M.buckets);var nt={light:M.collectives.map(e=>K(e,0)),dark:M.collectives.map(e=>K(e,1))},ln=Object.fromEntries(["light","dark"].map(e=>[e,[N[e],...nt[e].map(t=>({...N[e],...t}))]]));var pe=["en","zh"];var fe=e=>e!==null&&typeof e=="object"&&!Array.isArray(e);function de(e,t){if(!fe(e)||!fe(t))return t??e;let n=Object.keys(e).map(o=>[o,de(e[o],t[o])]);return{...t,...Object.fromEntries(n)}}var Z=e=>Object.fromEntries(Object.entries(e).map(([t,n])=>[t,de(e.en,n)])),Q=e=>pe.includes(e)?e:"en",ee=(e,t)=>e[Q(t)]??e.en;var ot=e=>`
 ${e}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${y};color:var(--ink);
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${e}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 ${e} *{box-sizing:border-box}
 ${e} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function me(e,{className:t,css:n,arrange:o,isFocusable:i=!1},...a){let s=c("style",{textContent:ot(`.${t}`)+n}),r=c("div",{className:t,role:"group"},s,...a);i&&(r.tabIndex=0),e.append(r);let l=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return l?.observe(r),{root:r,remove(){l?.disconnect(),r.remove()}}}function ce(e,{theme:t,language:n},o={}){let i=t==="dark"?"dark":"light",
@@ -103,7 +104,6 @@ ${e} .foot i{display:inline-block;flex:none;width:20px;height:14px;border-radius
 .ln.slim .runner{display:block}.ln.slim .heads{display:none}.ln.slim .scrub{margin:0}
 .ln.slim .card{padding:10px 12px}.ln.slim .says{font-size:16px;line-height:22px}
 .ln .tabs{display:none;margin:6px 0;max-width:100%;overflow-x:auto}.ln.slim .tabs{display:inline-flex}
-.ln:fullscreen{overflow:auto;background:var(--bg);padding:16px}
 .ln:fullscreen .says{font-size:28px;line-height:36px}
 .ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
 `,Ie=`${Ue(".sm")}

@@ -15,6 +15,7 @@ k2"],fonts:["Source Sans 3","Segoe UI","Helvetica Neue","Arial","Noto Sans CJK S
 ",")})`}var Cn={light:Tt.collectives.map(t=>Be(t,0)),dark:Tt.collectives.map(t=>Be(t,1))},Na=Object.fromEntries(["light","dark"].map(t=>[t,[ut[t],...Cn[t].map(e=>({...ut[t],...e}))]])),pt=(t,e,n)=>te(t,e.groupOf[n]??0),te=(t,e)=>Na[t===ut.dark?"dark":"light"][e%4];var Eo=["en","zh"];var No=t=>t!==null&&typeof t=="object"&&!Array.isArray(t);function Oo(t,e){if(!No(t)||!No(e))return e??t;let n=Object.keys(t).map(o=>[o,Oo(t[o],e[o])]);return{...e,...Object.fromEntries(n)}}var Re=t=>Object.fromEntries(Object.entries(t).map(([e,n])=>[e,Oo(t.en,n)])),jt=t=>Eo.includes(t)?t:"en",Pe=(t,e)=>t[jt(e)]??t.en;var Oa=t=>`
 ${t}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${Pt};color:var(--ink);
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${t}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 ${t} *{box-sizing:border-box}
 ${t} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function Ie(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...a){let s=b("style",{textContent:Oa(`.${e}`)+n}),i=b("div",{className:e,role:"group"},s,...a);r&&(i.tabIndex=0),t.append(i);let l=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return l?.observe(i),{root:i,remove(){l?.disconnect(),i.remove()}}}function je(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",
@@ -454,7 +455,7 @@ text-align:left;font:700 14px/22px ${Pt};color:var(--ink)}
 .cs.phone .nar.long{font-size:16px;line-height:21px}.cs.phone .crumbs span:not(.end){display:none}
 .cs.phone :is(.tr,.panel.keep){position:static;border:0;order:-1}.cs.phone .tr .g.tools{display:none}
 .cs.phone .card{padding:0 10px 10px}.cs.phone .speedword{display:none}
-.cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
+.cs.present{position:fixed;inset:0;padding:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}
 .cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present:not(.withrows) .panel:not(.keep),
   .cs.present .right{display:none!important}
@@ -651,7 +652,6 @@ ${t} .foot .thin{width:24px;height:6px;background:var(--wait)}
 .ts.slim .inside{grid-template-columns:minmax(0,1fr)}
 .ts.slim .facts{display:grid;grid-template-columns:1fr 1fr}
 .ts.slim .funnel{height:10px}.ts.slim .rows{grid-template-columns:minmax(0,1fr)}
-.ts:fullscreen{overflow:auto}
 @media print{.ts .funnel,.ts .bar{display:none}}
 `,K0=`${ga(".rv")}
 .rv .cards{display:grid;gap:16px;margin-bottom:16px}

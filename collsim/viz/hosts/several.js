@@ -4,6 +4,8 @@ import { createClock } from "../player/model/clock.js";
 import { createPlayer } from "../player/ui/player.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { unpack } from "../player/model/read.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { transportKeys } from "../transport/transport.js";
 
 /**
  * Mount them into `host`. What stands around the players is said by `show`, whose functions get `many` = {root, clock,
@@ -14,13 +16,16 @@ import { unpack } from "../player/model/read.js";
  *   card(many, timeline, q)   one card, put where it belongs -> {player, parts}, parts.card its element
  *   begin(many, before)   when other runs have come; before = {share, playing} of those that were shown
  *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many, why)
+ *   turn(many, by)        to the next (1) or the last (-1) moment, by a key
  * `update(data)` shows other runs where `data.id` is another one.
  */
 export function createSeveral(host, show) {
-  const shell = createShell(host, { ...show, arrange: () => show.arrange(many) }),
+  const shell = createShell(host, { ...show, isFocusable: true, arrange: () => show.arrange(many) }),
     { root } = shell,
     many = { show, shell, root, clock: createClock(), data: null, cards: [], ticket: 0, dead: false, off: () => {} };
   show.build(many);
+  const keys = transportKeys({ root, clock: many.clock, turn: (by) => show.turn(many, by) });
+  root.addEventListener("keydown", (ev) => actOnKey(ev, keys), true);
   return {
     root,
     clock: many.clock,

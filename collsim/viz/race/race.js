@@ -9,8 +9,7 @@ import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { chooseSpeed, transportKeys } from "../transport/transport.js";
+import { chooseSpeed } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { RACE_CSS } from "./racestyle.js";
 import { stepRace } from "./racetransport.js";
@@ -33,6 +32,7 @@ export function createRace(host) {
     begin: beginRace,
     dress: dressRace,
     arrange: arrangeRace,
+    turn: stepRace,
     tick(race, cause) {
       drawRace(race);
       if (cause === "speed") chooseSpeed(race.parts.speeds, race.clock, raceWords(race));
@@ -47,12 +47,8 @@ function buildRace(race) {
   race.line = el("div", { className: "line" });
   race.foot = el("div", { className: "foot" });
   race.says = el("div", { className: "quiet", "aria-live": "polite" });
-  race.root.tabIndex = 0;
   race.verdict = el("p", { className: "verdict" });
   race.root.append(race.verdict, race.lanes, race.board, race.line, race.foot, race.says);
-  const { root, clock } = race,
-    keys = transportKeys({ root, clock, turn: (by) => stepRace(race, by) });
-  root.addEventListener("keydown", (ev) => actOnKey(ev, keys), true);
 }
 
 /** To the moment that the data name, else to the same share of the race as before. */

@@ -82,5 +82,4 @@ ${buttonsCss(".rc")}
 .rc.slim .scrub{order:-1}.rc.slim :is(.track,.scrub){margin-left:14px}
 .rc.slim .end{flex-direction:row;align-items:center}.rc.slim :is(.time>.g,.end,.clock){padding-bottom:4px}
 .rc.slim .time{display:flex;flex-wrap:wrap}.rc.slim .scrub{flex:1 0 calc(100% - 14px)}
-.rc:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 `;

@@ -203,7 +203,9 @@ function turnLabKey(lab, ev) {
   const { ends } = lab.data.document.predicted,
     now = ends.findIndex((end) => end > lab.at + 1e-12),
     here = now < 0 ? ends.length : now,
-    to = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: ends.length }[ev.key];
+    to = { ArrowRight: here + 1, PageDown: here + 1, ArrowLeft: here - 1, PageUp: here - 1, Home: 0, End: ends.length }[
+      ev.key
+    ];
   if (to === undefined || ev.target.closest?.("button")) return;
   ev.preventDefault();
   const k = Math.max(0, Math.min(ends.length, to));

@@ -6,10 +6,12 @@
 import { el, icon } from "../player/draw/elements.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
+import { turnTo } from "../transport/transport.js";
 import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
 import { ROUTE_CSS } from "./routestyle.js";
 
 const ROUTE_SECONDS = 5;
+const TENTHS = Array.from({ length: 11 }, (_, k) => k / 10); // moments that the arrow keys go to
 
 /**
  * Mount the cards into `host`. Their data are {id, cards: [{title, word, says, foot, rows: [[number, hop, cable, rate,
@@ -30,6 +32,13 @@ export function createRoutes(host, { onPick = undefined } = {}) {
     dress: dressRoutes,
     arrange: arrangeRoutes,
     tick: drawRoutesButton,
+    turn: ({ clock }, by) =>
+      turnTo(
+        clock,
+        TENTHS.map((share) => share * clock.total),
+        by,
+        clock.total / 100,
+      ),
   });
 }
 

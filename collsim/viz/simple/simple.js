@@ -17,6 +17,7 @@ import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
 import { sentAt } from "../player/model/sent.js";
 import { SIMPLE_CSS } from "./simplestyle.js";
+import { toggleFullScreen } from "../transport/transport.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
 import { drawTrack } from "./trackdraw.js";
@@ -412,6 +413,7 @@ function onSimpleKey(simple, ev) {
     End: () => clock.seek(clock.total),
     q: () => simple.questions.length && setPredict(simple),
     g: () => toggleGuide(simple),
+    f: () => toggleFullScreen(simple.root),
   };
   if (simple.asked) for (let k = 1; k <= simple.asked.choices.length; k++) acts[k] = () => answer(simple, k - 1);
   else acts[8] = () => turnCards(simple, !simple.all);

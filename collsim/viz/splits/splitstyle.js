@@ -50,7 +50,6 @@ export const LANES_CSS = `${shared(".ln")}
 .ln.slim .runner{display:block}.ln.slim .heads{display:none}.ln.slim .scrub{margin:0}
 .ln.slim .card{padding:10px 12px}.ln.slim .says{font-size:16px;line-height:22px}
 .ln .tabs{display:none;margin:6px 0;max-width:100%;overflow-x:auto}.ln.slim .tabs{display:inline-flex}
-.ln:fullscreen{overflow:auto;background:var(--bg);padding:16px}
 .ln:fullscreen .says{font-size:28px;line-height:36px}
 .ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
 `;

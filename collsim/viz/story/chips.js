@@ -1,7 +1,7 @@
 // Numbers in sentences: those that can be dragged, and those that follow.
 
 import { el, setText } from "../player/draw/elements.js";
-import { VARIABLES, chipText } from "./values.js";
+import { HUES, chipText } from "./values.js";
 
 const PULL = 22; // pixels of dragging from one value to the next
 
@@ -34,10 +34,10 @@ export function live(story, name, className = "live") {
 
 /** A number that can be dragged: a range that a keyboard reaches, under the words that it stands for. */
 export function chip(story, name, properties = {}) {
-  const { values, hue } = VARIABLES[name],
+  const values = story.data.numbers[name],
     input = el("input", { type: "range", min: "0", max: String(values.length - 1), step: "1", ...properties }),
     says = el("span", { className: "says" }),
-    box = el("label", { className: `chip ${hue}` }, input, el("i", { textContent: "◂" }), says);
+    box = el("label", { className: `chip ${HUES[name] ?? "n"}` }, input, el("i", { textContent: "◂" }), says);
   box.append(el("i", { textContent: "▸" }));
   input.setAttribute("aria-label", story.words.names[name]);
   input.oninput = () => story.choose(name, values[Number(input.value)]);
@@ -47,14 +47,14 @@ export function chip(story, name, properties = {}) {
     input.setAttribute("aria-valuetext", text);
     setText(says, text);
   });
-  box.ondblclick = () => story.choose(name, VARIABLES[name].start);
+  box.ondblclick = () => story.choose(name, story.data.start[name]);
   draggable(story, box, name, input);
   return box;
 }
 
 /** Dragging moves by values, a click on either half by one. */
 function draggable(story, box, name, input) {
-  const { values } = VARIABLES[name],
+  const values = story.data.numbers[name],
     put = (at) => story.choose(name, values[Math.min(values.length - 1, Math.max(0, at))]);
   let from = null;
   box.addEventListener("pointerdown", (ev) => {

@@ -9,20 +9,25 @@ import { FIGURES } from "./figures.js";
 import { formula } from "./formula.js";
 import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
 import { STORY_CSS } from "./storystyle.js";
-import { reckon, spoken, startValues } from "./values.js";
+import { reckon, spoken } from "./values.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { toggleFullScreen } from "../transport/transport.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
 import { STORY } from "../words/story.js";
 
 /** Pictures that move, and so have a button to play them. */
 const MOVING = new Set(["server", "hot-link", "ring", "training"]);
 
+const SETTLED = 400; // ms after the last change of a number, before it is told
+
 /**
- * Mount the story into `host`. Data: {story, language, theme, links: {explore, lessons}}, `story` as
- * `collsim.viz.story.story_document.build_story_document` has it. Its state stands in the root: data-chapter,
- * data-values.
+ * Mount the story into `host`. Data: {story, language, theme, numbers, links: {explore, lessons}}, `story` as
+ * `collsim.viz.story.story_document.build_story_document` has it, `numbers` those that are not as in its start.
+ * `onNumbers(values)` hears what a reader changes. Its state stands in the root: data-chapter, data-values.
  */
-export function createStory(host, data) {
-  const shell = createShell(host, { className: "st", css: STORY_CSS, arrange: () => arrangeStory(story) }),
+export function createStory(host, data, onNumbers = undefined) {
+  const arrange = () => arrangeStory(story),
+    shell = createShell(host, { className: "st", css: STORY_CSS, isFocusable: true, arrange }),
     { root } = shell,
     story = {
       root,
@@ -30,7 +35,9 @@ export function createStory(host, data) {
       frame: 0,
       chapters: null,
       now: null,
-      values: startValues(),
+      values: { ...data.story.start, ...data.numbers },
+      onNumbers,
+      told: data.numbers, // numbers as they were last told, by the host or to it
       still: media("(prefers-reduced-motion: reduce)"),
     };
   root.addEventListener("keydown", (ev) => onStoryKey(story, ev));
@@ -39,6 +46,7 @@ export function createStory(host, data) {
   return {
     root,
     update(next) {
+      takeNumbers(story, next.numbers);
       if (next.language !== story.language || JSON.stringify(next.links) !== JSON.stringify(story.links))
         writeStory(story, next);
       else dressStory(story, next);
@@ -50,9 +58,23 @@ export function createStory(host, data) {
       story.dead = true;
       story.unfollow();
       cancelAnimationFrame(story.frame);
+      clearTimeout(story.settling);
       shell.remove();
     },
   };
+}
+
+function tellNumbers(story) {
+  story.told = story.values;
+  story.onNumbers?.(story.values);
+}
+
+/** Numbers of the host that it did not have from here: another address. */
+function takeNumbers(story, numbers) {
+  if (!numbers || Object.keys(numbers).every((name) => numbers[name] === story.told?.[name])) return;
+  story.told = numbers;
+  story.values = { ...story.values, ...numbers };
+  recompute(story);
 }
 
 /** Write the whole page in one language; the values that were chosen stay, and pictures play on. */
@@ -70,6 +92,8 @@ function writeStory(story, data) {
     choose(name, value) {
       story.values = { ...story.values, [name]: value };
       recompute(story);
+      clearTimeout(story.settling);
+      story.settling = setTimeout(() => tellNumbers(story), SETTLED);
     },
   });
   const { words, root } = story;
@@ -174,12 +198,13 @@ function addPlay(story, chapter) {
     nameButton(button, playing ? story.words.pause : story.words.play);
   };
   chapter.stop = () => chapter.showPlaying(false);
-  button.onclick = () => {
+  chapter.toggle = () => {
     chapter.showPlaying(!chapter.playing);
     if (chapter.playing && chapter.share >= 1) chapter.share = 0;
     chapter.goal = chapter.playing ? 1 : chapter.share;
     wake(story);
   };
+  button.onclick = chapter.toggle;
   chapter.showPlaying(false);
   chapter.figure.append(button);
 }
@@ -224,12 +249,24 @@ function openAnchor(story) {
     });
 }
 
+/** A chapter whose picture stands still leaves Space to the page, which scrolls. */
 function onStoryKey(story, ev) {
-  if (ev.ctrlKey || ev.metaKey || ev.altKey || ev.composedPath()[0]?.type === "range") return;
-  const by = { ArrowDown: 1, ArrowUp: -1 }[ev.key];
-  if (!by) return;
-  ev.preventDefault();
-  turnChapter(story, by);
+  const [on, back] = [1, -1].map((by) => () => turnChapter(story, by));
+  actOnKey(ev, {
+    " ": story.now.toggle,
+    ArrowDown: on,
+    ArrowRight: on,
+    PageDown: on,
+    ArrowUp: back,
+    ArrowLeft: back,
+    PageUp: back,
+    f: () => toggleFullScreen(story.root),
+  });
 }
 
-export default component((box, data) => withPlayback("story", createStory(box, data)));
+export default component((box, data, send) =>
+  withPlayback(
+    "story",
+    createStory(box, data, (values) => send.state("numbers", values)),
+  ),
+);

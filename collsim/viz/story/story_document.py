@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
 from ...train import StepTrace, ddp, training_step
+from ...units import parse_bandwidth, parse_bytes, parse_time
 from ..hosts.bundle import read_bundle
 from ..hosts.player_page import build_offline_page
 from ..hosts.show import require_language
@@ -37,6 +39,74 @@ BUCKETS = (None, "1MiB", "5MiB", "50MiB", "200MiB")
 MODEL, MACHINE, SAMPLES = "resnet50", "pcie-8gpu", 16
 
 
+@dataclass(frozen=True)
+class StoryNumbers:
+    """The numbers that a reader can change, as an address writes them, and the ones that the story begins with.
+
+    Attributes:
+        n: Ranks of the first chapters.
+        more: Ranks of a larger server.
+        far: Ranks of a larger ring.
+        many: Ranks of the chapter on latency.
+        size: The buffer.
+        small: The buffer of the chapter on latency.
+        rate: Bandwidth of a cable.
+        alpha: Latency of a step.
+        gamma: How fast a GPU adds; `free`: in no time.
+        channels: Rings over two nodes.
+        bucket: Size that closes a bucket of gradients; `torch`: by the rule of torch.
+    """
+
+    n: str = "8"
+    more: str = "16"
+    far: str = "128"
+    many: str = "64"
+    size: str = "256MiB"
+    small: str = "1MiB"
+    rate: str = "25GB/s"
+    alpha: str = "2us"
+    gamma: str = "free"
+    channels: str = "8"
+    bucket: str = "torch"
+
+
+_RANK_TEXTS = tuple(map(str, RANKS))
+#: What each number can be, in the order of the slider.
+NUMBERS: dict[str, tuple[str, ...]] = {
+    "n": _RANK_TEXTS,
+    "more": _RANK_TEXTS,
+    "far": _RANK_TEXTS,
+    "many": _RANK_TEXTS,
+    "size": ("1MiB", "4MiB", "16MiB", "64MiB", "256MiB", "1GiB"),
+    "small": ("64KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB"),
+    "rate": ("6.25GB/s", "12.5GB/s", "25GB/s", "50GB/s", "100GB/s"),
+    "alpha": ("0.5us", "1us", "2us", "5us", "10us", "20us"),
+    "gamma": ("free", "2000GB/s", "500GB/s", "100GB/s", "25GB/s"),
+    "channels": tuple(map(str, CHANNELS)),
+    "bucket": tuple(bucket or "torch" for bucket in BUCKETS),
+}
+
+
+def evaluate_number(name: str, text: str) -> float:
+    """The value that the page computes with: bytes, seconds, bytes per second, or the place of a bucket in its list.
+
+    Args:
+        name: Name of the number.
+        text: One of its texts in `NUMBERS`.
+    """
+    if name in ("size", "small"):
+        return parse_bytes(text)
+    if name == "rate":
+        return parse_bandwidth(text)
+    if name == "alpha":
+        return parse_time(text)
+    if name == "gamma":  # seconds per byte
+        return 0.0 if text == "free" else 1 / parse_bandwidth(text)
+    if name == "bucket":
+        return NUMBERS[name].index(text)
+    return int(text)
+
+
 @cache
 def encode_story() -> str:
     """`build_story_document` as JSON, made once in a process."""
@@ -47,6 +117,8 @@ def build_story_document() -> dict[str, object]:
     """Everything that the page needs, as plain numbers."""
     return {
         "ranks": list(RANKS),
+        "numbers": {name: [evaluate_number(name, text) for text in texts] for name, texts in NUMBERS.items()},
+        "start": {name: evaluate_number(name, text) for name, text in asdict(StoryNumbers()).items()},
         "costs": {name: _evaluate_costs(*of) for name, of in ALGORITHMS.items()},
         "bytes": [_compare_cables(n) for n in RANKS],
         "rings": {str(n): _list_ring_chunks(n) for n in DRAWN},

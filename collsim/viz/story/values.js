@@ -2,26 +2,8 @@
 
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, three } from "../player/model/units.js";
 
-const MIB = 2 ** 20;
-const SIZES = [1, 4, 16, 64, 256, 1024].map((size) => size * MIB);
-
-/** What can be changed: the values that it takes, the one to begin with, and the hue of its chip. */
-export const VARIABLES = {
-  n: { values: [2, 4, 8, 16, 32, 64, 128], start: 8, hue: "n" },
-  more: { values: [2, 4, 8, 16, 32, 64, 128], start: 16, hue: "n" },
-  far: { values: [2, 4, 8, 16, 32, 64, 128], start: 128, hue: "n" },
-  many: { values: [2, 4, 8, 16, 32, 64, 128], start: 64, hue: "n" },
-  size: { values: SIZES, start: 256 * MIB, hue: "s" },
-  small: { values: [2 ** 16, 2 ** 18, MIB, 4 * MIB, 16 * MIB, 64 * MIB], start: MIB, hue: "s" },
-  rate: { values: [6.25e9, 12.5e9, 25e9, 50e9, 100e9], start: 25e9, hue: "b" },
-  alpha: { values: [0.5e-6, 1e-6, 2e-6, 5e-6, 10e-6, 20e-6], start: 2e-6, hue: "a" },
-  gamma: { values: [0, 1 / 2000e9, 1 / 500e9, 1 / 100e9, 1 / 25e9], start: 0, hue: "g" },
-  channels: { values: [1, 2, 4, 8], start: 8, hue: "b" },
-  bucket: { values: [0, 1, 2, 3, 4], start: 0, hue: "s" },
-};
-
-export const startValues = () =>
-  Object.fromEntries(Object.entries(VARIABLES).map(([name, { start }]) => [name, start]));
+/** The hue of each number that can be changed; what it can be comes with the data. */
+export const HUES = { size: "s", small: "s", rate: "b", alpha: "a", gamma: "g", channels: "b", bucket: "s" };
 
 /** Seconds of an algorithm on a switch: steps, bytes sent and bytes added, as the registry claims them. */
 export function timeOf(data, algorithm, { n, size, alpha, rate, gamma = 0 }) {

@@ -82,7 +82,6 @@ export const STEP_CSS = `${parts(".ts")}
 .ts.slim .inside{grid-template-columns:minmax(0,1fr)}
 .ts.slim .facts{display:grid;grid-template-columns:1fr 1fr}
 .ts.slim .funnel{height:10px}.ts.slim .rows{grid-template-columns:minmax(0,1fr)}
-.ts:fullscreen{overflow:auto}
 @media print{.ts .funnel,.ts .bar{display:none}}
 `;
 

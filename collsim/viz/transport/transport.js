@@ -110,7 +110,8 @@ export function turnTo(clock, moments, by, near) {
   clock.seek(by > 0 ? later() : earlier());
 }
 
-function toggleFullScreen(root) {
+/** Show `root` alone on the screen, or the page again. */
+export function toggleFullScreen(root) {
   if (document.fullscreenElement) document.exitFullscreen?.();
   else root.requestFullscreen?.().catch(() => {});
 }

@@ -124,7 +124,7 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs.phone .nar.long{font-size:16px;line-height:21px}.cs.phone .crumbs span:not(.end){display:none}
 .cs.phone :is(.tr,.panel.keep){position:static;border:0;order:-1}.cs.phone .tr .g.tools{display:none}
 .cs.phone .card{padding:0 10px 10px}.cs.phone .speedword{display:none}
-.cs.present{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto}
+.cs.present{position:fixed;inset:0;padding:0;z-index:2147483000;background:var(--card);overflow:auto}
 .cs.present .card{border:0;min-height:100%;padding:0 36px 14px}
 .cs.present .head,.cs.present .foot,.cs.present .tabs,.cs.present:not(.withrows) .panel:not(.keep),
   .cs.present .right{display:none!important}

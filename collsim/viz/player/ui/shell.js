@@ -4,10 +4,12 @@ import { el } from "../draw/elements.js";
 import { FONT, TOKENS } from "../model/look.js";
 import { chooseLanguage } from "../../words/choice.js";
 
-/** The rules of every root, a selector: nothing of the page reaches in, and what has the focus is seen. */
+/** The rules of every root, a selector: nothing of the page reaches in, what has the focus is seen, and alone on the
+ * screen it scrolls. */
 const baseCss = (root) => `
 ${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT};color:var(--ink);
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
+${root}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 ${root} *{box-sizing:border-box}
 ${root} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;
