@@ -354,20 +354,28 @@ def test_a_crossover_is_of_one_collective_and_names_who_wins_on_either_side():
     assert "起 allreduce_ring(8) 更快" in size.summary.text("zh")
 
 
-def test_a_race_is_of_one_collective():
+def test_runners_of_several_collectives_and_sizes_are_raced_and_stand_in_the_address():
     ring = Choice(machine="switch", nbytes="64MiB", nodes=1)
-    gather = replace(ring, collective="allgather", algorithm="allgather_ring")
-    with pytest.raises(
-        cs.CollsimError, match="a race wants runs of one collective: allreduce_ring is for allreduce, allgather_ring"
-    ):
-        lineup.run_field((ring, gather))
-    place = "network:switch;ranks:8"
-    query = {"runner1": f"algorithm:allreduce_ring;{place}", "runner2": f"collective:allgather;{place}"}
-    runners, complaints = lineup.ADDRESS.read(query)
-    assert {runner.collective for runner in runners} == {"allreduce"}
-    assert [(c.name, c.value, str(c.reason)) for c in complaints] == [
-        ("runner2.collective", "allgather", "a race is of one collective, here of allreduce")
+    gather = replace(ring, collective="allgather", algorithm="allgather_ring", nbytes="16MiB")
+    times = [runner.time for runner in lineup.run_field((ring, gather)).runners]
+    eight = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
+    assert times == [
+        cs.simulate(cs.schedule("allreduce_ring", ranks=8), eight, "64MiB").time,
+        cs.simulate(cs.schedule("allgather_ring", ranks=8), eight, "16MiB").time,
     ]
+    runners, complaints = lineup.ADDRESS.read(lineup.ADDRESS.write((ring, gather)))
+    assert (runners, complaints) == ((ring, gather), [])
+    assert lineup.find_difference(runners) == "algorithm"
+    assert lineup.find_difference((ring, replace(ring, nbytes="1MiB"))) == "nbytes"
+
+
+def test_a_pinned_run_races_the_one_that_is_shown_and_what_of_it_cannot_be_read_is_told():
+    ring = Choice(machine="switch", nbytes="64MiB", nodes=1)
+    shown = replace(ring, algorithm="allreduce_tree", nbytes="1MiB", engine="event")
+    runners, complaints = lineup.build_pinned_race(lineup.write_runner(ring, without=()), shown)
+    assert (runners, complaints) == ((replace(ring, engine="event"), shown), [])
+    _, complaints = lineup.build_pinned_race("algorithm:allreduce_rink;network:switch", shown)
+    assert [c.value for c in complaints] == ["allreduce_rink"]
 
 
 def test_a_map_of_winners_is_of_one_collective():

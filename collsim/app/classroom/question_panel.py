@@ -105,13 +105,13 @@ def _draw_question(choice: Choice, panels: Panels, seed: int, questions: list[Qu
 
 
 def _open_questions(panels: Panels) -> Panels:
-    return Panels(seed=0, class_key=panels.class_key)
+    return Panels(seed=0, class_key=panels.class_key, pinned=panels.pinned)
 
 
 def _close_questions(panels: Panels) -> Panels:
     if panels.class_key:
         end_class(panels)
-    return Panels()
+    return Panels(pinned=panels.pinned)
 
 
 def _break_run(panels: Panels) -> Panels:

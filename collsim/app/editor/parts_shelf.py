@@ -14,6 +14,7 @@ from ..scenario.choice import Choice
 from ..scenario.machine_parts import PARTS, Parts, find_own_values, list_part_values, order_parts
 from ..scenario.outcome import build_topology
 from ..shell.controls import choose
+from ..shell.notes import draw_note
 from ..shell.session import t
 from ..texts import has_text
 from .machine_history import get_history, record_machine, redo, reset, undo
@@ -22,7 +23,7 @@ OWN = ""
 
 
 def draw_parts_shelf(choice: Choice) -> Choice:
-    """Draw the shelf under its label, which counts what was changed.
+    """Draw the shelf, and under it how much was changed.
 
     Args:
         choice: The run that is chosen.
@@ -32,20 +33,17 @@ def draw_parts_shelf(choice: Choice) -> Choice:
     """
     if not choice.on_machine and not choice.edits:
         return choice
-    changes = len(choice.parts) + len(choice.edits)
-    if changes:
-        label = t("parts.changed", count=changes)
-    else:
-        label = t("parts.title")
-    shelf = st.expander(label, key="w_parts_shelf", on_change="rerun")
-    if not shelf.open:
-        return choice
-    with shelf:
-        if choice.on_machine:
-            choice = replace(choice, parts=_choose_parts(choice))
-        choice = record_machine(choice)
-        _draw_steps(choice)
-        _draw_export(choice)
+    # Under another label it would be another shelf, which opens closed and knows nothing of what was just chosen.
+    shelf = st.expander(t("parts.title"), key="w_parts_shelf", on_change="rerun")
+    if shelf.open:
+        with shelf:
+            if choice.on_machine:
+                choice = replace(choice, parts=_choose_parts(choice))
+            choice = record_machine(choice)
+            _draw_steps(choice)
+            _draw_export(choice)
+    if changes := len(choice.parts) + len(choice.edits):
+        draw_note(t("parts.changed", count=changes))
     return choice
 
 

@@ -2,7 +2,8 @@
 
 `ask` is the seed of the questions, `question` the one that is open, `answer` what was answered to it (`shown`: revealed
 without an answer); `class` the code of a class, with the teacher's key after a dash; `break` a way to break the run and
-a seed; `synthesize` shows the schedule that would close the gap, with `switches=0` one without switches that reduce.
+a seed; `pin` is a run that is pinned; `synthesize` shows the schedule that would close the gap, with `switches=0` one
+without switches that reduce.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from .choice import count, create_name_reader, read_flag
 
 MAX_SEEDS = 9999
 MAX_QUESTIONS = 8
+#: Characters of a pinned run.
+LONGEST_PIN = 400
 #: Characters of an answer: a number with its unit, or the letter of a choice.
 LONGEST_ANSWER = 40
 SHOWN = "shown"
@@ -45,6 +48,7 @@ class Panels:
         predict: it stops at every question.
         synthesize: a schedule that is synthesized for the run stands in its place.
         switches: it may use those of the machine that reduce or multicast.
+        pinned: a run that is to be compared with another one, as a runner stands in the address of a race.
     """
 
     seed: int | None = None
@@ -58,6 +62,7 @@ class Panels:
     predict: bool = False
     synthesize: bool = False
     switches: bool = True
+    pinned: str = ""
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
@@ -111,6 +116,7 @@ ADDRESS = PageAddress(
         ),
         Word("answer", str, limit=LONGEST_ANSWER, instead="–"),
         Word("class", _parse_class_key, "class_key", instead="–"),
+        Word("pin", str, "pinned", limit=LONGEST_PIN, instead="–"),
         Word(
             "break",
             _read_broken,

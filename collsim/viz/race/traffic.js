@@ -124,12 +124,14 @@ function compareSends(a, b) {
 
 /**
  * What is strange about the slowest runner beside the fastest: whether its ranks send less and it still ends later, and
- * where its bytes meet. Two texts, empty where all end together.
+ * where its bytes meet. Two texts, empty where all end together, or where they do different things.
  */
 export function describeParadox(race) {
   const runs = race.cards
-    .filter(({ player }) => player.model)
-    .map(({ player: { model }, q }) => ({ model, name: race.data.runners[q].name, nbytes: model.tl.meta.nbytes }));
+      .filter(({ player }) => player.model)
+      .map(({ player: { model }, q }) => ({ model, name: race.data.runners[q].name, nbytes: model.tl.meta.nbytes })),
+    tasks = new Set(runs.map(({ model, nbytes }) => `${model.tl.meta.collective} ${nbytes}`));
+  if (tasks.size > 1) return ["", ""];
   const byTime = [...runs].sort((a, b) => a.model.total - b.model.total),
     [fast, slow] = [byTime[0], byTime.at(-1)];
   if (!race.data.verdict || runs.length < 2 || slow.model.total < 1.05 * fast.model.total || !slow.nbytes)

@@ -43,6 +43,7 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from ...texts import has_text
 from . import chunk_plot, fault_panel, first, gap_panel
+from .pin import draw_pin
 
 MICRO = 1e6
 
@@ -85,7 +86,10 @@ def draw() -> None:
         _draw_headline(run_shown)
         for pair in run_shown.notes:
             draw_note(choose_text(pair))
-        if not gap_panel.draw_closing(now.good, run_shown):
+        with st.container(key="run_actions", horizontal=True, gap="small"):
+            gap_panel.draw_offer(now.good, run_shown)
+            draw_pin(now.good)
+        if not gap_panel.draw_closing(now.good):
             _play_whole(run_shown, run_name(now.good))
         _draw_tables(run_shown, now.good)
         draw_run_upgrades(now.good)

@@ -15,16 +15,24 @@ from ...synthesis.box import draw_box, let_switches, offer
 from ...synthesis.synthesis_result import can_switches_reduce, estimate_for_run, synthesize_for_run
 
 
-def draw_closing(choice: Choice, outcome: Outcome) -> bool:
-    """Draw the button, or what it shows in place of the run. False: the run is to be drawn.
+def draw_offer(choice: Choice, outcome: Outcome) -> None:
+    """Draw the button, where something could be synthesized.
 
     Args:
         choice: The run that is chosen.
         outcome: The run and its figures.
     """
+    if outcome.figures.bound and can_synthesize(choice.collective) and not get_session().panels.synthesize:
+        offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
+
+
+def draw_closing(choice: Choice) -> bool:
+    """Draw what the button shows in place of the run. False: the run is to be drawn.
+
+    Args:
+        choice: The run that is chosen.
+    """
     if not get_session().panels.synthesize:
-        if outcome.figures.bound and can_synthesize(choice.collective):
-            offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
         return False
     switches = get_session().panels.switches
     if can_switches_reduce(build_topology(choice)):

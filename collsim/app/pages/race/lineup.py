@@ -3,12 +3,11 @@ Streamlit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
-from collsim.analysis.differences import require_one_collective
 from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
@@ -48,8 +47,9 @@ _LONGEST = 400
 #: Chunks that a pipelined runner begins with, halved until the race takes it.
 _CHUNKS = 64
 
-#: What all runners share: a race compares ways, not sizes.
+#: What runners share, unless one of them has its own of `OWN_FIELDS`, as a pinned run may.
 SHARED = ("collective", "nbytes", "dtype", "engine", "sharing")
+OWN_FIELDS = ("collective", "nbytes")
 RUNNERS = tuple(f"runner{number}" for number in range(1, MAX_RUNNERS + 1))
 
 _EIGHT = Choice(machine="switch", nbytes="64MiB", nodes=1)
@@ -126,12 +126,9 @@ def _read_runner(text: str, number: int, common: Choice, complaints: list[Compla
         if ":" not in part
     ]
     pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
-    if (other := pairs.get("collective", common.collective)) != common.collective:
-        message = Sentence("a race is of one collective, here of {collective}", collective=common.collective)
-        complaints.append(Complaint(f"{name}.collective", shorten(other), message, common.collective))
     words = {
         **{name: write_value(getattr(common, name)) for name in SHARED},
-        **{k: v for k, v in pairs.items() if k not in SHARED},
+        **{k: v for k, v in pairs.items() if k not in SHARED or k in OWN_FIELDS},
     }
     choice, choice_complaints = read_choice(words, Choice(nodes=1, machine_text=common.machine_text))
     if choice.machine != OWN:
@@ -167,9 +164,34 @@ def _write_runners(runners: tuple[Choice, ...]) -> dict[str, str]:
         [("own", custom_machine.pack_text(runner.machine_text)) for runner in runners if runner.machine == OWN][:1]
     )
     for name, runner in zip(RUNNERS, runners, strict=False):
-        words = {k: v for k, v in {**to_query(runner), **_write_nodes(runner)}.items() if k not in (*SHARED, "own")}
-        query[name] = ";".join(f"{k}:{v}" for k, v in words.items())
+        shared = {k for k in SHARED if k not in OWN_FIELDS or getattr(runner, k) == getattr(runners[0], k)}
+        query[name] = write_runner(runner, without=shared)
     return query
+
+
+def write_runner(runner: Choice, without: Collection[str] = SHARED) -> str:
+    """A run as one word of an address: `algorithm:allreduce_tree;machine:dgx-a100;nodes:1`.
+
+    Args:
+        runner: The run. A machine of one's own is named and not described.
+        without: Fields that stand elsewhere.
+    """
+    words = {k: v for k, v in {**to_query(runner), **_write_nodes(runner)}.items() if k not in {*without, "own"}}
+    return ";".join(f"{k}:{v}" for k, v in words.items())
+
+
+def build_pinned_race(text: str, choice: Choice) -> tuple[tuple[Choice, ...], list[Complaint]]:
+    """A race of a pinned run against another one, and what of the pinned run could not be read.
+
+    Args:
+        text: The pinned run, as `write_runner` has it.
+        choice: The other run. Its type, engine and sharing of cables hold for both.
+    """
+    complaints: list[Complaint] = []
+    runner = replace(choice, algorithms=(), sizes=Choice.sizes)
+    if runner.machine != OWN:
+        runner = replace(runner, machine_text="")
+    return (_read_runner(text, 1, replace(choice, algorithms=()), complaints), runner), complaints
 
 
 def _write_nodes(runner: Choice) -> dict[str, str]:
@@ -295,10 +317,7 @@ def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ign
         choices: The runs of the race.
         report_progress: Called with the stage and the share that is done, 0 to 1.
 
-    Raises:
-        CollsimError: for runners of different collectives
     """
-    require_one_collective(Sentence("a race"), [(choice.algorithm, choice.collective) for choice in choices])
     results: list[Runner | CollsimError] = []
     for number, choice in enumerate(choices, 1):
         try:
@@ -363,12 +382,13 @@ def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[in
 
 
 def find_difference(runners: tuple[Choice, ...]) -> str:
-    """By what the runners are best told apart: `algorithm`, `machine`, `p2p`, `gdr`, `nodes`, or `number`.
+    """By what the runners are best told apart: `algorithm`, `machine`, `p2p`, `gdr`, `copies`, `nbytes`, or
+    `number`.
 
     Args:
         runners: The runs of the race.
     """
-    for name in ("algorithm", "machine", "p2p", "gdr", "copies"):
+    for name in ("algorithm", "machine", "p2p", "gdr", "copies", "nbytes"):
         if len({getattr(runner, name) for runner in runners}) == len(runners):
             return name
     return "number"

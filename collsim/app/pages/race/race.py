@@ -127,7 +127,9 @@ def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
         nbytes = choose_quantity("nbytes", SIZES, first.nbytes, prefix="r_")
     with engine:
         chosen = choose_segment("r_engine", list(ENGINES), first.engine, label=t("engine"), help=t("engine.help"))
-    shared_runners = lineup.share_fields(runners, collective=collective, nbytes=nbytes, engine=chosen)
+    wanted = {"collective": collective, "nbytes": nbytes, "engine": chosen}
+    changed = {name: value for name, value in wanted.items() if value != getattr(first, name)}
+    shared_runners = lineup.share_fields(runners, **changed)
     if collective != first.collective:  # the runners' controls, drawn already, must start again
         remember(PAGE, shared_runners)
         _forget_runners()
@@ -292,6 +294,8 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
         return t("race.on" if getattr(runner, by) else "race.off", what=t(by))
     if by == "copies":
         return t("race.nodes", machine=label_machine(runner.machine), count=runner.nodes)
+    if by == "nbytes":
+        return add_space(runner.nbytes)
     return t("race.runner", number=n + 1)
 
 
@@ -304,6 +308,9 @@ def _build_note(runners: tuple[Choice, ...], n: int) -> str:
         parts = [label_algorithm(runner.algorithm, runner.collective)]
     if by not in ("machine", "copies"):
         parts.append(_label_machine(runner))
+    for name in lineup.OWN_FIELDS:  # where runners differ in it
+        if by != name and len({getattr(other, name) for other in runners}) > 1:
+            parts.append(add_space(getattr(runner, name)))
     options = dict(runner.options)
     if options.get("chunks", 1) != 1:
         parts.append(t("race.chunks", count=options["chunks"]))
