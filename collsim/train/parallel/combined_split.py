@@ -180,7 +180,7 @@ class Split(ParallelStrategy):
         """
         part = self.find_part(TensorParallel) or TensorParallel()
         t, c, e = part.size, self.get_size(ContextParallel), self.get_size(ExpertParallel)
-        _require_cuts(workload.model, t, c, e)
+        require_partitions(workload.model, t, c, e)
         item = find_itemsize(workload.dtype)
         return LayerPartition(t, c, e, part.sequence and t > 1, item, workload.micro_batch, workload.recompute)
 
@@ -265,7 +265,7 @@ def _build_part_error(label: str) -> CollsimError:
     return CollsimError(message, text=label)
 
 
-def _require_cuts(model: Model, t: int, c: int, e: int) -> None:
+def require_partitions(model: Model, t: int, c: int, e: int) -> None:
     """Refuse what no layer can be cut into."""
     if t > 1 and not model.has_partitions:
         message = "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)"

@@ -1,0 +1,464 @@
+"""How long a model of several GPUs takes to read a prompt and to write a token, and what of it is communication.
+
+Prefill reads all tokens of the prompt at once and is bound by arithmetic; decode writes one token of each sequence and
+reads all weights and all keys and values for it, so it is bound by memory (Pope et al. 2022, Efficiently Scaling
+Transformer Inference, arXiv 2211.05102). A block runs the collectives that the forward pass of a step of training runs
+(`train.parallel.sharded_units`); `nccl.predict` says how long a call in a CUDA graph takes. Experts get the tokens of
+all replicas by one alltoall and send them back by another (DeepSeek-AI 2025, DeepEP, README).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from ..dtypes import find_itemsize
+from ..errors import CollsimError
+from ..locale import translate
+from ..nccl import predict
+from ..nccl.predicted_schedule import predict_and_simulate
+from ..topology import Topology
+from ..topology_names import TopologyLike, resolve_topology
+from ..train import GpuSpeed, Layer, Model
+from ..train.compute.compute_costs import create_unknown_speed_error, find_gpu_speed
+from ..train.model_families import model as build_model
+from ..train.parallel.combined_split import require_partitions
+from ..train.parallel.sharded_units import (
+    CollectiveCall,
+    LayerPartition,
+    build_layer_work,
+    count_layer_parameters,
+    list_layer_collectives,
+    merge_collectives,
+)
+from ..units import format_bytes, format_time, parse_count
+from .kv_cache import KvTransfer, count_kv_bytes, count_kv_elements, simulate_kv_transfer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: A decode step of a model is captured in a CUDA graph, so no host launches its calls (vLLM and SGLang do so).
+_LAUNCH: Final = "graph"
+#: A call of which more than this part would remain at half the bytes waits for latency, not for a link's rate.
+_MOSTLY: Final = 0.5
+
+
+@dataclass(frozen=True)
+class InferenceCall:
+    """A collective that a phase runs, and how long it takes.
+
+    Attributes:
+        purpose: `tensor` (sums of layers that GPUs share), `logits`, `dispatch` (tokens to experts) or `combine` (their
+            results back).
+        collective: name of the collective.
+        nbytes: nccl-tests' size in bytes.
+        count: how often the phase runs it.
+        ranks: GPUs that take part.
+        seconds: of one call.
+        low: s, the lower end of the interval that holds four of five measurements.
+        high: s, its upper end.
+        algorithm: algorithm and protocol that NCCL chooses.
+        latency_share: part of the time that does not depend on the size, 0 to 1.
+        link: the kind of link that limits its rate, `IB NDR`.
+
+    Examples:
+        >>> import collsim as cs
+        >>> times = cs.inference.time_inference("llama3-70b", "dgx-h100", tensor=8)
+        >>> call = times.decode.calls[0]
+        >>> call.collective, call.nbytes, call.count  # two a block, and one of the embedding
+        ('allreduce', 16384, 161)
+    """
+
+    purpose: str
+    collective: str
+    nbytes: int
+    count: int
+    ranks: int
+    seconds: float
+    low: float
+    high: float
+    algorithm: str
+    latency_share: float
+    link: str
+
+    @property
+    def total(self) -> float:
+        """Seconds of all its runs."""
+        return self.count * self.seconds
+
+    @property
+    def waits_for_latency(self) -> bool:
+        """Whether a faster link would save less than half of its time."""
+        return self.latency_share > _MOSTLY
+
+
+@dataclass(frozen=True)
+class InferencePhase:
+    """Prefill of a prompt, or one step of decode.
+
+    Attributes:
+        name: `prefill` or `decode`.
+        tokens: that a replica reads or writes.
+        compute: s of arithmetic and memory on each GPU.
+        calls: its collectives, which nothing overlaps.
+
+    Examples:
+        >>> import collsim as cs
+        >>> decode = cs.inference.time_inference("llama3-8b", "dgx-h100").decode  # one GPU has nobody to talk to
+        >>> decode.calls, decode.communication
+        ((), 0)
+    """
+
+    name: str
+    tokens: int
+    compute: float
+    calls: tuple[InferenceCall, ...]
+
+    @property
+    def communication(self) -> float:
+        """Seconds of all collectives."""
+        return sum(call.total for call in self.calls)
+
+    @property
+    def time(self) -> float:
+        """Seconds of the phase."""
+        return self.compute + self.communication
+
+    @property
+    def share(self) -> float:
+        """Part of the time that is communication, 0 to 1."""
+        return self.communication / self.time
+
+    @property
+    def longest_call(self) -> InferenceCall | None:
+        """The collective that takes most of it; None where there is none."""
+        return max(self.calls, key=lambda call: call.total, default=None)
+
+
+@dataclass(frozen=True)
+class InferenceTimes:
+    """Inference of a model on a machine; made by `time_inference`.
+
+    Attributes:
+        model: its name.
+        machine: name of the machine.
+        gpu: the GPU and the type that it computes in.
+        tensor: GPUs that share a layer.
+        expert: replicas that share the experts.
+        batch: sequences of a replica.
+        prompt: tokens of each sequence before the answer.
+        prefill: all prompts of a replica at once.
+        decode: one token of each sequence.
+        kv_bytes_per_token: bytes of keys and values of a token, on all GPUs of a replica together.
+        kv_transfer: keys and values of one prompt on their way to another node; None on a machine of one node.
+        weight_bytes: bytes of weights on a GPU.
+        kv_bytes: bytes of keys and values on a GPU.
+        capacity: bytes of a GPU's memory.
+
+    Examples:
+        >>> import collsim as cs
+        >>> times = cs.inference.time_inference("llama3-70b", "dgx-h100", tensor=8, batch=8, prompt=4096)
+        >>> times.fits, times.prefill.share < times.decode.share
+        (True, True)
+    """
+
+    model: str
+    machine: str
+    gpu: str
+    tensor: int
+    expert: int
+    batch: int
+    prompt: int
+    prefill: InferencePhase
+    decode: InferencePhase
+    kv_bytes_per_token: float
+    kv_transfer: KvTransfer | None
+    weight_bytes: float
+    kv_bytes: float
+    capacity: float
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that take part."""
+        return self.tensor * self.expert
+
+    @property
+    def fits(self) -> bool:
+        """Whether weights, keys and values are less than a GPU's memory."""
+        return self.weight_bytes + self.kv_bytes < self.capacity
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Tokens that all replicas together write in a second."""
+        return self.batch * self.expert / self.decode.time
+
+    def list_rows(self) -> list[dict[str, object]]:
+        """List the calls of both phases as flat records in SI units.
+
+        Returns:
+            A record for each call: phase, purpose, collective, bytes, count, ranks, seconds of one with its interval,
+            seconds of all, algorithm, part of it that is latency, link.
+        """
+        return [
+            {"phase": phase.name, **vars(call), "total": call.total}
+            for phase in (self.prefill, self.decode)
+            for call in phase.calls
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row for each call, as `list_rows` lists them."""
+        from ..errors.dependencies import pandas as pd
+
+        return pd.DataFrame(self.list_rows())
+
+    def row(self) -> dict[str, object]:
+        """The figures as one flat record in SI units, for tables."""
+        names = ("model", "machine", "gpu", "tensor", "expert", "batch", "prompt", "kv_bytes_per_token")
+        memory = ("weight_bytes", "kv_bytes", "capacity")
+        phases = {
+            f"{phase.name}_{part}": getattr(phase, part)
+            for phase in (self.prefill, self.decode)
+            for part in ("time", "compute", "communication")
+        }
+        return {
+            **{name: getattr(self, name) for name in (*names, *memory)},
+            **phases,
+            "tokens_per_second": self.tokens_per_second,
+            "kv_transfer": self.kv_transfer and self.kv_transfer.time,
+        }
+
+    def text(self, language: str = "en") -> str:
+        """Say how long both phases take, what decides in each, and what was assumed.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        sentences = [*self._describe_phase(self.prefill, language), *self._describe_phase(self.decode, language)]
+        sentences.append(self._say("kv", language, token=format_bytes(round(self.kv_bytes_per_token))))
+        if self.kv_transfer is not None:
+            moved = {"prompt": f"{self.prompt:,}", "nbytes": format_bytes(self.kv_transfer.nbytes)}
+            moved |= {"time": format_time(self.kv_transfer.time), "link": self.kv_transfer.link}
+            sentences.append(self._say("transfer", language, **moved))
+        if not self.fits:
+            memory = {"weights": self.weight_bytes, "kv": self.kv_bytes, "capacity": self.capacity}
+            sentences.append(self._say("full", language, **{k: format_bytes(round(v)) for k, v in memory.items()}))
+        sentences.append(self._say("assumed", language))
+        return translate(language, "words", "sentences").join(sentences)
+
+    def _describe_phase(self, phase: InferencePhase, language: str) -> Iterator[str]:
+        values = {"time": format_time(phase.time), "compute": format_time(phase.compute)}
+        yield self._say(
+            phase.name, language, batch=f"{self.batch:,}", prompt=f"{self.prompt:,}", gpus=f"{self.gpus:,}", **values
+        )
+        call = phase.longest_call
+        if call is None:
+            return
+        key = "latency" if call.waits_for_latency else "rate"
+        yield self._say(
+            key,
+            language,
+            share=f"{100 * phase.share:.0f} %",
+            communication=format_time(phase.communication),
+            collective=call.collective,
+            count=f"{call.count:,}",
+            nbytes=format_bytes(call.nbytes),
+            time=format_time(call.seconds),
+            link=call.link,
+        )
+
+    @staticmethod
+    def _say(key: str, language: str, **values: str) -> str:
+        return translate(language, "inference", f"inference.{key}", **values)
+
+
+def time_inference(
+    model: str,
+    machine: TopologyLike,
+    *,
+    tensor: int = 1,
+    expert: int = 1,
+    batch: int = 1,
+    prompt: int = 2048,
+    dtype: str = "bfloat16",
+    dispatch_dtype: str | None = None,
+    compute: str | GpuSpeed | None = None,
+) -> InferenceTimes:
+    """Estimate prefill and decode of a decoder on several GPUs, with the communication of each.
+
+    A replica is `tensor` GPUs that share every layer. With `expert` above 1 so many replicas read prompts of their own
+    and share the experts of every layer: `tensor · expert` GPUs take part, the machine's first.
+
+    Args:
+        model: a name of `cs.models()`, of a decoder.
+        machine: `cs.machine("dgx-h100", nodes=2)`, or its name.
+        tensor: GPUs that share a layer.
+        expert: replicas that share the experts.
+        batch: sequences of a replica.
+        prompt: tokens of a sequence before the answer: prefill reads them, and decode reads their keys and values.
+        dtype: type of weights, activations, keys and values: float32, float16 or bfloat16.
+        dispatch_dtype: type in which tokens go to experts, `float8_e4m3` in DeepSeek-V3; None: as `dtype`.
+        compute: a GPU's name, or a GpuSpeed; None: the machine's GPU.
+
+    Returns:
+        Times of both phases with their calls, memory, and the way of keys and values to another node.
+
+    Raises:
+        CollsimError: The model is no decoder or cannot be shared so, the machine has too few GPUs, or nothing says how
+            fast its GPU is.
+
+    Examples:
+        >>> import collsim as cs
+        >>> times = cs.inference.time_inference("llama3-70b", "dgx-h100", tensor=8)
+        >>> [(call.collective, call.nbytes, call.count) for call in times.prefill.calls]
+        [('allreduce', 33554432, 161), ('allgather', 256512, 1)]
+        >>> times.prefill.longest_call.waits_for_latency, times.decode.longest_call.waits_for_latency
+        (False, True)
+    """
+    topology = resolve_topology(machine, "time_inference")
+    counts = {"tensor": tensor, "expert": expert, "batch": batch, "prompt": prompt}
+    tensor, expert, batch, prompt = (parse_count(value, name) for name, value in counts.items())
+    if tensor * expert > topology.ranks:
+        message = "tensor={tensor} GPUs a replica and expert={expert} replicas are {gpus} GPUs; {name} has {ranks}"
+        raise CollsimError(
+            message, tensor=tensor, expert=expert, gpus=tensor * expert, name=topology.name, ranks=topology.ranks
+        )
+    speed = find_gpu_speed(topology, dtype, compute)
+    if speed is None:
+        raise create_unknown_speed_error(topology)
+    reader, writer = build_model(model, seq=prompt), build_model(model, seq=1)
+    per_token = count_kv_bytes(writer, dtype)
+    require_partitions(writer, tensor, 1, expert)
+    cut = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
+    phases = {
+        "prefill": InferencePhase(
+            "prefill",
+            batch * prompt,
+            _sum_seconds(reader, cut, speed, context=0),
+            tuple(_time_calls(_list_calls(reader, cut, dispatch_dtype), topology, cut)),
+        ),
+        "decode": InferencePhase(
+            "decode",
+            batch,
+            _sum_seconds(writer, cut, speed, context=prompt),
+            tuple(_time_calls(_list_calls(writer, cut, dispatch_dtype), topology, cut)),
+        ),
+    }
+    transfer = None
+    if topology.facts.nodes > 1 and tensor <= topology.ranks // topology.facts.nodes:
+        transfer = simulate_kv_transfer(round(per_token * prompt), topology, tensor)
+    return InferenceTimes(
+        model,
+        topology.name,
+        speed.label,
+        tensor,
+        expert,
+        batch,
+        prompt,
+        **phases,
+        kv_bytes_per_token=per_token,
+        kv_transfer=transfer,
+        weight_bytes=sum(count_layer_parameters(layer, cut) for layer in writer.layers) * cut.item_bytes,
+        kv_bytes=sum(_count_read_bytes(layer, writer, cut) for layer in writer.layers) * prompt,
+        capacity=speed.capacity,
+    )
+
+
+# ---- arithmetic and memory of a GPU ---------------------------------------------------------------------------------
+
+
+def _sum_seconds(model: Model, cut: LayerPartition, speed: GpuSpeed, context: int) -> float:
+    """Seconds that a GPU computes in a phase.
+
+    Args:
+        model: with the tokens of the phase.
+        cut: how its layers are shared.
+        speed: of the GPU.
+        context: tokens whose keys and values attention reads beside the new one; 0 in prefill, where all are new.
+    """
+    return sum(_estimate_layer(number, layer, model, cut, speed, context) for number, layer in enumerate(model.layers))
+
+
+def _estimate_layer(
+    number: int, layer: Layer, model: Model, cut: LayerPartition, speed: GpuSpeed, context: int
+) -> float:
+    if _is_head(layer):  # only the last token of a sequence is continued
+        cut = replace(cut, micro_batch=cut.micro_batch / model.tokens)
+    work = build_layer_work(number, layer, cut)
+    if layer.kv_size and context:
+        # One query against all keys: a product of a matrix and a vector, as fast as keys and values are read.
+        nbytes = work.memory_bytes + context * _count_read_bytes(layer, model, cut)
+        return speed.estimate_seconds(work.flops * context, nbytes, 0)
+    nbytes = work.memory_bytes
+    if layer.experts:
+        tokens = cut.micro_batch * model.tokens * cut.expert
+        unread = (1 - layer.top_k / layer.experts) ** tokens  # experts that no token chose, where each is as likely
+        nbytes -= unread * count_layer_parameters(layer, cut) * cut.item_bytes
+    return speed.estimate_seconds(work.flops, nbytes, 0, layer.kind, work.width)
+
+
+def _count_read_bytes(layer: Layer, model: Model, cut: LayerPartition) -> float:
+    """Bytes of keys and values of one token of each sequence that a GPU keeps and reads in a layer of attention."""
+    if not layer.kv_size:
+        return 0.0
+    kept = count_kv_elements(layer, model.layers) / model.tokens
+    shares = 1  # a latent vector belongs to all heads, and every GPU keeps it
+    if kept == layer.kv_size / model.tokens:
+        kv_heads = layer.kv_size / 2 / (layer.outputs / layer.heads)
+        shares = min(cut.tensor, round(kv_heads))
+    return kept / shares * cut.micro_batch * cut.item_bytes
+
+
+def _is_head(layer: Layer) -> bool:
+    return layer.partition == "vocab" and layer.kind != "embedding"
+
+
+# ---- collectives ----------------------------------------------------------------------------------------------------
+
+
+def _list_calls(model: Model, cut: LayerPartition, dispatch_dtype: str | None) -> list[tuple[str, CollectiveCall]]:
+    """What a phase runs, each call once with its purpose and its number."""
+    tensor, expert = [], []
+    for layer in model.layers:
+        # What an expert for all tokens adds is summed over GPUs together with what the others add.
+        if ".shared." in layer.name:
+            continue
+        for call in list_layer_collectives(layer, cut):
+            (expert if call.stream == "expert" else tensor).append(call)
+    calls = [("tensor", call) for call in merge_collectives(tensor)]
+    for call in merge_collectives(expert):
+        there = back = call._replace(repeats=call.repeats // 2)
+        if dispatch_dtype is not None:
+            there = there._replace(nbytes=round(call.nbytes / cut.item_bytes * find_itemsize(dispatch_dtype)))
+        calls += [("dispatch", there), ("combine", back)]
+    if cut.tensor > 1:
+        words = sum(layer.outputs for layer in model.layers if _is_head(layer)) / model.tokens
+        calls.append(("logits", CollectiveCall("tensor", "allgather", round(words * cut.micro_batch * cut.item_bytes))))
+    return calls
+
+
+def _time_calls(
+    calls: Iterable[tuple[str, CollectiveCall]], topology: Topology, cut: LayerPartition
+) -> Iterator[InferenceCall]:
+    """Predict each call on the GPUs that run it: of one replica, or of all that share experts."""
+    for purpose, call in calls:
+        count = cut.tensor
+        if call.stream == "expert":
+            count *= cut.expert
+        ranks = list(range(count))
+        prediction, trace = predict_and_simulate(call.kind, topology, call.nbytes, ranks=ranks, launch=_LAUNCH)
+        twice = predict(call.kind, topology, 2 * call.nbytes, ranks=ranks, launch=_LAUNCH)
+        bottleneck = trace.bottleneck
+        yield InferenceCall(
+            purpose,
+            call.kind,
+            call.nbytes,
+            call.repeats,
+            count,
+            prediction.time,
+            prediction.low,
+            prediction.high,
+            f"{prediction.algorithm} {prediction.protocol}",
+            min(1.0, max(0.0, 2 - twice.time / prediction.time)),
+            bottleneck.label if bottleneck is not None else "",
+        )
