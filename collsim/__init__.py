@@ -41,7 +41,7 @@ from .units import format_bandwidth, format_bytes, format_time, size_range
 from .verify import verify
 
 if TYPE_CHECKING:
-    from . import diagnosis, io, lab, nccl, programs, purchases, synthesis, teach, train
+    from . import diagnosis, inference, io, lab, nccl, programs, purchases, synthesis, teach, train
     from .diagnosis import diagnose
     from .io import load as load
     from .io import save as save
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0"
 
 #: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
-_LATE_PACKAGES = ("diagnosis", "io", "lab", "nccl", "programs", "purchases", "synthesis", "teach", "train")
+_LATE_PACKAGES = ("diagnosis", "inference", "io", "lab", "nccl", "programs", "purchases", "synthesis", "teach", "train")
 _LATE_NAMES = {
     "best_parallel": "sweep",
     "diagnose": "diagnosis",
@@ -114,6 +114,7 @@ __all__ = [
     "format_bandwidth",
     "format_bytes",
     "format_time",
+    "inference",
     "io",
     "lab",
     "limits",

@@ -21,7 +21,7 @@ LAYERS = [
     {"faults"},
     {"nccl", "io", "programs"},
     {"analysis", "synthesis", "train"},
-    {"lab", "diagnosis", "purchases", "training_scripts"},
+    {"lab", "diagnosis", "inference", "purchases", "training_scripts"},
     {"viz", "sweep", "teach"},
     {"lessons"},
     {"site"},

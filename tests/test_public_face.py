@@ -39,6 +39,7 @@ FUNCTIONS_BEFORE_MODULES = ("algorithms", "replay", "schedule", "simulate", "swe
 NAMESPACES = (
     "analysis",
     "diagnosis",
+    "inference",
     "io",
     "lab",
     "nccl",

@@ -146,6 +146,7 @@ FRAMES = {
     "cs.train.measure_scaling": lambda _: cs.train.measure_scaling("resnet18", "dgx-a100", parallel=cs.ddp(), nodes=[1, 2], batch=64),
     "cs.train.time_faults": lambda _: cs.train.time_faults(step()),
     "Model.to_frame": lambda _: cs.model("resnet18").to_frame(),
+    "InferenceTimes.to_frame": lambda _: cs.inference.time_inference("llama3-8b", "dgx-a100", tensor=2).to_frame(),
     "cs.load of an nccl-tests log": lambda _: cs.load(ROOT / "examples" / "all_reduce_perf.txt"),
     "Calibration.residuals": lambda _: cs.analysis.calibrate(ROOT / "examples" / "all_reduce_perf.txt", cs.machine("dgx-a100")).residuals,
     "cs.nccl.predict_choices": lambda _: cs.nccl.predict_choices("allreduce", cs.machine("dgx-h100"), ["1MiB"], [1]),

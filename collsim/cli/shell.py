@@ -39,6 +39,7 @@ COMMANDS = {
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
     "upgrades": "training",
     "goodput": "training",
+    "inference": "training",
     "diagnose": "diagnose",
     **dict.fromkeys(("program", "hang", "read-script"), "programs"),
     "synthesize": "synthesis",

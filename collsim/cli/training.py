@@ -1,5 +1,5 @@
 """`train`: one step of training, how long it takes, and where the time goes; `upgrades`: what to buy first;
-`goodput`: what failures cost."""
+`goodput`: what failures cost; `inference`: what a prompt and a token take."""
 
 from __future__ import annotations
 
@@ -614,6 +614,45 @@ def goodput(
     print(run.text(language))
     for source in run.sources:
         print_note(f"collsim: times between failures: {source}")
+
+
+@command()
+def inference(
+    model: Annotated[str, typer.Argument(help="A decoder, see `collsim list models`.")],
+    machine_spec: MachineSpec,
+    tensor: Annotated[int, typer.Option(help="GPUs that share a layer.")] = 1,
+    expert: Annotated[int, typer.Option(help="Replicas that share the experts.")] = 1,
+    batch: Annotated[int, typer.Option(help="Sequences of a replica.")] = 1,
+    prompt: Annotated[int, typer.Option(help="Tokens of a sequence before the answer.")] = 2048,
+    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
+    dispatch_dtype: Annotated[
+        str | None, typer.Option(help="Type in which tokens go to experts, float8_e4m3; as --dtype unless given.")
+    ] = None,
+    compute: Annotated[str | None, typer.Option(help="A GPU; the machine's unless given.")] = None,
+    language: Language = "en",
+    out: TableFile = None,
+    as_json: Json = False,
+) -> None:
+    """Prefill of a prompt and decode of a token: seconds, collectives, and which link decides."""
+    require_table_file(out)
+    times = cs.inference.time_inference(
+        model,
+        machine_spec.build_network(),
+        tensor=tensor,
+        expert=expert,
+        batch=batch,
+        prompt=prompt,
+        dtype=dtype,
+        dispatch_dtype=dispatch_dtype,
+        compute=compute,
+    )
+    rows = times.list_rows()
+    save_rows(rows, out)
+    if as_json:
+        print_json({**times.row(), "calls": rows})
+        return
+    print(times.text(language))
+    show(times.list_cells(), "")
 
 
 def _print_table(table: Upgrades, language: str) -> None:

@@ -38,7 +38,7 @@ def count_kv_bytes(model: Model, dtype: str = "bfloat16") -> float:
         Bytes a token.
 
     Raises:
-        CollsimError: The model has no attention over tokens, or the type is unknown.
+        CollsimError: The model is no decoder, or the type is unknown.
 
     Examples:
         Llama 3.1 405B and DeepSeek-V3, whose attention is latent (arXiv 2505.09343, table 1: 516.096 and 70.272 kB):
@@ -49,8 +49,9 @@ def count_kv_bytes(model: Model, dtype: str = "bfloat16") -> float:
         (516096.0, 70272.0)
     """
     elements = sum(count_kv_elements(layer, model.layers) for layer in model.layers)
-    if not model.tokens or not elements:
-        raise CollsimError("{name} has no attention over tokens, so inference keeps no keys and values", name=model.name)
+    if not model.tokens or not elements or not any(map(is_head, model.layers)):
+        message = "{name} is no decoder: nothing in it gives the next token from keys and values of those before"
+        raise CollsimError(message, name=model.name)
     return elements / model.tokens * find_itemsize(dtype)
 
 
@@ -68,6 +69,15 @@ def count_kv_elements(layer: Layer, layers: tuple[Layer, ...]) -> float:
         return 0.0
     latent = layer.block + _LATENT
     return next((other.outputs for other in layers if other.name == latent), layer.kv_size)
+
+
+def is_head(layer: Layer) -> bool:
+    """Whether a layer gives the next token: a product with one column for each word.
+
+    Args:
+        layer: the layer.
+    """
+    return layer.partition == "vocab" and layer.kind != "embedding"
 
 
 @dataclass(frozen=True)
@@ -98,7 +108,8 @@ class KvTransfer:
     @property
     def link(self) -> str:
         """The link that takes longest."""
-        return str(self.trace.bottleneck)
+        bottleneck = self.trace.bottleneck
+        return bottleneck.label if bottleneck is not None else ""
 
 
 def simulate_kv_transfer(nbytes: ByteSize, machine: TopologyLike, senders: int = 1) -> KvTransfer:

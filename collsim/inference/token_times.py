@@ -22,6 +22,7 @@ from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..train import GpuSpeed, Layer, Model
 from ..train.compute.compute_costs import create_unknown_speed_error, find_gpu_speed
+from ..train.compute.gpu_speeds import get_gpu_speed
 from ..train.model_families import model as build_model
 from ..train.parallel.combined_split import require_partitions
 from ..train.parallel.sharded_units import (
@@ -33,7 +34,7 @@ from ..train.parallel.sharded_units import (
     merge_collectives,
 )
 from ..units import format_bytes, format_time, parse_count
-from .kv_cache import KvTransfer, count_kv_bytes, count_kv_elements, simulate_kv_transfer
+from .kv_cache import KvTransfer, count_kv_bytes, count_kv_elements, is_head, simulate_kv_transfer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,6 +207,36 @@ class InferenceTimes:
             for call in phase.calls
         ]
 
+    def list_cells(self, language: str = "en") -> list[dict[str, str]]:
+        """List the same as people read it, a cell by its heading.
+
+        Args:
+            language: `en` or `zh`.
+        """
+
+        return [
+            {
+                translate(language, "inference", "column.phase"): translate(
+                    language, "inference", f"phase.{phase.name}"
+                ),
+                translate(language, "inference", "column.purpose"): translate(
+                    language, "inference", f"purpose.{call.purpose}"
+                ),
+                translate(language, "inference", "column.call"): f"{call.count:,} × {call.collective}",
+                translate(language, "inference", "column.nbytes"): format_bytes(call.nbytes),
+                translate(language, "inference", "column.ranks"): f"{call.ranks:,}",
+                translate(language, "inference", "column.seconds"): format_time(call.seconds),
+                translate(language, "inference", "column.range"): f"{format_time(call.low)} … {format_time(call.high)}",
+                translate(language, "inference", "column.total"): format_time(call.total),
+                translate(language, "inference", "column.algorithm"): call.algorithm,
+                translate(language, "inference", "column.decides"): translate(language, "inference", "latency")
+                if call.waits_for_latency
+                else call.link,
+            }
+            for phase in (self.prefill, self.decode)
+            for call in phase.calls
+        ]
+
     def to_frame(self) -> pd.DataFrame:
         """A row for each call, as `list_rows` lists them."""
         from ..errors.dependencies import pandas as pd
@@ -237,9 +268,9 @@ class InferenceTimes:
         sentences = [*self._describe_phase(self.prefill, language), *self._describe_phase(self.decode, language)]
         sentences.append(self._say("kv", language, token=format_bytes(round(self.kv_bytes_per_token))))
         if self.kv_transfer is not None:
-            moved = {"prompt": f"{self.prompt:,}", "nbytes": format_bytes(self.kv_transfer.nbytes)}
-            moved |= {"time": format_time(self.kv_transfer.time), "link": self.kv_transfer.link}
-            sentences.append(self._say("transfer", language, **moved))
+            values = {"prompt": f"{self.prompt:,}", "nbytes": format_bytes(self.kv_transfer.nbytes)}
+            values |= {"time": format_time(self.kv_transfer.time), "link": self.kv_transfer.link}
+            sentences.append(self._say("transfer", language, **values))
         if not self.fits:
             memory = {"weights": self.weight_bytes, "kv": self.kv_bytes, "capacity": self.capacity}
             sentences.append(self._say("full", language, **{k: format_bytes(round(v)) for k, v in memory.items()}))
@@ -247,14 +278,16 @@ class InferenceTimes:
         return translate(language, "words", "sentences").join(sentences)
 
     def _describe_phase(self, phase: InferencePhase, language: str) -> Iterator[str]:
-        values = {"time": format_time(phase.time), "compute": format_time(phase.compute)}
-        yield self._say(
-            phase.name, language, batch=f"{self.batch:,}", prompt=f"{self.prompt:,}", gpus=f"{self.gpus:,}", **values
-        )
         call = phase.longest_call
+        values = {"time": format_time(phase.time), "compute": format_time(phase.compute)}
+        values |= {"batch": f"{self.batch:,}", "prompt": f"{self.prompt:,}", "gpus": f"{self.gpus:,}"}
         if call is None:
+            yield self._say(f"{phase.name}.alone", language, **values)
             return
-        key = "latency" if call.waits_for_latency else "rate"
+        yield self._say(phase.name, language, **values)
+        key = "rate"
+        if call.waits_for_latency:
+            key = "latency"
         yield self._say(
             key,
             language,
@@ -323,27 +356,26 @@ def time_inference(
         raise CollsimError(
             message, tensor=tensor, expert=expert, gpus=tensor * expert, name=topology.name, ranks=topology.ranks
         )
-    speed = find_gpu_speed(topology, dtype, compute)
+    speed: GpuSpeed | None
+    if isinstance(compute, str):
+        speed = get_gpu_speed(compute, dtype)
+    else:
+        speed = find_gpu_speed(topology, dtype, compute)
     if speed is None:
         raise create_unknown_speed_error(topology)
     reader, writer = build_model(model, seq=prompt), build_model(model, seq=1)
     per_token = count_kv_bytes(writer, dtype)
     require_partitions(writer, tensor, 1, expert)
     cut = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
-    phases = {
-        "prefill": InferencePhase(
-            "prefill",
-            batch * prompt,
-            _sum_seconds(reader, cut, speed, context=0),
-            tuple(_time_calls(_list_calls(reader, cut, dispatch_dtype), topology, cut)),
-        ),
-        "decode": InferencePhase(
-            "decode",
-            batch,
-            _sum_seconds(writer, cut, speed, context=prompt),
-            tuple(_time_calls(_list_calls(writer, cut, dispatch_dtype), topology, cut)),
-        ),
-    }
+    prefill, decode = (
+        InferencePhase(
+            name,
+            batch * table.tokens,
+            _sum_seconds(table, cut, speed, context),
+            tuple(_time_calls(_list_calls(table, cut, dispatch_dtype), topology, cut)),
+        )
+        for name, table, context in (("prefill", reader, 0), ("decode", writer, prompt))
+    )
     transfer = None
     if topology.facts.nodes > 1 and tensor <= topology.ranks // topology.facts.nodes:
         transfer = simulate_kv_transfer(round(per_token * prompt), topology, tensor)
@@ -355,7 +387,8 @@ def time_inference(
         expert,
         batch,
         prompt,
-        **phases,
+        prefill,
+        decode,
         kv_bytes_per_token=per_token,
         kv_transfer=transfer,
         weight_bytes=sum(count_layer_parameters(layer, cut) for layer in writer.layers) * cut.item_bytes,
@@ -382,35 +415,33 @@ def _sum_seconds(model: Model, cut: LayerPartition, speed: GpuSpeed, context: in
 def _estimate_layer(
     number: int, layer: Layer, model: Model, cut: LayerPartition, speed: GpuSpeed, context: int
 ) -> float:
-    if _is_head(layer):  # only the last token of a sequence is continued
-        cut = replace(cut, micro_batch=cut.micro_batch / model.tokens)
     work = build_layer_work(number, layer, cut)
+    weights = count_layer_parameters(layer, cut) * cut.item_bytes
+    activations, flops = work.memory_bytes - weights, work.flops
     if layer.kv_size and context:
         # One query against all keys: a product of a matrix and a vector, as fast as keys and values are read.
         nbytes = work.memory_bytes + context * _count_read_bytes(layer, model, cut)
-        return speed.estimate_seconds(work.flops * context, nbytes, 0)
-    nbytes = work.memory_bytes
-    if layer.experts:
-        tokens = cut.micro_batch * model.tokens * cut.expert
-        unread = (1 - layer.top_k / layer.experts) ** tokens  # experts that no token chose, where each is as likely
-        nbytes -= unread * count_layer_parameters(layer, cut) * cut.item_bytes
-    return speed.estimate_seconds(work.flops, nbytes, 0, layer.kind, work.width)
+        return speed.estimate_seconds(flops * context, nbytes, 0)
+    if is_head(layer):  # only the last token of a sequence is continued
+        flops, activations = flops / model.tokens, activations / model.tokens
+    if layer.kind == "embedding":  # a row for each token, not the table
+        weights = 0
+    read_share = 1.0
+    if layer.experts:  # those that no token chose are not read, where each is as likely
+        read_share -= (1 - layer.top_k / layer.experts) ** (cut.micro_batch * model.tokens * cut.expert)
+    return speed.estimate_seconds(flops, read_share * weights + activations, 0, layer.kind, work.width)
 
 
 def _count_read_bytes(layer: Layer, model: Model, cut: LayerPartition) -> float:
     """Bytes of keys and values of one token of each sequence that a GPU keeps and reads in a layer of attention."""
     if not layer.kv_size:
         return 0.0
-    kept = count_kv_elements(layer, model.layers) / model.tokens
+    elements = count_kv_elements(layer, model.layers) / model.tokens
     shares = 1  # a latent vector belongs to all heads, and every GPU keeps it
-    if kept == layer.kv_size / model.tokens:
+    if elements == layer.kv_size / model.tokens:
         kv_heads = layer.kv_size / 2 / (layer.outputs / layer.heads)
         shares = min(cut.tensor, round(kv_heads))
-    return kept / shares * cut.micro_batch * cut.item_bytes
-
-
-def _is_head(layer: Layer) -> bool:
-    return layer.partition == "vocab" and layer.kind != "embedding"
+    return elements / shares * cut.micro_batch * cut.item_bytes
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------
@@ -418,7 +449,8 @@ def _is_head(layer: Layer) -> bool:
 
 def _list_calls(model: Model, cut: LayerPartition, dispatch_dtype: str | None) -> list[tuple[str, CollectiveCall]]:
     """What a phase runs, each call once with its purpose and its number."""
-    tensor, expert = [], []
+    tensor: list[CollectiveCall] = []
+    expert: list[CollectiveCall] = []
     for layer in model.layers:
         # What an expert for all tokens adds is summed over GPUs together with what the others add.
         if ".shared." in layer.name:
@@ -427,12 +459,13 @@ def _list_calls(model: Model, cut: LayerPartition, dispatch_dtype: str | None) -
             (expert if call.stream == "expert" else tensor).append(call)
     calls = [("tensor", call) for call in merge_collectives(tensor)]
     for call in merge_collectives(expert):
-        there = back = call._replace(repeats=call.repeats // 2)
+        dispatch = combine = call._replace(repeats=call.repeats // 2)
         if dispatch_dtype is not None:
-            there = there._replace(nbytes=round(call.nbytes / cut.item_bytes * find_itemsize(dispatch_dtype)))
-        calls += [("dispatch", there), ("combine", back)]
+            dispatch = dispatch._replace(nbytes=round(call.nbytes / cut.item_bytes * find_itemsize(dispatch_dtype)))
+        calls += [("dispatch", dispatch), ("combine", combine)]
     if cut.tensor > 1:
-        words = sum(layer.outputs for layer in model.layers if _is_head(layer)) / model.tokens
+        # A product with the matrix of the head: two operations for each of its inputs and each word.
+        words = sum(layer.flops / layer.activations / 2 for layer in model.layers if is_head(layer))
         calls.append(("logits", CollectiveCall("tensor", "allgather", round(words * cut.micro_batch * cut.item_bytes))))
     return calls
 

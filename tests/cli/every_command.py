@@ -18,6 +18,7 @@ COMMANDS = {
     "real-step": ["2x1KiB", "--ranks", "2", "--compute", "4ms", "--alpha", "1ms", "--repeat", "1"],
     "train": ["resnet50", "--machine", "dgx-a100", "--batch", "256"],
     "upgrades": ["resnet50", "--machine", "pcie-8gpu", "--nodes", "2", "--batch", "256", "--part", "nic"],
+    "inference": ["llama3-8b", "--machine", "dgx-a100", "--tensor", "2"],
     "goodput": ["resnet50", "--machine", "dgx-a100", "--batch", "256", "--run-gpus", "1024"],
     "train-search": ["gpt2", "--machine", "dgx-a100", "--batch", "32", "--top", "1"],
     "train-accuracy": ["steps.csv", "-o", "answered.csv"],

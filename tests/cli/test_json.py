@@ -60,6 +60,7 @@ OTHERS = [
     ["predict", "reduce_scatter", "--machine", "polaris", "--nodes", "3", "--nbytes", "64MiB"],
     ["train", "vgg16", "--machine", "dgx-1v", "--batch", "256", "--parallel", "zero(1)"],
     ["upgrades", "vgg16", "--machine", "dgx-1v", "--nodes", "2", "--batch", "512", "--part", "nic", "--price", "nic=1000"],
+    ["inference", "mixtral-8x7b", "--machine", "dgx-a100", "--nodes", "2", "--tensor", "2", "--expert", "8"],
     ["goodput", "vgg16", "--machine", "dgx-1v", "--batch", "256", "--checkpoint", "10s", "--gpu-mtbf", "50000"],
     ["show", "allgather_ring", "--ranks", "5"],
     ["verify", "alltoall_direct", "--ranks", "2:4"],

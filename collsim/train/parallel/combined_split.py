@@ -266,7 +266,17 @@ def _build_part_error(label: str) -> CollsimError:
 
 
 def require_partitions(model: Model, t: int, c: int, e: int) -> None:
-    """Refuse what no layer can be cut into."""
+    """Refuse what no layer of a model can be partitioned into.
+
+    Args:
+        model: The model.
+        t: GPUs of tensor parallelism.
+        c: GPUs of context parallelism.
+        e: GPUs of expert parallelism.
+
+    Raises:
+        CollsimError: Its layers do not say how they are partitioned, or have no such number of experts or tokens.
+    """
     if t > 1 and not model.has_partitions:
         message = "tensor({t}): no layer of {name} says how it is cut (Layer.partition: column, row, heads, vocab)"
         raise CollsimError(message, t=t, name=model.name)
