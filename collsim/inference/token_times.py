@@ -10,7 +10,7 @@ all replicas by one alltoall and send them back by another (DeepSeek-AI 2025, De
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..dtypes import find_itemsize

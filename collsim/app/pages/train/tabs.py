@@ -1,4 +1,4 @@
-"""The row of tabs that the page Train has in common with those on pipelines, splits and sharding."""
+"""The row of tabs that the page Train has in common with those on pipelines, splits, sharding and inference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...shell.session import get_session, t
 from . import training_choice
 
 #: In the order of the row; the first are views of the page Train, the others pages.
-PAGES = ("pipeline", "split", "sharding")
+PAGES = ("pipeline", "split", "sharding", "inference")
 TABS = (*training_choice.VIEWS, *PAGES)
 
 

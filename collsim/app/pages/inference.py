@@ -1,0 +1,217 @@
+"""Inference: what a prompt and a token take on several GPUs, what of it is communication, and which link decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+import collsim as cs
+from collsim.display.markup import escape_markdown
+from collsim.errors import CollsimError
+from collsim.inference import InferenceTimes, count_kv_bytes, time_inference
+from collsim.train.model_families import models
+from collsim.units import format_time
+from collsim.viz.sentences.words import format_percent
+
+from ..editor.sidebar import choose_where
+from ..jobs.worker import ReportProgress
+from ..scenario import snippets
+from ..scenario.address_parameters import PageAddress, Word
+from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
+from ..scenario.outcome import build_topology, ignore_progress
+from ..shell import charts, codebox
+from ..shell.address import get_remembered, write_page_address
+from ..shell.codebox import CodePart
+from ..shell.controls import choose, number
+from ..shell.look import color
+from ..shell.notes import complain, draw_part, format_title
+from ..shell.page import register_page
+from ..shell.results import get_latest
+from ..shell.session import get_language, get_session, is_dark, t
+from .train.tabs import draw_tabs
+
+PAGE = "inference"
+MAX_GPUS, MAX_SEQUENCES, MAX_TOKENS = 512, 1024, 131_072
+#: Colours of what a phase does.
+_HUES = {"compute": "idle", "tensor": "room", "logits": "ink3", "dispatch": "full", "combine": "sumfill"}
+
+
+@dataclass(frozen=True)
+class InferenceChoice(MachineChoice):
+    """A model on a machine, and what is asked of it; names as in `time_inference`."""
+
+    machine: str = "dgx-h100"
+    model: str = "llama3-70b"
+    tensor: int = 8
+    expert: int = 1
+    batch: int = 8
+    prompt: int = 2048
+
+
+PLAIN = InferenceChoice()
+
+
+@cache
+def list_decoders() -> list[str]:
+    """Models that write a text token by token."""
+    names = []
+    for name, model in models().items():
+        try:
+            count_kv_bytes(model)
+        except CollsimError:
+            continue
+        names.append(name)
+    return names
+
+
+ADDRESS = PageAddress(
+    PLAIN,
+    (
+        Word("model", create_name_reader("model", list_decoders)),
+        Word("tensor", count("tensor", MAX_GPUS)),
+        Word("expert", count("expert", MAX_GPUS)),
+        Word("batch", count("batch", MAX_SEQUENCES)),
+        Word("prompt", count("prompt", MAX_TOKENS)),
+        Word("machine", create_name_reader("machine", lambda: cs.machines())),
+        *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
+    ),
+)
+
+
+def estimate_times(choice: InferenceChoice, report_progress: ReportProgress = ignore_progress) -> InferenceTimes:
+    """Both phases of what is chosen.
+
+    Args:
+        choice: The model and the machine that are chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    topology = build_topology(choice)
+    report_progress("run", 0.1)
+    return time_inference(
+        choice.model,
+        topology,
+        tensor=choice.tensor,
+        expert=choice.expert,
+        batch=choice.batch,
+        prompt=choice.prompt,
+    )
+
+
+def estimate_duration(choice: InferenceChoice) -> float:
+    """Seconds that `estimate_times` should take.
+
+    Args:
+        choice: The model and the machine that are chosen.
+    """
+    gpus = choice.tensor * choice.expert
+    return 0.3 + 1e-5 * gpus**2
+
+
+@register_page(PAGE, 19, address=ADDRESS, listed=False)
+def draw() -> None:
+    """Draw the page: what and where in the sidebar, both phases as bars, their collectives as a table."""
+    choice: InferenceChoice = get_remembered(PAGE)
+    with st.sidebar:
+        draw_part(t("inference.what"))
+        model = choose("inference_model", t("train.model"), {name: name for name in list_decoders()}, choice.model)
+        tensor = number("inference_tensor", choice.tensor, 1, MAX_GPUS, t("inference.tensor"))
+        expert = number("inference_expert", choice.expert, 1, MAX_GPUS, t("inference.expert"))
+        batch = number("inference_batch", choice.batch, 1, MAX_SEQUENCES, t("inference.batch"))
+        prompt = number("inference_prompt", choice.prompt, 1, MAX_TOKENS, t("inference.prompt"))
+        machine = choose_where(choice.where)
+    choice = replace(choice, model=model, tensor=tensor, expert=expert, batch=batch, prompt=prompt)
+    choice = replace(choice, **machine.machine_fields)
+    st.html(format_title(t("page.inference"), t("inference.below")))
+    draw_tabs(PAGE)
+    write_page_address(choice)
+    complain(get_session().complaints)
+    latest_result = get_latest(estimate_times, choice, expected=estimate_duration, compiled=True, otherwise=(PLAIN,))
+    if latest_result is not None:
+        _draw_times(latest_result[0])
+    with st.expander(t("code.title")):
+        codebox.draw(
+            [CodePart(t("python"), build_script(choice), "python")], [CodePart(t("cli"), build_command(choice))]
+        )
+
+
+def _draw_times(times: InferenceTimes) -> None:
+    charts.draw_chart("inference", _build_bars, _build_bar_rows(times))
+    st.markdown(escape_markdown(times.text(get_language())))
+    rows = times.list_cells(get_language())
+    if rows:
+        draw_part(t("inference.calls"), "next")
+        charts.show_frame(pd.DataFrame(rows))
+
+
+def _build_bar_rows(times: InferenceTimes) -> pd.DataFrame:
+    """A row for each part of each bar; a bar is a phase, as long as all others."""
+    rows = []
+    for phase in (times.prefill, times.decode):
+        name = t("inference.phase", phase=t(f"inference.{phase.name}"), time=format_time(phase.time))
+        parts = {"compute": phase.compute}
+        for call in phase.calls:
+            parts[call.purpose] = parts.get(call.purpose, 0.0) + call.total
+        rows += [
+            {
+                "phase": name,
+                "order": list(_HUES).index(part),
+                "part": t(f"inference.part.{part}"),
+                "share": 100 * seconds / phase.time,
+                "text": f"{format_time(seconds)} ({format_percent(seconds / phase.time)})",
+            }
+            for part, seconds in parts.items()
+        ]
+    return pd.DataFrame(rows)
+
+
+def _build_bars(frame: pd.DataFrame) -> charts.Picture:
+    """Both phases one above the other, each as parts of its own time: they differ by factors of ten and more."""
+    dark = is_dark()
+    used = frame.drop_duplicates("part").sort_values("order")
+    hues = alt.Scale(domain=list(used["part"]), range=[color(list(_HUES.values())[k], dark) for k in used["order"]])
+    legend = alt.Legend(orient="top", columns=2, labelLimit=320)
+    y = alt.Y("phase:N", sort=None, axis=None, scale=alt.Scale(paddingInner=0.45, paddingOuter=0.3))
+    base = alt.Chart(frame).encode(y=y)
+    bars = base.mark_bar().encode(
+        x=alt.X("share:Q", stack="zero", title=t("inference.share"), scale=alt.Scale(domain=[0, 100])),
+        color=alt.Color("part:N", scale=hues, title=None, legend=legend),
+        order=alt.Order("order:Q"),
+        tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("phase", "part", "text")],
+    )
+    names = alt.Chart(frame.drop_duplicates("phase")).encode(y=y, x=alt.value(0), text=alt.Text("phase:N"))
+    look: dict[str, Any] = {"align": "left", "fontSize": 15, "fontWeight": "bold", "baseline": "bottom"}
+    titles = names.mark_text(dy=-28, color=color("ink", dark), **look)
+    picture: charts.Picture = alt.layer(bars, titles).properties(
+        height=250, description=t("page.inference"), padding=charts.ROOM
+    )
+    return picture
+
+
+def build_script(choice: InferenceChoice) -> str:
+    """Python that prints the same figures.
+
+    Args:
+        choice: The model and the machine that are chosen.
+    """
+    more = ", ".join(f"{name}={getattr(choice, name)}" for name in ("tensor", "expert", "batch", "prompt"))
+    return (
+        f"import collsim as cs\n\nm = {snippets.write_machine(choice.where)}\n"
+        f'times = cs.inference.time_inference("{choice.model}", m, {more})\nprint(times.text())\n'
+    ).replace("'", '"')
+
+
+def build_command(choice: InferenceChoice) -> str:
+    """The command that prints the same figures.
+
+    Args:
+        choice: The model and the machine that are chosen.
+    """
+    words = ["collsim", "inference", choice.model, *snippets.write_machine_words(choice.where)]
+    for name in ("tensor", "expert", "batch", "prompt"):
+        words += [f"--{name}", str(getattr(choice, name))]
+    return " ".join(map(snippets.quote_word, words))
