@@ -2,7 +2,7 @@
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import fine
+from test_pages import fine, messages
 
 import collsim as cs
 from collsim.app.pages import inference
@@ -60,7 +60,7 @@ def test_an_address_that_cannot_be_used_is_complained_about():
     assert inference.ADDRESS.read({"tensor": "0"})[1]
     at = run_page(tensor="64")  # more than the machine has
     assert not at.exception
-    assert ["64 GPUs" in text.value for text in at.error] == [True]
+    assert ["64 GPUs" in text for text in messages(at)] == [True]
 
 
 def test_only_decoders_are_offered():
