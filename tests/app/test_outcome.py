@@ -15,7 +15,9 @@ from collsim.app.scenario.outcome import (
     build_topology,
     compare,
     compute_outcome,
+    estimate_compare,
     find_crossings,
+    find_near_misses,
     find_used_options,
 )
 from collsim.app.scenario.run_questions import break_run
@@ -143,3 +145,23 @@ def test_the_table_of_links_calls_a_gpu_by_its_rank_as_the_picture_does():
     assert (
         dict(zip(links["link"], links["zh"], strict=True))["node1/gpu0 → node1/nvswitch"] == "rank 8 → NVSwitch，节点 1"
     )
+
+
+def test_an_algorithm_that_leads_at_no_size_is_named_where_it_comes_nearest():
+    choice = Choice()  # two DGX A100
+    table = compare(choice)
+    leaders, _ = find_crossings(table)
+    misses = find_near_misses(table)
+    assert "allreduce_ring" in {miss.algorithm for miss in misses}
+    assert not {miss.algorithm for miss in misses} & set(leaders)
+    for miss in misses:
+        times = table[table["nbytes"] == miss.nbytes].set_index("algorithm")["time"]
+        assert miss.first == times.idxmin()
+        assert miss.ratio == pytest.approx(times[miss.algorithm] / times.min(), rel=1e-6)
+    assert [miss.ratio for miss in misses] == sorted(miss.ratio for miss in misses)
+
+
+def test_a_comparison_in_lockstep_is_estimated_as_one_pass_over_all_sizes():
+    few, many = (estimate_compare(Choice(sizes=f"1KiB:1GiB:{factor}")) for factor in (1024, 2))
+    assert many == pytest.approx(few, rel=0.05)
+    assert estimate_compare(Choice(engine="event")) > 5 * many

@@ -28,7 +28,16 @@ from ..editor.upgrades_panel import draw_run_upgrades
 from ..scenario.address_parameters import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces, write_sentence
-from ..scenario.outcome import Crossing, build_topology, compare, estimate_compare, find_crossings, list_compared
+from ..scenario.outcome import (
+    Crossing,
+    NearMiss,
+    build_topology,
+    compare,
+    estimate_compare,
+    find_crossings,
+    find_near_misses,
+    list_compared,
+)
 from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
 from ..shell.address import get_menu, write_page_address
@@ -163,7 +172,7 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 def _draw_comparison(table: pd.DataFrame, runnable: pd.DataFrame, choice: Choice) -> None:
     """Who leads, both charts, the table, and the same as files and as code."""
     leaders, lead_changes = find_crossings(table)
-    _draw_sentences(choice, leaders, lead_changes)
+    _draw_sentences(choice, leaders, lead_changes, find_near_misses(table))
     _draw_legend(list(dict.fromkeys(runnable["name"])))
     for (what, card), marked in zip(_create_cards(), (lead_changes, []), strict=True):
         with card:
@@ -205,7 +214,7 @@ def _build_lead(choice: Choice) -> None:
     draw_note(f"{words} {t('compare.search', search=VariantSearch.for_topology(topology))}")
 
 
-def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Crossing]) -> None:
+def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Crossing], misses: list[NearMiss]) -> None:
     def format_name(name: str) -> str:
         """The label of an algorithm.
 
@@ -218,6 +227,16 @@ def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Cross
         t("compare.cross", first=format_name(c.first), second=format_name(c.second), nbytes=format_bytes(c.nbytes))
         for c in lead_changes
     ] or [t("compare.nocross", first=format_name(name)) for name in leaders[:1]]
+    lines += [
+        t(
+            "compare.behind",
+            name=format_name(miss.algorithm),
+            first=format_name(miss.first),
+            nbytes=format_bytes(miss.nbytes),
+            ratio=f"{miss.ratio:.3g}",
+        )
+        for miss in misses[:1]
+    ]
     st.html(format_verdict([remove_chinese_spaces(line) for line in lines], token="done") if lines else "<span></span>")
 
 

@@ -306,6 +306,8 @@ def ignore_progress(stage: str, share: float) -> None:
 RUNS_OF_OUTCOME = 6
 SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
 _SECONDS_OF_SCENARIO = 0.004  # of a comparison, beside its transfers: 420 of them took 1.2 s of processor time
+#: Lockstep times a schedule at all sizes in one pass, which takes as long as so many sizes.
+_ROUNDS_IN_LOCKSTEP = 2
 #: Of a synthesis, in all and for each pair of ranks: measured from 8 to 256 ranks.
 SECONDS_TO_SYNTHESIZE, SECONDS_OF_PAIR = 0.6, 1e-3
 
@@ -510,7 +512,11 @@ def estimate_compare(choice: Choice) -> float:
         searches = SECONDS_TO_SYNTHESIZE + SECONDS_OF_PAIR * topology.ranks**2
     else:
         searches = 0.0
-    return len(sizes) * (len(plans) * _SECONDS_OF_SCENARIO + runs + searches)
+    if choice.engine == "lockstep":
+        rounds = min(len(sizes), _ROUNDS_IN_LOCKSTEP)
+    else:
+        rounds = len(sizes)
+    return rounds * (len(plans) * _SECONDS_OF_SCENARIO + runs) + len(sizes) * searches
 
 
 def _estimate_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, nbytes: Any) -> float:
@@ -620,6 +626,39 @@ class Crossing:
     second: str
     nbytes: int
     time: float
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """An algorithm that leads at no size: where it comes nearest to the one that does.
+
+    Attributes:
+        algorithm: its name; `first`: the one that leads there.
+        nbytes: the size.
+        ratio: its time, in times of the first.
+    """
+
+    algorithm: str
+    first: str
+    nbytes: int
+    ratio: float
+
+
+def find_near_misses(table: pd.DataFrame) -> list[NearMiss]:
+    """Algorithms that lead at no size, the nearest first.
+
+    Args:
+        table: A row for each size.
+    """
+    runnable = table[table["error"].isna() & (table["time"] > 0)]
+    if runnable.empty:
+        return []
+    times = runnable.pivot_table(index="nbytes", columns="algorithm", values="time").map(round_time)
+    best, first = times.min(axis=1), times.idxmin(axis=1)
+    ratios = times.div(best, axis=0)
+    nearest = ((name, ratios[name].idxmin()) for name in times.columns if ratios[name].min() > 1)
+    misses = [NearMiss(str(name), str(first[at]), int(at), float(ratios.loc[at, name])) for name, at in nearest]
+    return sorted(misses, key=lambda miss: miss.ratio)
 
 
 def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
