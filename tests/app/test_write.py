@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from catalogs import pair_page_texts
@@ -392,3 +393,15 @@ def test_code_of_ones_own_stays_when_another_collective_is_chosen():
     at.selectbox(key="w_collective").set_value("broadcast").run()
     assert not at.exception
     assert "# mine" in drafts.unpack_code(address(at)["code"])
+
+
+def test_an_address_with_a_collective_alone_opens_its_starting_point_and_no_mistake():
+    for collective in ("broadcast", "reduce_scatter"):
+        draft, complaints = drafts.ADDRESS.read({"collective": collective})
+        assert (draft.collective, complaints) == (collective, [])
+        assert drafts.STARTERS[draft.starter][0] == collective
+        again, _ = drafts.ADDRESS.read(drafts.ADDRESS.write(draft))
+        assert (again.code, again.collective) == (draft.code, collective)
+    ring = replace(drafts.Draft(), collective="broadcast")  # somebody asked for the ring in its place
+    again, _ = drafts.ADDRESS.read(drafts.ADDRESS.write(ring))
+    assert (again.code, again.collective) == (ring.code, "broadcast")

@@ -192,9 +192,12 @@ def build_machine(name: str, ranks: int) -> cs.Topology:
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Draft:
-    """A starting point or code, then where it runs."""
+    """A starting point or code, then where it runs. A collective alone begins with its first starting point."""
     draft = Draft(turn=next(_turns))
-    if start := fields.pop("start", None):
+    start = fields.pop("start", None)
+    if start is None and "code" not in query and fields.get("collective", draft.collective) != draft.collective:
+        start = list_starters(fields["collective"])[0]
+    if start is not None:
         draft = start_draft(draft, start)
     draft = replace(draft, **fields)
     # Code of an address was written by somebody else and needs consent; starting points of the page do not.
@@ -204,7 +207,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
     """A starting point by its name, any other code packed; the collective where it is not that of the start."""
     starter = draft.starter
-    if starter == "ring":
+    if starter == "ring" and draft.collective == Draft().collective:
         code = {}
     elif starter:
         code = {"start": starter}
