@@ -23,9 +23,10 @@ Write = Callable[[Path, str, bool], None]
 def write_worksheet(
     trace: Trace, out: Path | str, *, seed: int = 0, count: int = 8, language: str = "en"
 ) -> tuple[Path, Path]:
-    """Write `sheet.md` (or `.pdf`) and beside it `sheet-key.md` (or `.pdf`); both paths. Each begins with the machine's
-    picture (of Markdown in `sheet.svg` beside it), the rings and the schedule. `sheet.xml` is questions for Moodle with
-    their answers, one file, which is returned twice.
+    """Write a worksheet and its key: `sheet.md` and `sheet-key.md`, the same with `.pdf`, or `sheet.xml` for Moodle.
+
+    Sheet and key begin with the machine's picture (Markdown has it in `sheet.svg`), the rings and the schedule. The
+    file for Moodle holds questions and answers.
 
     Args:
         trace: the run that is asked about.
@@ -33,6 +34,9 @@ def write_worksheet(
         seed: another seed, other questions.
         count: how many questions, at most 60; fewer where the run has no more.
         language: `en` or `zh`.
+
+    Returns:
+        The paths of the sheet and of its key, which are the same for Moodle.
 
     Raises:
         CollsimError: For another suffix, a folder that is not there, or Chinese as PDF on a machine without a Chinese
@@ -66,7 +70,7 @@ def _write_moodle(
 
 
 def _prepare_markdown(trace: Trace, sheet: Path, question_list: list[Question], language: str) -> Write:
-    """What writes the sheet and its key; both show the picture, which is drawn now."""
+    """Draw the picture that sheet and key show; what writes either of them."""
     picture, drawn = sheet.with_suffix(".svg"), render_machine(trace.topology, "svg", language)
     if drawn:
         with create_file(picture) as file:
@@ -81,7 +85,7 @@ def _prepare_markdown(trace: Trace, sheet: Path, question_list: list[Question], 
 
 
 def _prepare_pdf(trace: Trace, _: Path, question_list: list[Question], language: str) -> Write:
-    """What writes the sheet and its key."""
+    """Draw what sheet and key share; what writes either of them."""
     fact_list, plan = list_facts(trace, language), draw_plan(trace.schedule)
     drawing = create_machine_drawing(trace.topology, language)
 

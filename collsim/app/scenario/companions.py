@@ -1,5 +1,5 @@
-"""Another collective at the same time: what may run beside a run, on which ranks, and how code says so. Nothing here
-knows Streamlit."""
+"""Another collective at the same time: what may run, on which ranks, and how code says so. Nothing here knows
+Streamlit."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ RING = "allreduce_ring"
 
 @dataclass(frozen=True)
 class ConcurrentRuns:
-    """All collectives at once, as plain data: the player's timeline, and a row for each in the order in which they were
-    given.
+    """Collectives that ran at the same time, as plain data, in the order in which they were given.
 
     Attributes:
         timeline: what the player draws.
@@ -47,7 +46,7 @@ def find_companions(topology: cs.Topology | None) -> list[str]:
 
 
 def list_groups(what: str, topology: cs.Topology) -> list[list[int]]:
-    """The ranks of each collective that runs beside; none for the same once more, which has those of the run itself.
+    """List the ranks of each companion; none for "again", which has the ranks of the run itself.
 
     Args:
         what: Name of what runs at the same time.
@@ -70,7 +69,7 @@ def _find_nodes(topology: cs.Topology) -> np.ndarray[Any, Any]:
 def run_together(
     plan: cs.Schedule, what: str, topology: cs.Topology, nbytes: str, dtype: str, engine: Engine, **settings: Any
 ) -> ConcurrentTrace:
-    """A schedule with others beside it.
+    """Run a schedule and its companions at the same time.
 
     Args:
         plan: The schedule.
@@ -82,7 +81,7 @@ def run_together(
         **settings: Keywords of `simulate` that belong to the engine.
 
     Raises:
-        CollsimError: for what cannot be
+        CollsimError: Where they do not fit the topology, or an option is wrong.
     """
     ranks: list[list[int] | None] = [*list_groups(what, topology)]
     others = [cs.schedule(RING, ranks=len(group)) for group in ranks if group] or [plan]
