@@ -59,8 +59,8 @@ def measured(count: int) -> np.ndarray:
 def main(*ranks: str) -> int:
     """The table."""
     from collsim import format_bytes
-    from collsim.lab.here import measure_socket
     from collsim.lab.real_run import count_processors
+    from collsim.lab.this_computer import measure_socket
     from collsim.nccl import parse_facts, predict_gloo_interval, predict_gloo_time
     from collsim.nccl.libraries.gloo import Loopback
 

@@ -259,7 +259,7 @@ def calibrate(
 
 def _calibrate_here(log: Path | None, out: Path | None, progress: bool | None, as_json: bool) -> None:
     from collsim.display.progress import open_progress
-    from collsim.lab.here import calibrate_computer
+    from collsim.lab.this_computer import calibrate_computer
 
     if log is not None:
         raise cs.CollsimError("--here measures this computer and takes no log")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .sheets import write_worksheet
 from .slides import SlideDeck, write_slides
 from .static_site import Site, build_site
+from .worksheet_files import write_worksheet
 
 __all__ = ["Site", "SlideDeck", "build_site", "write_slides", "write_worksheet"]

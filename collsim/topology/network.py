@@ -807,7 +807,7 @@ class Topology(NamesNearAttributes):
         Raises:
             TopologyError: where there is no such place.
         """
-        from .places import with_helpers
+        from .helper_placement import with_helpers
 
         return with_helpers(self, count, on, ranks)
 

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator
 from typer.main import get_command
 from typer.testing import CliRunner
 
-import collsim.lab.here as here
+import collsim.lab.this_computer as here
 from collsim.cli import app
 from collsim.cli.output import to_plain
 

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app as commands
-from collsim.lab.here import MeasuredCrowd, MeasuredPipe, ThisComputer, _measure_best, _start_partner
 from collsim.lab.hosts import PROGRAM, TRACE, read_traces, write_program
 from collsim.lab.library_allreduce import GLOO_RING, _sum_as_gloo_ring, find_published_choices, time_library_allreduce
 from collsim.lab.mpiexec import require_library
 from collsim.lab.ranks.pingpong import PIPE, SHARED, SOCKET
+from collsim.lab.this_computer import MeasuredCrowd, MeasuredPipe, ThisComputer, _measure_best, _start_partner
 
 
 def needs(on):

@@ -5,8 +5,8 @@ import pytest
 import collsim as cs
 from collsim.analysis.run_facts import RunFacts
 from collsim.viz.layout.arrangement import lay_out
+from collsim.viz.timeline.link_rows import build_rows
 from collsim.viz.timeline.node_stages import build_drawing
-from collsim.viz.timeline.rows import build_rows
 
 GENERIC = {"bandwidth": "25GB/s", "alpha": "1us"}
 PLACES = {

@@ -6,7 +6,7 @@ import pytest
 import collsim as cs
 from collsim.analysis.run_facts import RunFacts
 from collsim.viz.simple.simple_document import build_simple_run, count_cards, factor_bytes
-from collsim.viz.timeline.running import makes_same_transfers, trace_source_lines
+from collsim.viz.timeline.running_line import makes_same_transfers, trace_source_lines
 from collsim.viz.timeline.textbook import TEXTBOOK
 from collsim.viz.timeline.timeline_document import build_timeline
 

@@ -21,8 +21,8 @@ from ...errors import CollsimError
 from ...units import format_bytes
 from ..layout.arrangement import lay_out
 from ..sentences import words
+from ..timeline.link_rows import build_rows
 from ..timeline.node_stages import build_drawing
-from ..timeline.rows import build_rows
 from . import colours
 from .figure import create_figure, darken, show_in_notebook
 from .lines import PlotLine, draw_lines, name_ends

@@ -38,11 +38,11 @@ from ..sentences.names import name_box
 from ..sentences.narration import narrate
 from ..sentences.time_sentences import describe_bottleneck
 from . import concurrent_timeline
-from .logical import build_logical_view
+from .link_rows import build_rows, list_link_kinds
+from .logical_view import build_logical_view
 from .mistake import find_mistake
 from .node_stages import Drawing, build_drawing, describe_insides, list_ranks_in_devices
-from .rows import build_rows, list_link_kinds
-from .running import trace_source_lines
+from .running_line import trace_source_lines
 from .schedule_phases import Phase, list_phases
 from .timeline_types import (
     EncodedTimeline,
