@@ -40,4 +40,4 @@ def test_what_distinguishes_classes_is_said():
     """A tree on a DGX-1V loads single NVLinks and pairs of them; halving and doubling loads by distance."""
     assert [row["label"]["en"] for row in lines("allreduce_tree", PLACES["dgx-1v"]())] == ["NVLink 2 ×1", "NVLink 2 ×2"]
     far = [row["label"]["en"] for row in lines("allreduce_halving_doubling", PLACES["mi300x"]())]
-    assert far == ["xGMI, ranks 1 apart", "xGMI, ranks 2 apart", "xGMI, ranks 4 apart"]
+    assert far == ["xGMI, ranks at distance 1", "xGMI, ranks at distance 2", "xGMI, ranks at distance 4"]
