@@ -80,6 +80,7 @@ def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function)
         (lambda: cs.nccl.predict("allreduce", "dgx-a100", size="1MiB"), "nbytes"),
         (lambda: cs.training_step("resnet18", topology="dgx-a100", parallel=cs.ddp(), batch=64), "machine"),
         (lambda: cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch_size=64), "batch"),
+        (lambda: cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=64, precision="fp16"), "dtype"),
         (lambda: cs.best_parallel("gpt2", "dgx-a100", batch_size=32), "batch"),
         (lambda: cs.ddp(bucket_size="25MiB"), "bucket"),
         (lambda: cs.run_for_real(cs.schedule("allreduce_ring", 2), size="1KiB"), "nbytes"),
