@@ -57,18 +57,41 @@ class RunningCost:
         Args:
             language: `en` or `zh`.
         """
-        time = format_time(self.seconds)
-        if self.seconds > _DAY:
-            time = translate(language, "purchases", "cost.days", days=f"{self.days:.3g}")
-        hours = f"{self.gpu_hours:.3g}"
-        if self.gpu_hours >= 100:
-            hours = f"{self.gpu_hours:,.0f}"
+        time, hours = self._format_time(language), _format_hours(self.gpu_hours)
         parts = [translate(language, "purchases", f"cost.{self.stretch}", time=time, hours=hours)]
         if self.money is not None:
             parts.append(translate(language, "purchases", "cost.money", money=f"{self.money:,.4g}"))
         if self.kwh is not None:
             parts.append(translate(language, "purchases", "cost.energy", kwh=f"{self.kwh:,.3g}"))
         return translate(language, "words", "sentences").join(parts)
+
+    def list_cells(self, language: str = "en") -> dict[str, str]:
+        """What it costs as a row that people read, a cell by its heading; no cell for what is not known.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        cells = {
+            "stretch": translate(language, "purchases", f"stretch.{self.stretch}"),
+            "time": self._format_time(language),
+            "gpu_hours": _format_hours(self.gpu_hours),
+        }
+        if self.money is not None:
+            cells["money"] = f"{self.money:,.4g}"
+        if self.kwh is not None:
+            cells["kwh"] = f"{self.kwh:,.3g}"
+        return {translate(language, "purchases", f"column.{name}"): text for name, text in cells.items()}
+
+    def _format_time(self, language: str) -> str:
+        if self.seconds > _DAY:
+            return translate(language, "purchases", "cost.days", days=f"{self.days:.3g}")
+        return format_time(self.seconds)
+
+
+def _format_hours(hours: float) -> str:
+    if hours >= 100:
+        return f"{hours:,.0f}"
+    return f"{hours:.3g}"
 
 
 def find_gpu_watts(topology: Topology) -> float | None:

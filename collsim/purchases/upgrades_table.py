@@ -190,7 +190,7 @@ class Upgrades:
 
     def list_records(self) -> list[dict[str, object]]:
         """The rows as plain values in SI units: change, words, pair, free, time, saved, low, high, share, price,
-        per_thousand, more_than_alone, enough."""
+        per_thousand, more_than_alone, enough, other_protocol."""
         return [
             {
                 "change": str(row),
@@ -206,6 +206,7 @@ class Upgrades:
                 "per_thousand": row.per_thousand,
                 "more_than_alone": row.more_than_alone,
                 "enough": row.enough and str(row.enough),
+                "other_protocol": row.other_protocol,
             }
             for row in self.rows
         ]

@@ -210,6 +210,10 @@ def test_a_part_that_makes_a_run_longer_says_that_nccl_chose_another_protocol(st
     assert board.saved < 0
     assert bridge.other_protocol is None
     assert board.other_protocol == ("LL128", "Simple")
+    records = {record["change"]: record["other_protocol"] for record in table.list_records()}
+    assert records == {"nvlink=board": ("LL128", "Simple"), "nvlink=bridge": None}
+    rows = json.loads(table.to_json())["rows"]
+    assert [row["other_protocol"] for row in rows if row["change"] == "nvlink=board"] == [["LL128", "Simple"]]
     for language, cells in zip(LANGUAGES, map(table.list_cells, LANGUAGES), strict=True):
         (note,) = [text for row in cells for text in row.values() if "LL128" in text]
         assert "Simple" in note, language

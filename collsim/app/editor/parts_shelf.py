@@ -13,8 +13,9 @@ from collsim.topology.cables import load_nics
 from ..scenario.choice import Choice
 from ..scenario.machine_parts import PARTS, Parts, find_own_values, list_part_values, order_parts
 from ..scenario.outcome import build_topology
-from ..shell.controls import choose
+from ..shell.controls import choose, choose_segment
 from ..shell.notes import draw_note
+from ..shell.open_in import open_in
 from ..shell.session import t
 from ..texts import has_text
 from .machine_history import get_history, record_machine, redo, reset, undo
@@ -58,11 +59,33 @@ def _choose_parts(choice: Choice) -> Parts:
     for name in PARTS:
         if name not in values and name not in current:
             continue
-        labels = label_values(name, [*values.get(name, []), current.get(name, OWN)], own_values.get(name, OWN))
-        value = choose(f"part_{name}", t(f"parts.{name}"), labels, current.get(name, OWN))
+        offered = [*values.get(name, []), current.get(name, OWN)]
+        value = _choose_part(name, offered, own_values.get(name, OWN), current.get(name, OWN))
         if value != OWN:
             parts[name] = value
     return order_parts(parts.items())
+
+
+def _choose_part(name: str, values: list[str | int], own_value: str | int, current: str | int) -> str | int:
+    """Draw the control of a part: all values in sight where they are a few numbers, else a menu.
+
+    Args:
+        name: The part.
+        values: What it could be; "" is the machine's own.
+        own_value: What the machine has itself; "" where that has no name.
+        current: What is chosen now.
+
+    Returns:
+        The value that is chosen; "" for the machine's own.
+    """
+    labels = label_values(name, values, own_value)
+    numbers = [value for value in values if value != OWN]
+    if name == "nics" or not all(isinstance(value, int) for value in [own_value, *numbers]):
+        return choose(f"part_{name}", t(f"parts.{name}"), labels, current)
+    # One click and not two. The machine's own value stands among the others, in their order.
+    labels[OWN] = label_value(name, own_value)
+    ordered = sorted(labels, key=lambda value: int(value or own_value))
+    return choose_segment(f"part_{name}", ordered, current, labels.__getitem__, t(f"parts.{name}"))
 
 
 def label_values(name: str, values: list[str | int], own_value: str | int) -> dict[str | int, str]:
@@ -110,9 +133,11 @@ def _draw_steps(choice: Choice) -> None:
 
 
 def _draw_export(choice: Choice) -> None:
-    """The machine as a file that `load_topology` reads."""
+    """The machine as a file that `load_topology` reads; a changed one can be taken along to the other pages."""
     try:
         text = build_topology(choice).to_yaml()
     except CollsimError:
         return
     st.download_button(t("parts.yaml"), text, "machine.yaml", "text/plain", key="parts_yaml", on_click="ignore")
+    if choice.parts or choice.edits:
+        open_in(t("parts.open_in"), "open_in_parts", lambda shared: replace(shared, **choice.machine_fields))

@@ -68,12 +68,17 @@ def draw_upgrades(
         return
     panel: UpgradesView = latest_result[0]
     st.html(format_verdict(choose_text(panel.explanation), style="flex:none", token="done"))
-    _draw_cells(panel.cells)
+    draw_cells(panel.cells)
     draw_heading(t("upgrades.wires"))
-    _draw_cells(panel.wires)
+    draw_cells(panel.wires)
 
 
-def _draw_cells(cells: Cells) -> None:
+def draw_cells(cells: Cells) -> None:
+    """Draw rows in the language of the page.
+
+    Args:
+        cells: The rows in each language.
+    """
     rows = cells[LANGUAGES.index(get_language())]
     if rows:
         draw_table({head: ([row[head] for row in rows], head) for head in rows[0]})

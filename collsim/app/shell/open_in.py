@@ -25,7 +25,10 @@ def open_in(text: str, key: str, take: Callable[[Choice], Choice]) -> None:
     with st.container(key=key, horizontal=True, vertical_alignment="center"):
         draw_note(text, width="content")
         for page in list_pages().values():
-            if page.takes_machine and st.button(t(f"page.{page.name}"), key=f"{key}_{page.name}"):
+            # The page that is open shows the machine already.
+            if not page.takes_machine or page.name == get_session().page:
+                continue
+            if st.button(t(f"page.{page.name}"), key=f"{key}_{page.name}"):
                 _on_open(page, take(get_session().choice))
 
 

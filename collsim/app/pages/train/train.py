@@ -36,6 +36,7 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from . import growthview, rivals, step_scenarios, step_upgrades, stepfile, training_choice
 from .code import build_command, build_script
+from .costs_panel import draw_costs
 from .step_scenarios import ChangedStep, CollectiveOpened, StepView
 from .tabs import draw_tabs
 from .train_controls import draw_controls
@@ -78,6 +79,7 @@ def draw() -> None:
             step_scenarios.needs_engine(timed),
         )
         draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, *options))
+        draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
     if step_shown is not None:
         torch = codebox.build_step_torch_parts(step_shown.torch)
     else:

@@ -1,0 +1,55 @@
+"""Costs and energy of the step on the page Train: fields for prices, and a row for the step, an epoch and a run."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+import collsim as cs
+
+from ...editor.upgrades_panel import draw_cells
+from ...shell.notes import draw_note
+from ...shell.results import get_latest
+from ...shell.session import t
+from . import step_scenarios
+from .step_costs import CostOptions, CostsView, estimate_time, list_costs
+from .training_choice import TrainingChoice
+
+_MOST = 1e12
+
+
+def draw_costs(choice: TrainingChoice) -> None:
+    """Draw the fields and the table; what is left empty has no column or no row.
+
+    Args:
+        choice: Of the page, as far as it decides about times.
+    """
+    with st.container(horizontal=True, gap="small"):
+        options = CostOptions(
+            gpu_hour=_ask("gpu_hour"),
+            watts=_ask("watts", t("costs.watts.help")),
+            kwh=_ask("kwh"),
+            epoch=_ask("epoch"),
+            tokens=_ask("tokens") if cs.model(choice.model).tokens else None,
+        )
+    latest_result = get_latest(
+        list_costs,
+        choice,
+        options,
+        expected=estimate_time,
+        compiled=step_scenarios.needs_engine(choice),
+        only=True,
+    )
+    if latest_result is None:
+        return
+    costs: CostsView = latest_result[0]
+    draw_cells(costs.cells)
+    if costs.watts is None:
+        draw_note(t("costs.unknown"))
+
+
+def _ask(name: str, help: str | None = None) -> float | None:
+    """A number above 0, or nothing."""
+    value = st.number_input(
+        t(f"costs.{name}"), min_value=0.0, max_value=_MOST, value=None, key=f"w_cost_{name}", help=help, width=190
+    )
+    return value or None
