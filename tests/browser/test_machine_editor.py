@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+import collsim as cs
 from collsim.app.scenario.choice import from_query
 from collsim.app.scenario.outcome import build_topology
 
@@ -109,6 +110,42 @@ def test_buttons_of_the_shelf_show_their_whole_words(page, app_url):
         button.wait_for(timeout=SLOW)
         cut = "button => [...button.querySelectorAll('*')].filter((e) => e.scrollWidth > e.clientWidth + 1).length"
         assert button.evaluate(cut) == 0, name
+
+
+def test_what_to_buy_first_is_eight_clicks_from_the_first_page_with_the_digits_of_python(page, app_url):
+    """Two nodes of four PCIe 3 GPUs with 25 GbE: how much slower than NVLink is the step, and what to buy first?"""
+    clicks = 0
+
+    def click(target):
+        nonlocal clicks
+        target.click(timeout=SLOW)
+        clicks += 1
+
+    page.set_viewport_size({"width": 1366, "height": 1600})
+    page.goto(app_url)
+    click(page.get_by_text("See", exact=True).first)
+    click(page.get_by_text("Train", exact=True).last)
+    click(page.locator("summary", has_text="Parts").first)
+    for part, value in (("gpus", "4"), ("pcie", "3")):
+        click(page.locator(f".st-key-w_part_{part} button", has_text=value))
+        page.wait_for_url(re.compile(f"{part}%3A{value}"), timeout=SLOW)
+        wait_for_run(page)
+    nic = page.locator(".st-key-w_part_nic").get_by_role("combobox")
+    click(nic)
+    click(page.get_by_role("option", name="RoCE 25G", exact=True))
+    page.wait_for_url(re.compile("nic%3Aroce-25"), timeout=SLOW)
+    wait_for_run(page)
+    click(page.locator("summary", has_text="What to buy first"))
+    panel = page.locator(".st-key-w_upgrades")
+    expect(panel).to_contain_text("Same GPUs, other wires", timeout=SLOW)
+    assert clicks <= 8
+    box = cs.machine("pcie-8gpu", nodes=2, gpus=4, nic="roce-25", pcie=3)
+    step = cs.training_step("resnet50", box, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
+    table, text = cs.upgrades(step), " ".join(panel.inner_text().split())
+    assert " ".join(table.explanation().split()) in text
+    for row in table.list_cells() + [variant.list_cells() for variant in cs.purchases.compare_wires(step)]:
+        for cell in row.values():
+            assert " ".join(cell.split()) in text, row
 
 
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
