@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 
 import pytest
@@ -236,3 +237,36 @@ def test_parts_of_a_pair_say_in_words_what_each_does_alone(step):
             key = {True: "alone.less", False: "alone.more"}[row.saved > 0]
             values = {"part": row.text(language), "time": cs.format_time(abs(row.saved))}
             assert translate(language, "purchases", key, **values) in sentence
+
+
+#: Machines of the random test: cards, boards with NVSwitch, spines, one node, Ethernet without RDMA.
+MACHINES = (
+    ("pcie-8gpu", {"nodes": 2, "gpus": 4, "nic": "tcp-10", "nics": 1}),
+    ("pcie-8gpu", {"nodes": 4, "nic": "roce-25", "gdr": False, "p2p": False}),
+    ("dgx-a100", {"nodes": 2, "nics": 2}),
+    ("dgx-a100", {"nodes": 4, "fabric": "leaf-spine", "oversubscription": 2}),
+    ("dgx-h100", {"nodes": 2, "nic": "roce-100"}),
+    ("pcie-8gpu", {"gpus": 4, "pcie": 3}),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_savings_of_random_machines_are_the_runs_with_that_part_changed(seed):
+    draw = random.Random(seed)
+    name, words = draw.choice(MACHINES)
+    box = cs.machine(name, **words)
+    model, samples = draw.choice([("resnet50", 16), ("vgg16", 8), ("gpt2", 4)])
+    options = {"parallel": cs.ddp(bucket=draw.choice(["5MiB", "25MiB"])), "dtype": "bfloat16"}
+    step = cs.training_step(model, box, micro_batch=samples, **options)
+    rows = cs.upgrades(step).rows
+    assert rows, words
+    for row in draw.sample(rows, min(5, len(rows))):
+        machine_words = {change.part: change.value for change in row.changes if change.is_of_machine}
+        changed = options | {"batch": step.request.batch}
+        if "bucket" in row.words:
+            changed["parallel"] = cs.ddp(bucket=row.words["bucket"])
+        if "overlap" in row.words:
+            changed["overlap"] = row.words["overlap"]
+        again = cs.training_step(model, box.with_(**machine_words), **changed)
+        assert row.saved == pytest.approx(step.time - again.time, abs=1e-12), (seed, words, str(row))
+        assert row.low <= row.saved <= row.high

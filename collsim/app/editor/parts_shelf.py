@@ -80,12 +80,15 @@ def _choose_part(name: str, values: list[str | int], own_value: str | int, curre
     """
     labels = label_values(name, values, own_value)
     numbers = [value for value in values if value != OWN]
+    chosen: str | int
     if name == "nics" or not all(isinstance(value, int) for value in [own_value, *numbers]):
-        return choose(f"part_{name}", t(f"parts.{name}"), labels, current)
+        chosen = choose(f"part_{name}", t(f"parts.{name}"), labels, current)
+        return chosen
     # One click and not two. The machine's own value stands among the others, in their order.
     labels[OWN] = label_value(name, own_value)
     ordered = sorted(labels, key=lambda value: int(value or own_value))
-    return choose_segment(f"part_{name}", ordered, current, labels.__getitem__, t(f"parts.{name}"))
+    chosen = choose_segment(f"part_{name}", ordered, current, labels.__getitem__, t(f"parts.{name}"))
+    return chosen
 
 
 def label_values(name: str, values: list[str | int], own_value: str | int) -> dict[str | int, str]:
