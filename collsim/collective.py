@@ -2,6 +2,7 @@
 
 Buffer sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu of nccl-tests 2.19.6): `nbytes` is the
 larger of one rank's send and receive buffer, so for allgather and reduce_scatter it is the TOTAL array of all n blocks.
+nccl-tests has no alltoallv, whose ranks send different amounts: its `nbytes` is what all ranks send together.
 
 There is no barrier: NCCL has none, and a schedule promises data; PyTorch makes a barrier of an allreduce of one
 element.
@@ -18,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from .display.catalog import Catalog, Row
-from .errors import CollsimError, require_word
+from .errors import CollsimError, format_value, require_word
 
-Where = Literal["all", "own", "root", "peer", "neighbour"]
+Where = Literal["all", "own", "root", "peer", "neighbour", "target"]
 
 #: In `Condition.contributor`: the sum over all ranks; nothing asked for.
 EVERY, NOTHING = -1, -2
@@ -34,9 +35,9 @@ class Collective:
         name: as `cs.schedule` and `cs.lower_bound` take it, `reduce_scatter`.
         before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root`
             everything.
-        after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j) or
-            `neighbour` (the whole buffer of rank r - 1). For the last two the result lies in slots of its own,
-            `chunks..2*chunks-1`.
+        after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j),
+            `neighbour` (the whole buffer of rank r - 1) or `target` (of each rank's block the part for this rank). For
+            `peer` and `neighbour` the result lies in slots of its own, `chunks..2*chunks-1`.
         reduces: the result is the sum over ranks (else the data of the rank that had it).
         busbw: factor of nccl-tests as a function of the number of ranks.
         rooted: it has a root rank.
@@ -125,7 +126,9 @@ class Collective:
         contributor[expected] = np.broadcast_to(source, expected.shape)[expected]
         return contributor, chunk
 
-    def chunk_sizes(self, total: int, ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+    def chunk_sizes(
+        self, total: int, ranks: int, chunks: int, shares: npt.ArrayLike | None = None
+    ) -> npt.NDArray[np.int64]:
         """Elements of each of `chunks` chunks when the whole buffer has `total`: as even as whole elements allow.
 
         Where the buffer is n blocks it is cut into blocks first, then each block into its chunks.
@@ -134,10 +137,16 @@ class Collective:
             total: elements of the whole buffer.
             ranks: number of ranks.
             chunks: pieces that the buffer is cut in.
+            shares: (chunks,) share of each chunk in the buffer; None: even.
 
         Returns:
             (chunks,) elements.
         """
+        if shares is not None:
+            # The ends of chunks are rounded, not their sizes, so that no element is lost or counted twice.
+            ends = np.rint(np.cumsum(shares) / np.sum(shares) * total).astype(np.int64)
+            sizes: npt.NDArray[np.int64] = np.diff(ends, prepend=0)
+            return sizes
         if self.has_blocks and chunks % ranks == 0:
             return np.concatenate([split_evenly(int(b), chunks // ranks) for b in split_evenly(total, ranks)])
         return split_evenly(total, chunks)
@@ -205,6 +214,25 @@ def count_chunks_per_rank(ranks: int, chunks: int) -> int:
     return chunks // ranks
 
 
+def find_targets(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+    """The rank that each chunk of an alltoallv is for: a rank's block has a part for each rank.
+
+    Args:
+        ranks: how many there are.
+        chunks: how many there are in all, a multiple of `ranks` squared.
+
+    Returns:
+        (chunks,) ranks.
+
+    Examples:
+        >>> from collsim.collective import find_targets
+        >>> find_targets(2, 4).tolist()
+        [0, 1, 0, 1]
+    """
+    count_chunks_per_rank(ranks * ranks, chunks)
+    return np.arange(chunks) % (chunks // ranks) // (chunks // ranks**2)
+
+
 def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
     """Split a whole number into parts that differ by at most one, the larger ones first.
 
@@ -224,12 +252,69 @@ def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
     return size + (np.arange(parts) < more).astype(np.int64)
 
 
+#: How unevenly ranks of an alltoallv receive: all as much; the r-th 1/r of the first; the first four times as much as
+#: each other one.
+Load = Literal["even", "zipf", "hot"]
+_HOT = 4.0
+
+
+def build_pair_shares(n: int, load: str = "even", sizes: object = None) -> tuple[float, ...]:
+    """The share of each pair of ranks in what an alltoallv moves, own parts included.
+
+    Args:
+        n: number of ranks.
+        load: how unevenly ranks receive, where `sizes` are not given: `even`, `zipf` or `hot`.
+        sizes: what each rank receives, n numbers; or n rows of what each rank sends to each. As text, commas between
+            numbers and semicolons between rows.
+
+    Returns:
+        (n * n,) shares, whose sum is 1: those of what rank 0 sends first.
+
+    Raises:
+        CollsimError: for sizes that are no n or n x n numbers of 0 or more, or all 0.
+
+    Examples:
+        >>> from collsim.collective import build_pair_shares
+        >>> build_pair_shares(2, sizes=[3, 1])
+        (0.375, 0.125, 0.375, 0.125)
+    """
+    if sizes is None:
+        number = np.arange(n)
+        profiles = {"even": np.ones(n), "zipf": 1 / (number + 1), "hot": np.where(number == 0, _HOT, 1.0)}
+        table = profiles[require_word("load", load, profiles)]
+    else:
+        table = _parse_sizes(n, sizes)
+    table = np.broadcast_to(table, (n, n))
+    return tuple((table / table.sum()).ravel().tolist())
+
+
+def _parse_sizes(n: int, sizes: object) -> npt.NDArray[np.float64]:
+    """(n,) or (n, n) numbers."""
+    rows: object = sizes
+    if isinstance(sizes, str):
+        lines = [line.split(",") for line in sizes.split(";")]
+        rows = lines if len(lines) > 1 else lines[0]
+    try:
+        table = np.asarray(rows, dtype=np.float64)
+    except (ValueError, TypeError):
+        table = np.zeros(0)
+    if table.shape not in ((n,), (n, n)) or not np.isfinite(table).all() or (table < 0).any() or not table.any():
+        message = (
+            "sizes={value} must be what each of {n} ranks receives, {n} numbers of 0 or more, or {n} rows of what each "
+            "rank sends to each"
+        )
+        raise CollsimError(message, value=format_value(sizes), n=n)
+    return table
+
+
 def _mark_slots(where: Where, ranks: int, chunks: int, root: int) -> npt.NDArray[np.bool_]:
     marked = np.zeros((ranks, chunks), bool)
     if where in ("all", "peer", "neighbour"):
         marked[:] = True
     elif where == "root":
         marked[root] = True
+    elif where == "target":
+        marked[find_targets(ranks, chunks), np.arange(chunks)] = True
     else:
         marked[find_owners(ranks, chunks), np.arange(chunks)] = True
     return marked
@@ -246,6 +331,8 @@ _COLLECTIVES = {
         Collective("gather", "own", "root", False, lambda n: (n - 1) / n, rooted=True),
         Collective("scatter", "root", "own", False, lambda n: (n - 1) / n, rooted=True),
         Collective("alltoall", "all", "peer", False, lambda n: (n - 1) / n),
+        # Its size is what all ranks send together, so that an even one has the busbw of an alltoall of nbytes / n.
+        Collective("alltoallv", "own", "target", False, lambda n: (n - 1) / n**2),
         Collective("sendrecv", "all", "neighbour", False, lambda n: 1.0),
     )
 }

@@ -62,13 +62,13 @@ class Option:
         name: the keyword.
         default: its value where the caller gives none.
         kind: what values it takes: `count` a whole number, `root` a rank, `choice` one of `choices`, `flag` True or
-            False, `topology` a Topology, `other` anything.
+            False, `topology` a Topology, `sizes` what each rank receives or sends to each, `other` anything.
         choices: the only values allowed, for a `choice` and a `flag`; empty for the other kinds.
     """
 
     name: str
     default: object
-    kind: Literal["count", "root", "choice", "flag", "topology", "other"]
+    kind: Literal["count", "root", "choice", "flag", "topology", "sizes", "other"]
     choices: tuple[object, ...] = ()
 
 
@@ -100,6 +100,7 @@ class Algorithm:
         most_ranks: more are refused before memory runs out.
         phases: what the steps that add and the steps that copy are called: `reduce-scatter` and `allgather`, `push` and
             `pull`; None: the flags of its steps show it.
+        shares: share of each chunk in the buffer as a function of n (and options); None: they are even.
         options: its keywords, by name.
 
     Examples:
@@ -129,6 +130,7 @@ class Algorithm:
     when: Text = ("", "")
     most_ranks: int = 4096
     phases: tuple[str, str] | None = None
+    shares: Callable[..., tuple[float, ...]] | None = None
     options: MappingProxyType[str, Option] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -183,7 +185,8 @@ class Algorithm:
                 raise ScheduleError(message, **context) from error
             context |= {"kind": type(error).__name__, "error": error}
             raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **context) from error
-        schedule = replace(schedule, slots=max(schedule.slots, kind.slots(schedule.chunks)))
+        slots = max(schedule.slots, kind.slots(schedule.chunks))
+        schedule = replace(schedule, slots=slots, shares=self._evaluate_claim("shares", n, complete))
         hidden = _BUILT_IN.keys() & _REGISTRY.users()  # a hierarchy finds its parts by name
         if is_from_package(self) and not hidden:
             _remember_package(schedule)
@@ -470,6 +473,7 @@ def algorithm(
     when: Text = ("", ""),
     most_ranks: int = 4096,
     phases: tuple[str, str] | None = None,
+    shares: Callable[..., tuple[float, ...]] | None = None,
     name: str | None = None,
 ) -> Callable[[StepFunction], Algorithm]:
     """Register a function of n (and keywords) that yields steps; the result is an `Algorithm`, callable with n.
@@ -493,6 +497,7 @@ def algorithm(
         most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With
             `repeat`, or a few chunks only, it may be much more.
         phases: names of the part that adds and of the part that copies, where it has both; see `Algorithm`.
+        shares: share of each chunk in the buffer, where chunks are not even; a function likewise.
         name: its name in the registry; the function's name unless given.
 
     Returns:
@@ -512,7 +517,7 @@ def algorithm(
     get_collective(collective)
     require_word("helpers_on", helpers_on, HELPER_LOCATIONS)
     most_ranks = parse_count(most_ranks, "most_ranks")
-    _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost)
+    _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost, shares=shares)
     if name is not None and not isinstance(name, str):
         raise CollsimError("algorithm(name={name!r}): a name is a text", name=name)
     if phases is not None:
@@ -529,7 +534,7 @@ def algorithm(
         if is_built_in and not says[0]:
             summary, best_for = (build_text("algorithms", f"{label}.{part}") for part in ("summary", "when"))
         claims = steps, sent, source, _read_first_paragraph(function), summary, chunks, helpers, helpers_on, ranks
-        prices = cost, formula, network, best_for, most_ranks, phases
+        prices = cost, formula, network, best_for, most_ranks, phases, shares
         entry = Algorithm(label, collective, function, *claims, *prices, options)
         if not is_built_in:
             _import_built_in(label)  # first: what comes later takes the name
@@ -635,6 +640,8 @@ def _read_option(name: str, default: object, hint: object) -> Option:
         return Option(name, default, "root")
     if name == "topology":
         return Option(name, default, "topology")
+    if name == "sizes":
+        return Option(name, default, "sizes")
     if get_origin(hint) is Literal:
         return Option(name, default, "choice", get_args(hint))
     if isinstance(default, bool):

@@ -135,6 +135,8 @@ def _lay_out_buffers(schedule: Schedule, kind: Collective, array: Array, layout:
         require_word("layout", layout, ("inplace", "out-of-place"))
     if layout == "inplace" and kind.has_separate_result:
         raise CollsimError("{name} has no in-place form (nor has NCCL); use layout='out-of-place'", name=kind.name)
+    if layout == "out-of-place" and kind.after == "target":
+        raise CollsimError("{name} has blocks of different sizes; use layout='inplace'", name=kind.name)
     has_own_result = layout == "out-of-place" or kind.has_separate_result
     if has_own_result and kind.before == "own":
         layers = np.zeros((n, n, array.shape[1]), array.dtype)
@@ -150,7 +152,7 @@ def _collect_results(
     schedule: Schedule, kind: Collective, work: Array, combine: Combine, mover: Mover
 ) -> Iterator[tuple[slice, tuple[Array, Array]]]:
     """Run it; for each chunk: its elements, the ranks that hold its result, and the result."""
-    sizes = kind.chunk_sizes(work.shape[1], schedule.ranks, schedule.chunks)
+    sizes = kind.chunk_sizes(work.shape[1], schedule.ranks, schedule.chunks, schedule.shares)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     spans = [slice(int(a), int(b)) for a, b in pairwise(offsets)]
     filled = mark_initial_slots(schedule)

@@ -63,6 +63,7 @@ class Schedule(NamesNearAttributes):
         depends: explicit dependencies, `(start, row)`: transfer i starts after transfers `row[start[i]:start[i+1]]`
             (rows of `transfers`) instead of after those of earlier steps on its channel. None for most; imported
             schedules carry them.
+        shares: (chunks,) share of each chunk in the buffer, in an alltoallv; None: as even as whole elements allow.
         original: the right schedule that this is a broken copy of (`teach.break_it`); None for all others.
 
     Examples:
@@ -91,6 +92,7 @@ class Schedule(NamesNearAttributes):
     helpers_on: HelperLocation = "host"
     depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
     original: Schedule | None = None
+    shares: tuple[float, ...] | None = None
 
     def __getstate__(self) -> dict[str, object]:
         """What travels to another process: the patterns, not the table built from them (and a plain dict, for
@@ -146,7 +148,7 @@ class Schedule(NamesNearAttributes):
     def _identity(self) -> tuple[object, ...]:
         """What is cheap to compare; schedules that differ in it are not equal."""
         shape = (self.ranks, self.endpoints, self.chunks, self.slots, self.steps, len(self))
-        return (self.name, self.collective, self.root, self.helpers_on, *shape)
+        return (self.name, self.collective, self.root, self.helpers_on, self.shares, *shape)
 
     def to_frame(self) -> pd.DataFrame:
         """The table of transfers as a pandas frame.

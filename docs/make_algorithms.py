@@ -4,6 +4,8 @@ that they are current."""
 import re
 from pathlib import Path
 
+import numpy as np
+
 import collsim as cs
 
 #: A page for each language.
@@ -88,6 +90,9 @@ WORDS = (
     (r"neighbours only", "只与邻居通信"),
     (r"all rings", "全部用 ring"),
     (r"k servers", "k 个服务器"),
+    (r"s and r: share of the busiest rank", "s 和 r 为最忙 rank 的份额"),
+    (r"m: share of the busiest rank", "m 为最忙 rank 的份额"),
+    (r"mₖ: largest share", "mₖ 为最大份额"),
     (r"D = depth", "D 为深度"),
     (r"best c", "最好的 c"),
     (r"about ", "约 "),
@@ -120,7 +125,8 @@ def measure_sent(entry: cs.Algorithm, n: int, language: int) -> str:
     """Buffers sent by the busiest endpoint, and by the busiest rank where that is another one."""
     s = entry(n)
     t = s.transfers[s.transfers["src"] != s.transfers["dst"]]
-    busy = [sum(t["src"] == e) / s.chunks for e in range(s.endpoints)]
+    shares = np.resize(s.shares or np.full(s.chunks, 1 / s.chunks), s.slots)
+    busy = np.bincount(t["src"], shares[t["chunk"]], s.endpoints).tolist()
     text = f"{max(busy):.4g}"
     return text if max(busy) == max(busy[:n]) else f"{text}{LABELS[language][-1]}{max(busy[:n]):.4g}"
 

@@ -84,6 +84,7 @@ def lower_bound(
     root: int = 0,
     helpers: bool = False,
     dtype: DataType = "float32",
+    shares: npt.ArrayLike | None = None,
 ) -> Bound:
     """The bound for a collective of `nbytes` on a topology, or on so many of its ranks (as `simulate` chooses them).
 
@@ -95,6 +96,7 @@ def lower_bound(
         root: the root rank, where the collective has one.
         helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way.
         dtype: blocks are cut between elements of this type.
+        shares: of an alltoallv the share of each pair of ranks, as `Schedule.shares` has it; None: even.
 
     Returns:
         The bound; `time` in seconds, and which cut gives it.
@@ -121,10 +123,16 @@ def lower_bound(
     if n < 2:
         return Bound(0.0, 0.0)
     blocks = compute_block_bytes(nbytes, n, find_itemsize(dtype))
+    pairs = None
+    if kind.after == "target":
+        pairs = _compute_pair_bytes(kind, nbytes, n, find_itemsize(dtype), shares)
     # Two kinds of bounds: what one rank's own links carry, and what must cross a cut of the network. The larger
     # counts.
-    rank_time, rank_cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers)
-    cut = _find_worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
+    rank_time, rank_cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
+    if pairs is None:
+        cut = _find_worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
+    else:
+        cut = _find_worst_node(topology, pairs)
     if cut is None or rank_time > cut.time:
         return Bound(_compute_latency(kind, topology, n, root), rank_time, rank_cut)
     return Bound(_compute_latency(kind, topology, n, root), cut.time, cut)
@@ -156,7 +164,13 @@ def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> To
 
 
 def _bound_by_rank_links(
-    kind: Collective, topology: Topology, nbytes: int, blocks: npt.NDArray[np.int64], root: int, helpers: bool
+    kind: Collective,
+    topology: Topology,
+    nbytes: int,
+    blocks: npt.NDArray[np.int64],
+    root: int,
+    helpers: bool,
+    pairs: npt.NDArray[np.int64] | None,
 ) -> tuple[float, Cut | None]:
     """What the links of single ranks, and of all ranks together, need; and the rank, where it is one."""
     n = len(blocks)
@@ -164,7 +178,7 @@ def _bound_by_rank_links(
     links = topology.links
     ends = (links.src, links.dst)
     out, into = (np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices))[device] for end in ends)
-    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root)
+    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root, pairs)
     sent, received = (out, into) if helpers else compute_route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A rank without links gives nothing to divide by: it says nothing here, and makes no bound infinite.
@@ -212,6 +226,34 @@ def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: in
     return build_cut(topology, side, n, float(size * blocks), reverse=reverse)
 
 
+def _compute_pair_bytes(
+    kind: Collective, nbytes: int, n: int, item: int, shares: npt.ArrayLike | None
+) -> npt.NDArray[np.int64]:
+    """(ranks, ranks) bytes that each rank has for each: whole elements; a last partial one keeps its bytes."""
+    elements = -(-nbytes // item)
+    pairs = kind.chunk_sizes(elements, n, n * n, shares) * item
+    if missing := elements * item - nbytes:
+        pairs[np.flatnonzero(pairs)[-1]] -= missing
+    return pairs.reshape(n, n)
+
+
+def _find_worst_node(topology: Topology, pairs: npt.NDArray[np.int64]) -> Cut | None:
+    """The cut around one node that needs longest for what its ranks send to others, or receive from them."""
+    n = len(pairs)
+    node_of_device = topology.devices.node
+    node_of_rank = node_of_device[topology.endpoint_device[:n]]
+    cuts = []
+    for node in np.unique(node_of_rank[node_of_rank >= 0]):
+        inside = node_of_rank == node
+        if inside.all():
+            continue
+        for reverse, nbytes in ((False, pairs[inside][:, ~inside].sum()), (True, pairs[~inside][:, inside].sum())):
+            cut = build_cut(topology, node_of_device == node, n, float(nbytes), reverse=reverse)
+            if cut.bandwidth > 0:
+                cuts.append(cut)
+    return max(cuts, key=lambda cut: cut.time, default=None)
+
+
 def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]:
     """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes.
 
@@ -236,7 +278,11 @@ def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]
 
 
 def compute_required_bytes(
-    kind: Collective, nbytes: int, blocks: npt.NDArray[np.int64], root: int = 0
+    kind: Collective,
+    nbytes: int,
+    blocks: npt.NDArray[np.int64],
+    root: int = 0,
+    pairs: npt.NDArray[np.int64] | None = None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
 
@@ -245,6 +291,7 @@ def compute_required_bytes(
         nbytes: bytes of the whole operation.
         blocks: (ranks,) bytes of each rank's block, in collectives whose buffer is one block per rank.
         root: the root rank, where the collective has one.
+        pairs: (ranks, ranks) bytes that each rank has for each, in an alltoallv.
 
     Returns:
         Two arrays of shape (ranks,), and the sum for all ranks; bytes.
@@ -275,6 +322,10 @@ def compute_required_bytes(
         # then what moves
         send = receive = np.full(n, (n - 1.0) * block.min())
         total = float(send.sum())
+    elif kind.after == "target":
+        assert pairs is not None  # `lower_bound` computes them
+        away = np.where(np.eye(n, dtype=bool), 0, pairs).astype(np.float64)
+        send, receive, total = away.sum(axis=1), away.sum(axis=0), float(away.sum())
     elif kind.after == "neighbour":
         send, receive, total = whole_buffer, whole_buffer, float(n * nbytes)
     elif kind.before == "root":

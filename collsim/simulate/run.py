@@ -500,7 +500,7 @@ def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     """
     kind = get_collective(schedule.collective)
     elements = -(-nbytes // item)
-    sizes = kind.chunk_sizes(elements, schedule.ranks, schedule.chunks) * item
+    sizes = kind.chunk_sizes(elements, schedule.ranks, schedule.chunks, schedule.shares) * item
     if missing := elements * item - nbytes:
         sizes[np.flatnonzero(sizes)[-1]] -= missing
     return np.resize(sizes, schedule.slots)

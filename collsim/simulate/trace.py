@@ -197,9 +197,15 @@ class Trace(NamesNearAttributes):
         """What no schedule can beat on this topology."""
         s = self.schedule
         kind = get_collective(s.collective)
-        helpers = s.endpoints > s.ranks
         return lower_bound(
-            kind, self.topology, self.nbytes, ranks=s.ranks, root=s.root, helpers=helpers, dtype=self.dtype
+            kind,
+            self.topology,
+            self.nbytes,
+            ranks=s.ranks,
+            root=s.root,
+            helpers=s.endpoints > s.ranks,
+            dtype=self.dtype,
+            shares=s.shares,
         )
 
     @property

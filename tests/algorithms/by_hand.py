@@ -9,7 +9,11 @@ from itertools import groupby
 
 import numpy as np
 
-NOT_TRIED = {"topology": "needs a machine: see test_shapes.py", "dims": "must multiply to n: see test_shapes.py"}
+NOT_TRIED = {
+    "topology": "needs a machine: see test_shapes.py",
+    "dims": "must multiply to n: see test_shapes.py",
+    "sizes": "as many as ranks: see test_alltoallv.py",
+}
 COUNTS = {
     "chunks": [2, 3, 8],
     "channels": [2, 3],
@@ -61,6 +65,8 @@ def wanted(s):
         return {(c // per, c): {(s.root, c): 1} for c in slots}
     if s.collective == "alltoall":
         return {(r, chunks + c): {(c // per, r * per + c % per): 1} for r in ranks for c in slots}
+    if s.collective == "alltoallv":  # chunk s n + d begins on rank s, and rank d wants it
+        return {(c % n, c): {(c // n, c): 1} for c in slots}
     assert s.collective == "sendrecv"
     return {(r, chunks + c): {((r - 1) % n, c): 1} for r in ranks for c in slots}
 
@@ -71,6 +77,7 @@ def start(s):
     has = {
         "allgather": lambda r, c: c // per == r,
         "gather": lambda r, c: c // per == r,
+        "alltoallv": lambda r, c: c // per == r,
         "broadcast": lambda r, c: r == s.root,
         "scatter": lambda r, c: r == s.root,
     }.get(s.collective, lambda r, c: True)
@@ -107,7 +114,12 @@ def added(one, other):
 def sent_by_busiest(s):
     """Bytes that the busiest endpoint sends, in buffers; local copies are free."""
     t = s.transfers[s.transfers["src"] != s.transfers["dst"]]
-    return np.bincount(t["src"]).max() / s.chunks if len(t) else 0.0
+    return np.bincount(t["src"], weights(s)[t["chunk"]]).max() if len(t) else 0.0
+
+
+def weights(s):
+    """(slots,) the share of each slot in the buffer; scratch is as large as the chunks."""
+    return np.resize(s.shares or np.full(s.chunks, 1 / s.chunks), s.slots)
 
 
 def seconds(s, nbytes, alpha, beta):
@@ -118,7 +130,8 @@ def seconds(s, nbytes, alpha, beta):
         away = step.src != step.dst
         ports = s.ranks if s.helpers_on != "host" else s.endpoints
         if away.any():
-            out = np.bincount(step.src[away], minlength=s.endpoints)[:ports]
-            into = np.bincount(step.dst[away], minlength=s.endpoints)[:ports]
-            total += alpha + max(out.max(), into.max()) * nbytes / s.chunks * beta
+            moved = weights(s)[step.chunk[away]] * step.width
+            out = np.bincount(step.src[away], moved, s.endpoints)[:ports]
+            into = np.bincount(step.dst[away], moved, s.endpoints)[:ports]
+            total += alpha + max(out.max(), into.max()) * nbytes * beta
     return total

@@ -18,6 +18,8 @@ PORT_BUFFERS_AT_LEAST = {  # bytes through some port in one direction, in buffer
     "gather": lambda n: (n - 1) / n,
     "scatter": lambda n: (n - 1) / n,
     "alltoall": lambda n: (n - 1) / n,
+    # Zipf: the first of n receives 1 of 1 + 1/2 + ... + 1/n, from n - 1 others.
+    "alltoallv": lambda n: (n - 1) / n / sum(1 / r for r in range(1, n + 1)),
     "sendrecv": lambda n: 1,
 }
 

@@ -199,6 +199,8 @@ def create_option_reader(of: Option) -> Callable[[str], object]:
     """
     if of.kind == "flag":
         return read_flag
+    if of.kind == "sizes":
+        return str  # the algorithm says what is wrong with them
     if of.kind == "other":
         return _read_shape
     if of.kind == "choice":

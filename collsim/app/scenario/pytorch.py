@@ -30,8 +30,21 @@ _CALLS: dict[str, tuple[str, str, str]] = {
         "size // n * n",
         "dist.scatter(x, list(y.chunk(n)) if rank == {root} else None, src={root})",
     ),
+    "alltoallv": (
+        "sum(parts(size, rank))",
+        "sum(parts(size, s)[rank] for s in range(n))",
+        "dist.all_to_all_single(y, x, [parts(size, s)[rank] for s in range(n)], parts(size, rank))",
+    ),
     "sendrecv": ("size", "size", "exchange()"),
 }
+_PARTS = """
+SHARES = {shares}  # of all bytes: what rank 0 has for each rank, then rank 1 ...
+
+
+def parts(size, source):
+    return [round(size * share) for share in SHARES[source * n : (source + 1) * n]]
+
+"""
 _EXCHANGE = """
 def exchange():  # every rank sends to the next, as sendrecv_perf does
     ways = [dist.P2POp(dist.isend, x, (rank + 1) % n), dist.P2POp(dist.irecv, y, (rank - 1) % n)]
@@ -48,7 +61,9 @@ _DTYPES: dict[str, str | None] = {
 }
 
 
-def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -> str | None:
+def build_script(
+    collective: str, sizes: list[int], dtype: str, root: int = 0, shares: tuple[float, ...] | None = None
+) -> str | None:
     """`run.py`: init_process_group, the call, and its time, algbw and busbw. None where PyTorch has no such type.
 
     Args:
@@ -56,6 +71,7 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
         sizes: Sizes in bytes, as nccl-tests counts them.
         dtype: Type of the numbers.
         root: The rank that sends or receives, of a rooted collective.
+        shares: Of an alltoallv the share of each pair of ranks in all bytes.
     """
     kind = _DTYPES.get(dtype, dtype)
     if kind is None:
@@ -66,6 +82,8 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
         tensors += f"    y = torch.empty({other}, dtype=torch.{kind}, device=device)\n"
     if collective == "sendrecv":
         helper = _EXCHANGE
+    elif collective == "alltoallv":
+        helper = _PARTS.format(shares=[round(share, 6) for share in shares or ()])
     else:
         helper = "\n"
     if collective == "sendrecv":
@@ -105,7 +123,7 @@ def build_script(collective: str, sizes: list[int], dtype: str, root: int = 0) -
 def _write_factor(collective: str) -> str:
     """The busbw factor as an expression in n, read off its value at 4 ranks."""
     value = get_collective(collective).busbw(4)
-    return {1.5: "2 * (n - 1) / n", 0.75: "(n - 1) / n", 1.0: "1"}[value]
+    return {1.5: "2 * (n - 1) / n", 0.75: "(n - 1) / n", 0.1875: "(n - 1) / n**2", 1.0: "1"}[value]
 
 
 def launch(ranks: int, nodes: int, environment: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
+from collsim.collective import build_pair_shares
 from collsim.display.markup import escape_markdown
 
 from ..scenario import custom_machine, pytorch, snippets
@@ -225,8 +226,15 @@ def draw_route_code(choice: Choice, a: int, b: int, ranks: int) -> None:
 
 def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[CodePart]:
     """A script and the line that starts it."""
+    shares = None
+    if choice.collective == "alltoallv":
+        shares = build_pair_shares(ranks, used.get("load", "zipf"), used.get("sizes"))
     code = pytorch.build_script(
-        choice.collective, [cs.units.parse_bytes(size) for size in sizes], choice.dtype, int(used.get("root", 0))
+        choice.collective,
+        [cs.units.parse_bytes(size) for size in sizes],
+        choice.dtype,
+        int(used.get("root", 0)),
+        shares,
     )
     if code is None:
         return [CodePart("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]

@@ -90,6 +90,7 @@ _FIRST_TRANSFERS = {
     "gather": "cs.copy(1, 0, chunk=1)  # chunk r begins on rank r",
     "scatter": "cs.copy(0, 1, chunk=1)  # chunk r is wanted on rank r",
     "alltoall": "cs.copy(0, 1, chunk=1, into=n)  # slot n + r takes what rank r sends",
+    "alltoallv": "cs.copy(0, 1, chunk=1)  # chunk r * n + d is what rank r has for rank d",
     "sendrecv": "cs.copy(0, 1, chunk=0, into=1)  # slot 1 takes what comes",
 }
 _SKELETON = "skeleton_"
