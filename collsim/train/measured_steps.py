@@ -406,7 +406,7 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
     if c > 1:
         parts.append(context(c))
     if e > 1:
-        parts.append(expert(e))
+        parts.append(expert(e, _count_expert_node(row, e, t)))
     if p > 1:
         parts.append(_parse_pipeline(row, p, scatter=t > 1 and not _has_sequence_parallelism(mode)))
     if dp * c > 1 or not parts:
@@ -416,6 +416,15 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
         parts.append(data)
     product = reduce(mul, parts)
     return product, _parse_recompute(mode, box)
+
+
+def _count_expert_node(row: Mapping[str, str], e: int, t: int) -> int:
+    """GPUs of a node to which tokens go once: on Hopper DeepSeek's recipes take DeepEP, Qwen's do not
+    (Megatron-Bridge, scripts/performance/configs/deepseek/deepseek_llm_pretrain.py: enable_deepep)."""
+    local = 8 // t
+    if re.search(r"deepseek", row["model"].lower()) and row["gpu_type"].startswith("H100") and e % local == 0 < local:
+        return local
+    return 0
 
 
 def _parse_pipeline(row: Mapping[str, str], p: int, scatter: bool) -> ParallelStrategy:

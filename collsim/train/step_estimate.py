@@ -175,7 +175,8 @@ class StepEstimator:
 
         def time_sends(messages: Iterable[CollectiveCall]) -> float:
             return sum(
-                m.repeats * self.time_collective(m.kind, m.nbytes, builder.placement.stream_groups[m.stream][0])
+                m.repeats
+                * self.time_collective(m.kind, m.nbytes, builder.placement.stream_groups[m.groups or m.stream][0])
                 for m in messages
             )
 

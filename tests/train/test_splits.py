@@ -145,6 +145,19 @@ def test_full_recomputation_costs_the_flops_of_the_paper():
     assert done == pytest.approx(step.step.flops + step.step.recomputed_flops, rel=1e-9)
 
 
+def test_a_token_goes_to_a_node_once():
+    """s 4096, h 7168, 16 bits: 58,720,256 B of tokens. 8 of 64 experts on two nodes of four GPUs: a node has none of
+    them in C(32, 8) / C(64, 8) of all choices, a GPU in C(56, 8) / C(64, 8)."""
+    model = Model("moe", cs.train.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top_k=8).layers[1:-2], 4096)
+    step = cs.training_step(model, **step_arguments(cs.expert(8, per_node=4) * cs.ddp(), 8, batch=8)).step
+    sent = {task.groups: task.nbytes for task in step.tasks if task.stream == "expert"}
+    rails, nodes = ((0, 4), (1, 5), (2, 6), (3, 7)), ((0, 1, 2, 3), (4, 5, 6, 7))
+    assert sent[rails] == round(58_720_256 * 2 * (1 - 10_518_300 / 4_426_165_368))
+    assert sent[nodes] == round(58_720_256 * 8 * (1 - 1_420_494_075 / 4_426_165_368))
+    with pytest.raises(cs.CollsimError, match="equally many of 8 GPUs"):
+        cs.expert(8, per_node=3)
+
+
 def test_a_dispatch_to_experts_carries_every_token_so_often():
     """s 4096, h 7168, 8 of 64 experts, 16 bits: 469,762,048 B, four times a layer and step (before (e − 1)/e)."""
     model = Model("moe", cs.train.transformer(7168, 2, 56, seq=4096, ffn=2048, experts=64, top_k=8).layers[1:-2], 4096)

@@ -164,7 +164,15 @@ class Split(ParallelStrategy):
     def build_grid(self, ranks: tuple[int, ...]) -> RankGrid:
         """Where ranks stand."""
         t, c, p, e = (self.get_size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
-        return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order)
+        return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order, self._expert_node)
+
+    @property
+    def _expert_node(self) -> int:
+        """GPUs of a node among those that share experts, to which a token goes once; 0 where there is none."""
+        part = self.find_part(ExpertParallel)
+        if part is None:
+            return 0
+        return part.per_node
 
     def build_partition(self, workload: Workload) -> LayerPartition:
         """Choose how layers are shared.
@@ -182,7 +190,9 @@ class Split(ParallelStrategy):
         t, c, e = part.size, self.get_size(ContextParallel), self.get_size(ExpertParallel)
         require_partitions(workload.model, t, c, e)
         item = find_itemsize(workload.dtype)
-        return LayerPartition(t, c, e, part.sequence and t > 1, item, workload.micro_batch, workload.recompute)
+        is_sequence_cut = part.sequence and t > 1
+        samples = workload.micro_batch
+        return LayerPartition(t, c, e, is_sequence_cut, item, samples, workload.recompute, self._expert_node)
 
     def build_stages(self, workload: Workload) -> list[tuple[ModelUnit, ...]]:
         """Divide the units of a model over the stages of the pipeline.

@@ -82,6 +82,7 @@ class ExpertParallel(ParallelStrategy):
 
     Attributes:
         size: GPUs that share the experts of a layer.
+        per_node: GPUs of a node, to which a token goes once; 0: a token goes to each of its experts by itself.
 
     Examples:
         >>> import collsim as cs
@@ -93,6 +94,7 @@ class ExpertParallel(ParallelStrategy):
     axis: ClassVar[str] = "ep"
     leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
+    per_node: int = 0
 
     def list_megatron_options(self) -> list[str]:
         """Where more than one GPU shares the experts; each is cut by tensor parallelism too, unless told otherwise."""
@@ -248,24 +250,30 @@ def context(c: int) -> ContextParallel:
 
 @register_strategy
 @check_keywords
-def expert(e: int) -> ExpertParallel:
+def expert(e: int, per_node: int = 0) -> ExpertParallel:
     """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back.
 
     Args:
         e: GPUs that share the experts of a layer, 1 or more.
+        per_node: GPUs of a node among them. A token then crosses the network once for each node that has an expert of
+            it, and goes on over NVLink, once to each GPU (DeepEP). 0: it is sent once for each expert.
 
     Returns:
         A strategy, to be multiplied with others or used alone.
 
     Raises:
-        CollsimError: For a number below 1.
+        CollsimError: For a number below 1, and where nodes do not share the GPUs evenly.
 
     Examples:
         >>> import collsim as cs
         >>> (cs.expert(8) * cs.ddp()).label
         'expert(8) * ddp()'
     """
-    return ExpertParallel(parse_count(e, "expert"))
+    size, local = parse_count(e, "expert"), parse_count(per_node, "per_node", 0)
+    if local and size % local:
+        message = "expert({e}, per_node={local}): nodes do not have equally many of {e} GPUs"
+        raise CollsimError(message, e=size, local=local)
+    return ExpertParallel(size, local)
 
 
 @register_strategy

@@ -29,6 +29,7 @@ class RankGrid:
         dp: ranks along data parallelism.
         pp: stages of the pipeline.
         ep: ranks that share experts.
+        ep_node: ranks of a node among them, to which tokens go once; 0: tokens go to each expert by themselves.
         order: names of the axes with hyphens between them, the one that varies fastest first.
     """
 
@@ -39,6 +40,7 @@ class RankGrid:
     pp: int = 1
     ep: int = 1
     order: str = RANK_ORDER
+    ep_node: int = 0
 
     @property
     def _axes(self) -> list[str]:
@@ -72,6 +74,18 @@ class RankGrid:
         """Groups that share experts: blocks of so many ranks of context and data parallelism."""
         e = self.ep
         return tuple(group[i : i + e] for group in self.list_groups("cp", "dp") for i in range(0, len(group), e))
+
+    @property
+    def expert_node_groups(self) -> Groups:
+        """Of those the ranks of each node."""
+        g = self.ep_node or self.ep
+        return tuple(group[i : i + g] for group in self.expert_groups for i in range(0, len(group), g))
+
+    @property
+    def expert_rail_groups(self) -> Groups:
+        """Of those the ranks that have the same place in their nodes."""
+        g = self.ep_node or self.ep
+        return tuple(group[i::g] for group in self.expert_groups for i in range(g))
 
     @property
     def expert_replica_groups(self) -> Groups:
@@ -120,12 +134,14 @@ class GroupPlacement:
 
     @cached_property
     def stream_groups(self) -> dict[str, list[Groups]]:
-        """Groups that share layers, sequences and experts, by the stream of their collectives."""
+        """Groups that share layers, sequences and experts, by the name that their collectives give them."""
         grid = self.grid
         groups_by_stream = {
             "tensor": grid.list_groups("tp"),
             "context": grid.list_groups("cp"),
             "expert": grid.expert_groups,
+            "expert nodes": grid.expert_node_groups,
+            "expert rails": grid.expert_rail_groups,
         }
         return {stream: self.split_by_lane(groups) for stream, groups in groups_by_stream.items()}
 

@@ -11,6 +11,7 @@ alltoalls of the tokens there and back. Context parallelism: keys and values go 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -32,6 +33,8 @@ class LayerPartition:
         item_bytes: bytes of an element.
         micro_batch: samples of a microbatch.
         recompute: none, selective, alternate or full.
+        expert_node: GPUs of a node among those that share experts, to which a token goes once; 0: tokens go to each
+            expert by themselves.
     """
 
     tensor: int = 1
@@ -41,6 +44,7 @@ class LayerPartition:
     item_bytes: int = 4
     micro_batch: int = 1
     recompute: str = "none"
+    expert_node: int = 0
 
 
 class CollectiveCall(NamedTuple):
@@ -51,12 +55,14 @@ class CollectiveCall(NamedTuple):
         kind: name of the collective.
         nbytes: nccl-tests' size in bytes.
         repeats: how often it runs, one after another.
+        groups: which groups run it, where they are not those that the stream is named after.
     """
 
     stream: str
     kind: str
     nbytes: int
     repeats: int = 1
+    groups: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,8 +402,7 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
         share = 1
         if cut.sequence:
             share = cut.tensor
-        # Each token goes to `top_k` experts; once there and once back.
-        out.append(CollectiveCall("expert", "alltoall", round(layer.outputs * layer.top_k * tokens / share), 2))
+        out += _list_dispatches(layer, cut, layer.outputs * tokens / share)
     if cut.tensor > 1 and layer.partition == "row":
         kinds: tuple[str, ...] = ("allreduce",)
         if cut.sequence:
@@ -406,6 +411,41 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
     if cut.tensor > 1 and layer.partition == "vocab":
         out += _list_vocab_collectives(layer, cut, back, size, round(layer.activations * tokens))
     return out
+
+
+def count_reached(parts: int, experts: int, top_k: int) -> float:
+    """Count the nodes, or GPUs, that have an expert of a token, on average over all choices of its experts.
+
+    Args:
+        parts: Nodes or GPUs, each with as many of the experts.
+        experts: Experts of the layer.
+        top_k: Experts that a token goes to.
+
+    Returns:
+        How many of the parts: each is missed by a choice among the experts that it has not.
+
+    Examples:
+        >>> from collsim.train.parallel.sharded_units import count_reached
+        >>> f"{count_reached(2, 4, 2):.3f}"  # of six pairs of four experts two are in one node
+        '1.667'
+    """
+    return parts * (1 - math.comb(experts - experts // parts, top_k) / math.comb(experts, top_k))
+
+
+def _list_dispatches(layer: Layer, cut: LayerPartition, nbytes: float) -> list[CollectiveCall]:
+    """The alltoalls of a layer's tokens, `nbytes` on a GPU, to their experts and back."""
+    if not 0 < cut.expert_node < cut.expert:
+        # Each token goes to `top_k` experts; once there and once back.
+        return [CollectiveCall("expert", "alltoall", round(nbytes * layer.top_k), 2)]
+    # DeepEP (README, csrc/kernels/internode.cu; DeepSeek-AI 2024, section 3.2.2): over the network once to a node, to
+    # the GPU of the same place, and over NVLink once to each GPU.
+    nodes, gpus = (
+        count_reached(parts, layer.experts, layer.top_k) for parts in (cut.expert // cut.expert_node, cut.expert)
+    )
+    return [
+        CollectiveCall("expert", "alltoall", round(nbytes * nodes), 2, "expert rails"),
+        CollectiveCall("expert", "alltoall", round(nbytes * gpus), 2, "expert nodes"),
+    ]
 
 
 def count_waits(layer: Layer, cut: LayerPartition, back: bool = False) -> int:
@@ -422,7 +462,9 @@ def count_waits(layer: Layer, cut: LayerPartition, back: bool = False) -> int:
     Returns:
         The number of collectives.
     """
-    return sum(message.repeats for message in list_layer_collectives(layer, cut, back) if message.kind != "allgather")
+    calls = list_layer_collectives(layer, cut, back)
+    # One kernel sends tokens across nodes and on inside them.
+    return sum(call.repeats for call in calls if call.kind != "allgather" and call.groups != "expert nodes")
 
 
 def _list_vocab_collectives(
@@ -450,7 +492,8 @@ def merge_collectives(messages: Sequence[CollectiveCall]) -> tuple[CollectiveCal
     Returns:
         Each kind and size once, in the order in which they first come.
     """
-    times: dict[tuple[str, str, int], int] = {}
-    for stream, kind, nbytes, many in messages:
-        times[stream, kind, nbytes] = times.get((stream, kind, nbytes), 0) + many
-    return tuple(CollectiveCall(*key, many) for key, many in times.items())
+    times: dict[CollectiveCall, int] = {}
+    for message in messages:
+        once = message._replace(repeats=1)
+        times[once] = times.get(once, 0) + message.repeats
+    return tuple(message._replace(repeats=many) for message, many in times.items())

@@ -321,10 +321,9 @@ class SplitBuilder:
 
     def add_call(self, lane: int, message: CollectiveCall, micro: int, after: tuple[int, ...]) -> int:
         """A collective of the lane's groups."""
-        stream, kind, nbytes, times = message
-        return self.add_collective(
-            lane, stream, kind, stream, self.placement.stream_groups[stream][lane], nbytes, after, micro, times=times
-        )
+        stream, kind, nbytes, times, named = message
+        groups = self.placement.stream_groups[named or stream][lane]
+        return self.add_collective(lane, stream, kind, named or stream, groups, nbytes, after, micro, times=times)
 
     def add_collective(
         self,
