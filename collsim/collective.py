@@ -66,6 +66,21 @@ class Collective:
         """The buffer is n blocks, one per rank."""
         return "own" in (self.before, self.after) or self.after == "peer"
 
+    def count_blocks(self, ranks: int) -> int:
+        """Count the blocks that the buffer is divided in, each of whole chunks: one for each rank, or pair of ranks.
+
+        Args:
+            ranks: number of ranks.
+
+        Returns:
+            How many; 1 where it is not divided.
+        """
+        if self.after == "target":
+            return ranks * ranks
+        if self.has_blocks:
+            return ranks
+        return 1
+
     @property
     def has_separate_result(self) -> bool:
         """The result lies in slots of its own, after those that are sent; there is no in-place form."""

@@ -170,7 +170,7 @@ class Algorithm:
                 n,
                 self._require_steps(n, steps),
                 chunks=chunks,
-                block=n if kind.has_blocks else 1,
+                block=kind.count_blocks(n),
                 helpers=helpers or 0,
                 root=complete.get("root", 0),
                 options=labelled,

@@ -199,7 +199,7 @@ def _freeze_schedule(
     shapes: list[list[int]], rest: memoryview, chunks: int, slots: int, n: int, request: FunctionRequest
 ) -> Schedule:
     kind = get_collective(request.collective)
-    if chunks < 1 or (kind.has_blocks and chunks % n):
+    if chunks < 1 or chunks % kind.count_blocks(n):
         message = "{chunks} chunks do not fit {collective} with {n} ranks"
         raise ScheduleError(message, chunks=chunks, collective=request.collective, n=n)
     rows = sum(shape[0] for shape in shapes)
@@ -209,11 +209,10 @@ def _freeze_schedule(
     table = np.frombuffer(rest[:size], "<i4").reshape(len(COLUMNS), rows)
     if rows and not (table[-1].min() >= 0 and table[-1].max() <= _MAX_CHANNEL):
         raise ScheduleError("a channel is a number from 0 to {most:,}", most=_MAX_CHANNEL)
-    block = 1
-    if kind.has_blocks:
-        block = n
     name, steps = read_text(rest[size:], _LONGEST_NAME), _read_steps(shapes, table)
-    schedule = freeze(name, request.collective, n, steps, chunks=chunks, block=block, helpers=request.helpers)
+    schedule = freeze(
+        name, request.collective, n, steps, chunks=chunks, block=kind.count_blocks(n), helpers=request.helpers
+    )
     # A repeated pattern shifts its chunks, so its later repetitions may need more slots than its first.
     schedule = replace(schedule, slots=max(schedule.slots, slots, kind.slots(chunks)))
     _refuse_too_many_slots(schedule.slots, schedule.endpoints)
