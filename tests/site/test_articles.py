@@ -102,7 +102,7 @@ def is_word_in(term, text):
 OTHERS = tomllib.loads((make_articles.DOCS / "articles" / "other_terms.toml").read_text(encoding="utf-8"))["articles"]
 
 
-@pytest.mark.parametrize("article", OTHERS, ids=lambda article: article["source"].split("/")[2])
+@pytest.mark.parametrize("article", OTHERS, ids=lambda article: article["source"].split("//")[1][:40])
 def test_the_words_of_other_public_articles_are_in_the_documentation_of_their_language(article):
     glossary = make_articles.DOCS / "glossary.md"
     pages = [
