@@ -199,8 +199,8 @@ def print_assumptions(network: cs.Topology, time: Callable[[cs.Topology], float]
 
 
 def name_options(line: str) -> str:
-    """Name the options of the command line where a note has keywords of Python: `say gpu=...`."""
-    return re.sub(r"say (\w+)=[.]{3}", r"give --\1", line)
+    """Name the options of the command line where a note has keywords of Python: `set gpu=...`."""
+    return re.sub(r"set (\w+)=[.]{3}", r"set --\1", line)
 
 
 def _read_topology(file: Path, options: dict[str, object], assumed: bool) -> cs.Topology:

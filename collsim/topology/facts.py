@@ -35,7 +35,7 @@ class Assumption:
     others: tuple[object, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.reason[0]}: taken for {self.value}; say {self.option}=... if it is another"
+        return f"{self.reason[0]}: assumed {self.value}; set {self.option}=... if that is wrong"
 
     @property
     def chinese(self) -> str:
@@ -62,13 +62,10 @@ class Effect:
         return abs(self.factor - 1) < _SAME
 
     def __str__(self) -> str:
-        condition = f"if {self.assumption.option} is {self.value}: "
+        option = f"{self.assumption.option}={self.value}"
         if self.is_negligible:
-            return condition + "no difference"
-        direction = "faster"
-        if self.factor > 1:
-            direction = "slower"
-        return f"{condition}{max(self.factor, 1 / self.factor):.2g}x {direction}"
+            return f"{option} makes no difference"
+        return f"with {option} it takes {self.factor:.2g} × as long"
 
     @property
     def chinese(self) -> str:

@@ -120,7 +120,7 @@ def test_a_gpu_of_another_pcie_generation_than_its_machine_leaves_the_slots_open
     predicted, as_old, as_new = (cs.nccl.predict("allreduce", machine, "1GiB") for machine in (open_slots, old, new))
     assert predicted.time == as_old.time
     assert predicted.low < as_new.time < as_old.low
-    assert any("say pcie=... if it is another; if pcie is 5: 1.5x faster" in note for note in predicted.notes)
+    assert any("set pcie=... if that is wrong; with pcie=5 it takes 0." in note for note in predicted.notes)
 
 
 def test_a_bridge_with_missing_contacts_has_three_links():

@@ -90,8 +90,8 @@ def test_what_is_not_understood_or_assumed_is_a_note_and_a_warning():
     notes = " ".join(topology.facts.notes)
     assert "PCIe is not in the text" in notes
     assert "host memory (204.8 GB/s) is not in the text" in notes
-    assert "the link between sockets is not in the text: taken for that of ice-lake, 67.2 GB/s; say cpu=" in notes
-    assert "mlx5_0 is not in the text: taken for ib-hdr" in notes
+    assert "the link between sockets is not in the text: assumed that of ice-lake, 67.2 GB/s; set cpu=" in notes
+    assert "mlx5_0 is not in the text: assumed ib-hdr" in notes
 
 
 def test_a_paste_cut_before_the_rows_of_the_cards_is_a_note():
@@ -151,7 +151,7 @@ def test_nv4_in_pairs_is_the_bridge_of_graphics_cards():
     assert topology.route(0, 1)[0].bandwidth == 56.25e9
     assert "node0/memory0" in [h.dst for h in topology.route(1, 2)]
     assert topology.route(1, 2)[0].label == "PCIe 4.0 ×16"
-    assert not any("taken for V100" in note for note in topology.facts.notes)
+    assert not any("assumed V100" in note for note in topology.facts.notes)
     assert (
         quiet(parse_topology_text, table(rows), gpu="NVIDIA A30").route(0, 1)[0].bandwidth == 100e9
     )  # its links are 25 GB/s
@@ -181,7 +181,7 @@ def test_a_pair_of_few_links_may_be_the_bridge_of_graphics_cards():
     assert assumed.value == "V100"
     assert assumed.others[0] == "RTX 3090"
     prediction = cs.nccl.predict("allreduce", pair, "1GiB")
-    assert any("taken for V100" in note and "RTX 3090: 1.8x slower" in note for note in prediction.notes)
+    assert any("assumed V100" in note and "gpu=RTX 3090 it takes 1.8 × as long" in note for note in prediction.notes)
     bridge = quiet(parse_topology_text, table([["X", "NV3"], ["NV3", "X"]]), gpu="RTX 3090")
     assert prediction.time < cs.nccl.predict("allreduce", bridge, "1GiB").time < prediction.high
 
