@@ -119,7 +119,10 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
     table = (*(_OLD_BY_LINKS if seen.old else ()), *_BY_LINKS)
     # The fewest links that fit: a GPU with more would have shown them unless some are down.
     kind = next((name for most, name in table if seen.links <= most), "B200")
-    reason = f"the GPU is not in the text (at most {seen.links} NVLinks)", f"文本没有说明 GPU（至多 {seen.links} 条 NVLink）"
+    reason = (
+        f"the GPU is not in the text (at most {seen.links} NVLinks)",
+        f"文本没有说明 GPU（至多 {seen.links} 条 NVLink）",
+    )
     others = _OTHER_GPUS[kind]
     if kind == "V100" and seen.links <= _BRIDGE_LINKS:
         others = (_BRIDGED[1], *others)
