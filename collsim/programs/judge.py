@@ -381,7 +381,7 @@ def judge(
     if others:
         return _conclude(ranks, first, "race", _describe_race(first, others, len(orders)))
     if wrong := _find_wrong(first, expect):
-        return _conclude(ranks, first, "wrong", wrong)
+        return _conclude(ranks, first, "wrong", _add_unawaited(wrong, first))
     # A program may be right only because its messages are buffered; the strict run tells.
     strict = by_mode.get(RunMode(), first)
     if strict.hangs and _are_mismatched(strict):
@@ -770,12 +770,26 @@ def _find_choice(first: Execution, second: Execution) -> tuple[int, int] | None:
     return None
 
 
+def _add_unawaited(reason: Words, execution: Execution) -> Words:
+    """The reason, with the calls that return at once and that nobody waits for."""
+    if not execution.unawaited:
+        return reason
+    calls = [Sentence("{call} (line {line})", call=call, line=line) for call, line in execution.unawaited[:_MAX_SHOWN]]
+    return Sentence(
+        "{reason} No rank waits for {calls}: before wait() a buffer may still be read, and it need not hold the "
+        "result.",
+        reason=reason,
+        calls=join_words(calls),
+    )
+
+
 def _describe_end(first: Execution, strict: Execution, expect: Callable[[int], object] | None, limit: float) -> Words:
     reason: Words = Sentence("All ranks end.")
     if expect is not None:
         reason = Sentence("Every rank has the expected result.")
     if count := sum(message.matched is None for message in first.messages):
         reason = Sentence("{reason} Messages that nobody received: {count}.", reason=reason, count=count)
+    reason = _add_unawaited(reason, first)
     if strict.hangs or strict.errors:
         reason = Sentence(
             "{reason} By luck: it needs messages up to {limit:,.0f} bytes to be buffered; where each send waits for "

@@ -169,6 +169,7 @@ class PostedCall:
         is_collective: whether all members of a communicator have to make the same call.
         needs: the use of a shared object that ends the wait; who makes it is known only where somebody does. None for
             messages and collectives.
+        is_awaited: whether its rank has waited for it, or asked whether it is complete.
     """
 
     rank: int
@@ -185,9 +186,11 @@ class PostedCall:
     takes_several: bool = False
     is_collective: bool = False
     needs: SharedUse | None = None
+    is_awaited: bool = False
 
     def settle(self) -> bool:
         """Move the bytes that are moved as late as possible: its rank asks now. Returns whether it is complete."""
+        self.is_awaited = True
         if self.on_wait is not None and not self.is_complete:
             self.on_wait()
         return self.is_complete
@@ -862,6 +865,15 @@ class Engine:
             send.match is not None and send.match.buffer is not None and send.match.call not in _BLOCKING_RECEIVES
             for send in self.sends
         )
+
+    def list_unawaited(self) -> list[tuple[str, int]]:
+        """The calls that return at once and for which no rank has waited: their words and lines."""
+        receives = [receive for posted in self._posted.values() for receive in posted]
+        receives += [send.match for send in self.sends if send.match is not None]
+        messages = [post for post in (*self.sends, *receives) if not post.is_internal and post.call[0] in "iI"]
+        collectives = [call for calls in self._collectives.values() for rank in calls.values() for call in rank]
+        unawaited = {(post.call, post.line) for post in (*messages, *collectives) if not post.is_awaited}
+        return sorted(unawaited, key=lambda call: call[1])
 
     def list_events(self) -> Iterator[RankEvent]:
         """What all ranks did, in the order of the execution.

@@ -158,6 +158,7 @@ class Execution:
         payloads: what each message held, where that was to be kept.
         provenance: which numbers each message holds, where that was looked for.
         uses: of queues, locks and other shared objects, with the threads that made them.
+        unawaited: words and lines of calls that returned at once and that nobody waited for.
         depends_on_reads: whether it may end otherwise where bytes are read as late as they may be.
     """
 
@@ -173,6 +174,7 @@ class Execution:
     payloads: tuple[object, ...] = ()
     provenance: Provenance | None = None
     uses: Mapping[SharedUse, frozenset[int]] = field(default_factory=dict)
+    unawaited: tuple[tuple[str, int], ...] = ()
     depends_on_reads: bool = True
 
     @property
@@ -572,6 +574,7 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
         tuple(engine.options),
         groups=tuple(engine.groups.values()),
         uses={use: frozenset(threads) for use, threads in engine.uses.items()},
+        unawaited=tuple(engine.list_unawaited()),
         depends_on_reads=engine.depends_on_reads(),
     )
 

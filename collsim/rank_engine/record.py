@@ -65,6 +65,7 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     records = [_pack_execution(execution, table) for execution in executions]
     records[0]["events"] = executions[0].events
     records[0]["groups"] = executions[0].groups
+    records[0]["unawaited"] = executions[0].unawaited
     if executions[0].provenance is not None:
         records[0]["provenance"] = _pack_provenance(executions[0].provenance)
     text = json.dumps({"executions": records, "arrays": table.records}).encode()
@@ -197,6 +198,7 @@ def _unpack_execution(record: dict[str, Any], arrays: Sequence[np.ndarray]) -> E
         events=tuple(_unpack_event(event) for event in record.get("events", ())),
         groups=tuple(tuple(map(_read_number, members)) for members in record.get("groups", ())),
         provenance=_unpack_provenance(record.get("provenance")),
+        unawaited=tuple((_read_text(call), _read_number(line)) for call, line in record.get("unawaited", ())),
     )
 
 

@@ -567,3 +567,67 @@ def test_waits_are_kept_apart_in_both_languages(run_program):
     run = run_program(source, 2)
     assert "for rank 1; rank 1 waits" in run.explanation()
     assert "等待 rank 1；rank 1 停在" in run.explanation("zh")
+
+
+def test_calls_that_nobody_waits_for_are_named():
+    source = """import torch
+import torch.distributed as dist
+
+def run(rank, size):
+    x = torch.ones(4) * rank
+    works = [dist.isend(x, 1 - rank), dist.irecv(torch.zeros(4), 1 - rank)]
+    late = dist.all_reduce(x, async_op=True)
+    works[1].wait()
+    return x
+"""
+    run = cs.program(source, 2)
+    assert "No rank waits for isend (line 6), all_reduce (line 7): before wait()" in run.explanation()
+    run = cs.program(source, 2, expect=lambda rank: [1.0] * 4)
+    assert run.verdict == "wrong"
+    assert "No rank waits for isend (line 6), all_reduce (line 7)" in run.explanation()
+    polled = source.replace(
+        "works[1].wait()", "works[1].wait(); late.wait()\n    while not works[0].is_completed(): pass"
+    )
+    assert "No rank waits" not in cs.program(polled, 2).explanation()
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (
+            "import numpy as np\nx = np.zeros(10**12)",
+            "Rank 0 ends in MemoryError in line 2: Unable to allocate 7.28 TiB",
+        ),
+        ("x = 'a' * 10**11", "Rank 0 ends in MemoryError in line 1"),
+        ("def f(n):\n    return f(n + 1)\nf(0)", "Rank 0 ends in RecursionError in line 1"),
+        ("import numpy as np\nnp.load('/etc/passwd')", "in line 2: [Errno"),
+        ("import numpy as np\nnp.savetxt('/tmp/x.txt', np.zeros(3))", "Rank 0 ends in PermissionError in line 2"),
+        ("import pickle", "pickle is not known here"),
+        ("import os\nos.system('id')", "os: unknown word 'system'"),
+        ("eval('1')", "name 'eval' is not defined"),
+        ("print('{0.f_back}'.format(1))", "'int' object has no attribute 'f_back'"),
+        ("import time\ntime.sleep(10**9)", "seconds from 0 to 1e+06 are expected"),
+        ("x = " + "(" * 500 + "1" + ")" * 500, "line 1 of the program is not Python: too many nested parentheses"),
+        ("x = " + "-" * 50_000 + "1", "the program is nested too deeply"),
+    ],
+)
+def test_hostile_programs_end_in_a_sentence(source, told):
+    try:
+        text = str(cs.program(source, 2))
+    except cs.CollsimError as error:
+        text = str(error)
+    assert told in text
+
+
+def test_64_ranks_and_10_000_messages_are_run_and_no_more_ranks():
+    many = """from mpi4py import MPI
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    for i in range(10_000): comm.send(i, dest=63)
+elif comm.rank == 63:
+    result = sum(comm.recv(source=0) for i in range(10_000))
+"""
+    run = cs.program(many, 64)
+    assert (run.verdict, len(run.execution.messages), run.results[63]) == ("ends", 10_000, 49_995_000)
+    with pytest.raises(cs.CollsimError, match="ranks=65 must be 1 to 64"):
+        cs.program(many, 65)
