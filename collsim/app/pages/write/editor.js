@@ -159,6 +159,12 @@ function pointAt(editor, line) {
   announce(LINE_POINTED_AT, wanted);
 }
 
+/** Other code has come from below, from a fix or from a student: it and its verdict are at the top of the page. */
+function scrollToTop(element) {
+  const host = element.getRootNode().host ?? element;
+  host.closest("[data-testid=stMain]")?.scrollTo({ top: 0 });
+}
+
 export default function ({ data, parentElement, setStateValue }) {
   let editor = MOUNTS.get(parentElement);
   if (!editor) {
@@ -169,6 +175,7 @@ export default function ({ data, parentElement, setStateValue }) {
   editor.area.setAttribute("aria-label", data.label);
   editor.box.classList.toggle("tall", Boolean(data.tall));
   if (editor.turn !== data.turn) {
+    if (editor.turn !== undefined) scrollToTop(parentElement);
     editor.turn = data.turn;
     editor.area.value = data.code;
   }
