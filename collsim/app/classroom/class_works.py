@@ -11,7 +11,7 @@ from ..server import get_session_client
 from ..shell.address import get_menu, remember
 from ..shell.notes import draw_mistake, draw_note, draw_part, draw_status
 from ..shell.page import list_pages
-from ..shell.session import forget_widgets, get_session, queue_reruns, t
+from ..shell.session import forget_widgets, get_session, queue_reruns, rerun_page, t
 from .class_sessions import SharedWork
 from .question_card import change_panels, draw_invitation, end_class, get_class_sessions, is_leading_class, open_class
 from .student_page import get_voter
@@ -68,7 +68,7 @@ def _draw_list(class_key: str) -> None:
         key = f"class_work_{work.number}"
         if st.button(label, key=key, on_click=_take_work, args=(work,), width="stretch"):
             if work.page == get_session().page:
-                st.rerun()
+                rerun_page()
             st.switch_page(get_menu()[work.page])
 
 

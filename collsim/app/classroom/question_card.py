@@ -17,7 +17,7 @@ from ..scenario.panels import Panels
 from ..server import create_invitation, get_session_client, render_qr_svg
 from ..server.startup import read_limits
 from ..shell.notes import format_note
-from ..shell.session import get_language, get_session, queue_reruns, t
+from ..shell.session import get_language, get_session, queue_reruns, rerun_page, t
 from . import question_html
 from .class_sessions import IDLE_SECONDS, MAX_PER_CLIENT, ClassSessions, PosedQuestion, TooManySessions, VoteBoard
 from .custom_question import discard_custom_question, draw_editor, get_custom_question
@@ -225,7 +225,7 @@ def _draw_vote_count(leader: tuple[str, str], is_revealed: bool) -> None:
     """Draw how many have answered, while they do."""
     board = get_class_sessions().get_leader_board(*leader)
     if board is None:
-        st.rerun()
+        rerun_page()
     if board.present:
         text = t("class.votes", votes=board.votes, here=board.present)
     else:
@@ -233,7 +233,7 @@ def _draw_vote_count(leader: tuple[str, str], is_revealed: bool) -> None:
     counts = f'data-votes="{board.votes}" data-here="{board.present}"'
     st.html(f'<div class="cs-count" role="status" {counts}>{escape_text(text)}</div>')
     if board.is_revealed != is_revealed:
-        st.rerun()
+        rerun_page()
 
 
 def draw_votes(question: Question, board: VoteBoard) -> None:

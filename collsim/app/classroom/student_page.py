@@ -23,7 +23,7 @@ from ..shell.controls import add_space, label_algorithm, label_machine
 from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
 from ..shell.player import mount_player
 from ..shell.results import get_latest
-from ..shell.session import choose_text, get_language, get_session, queue_reruns, t
+from ..shell.session import choose_text, get_language, get_session, queue_reruns, rerun_page, t
 from . import question_html
 from .class_sessions import PosedQuestion
 from .question_card import ButtonKind, draw_votes, get_class_sessions
@@ -141,7 +141,7 @@ def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
         posed = board.posed
     # This part alone is drawn every 3 s; what the rest of the page shows depends on these three.
     if board is None or board.is_revealed != is_revealed or (None if posed is None else posed.choice) != choice:
-        st.rerun()
+        rerun_page()
     if posed is None:
         draw_status(t("class.wait"))
         return

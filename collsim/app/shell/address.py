@@ -33,6 +33,8 @@ def read_page_address(page: Page) -> None:
     if is_other_page:
         _change_page(page)
     same = now.written is not None and (query == now.written or (is_other_page and has_only_look))
+    keeps_address, now.keeps_address = now.keeps_address, False
+    same = same or (keeps_address and not is_other_page)
     if not same or page.name not in now.page_values:
         _read(page, query, shared=not same)
         forget_widgets()

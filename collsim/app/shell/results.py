@@ -25,7 +25,7 @@ from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Refused
 from ..server import get_session_client
 from .notes import draw_mistake
-from .session import get_language, queue_reruns, t
+from .session import get_language, queue_reruns, rerun_page, t
 
 #: Seconds up to which a page computes on the spot.
 ON_THE_SPOT = 1.5
@@ -230,7 +230,7 @@ def _draw_progress(name: str) -> None:
     requests = get_requests()
     request = requests.open.get(name)
     if request is None or request.job is None or request.over:
-        st.rerun()
+        rerun_page()
         return
     get_worker_pool().refresh(requests.tab, request.job)
     with st.container(border=True, key=f"card_work_{name.replace('.', '_')}"):

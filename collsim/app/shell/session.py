@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ParamSpec, cast
+from typing import Any, NoReturn, ParamSpec, cast
 
 import streamlit as st
 
@@ -42,6 +42,7 @@ class Session:
         written: the address as this session wrote it; another one means that a person changed it.
         begun: keys of controls that began at a value in a run of the page that has not come to its end.
         page: name of the page that is open.
+        keeps_address: the next run comes from the page itself, and not from a person who changed the address.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -54,6 +55,7 @@ class Session:
     written: dict[str, str] | None = None
     begun: set[str] = field(default_factory=set)
     page: str = ""
+    keeps_address: bool = False
 
     @property
     def panels(self) -> Panels:
@@ -75,6 +77,16 @@ def get_session() -> Session:
     if "session" not in st.session_state:
         st.session_state["session"] = Session()
     return cast(Session, st.session_state["session"])
+
+
+def rerun_page() -> NoReturn:
+    """Run the whole page again, from a part of it that looks for news by itself.
+
+    Every request of the browser names its address, and a slow browser names one that is older than what this session
+    wrote last. Read as that of a person, it would undo what was typed since.
+    """
+    get_session().keeps_address = True
+    st.rerun()
 
 
 def get_language() -> Language:
@@ -169,4 +181,4 @@ def _show_refusal() -> None:
     """Say that the server is busy; when this is run by itself, try again."""
     st.html(f'<div class="cs-note" role="status">{escape_text(t("server.busy"))}</div>')
     if time.monotonic() - st.session_state[_REFUSED_AT] > RETRY / 2:
-        st.rerun()
+        rerun_page()

@@ -102,13 +102,21 @@ def draw() -> None:
 def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
     with st.sidebar:
         st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
-        st.session_state["w_program_start"] = draft.example or "own"
         names = list(drafts.EXAMPLES)
         if not draft.example:
             names.append("own")
         labels = {name: t(f"program.start.{name}") for name in names}
+        # A control of its own for each choice: the callback can tell one that is gone, whose value a slow browser still
+        # sends, and which would replace what was typed.
+        chosen = draft.example or "own"
         st.selectbox(
-            t("program.start"), names, format_func=labels.__getitem__, key="w_program_start", on_change=_on_start_picked
+            t("program.start"),
+            names,
+            names.index(chosen),
+            format_func=labels.__getitem__,
+            key=f"w_program_start_{chosen}",
+            on_change=_on_start_picked,
+            args=(chosen,),
         )
         expected = {name: name for name in drafts.COLLECTIVES} | {"none": t("program.none")}
         collective = choose("program_collective", t("program.collective"), expected, draft.collective)
@@ -148,11 +156,11 @@ def _label_place(name: str) -> str:
     return label_machine(name)
 
 
-def _on_start_picked() -> None:
-    """An example was picked: its source, and what it should do."""
-    name = st.session_state["w_program_start"]
-    if name in drafts.EXAMPLES:
-        remember(PAGE, drafts.start_example(get_remembered(PAGE), name))
+def _on_start_picked(before: str) -> None:
+    """An example was picked in place of the one before: its source, and what it should do."""
+    name, draft = st.session_state.pop(f"w_program_start_{before}"), get_remembered(PAGE)
+    if name in drafts.EXAMPLES and before == (draft.example or "own"):
+        remember(PAGE, drafts.start_example(draft, name))
         st.session_state.pop("w_program_collective", None)
 
 
