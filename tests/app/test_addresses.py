@@ -164,3 +164,17 @@ def test_a_short_link_does_not_cost_gigabytes(options):
     assert [c.name for c in complaints] == ["own"]
     assert "is the most here" in str(complaints[0].reason)
     assert choice.machine == "dgx-a100"
+
+
+def test_a_page_that_runs_itself_again_keeps_what_an_older_address_does_not_say():
+    at = opened("explore", {"nbytes": "4MiB"})
+    session = at.session_state["session"]
+    assert session.choice.nbytes == "4MiB"
+    at.query_params.clear()  # as a slow browser names it
+    session.keeps_address = True
+    at.run()
+    assert (session.choice.nbytes, session.keeps_address) == ("4MiB", False)
+    assert at.query_params["nbytes"] in ("4MiB", ["4MiB"])
+    at.query_params.clear()  # a person
+    at.run()
+    assert session.choice.nbytes == Choice().nbytes

@@ -1,4 +1,5 @@
-"""What the page Bring your program shows first is there before anybody opens it."""
+"""What the page Bring your program shows first is there before anybody opens it, and does not come back over what is
+typed."""
 
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 from collsim.app.entry import first_program
 from collsim.app.jobs.computation import build_job_key
 from collsim.app.jobs.worker_pool import get_worker_pool
+from collsim.app.pages.program import program
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft
 from collsim.app.pages.program.program_verdict import judge_program
 from collsim.sandbox import Isolation, detect_isolation
@@ -24,3 +26,15 @@ def test_nothing_runs_at_the_start_without_a_sandbox(monkeypatch):
     monkeypatch.setattr(first_program, "detect_isolation", lambda: Isolation.NONE)
     monkeypatch.setattr(first_program, "get_worker_pool", lambda: pytest.fail("a program was run"))
     first_program.judge()
+
+
+def test_the_value_of_a_control_that_is_gone_replaces_no_typed_code(monkeypatch):
+    """A slow browser still sends the example that it showed before."""
+    values = {"program": ProgramDraft(code="x = 1")}
+    monkeypatch.setattr(program, "get_remembered", values.get)
+    monkeypatch.setattr(program, "remember", values.__setitem__)
+    monkeypatch.setattr(program.st, "session_state", {"w_program_start_ring": "ring", "w_program_start_own": "farm"})
+    program._on_start_picked("ring")
+    assert values["program"].code == "x = 1"
+    program._on_start_picked("own")
+    assert values["program"].example == "farm"

@@ -100,18 +100,26 @@ def _play_verdict(draft: Draft, verdict: Verdict) -> None:
 def _draw_controls(draft: Draft) -> Draft:
     with st.sidebar:
         st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
-        st.session_state["w_start"] = draft.starter or "own"
         names = drafts.list_starters(draft.collective)
         if not draft.starter:
             names.append("own")
         elif draft.starter not in names:
             names.append(draft.starter)
         labels = {name: t(f"write.start.{name.partition('_')[0]}") for name in names}
-        st.selectbox(t("write.start"), names, format_func=labels.__getitem__, key="w_start", on_change=_on_start_picked)
+        # A control of its own for each choice, as on the page Bring your program: see `_on_start_picked`.
+        chosen = draft.starter or "own"
+        st.selectbox(
+            t("write.start"),
+            names,
+            names.index(chosen),
+            format_func=labels.__getitem__,
+            key=f"w_start_{chosen}",
+            on_change=_on_start_picked,
+            args=(chosen,),
+        )
         collective = pick("collective", list_played_collectives(), draft.collective)
         if draft.starter and collective != draft.collective:  # nobody's own code: the page begins with that collective
             remember(PAGE, drafts.start_draft(draft, drafts.list_starters(collective)[0]))
-            st.session_state.pop("w_start", None)
             st.rerun()
         draft = replace(draft, collective=collective)
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MAX_RANKS))
@@ -125,11 +133,12 @@ def _draw_controls(draft: Draft) -> Draft:
         return replace(draft, machine=machine_label, nbytes=choose_quantity("nbytes", SIZES, draft.nbytes))
 
 
-def _on_start_picked() -> None:
-    """A starting point was picked: its code, and the collective it is for."""
-    name = st.session_state["w_start"]
-    if name in drafts.STARTERS:
-        remember(PAGE, drafts.start_draft(get_remembered(PAGE), name))
+def _on_start_picked(before: str) -> None:
+    """A starting point was picked in place of the one before: its code, and the collective it is for. A control that is
+    gone, whose value a slow browser still sends, replaces nothing that was typed."""
+    name, draft = st.session_state.pop(f"w_start_{before}"), get_remembered(PAGE)
+    if name in drafts.STARTERS and before == (draft.starter or "own"):
+        remember(PAGE, drafts.start_draft(draft, name))
         st.session_state.pop("w_collective", None)
 
 
