@@ -291,6 +291,33 @@ class CollectivePost(PostedCall):
     is_collective: bool = True
 
 
+class Contributions(list[Any]):
+    """What all ranks put into a collective, in their order. Each rank asks for the same sum of it."""
+
+    def __init__(self, values: Sequence[object]) -> None:
+        """Nothing is computed yet.
+
+        Args:
+            values: One of each rank.
+        """
+        super().__init__(values)
+        self._results: dict[str, Any] = {}
+
+    def compute_once(self, op: str, compute: Callable[[], Any]) -> Any:
+        """The result of a reduction, which the first rank that asks computes.
+
+        Args:
+            op: The reduction.
+            compute: Computes it.
+
+        Returns:
+            The result, which no rank may change.
+        """
+        if op not in self._results:
+            self._results[op] = compute()
+        return self._results[op]
+
+
 class Rank:
     """A rank, or a thread of a program that makes its own, and its generator."""
 
@@ -713,7 +740,7 @@ class Engine:
             call.peers = tuple(rank for rank in members if rank not in agreeing)
         if len(round_of_calls) == len(members) and not post.peers:
             _set_errors(round_of_calls)
-            values = [call.value for call in round_of_calls]
+            values = Contributions([call.value for call in round_of_calls])
             for call in round_of_calls:
                 self.complete(call, values)
         return post

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .calls import poll, wait_for
-from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
+from .engine import ANY, Blocking, CollectivePost, Contributions, Engine, MessagePost, PostedCall, require_tag
 from .stand_ins.tensors import KnownModule, build_torch_module
 
 #: The extent of a collective whose buffers need not agree.
@@ -262,7 +262,7 @@ class TorchDistributed:
         signature: tuple[Hashable, ...],
         extent: tuple[int, str],
         value: object,
-        store: Callable[[list[Any]], None],
+        store: Callable[[Contributions], None],
         group: ProcessGroup | None,
         async_op: bool,
         root: int = -1,
@@ -301,8 +301,9 @@ class TorchDistributed:
         members = len(group.members)
         _require_tensor(tensor, "all_reduce")
 
-        def store(values: list[np.ndarray]) -> None:
-            tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
+        def store(values: Contributions) -> None:
+            total = values.compute_once(op, lambda: _reduce(values, op, members))
+            tensor[...] = total.reshape(tensor.shape)
 
         signature = (op,)
         return (
