@@ -8,7 +8,13 @@ from collsim.steps import copy
 
 
 def count_port_shares(n, load, sizes):
-    """The largest share of all bytes that one rank sends to others, and that one receives from them."""
+    """The largest share of all bytes that one rank sends to others, and that one receives from them.
+
+    Args:
+        n: number of ranks.
+        load: how unevenly ranks receive, where no sizes are given.
+        sizes: what each rank receives, or what each sends to each; None for the load's.
+    """
     table = np.reshape(build_pair_shares(n, load, sizes), (n, n)) * ~np.eye(n, dtype=bool)
     return float(table.sum(axis=1).max()), float(table.sum(axis=0).max())
 
