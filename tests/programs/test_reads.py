@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 
+from collsim.rank_engine import torch_dialect
 from collsim.rank_engine.engine import RunMode
 from collsim.rank_engine.execute import execute
 from collsim.rank_engine.modes import execute_modes
@@ -66,3 +67,14 @@ def test_a_ring_that_waits_before_it_changes_its_buffer_is_executed_once():
     plan = build_plan(source.replace("dist.recv(b", "dist.irecv(b"), 4, None, None, "96B", {})
     modes = [execution.mode for execution in execute_modes(lambda mode, keeps: execute(plan, mode, keeps), -1)]
     assert modes == [RunMode(-1), RunMode(-1, is_late=True)]
+
+
+def test_a_sum_is_computed_once_and_each_rank_has_its_own(monkeypatch):
+    calls, reduce = [], torch_dialect._reduce
+    monkeypatch.setattr(torch_dialect, "_reduce", lambda *values: calls.append(values) or reduce(*values))
+    source = (
+        HEAD + "    dist.all_reduce(a)\n    a += rank\n    dist.all_reduce(b, op=dist.ReduceOp.MAX)\n    return a\n"
+    )
+    execution = execute(build_plan(source, 4, None, None, "96B", {}), RunMode(), "results")
+    assert [result.tolist() for result in execution.results] == [[6.0 + rank] * 4 for rank in range(4)]
+    assert len(calls) == 2
