@@ -26,6 +26,13 @@ def _sum_largest_parts(n, load, sizes):
     most_ranks=256,
 )
 def alltoallv_pairwise(n, load: Load = "zipf", sizes=None):
+    """In step k everybody sends to the rank k places on: each step lasts as long as its largest part.
+
+    Args:
+        n: number of ranks.
+        load: how unevenly ranks receive, where no sizes are given.
+        sizes: what each rank receives, or what each sends to each, as `collective.build_pair_shares` takes it.
+    """
     r = np.arange(n)
     for k in range(1, n):
         d = (r + k) % n
