@@ -15,6 +15,7 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import expect
 from sampling import keep_fast
 
+from collsim.app.main import PAGES as MENU
 from collsim.app.texts import say
 
 pytestmark = pytest.mark.browser
@@ -40,6 +41,11 @@ PAGES = {
     "machines": ("machines?", ".wy .cs[data-t]"),
     "measured": ("measured?", "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg"),
     "lab": ("lab?", ".lb[data-t]"),
+    "program": ("program?", "svg.pl rect.wait"),
+    "hangs": ("hangs?", "svg.pl path.arrow"),
+    "script": ("script?", "[data-testid=stCode] code"),
+    "diagnosis": ("diagnosis?", "h1"),
+    "inference": ("inference?", "h1"),
 }
 #: Components that play, each with a button of its own for it; a player inside one of them has none.
 PLAYS = ".sp, .cs:not(.compact), .st section.now, .rc, .ts, .rv, .ln, .wy"
@@ -270,6 +276,10 @@ def darken(tab):
         dark.click()
     tab.wait()
     return lambda: expect(dark).to_have_attribute("aria-pressed", "true")
+
+
+def test_no_page_of_the_menu_is_left_out():
+    assert set(MENU) - set(PAGES) == {"class"}, "a page that students see, which test_class.py goes through"
 
 
 @pytest.mark.slow
