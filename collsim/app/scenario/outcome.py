@@ -655,9 +655,12 @@ def find_near_misses(table: pd.DataFrame) -> list[NearMiss]:
         return []
     times = runnable.pivot_table(index="nbytes", columns="algorithm", values="time").map(round_time)
     best, first = times.min(axis=1), times.idxmin(axis=1)
-    ratios = times.div(best, axis=0)
-    nearest = ((name, ratios[name].idxmin()) for name in times.columns if ratios[name].min() > 1)
-    misses = [NearMiss(str(name), str(first[at]), int(at), float(ratios.loc[at, name])) for name, at in nearest]
+    misses = []
+    for name in map(str, times.columns):
+        ratios = times[name] / best
+        if ratios.min() > 1:
+            row = int(ratios.argmin())
+            misses.append(NearMiss(name, str(first.iloc[row]), int(times.index[row]), float(ratios.iloc[row])))
     return sorted(misses, key=lambda miss: miss.ratio)
 
 
