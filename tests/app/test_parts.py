@@ -7,6 +7,7 @@ from test_walk import opened
 
 import collsim as cs
 from collsim.app.pages.train import step_upgrades
+from collsim.app.pages.train.step_costs import CostOptions, list_costs
 from collsim.app.pages.train.training_choice import ADDRESS
 from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import from_query, to_query
@@ -62,6 +63,38 @@ def test_the_panel_says_the_digits_of_python():
     table = cs.upgrades(step, prices={"nic": 2400})
     assert shown.explanation == tuple(table.explanation(language) for language in LANGUAGES)
     assert [list(rows) for rows in shown.cells] == [table.list_cells(language) for language in LANGUAGES]
+
+
+def test_the_costs_of_a_step_are_those_of_python():
+    choice = ADDRESS.read(QUESTION | {"model": "resnet50"})[0]
+    options = CostOptions(gpu_hour=2.0, kwh=0.3, epoch=1_281_167.0)
+    shown = list_costs(choice, options)
+    step = cs.training_step("resnet50", BOX, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
+    costs = cs.purchases.estimate_costs(step, gpu_hour=2, kwh=0.3, epoch=1_281_167)
+    assert [list(rows) for rows in shown.cells] == [[cost.list_cells(lang) for cost in costs] for lang in LANGUAGES]
+    assert shown.watts == 300
+    epoch = shown.cells[0][1]
+    assert epoch["money"] == f"{costs[1].money:,.4g}"
+    assert "kWh" in epoch
+
+
+def test_a_gpu_without_known_power_has_no_energy():
+    choice = ADDRESS.read(QUESTION | {"parts": "gpu:A10"})[0]
+    shown = list_costs(choice, CostOptions(gpu_hour=2.0))
+    assert shown.watts is None
+    assert "kWh" not in shown.cells[0][0]
+    typed = list_costs(choice, CostOptions(watts=150.0))
+    assert typed.watts == 150
+    assert set(typed.cells[0][0]) == {"of", "time", "GPU-hours", "kWh"}
+
+
+def test_costs_are_typed_on_the_page_train():
+    at = opened("train", QUESTION)
+    at.session_state["w_costs"] = True
+    at.run()
+    at.number_input(key="w_cost_gpu_hour").set_value(2.0).run()
+    assert not at.exception
+    assert not at.error
 
 
 def test_prices_are_read_or_refused():
