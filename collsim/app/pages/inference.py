@@ -43,7 +43,16 @@ _HUES = {"compute": "idle", "tensor": "room", "logits": "ink3", "dispatch": "ful
 
 @dataclass(frozen=True)
 class InferenceChoice(MachineChoice):
-    """A model on a machine, and what is asked of it; names as in `time_inference`."""
+    """A model on a machine, and what is asked of it; names as in `time_inference`.
+
+    Attributes:
+        machine: Name of the machine.
+        model: Name of the model.
+        tensor: GPUs that share each layer.
+        expert: Groups of GPUs that share the experts.
+        batch: Sequences at a time.
+        prompt: Tokens of each prompt.
+    """
 
     machine: str = "dgx-h100"
     model: str = "llama3-70b"
