@@ -135,6 +135,22 @@ def test_parts_are_chosen_undone_redone_and_reset():
     assert not at.exception
 
 
+def test_an_edited_machine_is_taken_from_explore_to_train_and_back():
+    at = open_shelf(opened("explore", QUESTION | {"mode": "full"}))
+    at.button(key="open_in_parts_train").click().run()
+    assert not at.exception
+    session = at.session_state["session"]
+    assert session.page == "train"
+    assert build_topology(session.page_values["train"]).name == BOX.name
+    at = open_shelf(opened("train", QUESTION))
+    assert "open_in_parts_train" not in {button.key for button in at.button}
+    at.button(key="open_in_parts_explore").click().run()
+    assert not at.exception
+    session = at.session_state["session"]
+    assert session.page == "explore"
+    assert build_topology(session.choice).name == BOX.name
+
+
 def test_the_panel_of_a_collective_says_the_digits_of_python():
     choice = from_query(QUESTION | {"nbytes": "64MiB"})[0]
     shown = list_run_upgrades(choice, ())

@@ -50,6 +50,13 @@ def draw_costs(choice: TrainingChoice) -> None:
 def _ask(name: str, help: str | None = None) -> float | None:
     """A number above 0, or nothing."""
     value = st.number_input(
-        t(f"costs.{name}"), min_value=0.0, max_value=_MOST, value=None, key=f"w_cost_{name}", help=help, width=190
+        t(f"costs.{name}"),
+        min_value=0.0,
+        max_value=_MOST,
+        value=None,
+        format="%.10g",
+        key=f"w_cost_{name}",
+        help=help,
+        width=190,
     )
     return value or None
