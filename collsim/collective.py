@@ -273,41 +273,41 @@ Load = Literal["even", "zipf", "hot"]
 _HOT = 4.0
 
 
-def build_pair_shares(n: int, load: str = "even", sizes: object = None) -> tuple[float, ...]:
+def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tuple[float, ...]:
     """The share of each pair of ranks in what an alltoallv moves, own parts included.
 
     Args:
         n: number of ranks.
-        load: how unevenly ranks receive, where `sizes` are not given: `even`, `zipf` or `hot`.
-        sizes: what each rank receives, n numbers; or n rows of what each rank sends to each. As text, commas between
+        load: how unevenly ranks receive, where `amounts` are not given: `even`, `zipf` or `hot`.
+        amounts: what each rank receives, n numbers; or n rows of what each rank sends to each. As text, commas between
             numbers and semicolons between rows.
 
     Returns:
         (n * n,) shares, whose sum is 1: those of what rank 0 sends first.
 
     Raises:
-        CollsimError: for sizes that are no n or n x n numbers of 0 or more, or all 0.
+        CollsimError: for amounts that are no n or n x n numbers of 0 or more, or all 0.
 
     Examples:
         >>> from collsim.collective import build_pair_shares
-        >>> build_pair_shares(2, sizes=[3, 1])
+        >>> build_pair_shares(2, amounts=[3, 1])
         (0.375, 0.125, 0.375, 0.125)
     """
-    if sizes is None:
+    if amounts is None:
         number = np.arange(n)
         profiles = {"even": np.ones(n), "zipf": 1 / (number + 1), "hot": np.where(number == 0, _HOT, 1.0)}
         table = profiles[require_word("load", load, profiles)]
     else:
-        table = _parse_sizes(n, sizes)
+        table = _parse_amounts(n, amounts)
     table = np.broadcast_to(table, (n, n))
     return tuple((table / table.sum()).ravel().tolist())
 
 
-def _parse_sizes(n: int, sizes: object) -> npt.NDArray[np.float64]:
+def _parse_amounts(n: int, amounts: object) -> npt.NDArray[np.float64]:
     """(n,) or (n, n) numbers."""
-    rows: object = sizes
-    if isinstance(sizes, str):
-        lines = [line.split(",") for line in sizes.split(";")]
+    rows: object = amounts
+    if isinstance(amounts, str):
+        lines = [line.split(",") for line in amounts.split(";")]
         rows = lines if len(lines) > 1 else lines[0]
     try:
         table = np.asarray(rows, dtype=np.float64)
@@ -315,10 +315,10 @@ def _parse_sizes(n: int, sizes: object) -> npt.NDArray[np.float64]:
         table = np.zeros(0)
     if table.shape not in ((n,), (n, n)) or not np.isfinite(table).all() or (table < 0).any() or not table.any():
         message = (
-            "sizes={value} must be what each of {n} ranks receives, {n} numbers of 0 or more, or {n} rows of what each "
-            "rank sends to each"
+            "amounts={value} must be what each of {n} ranks receives, {n} numbers of 0 or more, or {n} rows of what "
+            "each rank sends to each"
         )
-        raise CollsimError(message, value=format_value(sizes), n=n)
+        raise CollsimError(message, value=format_value(amounts), n=n)
     return table
 
 

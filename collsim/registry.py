@@ -62,13 +62,13 @@ class Option:
         name: the keyword.
         default: its value where the caller gives none.
         kind: what values it takes: `count` a whole number, `root` a rank, `choice` one of `choices`, `flag` True or
-            False, `topology` a Topology, `sizes` what each rank receives or sends to each, `other` anything.
+            False, `topology` a Topology, `amounts` what each rank receives or sends to each, `other` anything.
         choices: the only values allowed, for a `choice` and a `flag`; empty for the other kinds.
     """
 
     name: str
     default: object
-    kind: Literal["count", "root", "choice", "flag", "topology", "sizes", "other"]
+    kind: Literal["count", "root", "choice", "flag", "topology", "amounts", "other"]
     choices: tuple[object, ...] = ()
 
 
@@ -640,8 +640,8 @@ def _read_option(name: str, default: object, hint: object) -> Option:
         return Option(name, default, "root")
     if name == "topology":
         return Option(name, default, "topology")
-    if name == "sizes":
-        return Option(name, default, "sizes")
+    if name == "amounts":
+        return Option(name, default, "amounts")
     if get_origin(hint) is Literal:
         return Option(name, default, "choice", get_args(hint))
     if isinstance(default, bool):

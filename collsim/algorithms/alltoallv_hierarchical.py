@@ -17,9 +17,9 @@ def _list_moves(n, per_node, topology):
     return [(start, end) for start, end in ((src, via), (via, dst)) if (start != end).any()]
 
 
-def _count_ports(n, per_node, topology, load, sizes):
+def _count_ports(n, per_node, topology, load, amounts):
     """Of each step the shares of all bytes that each rank sends, and that each receives."""
-    shares = np.array(build_pair_shares(n, load, sizes))
+    shares = np.array(build_pair_shares(n, load, amounts))
     for start, end in _list_moves(n, per_node, topology):
         yield tuple(np.bincount(port, shares * (start != end), n) for port in (start, end))
 
@@ -27,12 +27,12 @@ def _count_ports(n, per_node, topology, load, sizes):
 @algorithm(
     "alltoallv",
     steps=lambda n, per_node, topology: len(_list_moves(n, per_node, topology)),
-    sent=lambda n, per_node, topology, load, sizes: float(
-        max(sum((out for out, _ in _count_ports(n, per_node, topology, load, sizes)), np.zeros(n)))
+    sent=lambda n, per_node, topology, load, amounts: float(
+        max(sum((out for out, _ in _count_ports(n, per_node, topology, load, amounts)), np.zeros(n)))
     ),
-    cost=lambda n, S, alpha, beta, per_node, topology, load, sizes: sum(
+    cost=lambda n, S, alpha, beta, per_node, topology, load, amounts: sum(
         alpha + float(max(out.max(), into.max())) * S * beta
-        for out, into in _count_ports(n, per_node, topology, load, sizes)
+        for out, into in _count_ports(n, per_node, topology, load, amounts)
     ),
     formula="2α + (m₁+m₂)Sβ, m: share of the busiest rank",
     source="NCCL 2.12 PXN (rail-local alltoall); DeepEP csrc/kernels/internode.cu (over the network to the GPU of the "
@@ -41,15 +41,15 @@ def _count_ports(n, per_node, topology, load, sizes):
     shares=build_pair_shares,
     most_ranks=256,
 )
-def alltoallv_hierarchical(n, per_node=8, topology=None, load: Load = "zipf", sizes=None):
+def alltoallv_hierarchical(n, per_node=8, topology=None, load: Load = "zipf", amounts=None):
     """Two steps: inside the node to the place of the destination, then across nodes.
 
     Args:
         n: number of ranks.
         per_node: ranks of a node, where no topology says it.
         topology: machine whose nodes say `per_node`; None: `per_node` counts.
-        load: how unevenly ranks receive, where no sizes are given.
-        sizes: what each rank receives, or what each sends to each, as `collective.build_pair_shares` takes it.
+        load: how unevenly ranks receive, where no amounts are given.
+        amounts: what each rank receives, or what each sends to each, as `collective.build_pair_shares` takes it.
     """
     chunk = np.arange(n * n)
     for start, end in _list_moves(n, per_node, topology):

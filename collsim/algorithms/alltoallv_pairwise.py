@@ -8,30 +8,30 @@ from collsim.registry import algorithm
 from collsim.steps import copy
 
 
-def _sum_largest_parts(n, load, sizes):
+def _sum_largest_parts(n, load, amounts):
     """Shares of the largest part of each step, added up."""
-    table, rank = np.reshape(build_pair_shares(n, load, sizes), (n, n)), np.arange(n)
+    table, rank = np.reshape(build_pair_shares(n, load, amounts), (n, n)), np.arange(n)
     return float(sum(table[rank, (rank + k) % n].max() for k in range(1, n)))
 
 
 @algorithm(
     "alltoallv",
     steps=lambda n: n - 1,
-    sent=lambda n, load, sizes: count_port_shares(n, load, sizes)[0],
-    cost=lambda n, S, alpha, beta, load, sizes: (n - 1) * alpha + _sum_largest_parts(n, load, sizes) * S * beta,
+    sent=lambda n, load, amounts: count_port_shares(n, load, amounts)[0],
+    cost=lambda n, S, alpha, beta, load, amounts: (n - 1) * alpha + _sum_largest_parts(n, load, amounts) * S * beta,
     formula="(n−1)α + Σₖmₖ·Sβ, mₖ: largest share",
     source="Open MPI coll_base_alltoallv.c pairwise; MPICH alltoallv_intra_pairwise_sendrecv_replace.c",
     chunks=lambda n: n * n,
     shares=build_pair_shares,
     most_ranks=256,
 )
-def alltoallv_pairwise(n, load: Load = "zipf", sizes=None):
+def alltoallv_pairwise(n, load: Load = "zipf", amounts=None):
     """In step k everybody sends to the rank k places on: each step lasts as long as its largest part.
 
     Args:
         n: number of ranks.
-        load: how unevenly ranks receive, where no sizes are given.
-        sizes: what each rank receives, or what each sends to each, as `collective.build_pair_shares` takes it.
+        load: how unevenly ranks receive, where no amounts are given.
+        amounts: what each rank receives, or what each sends to each, as `collective.build_pair_shares` takes it.
     """
     r = np.arange(n)
     for k in range(1, n):

@@ -12,7 +12,7 @@ import numpy as np
 NOT_TRIED = {
     "topology": "needs a machine: see test_shapes.py",
     "dims": "must multiply to n: see test_shapes.py",
-    "sizes": "as many as ranks: see test_alltoallv.py",
+    "amounts": "as many as ranks: see test_alltoallv.py",
 }
 COUNTS = {
     "chunks": [2, 3, 8],

@@ -10,12 +10,12 @@ from collsim.collective import build_pair_shares
 def test_sizes_of_pairs_worked_out_by_hand():
     """Rank 0 has 1 and 3 bytes for ranks 0 and 1, rank 1 has 4 and 2: ten bytes in all."""
     table = [[1, 3], [4, 2]]
-    s = cs.schedule("alltoallv_direct", ranks=2, sizes=table)
+    s = cs.schedule("alltoallv_direct", ranks=2, amounts=table)
     assert np.allclose(s.shares, [0.1, 0.3, 0.4, 0.2])
     out = cs.replay(s, [[1, 2, 3, 4, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 5, 6, 7, 8, 9, 9]])
     assert out[1, 1:4].tolist() == [2, 3, 4]  # from rank 0
     assert out[0, 4:8].tolist() == [5, 6, 7, 8]  # from rank 1
-    assert cs.schedule("alltoallv_direct", ranks=2, sizes="1,3;4,2").shares == s.shares
+    assert cs.schedule("alltoallv_direct", ranks=2, amounts="1,3;4,2").shares == s.shares
     cs.verify(s)
 
 
@@ -43,7 +43,7 @@ def test_the_rank_that_receives_most_decides_the_time():
 def test_each_node_must_receive_what_is_for_it():
     """Two nodes of eight: rank 0 alone is sent to, half of all from the other node, over eight cards of 50 GB/s."""
     box = cs.machine("dgx-h100", nodes=2)
-    s = cs.schedule("alltoallv_direct", ranks=16, sizes=[1] + 15 * [0])
+    s = cs.schedule("alltoallv_direct", ranks=16, amounts=[1] + 15 * [0])
     bound = cs.simulate(s, box, "16MB").bound
     rails = 8 * 50e9
     assert bound.cut.nbytes in (pytest.approx(8e6), pytest.approx(15e6))
@@ -53,4 +53,4 @@ def test_each_node_must_receive_what_is_for_it():
 @pytest.mark.parametrize("sizes", ["1,2", [1, 2], [[1, 2, 3]], "a,b,c", [1, -1, 1], [0, 0, 0], 7, [float("nan")] * 3])
 def test_sizes_that_make_no_sense_are_sentences(sizes):
     with pytest.raises(cs.CollsimError, match="what each of 3 ranks receives"):
-        cs.schedule("alltoallv_direct", ranks=3, sizes=sizes)
+        cs.schedule("alltoallv_direct", ranks=3, amounts=sizes)

@@ -237,7 +237,7 @@ def _choose_options(choice: Choice) -> tuple[tuple[str, Any], ...]:
 def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> object:
     """What is set of one option; None for its default, and for what the machine says."""
     chosen = dict(choice.options).get(option.name)
-    if option.kind == "sizes":  # an address may say them; `load` is what a control offers
+    if option.kind == "amounts":  # an address may say them; `load` is what a control offers
         return chosen
     if option.kind == "other":
         return _choose_sides(choice.algorithm, option, chosen, ranks)

@@ -199,7 +199,7 @@ def create_option_reader(of: Option) -> Callable[[str], object]:
     """
     if of.kind == "flag":
         return read_flag
-    if of.kind == "sizes":
+    if of.kind == "amounts":
         return str  # the algorithm says what is wrong with them
     if of.kind == "other":
         return _read_shape

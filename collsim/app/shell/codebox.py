@@ -228,7 +228,7 @@ def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], r
     """A script and the line that starts it."""
     shares = None
     if choice.collective == "alltoallv":
-        shares = build_pair_shares(ranks, used.get("load", "zipf"), used.get("sizes"))
+        shares = build_pair_shares(ranks, used.get("load", "zipf"), used.get("amounts"))
     code = pytorch.build_script(
         choice.collective,
         [cs.units.parse_bytes(size) for size in sizes],
