@@ -125,7 +125,7 @@ class Sentence:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: _make_picklable(value) for name, value in self.values.items()}
-        return _rebuild_sentence, (self.key, values)
+        return _rebuild_sentence, (type(self), self.key, values)
 
 
 Words = str | Sentence
@@ -367,8 +367,8 @@ def _make_picklable(value: object) -> object:
     return _WrittenValue(value)
 
 
-def _rebuild_sentence(key: str, values: dict[str, object]) -> Sentence:
-    return Sentence(key, **values)
+def _rebuild_sentence(kind: type[Sentence], key: str, values: dict[str, object]) -> Sentence:
+    return kind(key, **values)
 
 
 def _rebuild_error(kind: type[CollsimError], state: dict[str, Any]) -> CollsimError:

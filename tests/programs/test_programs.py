@@ -569,6 +569,11 @@ def test_waits_are_kept_apart_in_both_languages(run_program):
     assert "等待 rank 1；rank 1 停在" in run.explanation("zh")
 
 
+def test_a_reason_begins_with_a_capital_in_another_process_too():
+    reason = cs.errors.Sentence("rank {rank} waits", rank=3).capitalize()
+    assert str(reason) == str(pickle.loads(pickle.dumps(reason))) == "Rank 3 waits"
+
+
 def test_calls_that_nobody_waits_for_are_named():
     source = """import torch
 import torch.distributed as dist
