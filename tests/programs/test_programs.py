@@ -1,6 +1,7 @@
 """Rank programs: the verdict, the lines and the bytes, worked out by hand; those of `shared` have those of real runs."""
 
 import gc
+import pickle
 import re
 import weakref
 from pathlib import Path
