@@ -144,13 +144,25 @@ def test_what_to_buy_first_is_eight_clicks_from_the_first_page_with_the_digits_o
     assert " ".join(cs.upgrades(step).explanation().split()) in " ".join(panel.inner_text().split())
 
 
+def open_panel_by_pointer(page, part):
+    """Where two parts lie on each other, the upper one opens."""
+    part.evaluate("part => part.scrollIntoView({ block: 'center' })")
+    box = part.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator(".editpanel:not([hidden])").wait_for(timeout=SLOW)
+
+
+OPENERS = {"keyboard": open_panel, "mouse": open_panel_by_pointer}
+
+
+@pytest.mark.parametrize("way", OPENERS)
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
-def test_random_edits_leave_a_whole_picture_and_an_address_that_opens_again(page, app_url, count):
+def test_random_edits_leave_a_whole_picture_and_an_address_that_opens_again(page, app_url, count, way):
     draw = random.Random(count)
     open_editor(page, app_url + START)
     for _ in range(count):
         parts = page.locator(PARTS)
-        open_panel(page, parts.nth(draw.randrange(parts.count())))
+        OPENERS[way](page, parts.nth(draw.randrange(parts.count())))
         buttons = page.locator(EDITS)
         if buttons.count():
             edit(page, buttons.nth(draw.randrange(buttons.count())))
