@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
-from collsim.lab import launch, rank_steps, step
+from collsim.lab import launch, rank_steps, real_step_run
 from collsim.lab.ranks.emulated_network import ImitatedNetwork
 from collsim.lab.ranks.endpoint_program import Move, RankProgram
 from collsim.lab.ranks.exchange import Exchange
@@ -82,7 +82,7 @@ def test_a_straggler_sleeps_longer_and_the_others_wait_for_it_in_the_first_bucke
 
 # ---- other ways of splitting
 
-BLOCKS = step.build_equal_layers(4, "16KiB", "8KiB")
+BLOCKS = real_step_run.build_equal_layers(4, "16KiB", "8KiB")
 
 
 def least(real, number):
@@ -148,7 +148,7 @@ def test_a_product_of_ways_runs_its_groups_at_the_same_time():
 )
 def test_a_number_of_layers_that_nobody_means_is_a_sentence_before_anything_is_made(layers, says):
     with pytest.raises(cs.CollsimError, match=says):
-        step.build_equal_layers(layers, "1KiB")
+        real_step_run.build_equal_layers(layers, "1KiB")
     run = CliRunner().invoke(app, ["real-step", f"{layers}x1KiB", "--ranks", "2"])
     assert isinstance(run.exception, (cs.CollsimError, SystemExit)), run.exception
 
@@ -218,7 +218,7 @@ def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch
     ],
 )
 def test_what_cannot_be_run_is_said_before_anything_starts(wrong, said, monkeypatch):
-    monkeypatch.setattr(step, "lead_runs", None)
+    monkeypatch.setattr(real_step_run, "lead_runs", None)
     asked = {"model": FOUR, "ranks": 2} | GIVEN | wrong
     with pytest.raises(cs.CollsimError, match=said):
         cs.lab.training_step_for_real(asked.pop("model"), **asked)

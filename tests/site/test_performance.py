@@ -55,7 +55,7 @@ def test_every_session_says_machine_date_and_load():
     assert all(re.match(r"\d{4}-\d\d", session["date"]) for session in DATA["sessions"].values())
 
 
-@pytest.mark.parametrize("name", set(figures.BENCHMARKS.values()))
+@pytest.mark.parametrize("name", sorted(set(figures.BENCHMARKS.values())))
 def test_the_benchmark_of_a_figure_exists(name):
     file, _, test = name.partition("::")
     assert f"def {test.partition('[')[0]}(" in (ROOT / "benchmarks" / file).read_text("utf-8")
