@@ -160,7 +160,7 @@ class InferenceTimes:
     Examples:
         >>> import collsim as cs
         >>> times = cs.inference.time_inference("llama3-70b", "dgx-h100", tensor=8, batch=8, prompt=4096)
-        >>> times.fits, times.prefill.share < times.decode.share
+        >>> times.fits, times.prefill.time > times.decode.time
         (True, True)
     """
 

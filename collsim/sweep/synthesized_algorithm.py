@@ -24,7 +24,8 @@ ReportProgress = Callable[[int, int, str], None] | None
 
 
 def can_synthesize(name: str) -> bool:
-    """Is a collective synthesized? Not a sendrecv: every rank has one peer, and one route to it.
+    """Is a collective synthesized? Not a sendrecv, where every rank has one peer and one route to it, and not an
+    alltoallv, whose parts differ in size.
 
     Args:
         name: Of the collective.
@@ -32,7 +33,7 @@ def can_synthesize(name: str) -> bool:
     Returns:
         True where `synthesize` takes it.
     """
-    return get_collective(name).after != "neighbour"
+    return get_collective(name).after not in ("neighbour", "target")
 
 
 def check_options(names: Iterable[str], options: Iterable[str]) -> None:

@@ -245,7 +245,7 @@ def test_a_run_of_links_that_carry_more_than_they_can_is_not_called_wrong():
 def verified(monkeypatch):
     """The schedules that were verified."""
     seen = []
-    monkeypatch.setattr(faults, "_remembered", type(faults._remembered)())
+    monkeypatch.setattr(faults, "_results", type(faults._results)())
 
     def verify(schedule):
         seen.append(schedule.label)
@@ -297,15 +297,15 @@ def test_collsims_own_are_not_verified_again_unless_a_user_stands_in_for_a_part(
 
 
 def test_what_is_remembered_is_bounded_and_collects_no_tracebacks(verified, monkeypatch):
-    monkeypatch.setattr(faults, "_MAX_REMEMBERED", 2)
+    monkeypatch.setattr(faults, "_MAX_RESULTS", 2)
     wrong = two_hops(extra=[1])
     errors = []
     for n in (4, 5, 6, 6):
         with pytest.raises(cs.ScheduleError) as caught:
             require_right(wrong(n))
         errors.append(caught.value)
-    assert len(faults._remembered) == 2
-    assert all(error.__traceback__ is None for error in faults._remembered.values())
+    assert len(faults._results) == 2
+    assert all(error.__traceback__ is None for error in faults._results.values())
     assert errors[2] is not errors[3]
     assert (str(errors[2]), errors[2].rank) == (str(errors[3]), errors[3].rank)
 

@@ -78,6 +78,7 @@ def _options(rng, algorithm, ranks):
             "root": lambda: rng.randrange(ranks),
             "flag": lambda: rng.random() < 0.5,
             "choice": lambda option=option: rng.choice(option.choices),
+            "amounts": lambda: rng.choice([None, [1.0] * ranks, [rank + 1.0 for rank in range(ranks)]]),
             "other": lambda option=option: option.default,
         }[option.kind]()
     return drawn

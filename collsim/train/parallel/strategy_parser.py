@@ -80,8 +80,8 @@ def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
     return strategy
 
 
-def _build_parse_error(text: str) -> CollsimError:
-    if find_synonyms(text, STRATEGIES):
+def _build_parse_error(text: object) -> CollsimError:
+    if isinstance(text, str) and find_synonyms(text, STRATEGIES):
         return CollsimError(describe_unknown("way of splitting", text, STRATEGIES))
     return CollsimError(
         "{text} is no way of splitting; write 'tensor(8) * pipeline(4) * ddp()'", text=format_value(text, 200)
