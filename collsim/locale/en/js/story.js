@@ -3,7 +3,7 @@
 export default {
   sentIs: "sent = 2",
   title: "How GPUs agree on a sum",
-  lead: "Seven pictures, six minutes. Every number is computed as you read.",
+  lead: "Seven pictures, three minutes. Every number is computed as you read.",
   hint:
     "Drag a number [n] to the left or right, or press ← and → on it: text, formula and picture follow. " +
     "The paragraph you read sets the picture's time; ↑ and ↓ go from chapter to chapter.",
