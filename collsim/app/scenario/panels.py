@@ -103,6 +103,13 @@ def _read_broken(text: str) -> tuple[str, int]:
     )
 
 
+def _read_pin(text: str) -> str:
+    """A run as `name:value;name:value`; whether there are such names and values is seen when it is raced."""
+    if not all(":" in part for part in text.split(";")):
+        raise CollsimError("it is not name:value")
+    return text
+
+
 ADDRESS = PageAddress(
     Panels(),
     (
@@ -116,7 +123,7 @@ ADDRESS = PageAddress(
         ),
         Word("answer", str, limit=LONGEST_ANSWER, instead="–"),
         Word("class", _parse_class_key, "class_key", instead="–"),
-        Word("pin", str, "pinned", limit=LONGEST_PIN, instead="–"),
+        Word("pin", _read_pin, "pinned", limit=LONGEST_PIN, instead="–"),
         Word(
             "break",
             _read_broken,
