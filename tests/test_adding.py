@@ -66,7 +66,8 @@ def files():
 
 def called(home, *command):
     """Run Python in the copy, which it imports instead of this tree."""
-    settings = {**os.environ, "PYTHONPATH": str(home), "COLLSIM_PROGRESS": str(home / "progress.json")}
+    paths = f"{home}{os.pathsep}{home / 'docs'}"  # a script of docs/ imports its neighbours
+    settings = {**os.environ, "PYTHONPATH": paths, "COLLSIM_PROGRESS": str(home / "progress.json")}
     settings["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # a third of the time of a short run
     made = subprocess.run([sys.executable, *command], cwd=home, env=settings, capture_output=True, text=True)
     assert made.returncode == 0, made.stdout[-4000:] + made.stderr[-4000:]

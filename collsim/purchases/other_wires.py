@@ -81,11 +81,13 @@ def compare_wires(run: AnyRun) -> tuple[WireVariant, ...]:
         'nvlink=board'
     """
     timed = wrap_run(run)
+    present = WireVariant(None, run, timed.time, 1.0)
+    if not timed.time:  # a rank alone sends nothing, over whatever wires
+        return (present,)
     variants = [
         WireVariant(change, changed.run, changed.time, changed.time / timed.time)
         for change, changed in _time_variants(timed)
     ]
-    present = WireVariant(None, run, timed.time, 1.0)
     return present, *sorted(variants, key=lambda variant: variant.time)
 
 

@@ -47,3 +47,10 @@ def test_a_network_without_machines_is_refused():
     run = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), "1MiB")
     with pytest.raises(cs.CollsimError, match="no machine"):
         cs.purchases.compare_wires(run)
+
+
+def test_a_rank_alone_has_no_wires_to_compare():
+    machine = cs.machine("dgx-a100", gpus=1)
+    run = cs.simulate(cs.schedule("reduce_chain", topology=machine), machine, "1MiB")
+    (present,) = cs.purchases.compare_wires(run)
+    assert (present.change, present.time, present.factor) == (None, 0.0, 1.0)
