@@ -67,8 +67,24 @@ def count_kv_elements(layer: Layer, layers: tuple[Layer, ...]) -> float:
     """
     if not layer.kv_size:
         return 0.0
-    latent = layer.block + _LATENT
-    return next((other.outputs for other in layers if other.name == latent), layer.kv_size)
+    latent = find_latent_layer(layer, layers)
+    if latent is not None:
+        return latent.outputs
+    return layer.kv_size
+
+
+def find_latent_layer(layer: Layer, layers: tuple[Layer, ...]) -> Layer | None:
+    """Find the layer whose output is all that the cache keeps of a token, where attention is latent.
+
+    Args:
+        layer: one of attention.
+        layers: all layers of its model.
+
+    Returns:
+        The layer; None where keys and values themselves are kept.
+    """
+    name = layer.block + _LATENT
+    return next((other for other in layers if other.name == name), None)
 
 
 def is_head(layer: Layer) -> bool:
@@ -107,9 +123,23 @@ class KvTransfer:
 
     @property
     def link(self) -> str:
-        """The link that takes longest."""
-        bottleneck = self.trace.bottleneck
-        return bottleneck.label if bottleneck is not None else ""
+        """The kind of link that takes longest."""
+        return name_slowest_link(self.trace)
+
+
+def name_slowest_link(trace: Trace) -> str:
+    """Name the kind of link that limits a run by its product, `IB NDR`.
+
+    Args:
+        trace: of the run.
+
+    Returns:
+        The name; empty where nothing moves.
+    """
+    bottleneck = trace.bottleneck
+    if bottleneck is None:
+        return ""
+    return bottleneck.label
 
 
 def simulate_kv_transfer(nbytes: ByteSize, machine: TopologyLike, senders: int = 1) -> KvTransfer:

@@ -9,9 +9,10 @@ all replicas by one alltoall and send them back by another (DeepSeek-AI 2025, De
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
@@ -34,11 +35,21 @@ from ..train.parallel.sharded_units import (
     merge_collectives,
 )
 from ..units import format_bytes, format_time, parse_count
-from .kv_cache import KvTransfer, count_kv_bytes, count_kv_elements, is_head, simulate_kv_transfer
+from .kv_cache import (
+    KvTransfer,
+    count_kv_bytes,
+    count_kv_elements,
+    find_latent_layer,
+    is_head,
+    name_slowest_link,
+    simulate_kv_transfer,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What one collective takes.
+TimeCall: TypeAlias = "Callable[[CollectiveCall], InferenceCall]"
 #: A decode step of a model is captured in a CUDA graph, so no host launches its calls (vLLM and SGLang do so).
 _LAUNCH: Final = "graph"
 #: A call of which more than this part would remain at half the bytes waits for latency, not for a link's rate.
@@ -349,30 +360,26 @@ def time_inference(
         (False, True)
     """
     topology = resolve_topology(machine, "time_inference")
-    counts = {"tensor": tensor, "expert": expert, "batch": batch, "prompt": prompt}
-    tensor, expert, batch, prompt = (parse_count(value, name) for name, value in counts.items())
+    tensor, expert = parse_count(tensor, "tensor"), parse_count(expert, "expert")
+    batch, prompt = parse_count(batch, "batch"), parse_count(prompt, "prompt")
     if tensor * expert > topology.ranks:
         message = "tensor={tensor} GPUs a replica and expert={expert} replicas are {gpus} GPUs; {name} has {ranks}"
         raise CollsimError(
             message, tensor=tensor, expert=expert, gpus=tensor * expert, name=topology.name, ranks=topology.ranks
         )
-    speed: GpuSpeed | None
-    if isinstance(compute, str):
-        speed = get_gpu_speed(compute, dtype)
-    else:
-        speed = find_gpu_speed(topology, dtype, compute)
-    if speed is None:
-        raise create_unknown_speed_error(topology)
+    speed = _find_speed(topology, dtype, compute)
     reader, writer = build_model(model, seq=prompt), build_model(model, seq=1)
     per_token = count_kv_bytes(writer, dtype)
     require_partitions(writer, tensor, 1, expert)
     cut = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
+    # Calls of one size are predicted once: logits of both phases, tokens that go to experts and come back.
+    time_call = cache(partial(_time_call, topology=topology, cut=cut))
     prefill, decode = (
         InferencePhase(
             name,
             batch * table.tokens,
             _sum_seconds(table, cut, speed, context),
-            tuple(_time_calls(_list_calls(table, cut, dispatch_dtype), topology, cut)),
+            tuple(_time_calls(_list_calls(table, cut, dispatch_dtype), time_call)),
         )
         for name, table, context in (("prefill", reader, 0), ("decode", writer, prompt))
     )
@@ -398,6 +405,16 @@ def time_inference(
 
 
 # ---- arithmetic and memory of a GPU ---------------------------------------------------------------------------------
+
+
+def _find_speed(topology: Topology, dtype: str, compute: str | GpuSpeed | None) -> GpuSpeed:
+    """The GPU that is named, else the machine's."""
+    if isinstance(compute, str):
+        return get_gpu_speed(compute, dtype)
+    speed = find_gpu_speed(topology, dtype, compute)
+    if speed is None:
+        raise create_unknown_speed_error(topology)
+    return speed
 
 
 def _sum_seconds(model: Model, cut: LayerPartition, speed: GpuSpeed, context: int) -> float:
@@ -438,7 +455,7 @@ def _count_read_bytes(layer: Layer, model: Model, cut: LayerPartition) -> float:
         return 0.0
     elements = count_kv_elements(layer, model.layers) / model.tokens
     shares = 1  # a latent vector belongs to all heads, and every GPU keeps it
-    if elements == layer.kv_size / model.tokens:
+    if find_latent_layer(layer, model.layers) is None:
         kv_heads = layer.kv_size / 2 / (layer.outputs / layer.heads)
         shares = min(cut.tensor, round(kv_heads))
     return elements / shares * cut.micro_batch * cut.item_bytes
@@ -470,28 +487,31 @@ def _list_calls(model: Model, cut: LayerPartition, dispatch_dtype: str | None) -
     return calls
 
 
-def _time_calls(
-    calls: Iterable[tuple[str, CollectiveCall]], topology: Topology, cut: LayerPartition
-) -> Iterator[InferenceCall]:
-    """Predict each call on the GPUs that run it: of one replica, or of all that share experts."""
+def _time_calls(calls: Iterable[tuple[str, CollectiveCall]], time_call: TimeCall) -> Iterator[InferenceCall]:
+    """What each call takes, with how often the phase runs it."""
     for purpose, call in calls:
-        count = cut.tensor
-        if call.stream == "expert":
-            count *= cut.expert
-        ranks = list(range(count))
-        prediction, trace = predict_and_simulate(call.kind, topology, call.nbytes, ranks=ranks, launch=_LAUNCH)
-        twice = predict(call.kind, topology, 2 * call.nbytes, ranks=ranks, launch=_LAUNCH)
-        bottleneck = trace.bottleneck
-        yield InferenceCall(
-            purpose,
-            call.kind,
-            call.nbytes,
-            call.repeats,
-            count,
-            prediction.time,
-            prediction.low,
-            prediction.high,
-            f"{prediction.algorithm} {prediction.protocol}",
-            min(1.0, max(0.0, 2 - twice.time / prediction.time)),
-            bottleneck.label if bottleneck is not None else "",
-        )
+        timed = time_call(call._replace(repeats=1))
+        yield replace(timed, purpose=purpose, count=call.repeats)
+
+
+def _time_call(call: CollectiveCall, topology: Topology, cut: LayerPartition) -> InferenceCall:
+    """Predict a call on the GPUs that run it: of one replica, or of all that share experts."""
+    count = cut.tensor
+    if call.stream == "expert":
+        count *= cut.expert
+    ranks = list(range(count))
+    prediction, trace = predict_and_simulate(call.kind, topology, call.nbytes, ranks=ranks, launch=_LAUNCH)
+    twice = predict(call.kind, topology, 2 * call.nbytes, ranks=ranks, launch=_LAUNCH)
+    return InferenceCall(
+        call.stream,
+        call.kind,
+        call.nbytes,
+        1,
+        count,
+        prediction.time,
+        prediction.low,
+        prediction.high,
+        f"{prediction.algorithm} {prediction.protocol}",
+        min(1.0, max(0.0, 2 - twice.time / prediction.time)),
+        name_slowest_link(trace),
+    )

@@ -11,6 +11,7 @@ from collsim.app.jobs.worker_pool import get_worker_pool
 from collsim.app.pages.program import program
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft
 from collsim.app.pages.program.program_verdict import judge_program
+from collsim.app.shell import controls
 from collsim.sandbox import Isolation, detect_isolation
 
 
@@ -34,7 +35,7 @@ def test_the_value_of_a_control_that_is_gone_replaces_no_typed_code(monkeypatch)
     monkeypatch.setattr(program, "get_remembered", values.get)
     monkeypatch.setattr(program, "remember", values.__setitem__)
     monkeypatch.setattr(program.st, "session_state", {"w_program_start_ring": "ring", "w_program_start_own": "farm"})
-    program._on_start_picked("ring")
+    controls._on_start_picked("program_start", "ring", program._begin_with)
     assert values["program"].code == "x = 1"
-    program._on_start_picked("own")
+    controls._on_start_picked("program_start", "own", program._begin_with)
     assert values["program"].example == "farm"

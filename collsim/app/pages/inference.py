@@ -37,6 +37,8 @@ from .train.tabs import draw_tabs
 
 PAGE = "inference"
 MAX_GPUS, MAX_SEQUENCES, MAX_TOKENS = 512, 1024, 131_072
+#: Counts of a choice, which `time_inference` and the command call so, too.
+COUNTS = ("tensor", "expert", "batch", "prompt")
 #: Colours of what a phase does.
 _HUES = {"compute": "idle", "tensor": "room", "logits": "ink3", "dispatch": "full", "combine": "sumfill"}
 
@@ -101,14 +103,7 @@ def estimate_times(choice: InferenceChoice, report_progress: ReportProgress = ig
     """
     topology = build_topology(choice)
     report_progress("run", 0.1)
-    return time_inference(
-        choice.model,
-        topology,
-        tensor=choice.tensor,
-        expert=choice.expert,
-        batch=choice.batch,
-        prompt=choice.prompt,
-    )
+    return time_inference(choice.model, topology, **{name: getattr(choice, name) for name in COUNTS})
 
 
 def estimate_duration(choice: InferenceChoice) -> float:
@@ -207,7 +202,7 @@ def build_script(choice: InferenceChoice) -> str:
     Args:
         choice: The model and the machine that are chosen.
     """
-    more = ", ".join(f"{name}={getattr(choice, name)}" for name in ("tensor", "expert", "batch", "prompt"))
+    more = ", ".join(f"{name}={getattr(choice, name)}" for name in COUNTS)
     return (
         f"import collsim as cs\n\nm = {snippets.write_machine(choice.where)}\n"
         f'times = cs.inference.time_inference("{choice.model}", m, {more})\nprint(times.text())\n'
@@ -221,6 +216,6 @@ def build_command(choice: InferenceChoice) -> str:
         choice: The model and the machine that are chosen.
     """
     words = ["collsim", "inference", choice.model, *snippets.write_machine_words(choice.where)]
-    for name in ("tensor", "expert", "batch", "prompt"):
+    for name in COUNTS:
         words += [f"--{name}", str(getattr(choice, name))]
     return " ".join(map(snippets.quote_word, words))

@@ -48,6 +48,34 @@ def choose(
     return st.selectbox(label, list(words), format_func=words.__getitem__, key=key, disabled=disabled, help=help)
 
 
+def choose_start(
+    name: str, label: str, words: Mapping[str, str], current: str, on_pick: Callable[[str, str], None]
+) -> None:
+    """What an editor begins with. It is a control of its own for each current choice: a slow browser may still send the
+    value of one that is gone, and that must not replace what was typed.
+
+    Args:
+        name: Name of the control.
+        label: The text beside it.
+        words: The text of each option.
+        current: What is chosen now.
+        on_pick: Called with the option that was picked and the one before it.
+    """
+    st.selectbox(
+        label,
+        list(words),
+        list(words).index(current),
+        format_func=words.__getitem__,
+        key=f"w_{name}_{current}",
+        on_change=_on_start_picked,
+        args=(name, current, on_pick),
+    )
+
+
+def _on_start_picked(name: str, before: str, on_pick: Callable[[str, str], None]) -> None:
+    on_pick(st.session_state.pop(f"w_{name}_{before}"), before)
+
+
 def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] = str) -> str:
     """One of a list, under the label and the help that its name has.
 

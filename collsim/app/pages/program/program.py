@@ -17,7 +17,7 @@ from ...scenario.choice import read_file_fields
 from ...scenario.mistakes import write_sentence
 from ...scenario.run_files import Upload
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
-from ...shell.controls import choose, choose_quantity, label_machine, number
+from ...shell.controls import choose, choose_quantity, choose_start, label_machine, number
 from ...shell.filebox import play_schedule
 from ...shell.notes import complain, draw_note, format_title, format_verdict
 from ...shell.page import register_page
@@ -106,18 +106,7 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         if not draft.example:
             names.append("own")
         labels = {name: t(f"program.start.{name}") for name in names}
-        # A control of its own for each choice: the callback can tell one that is gone, whose value a slow browser still
-        # sends, and which would replace what was typed.
-        chosen = draft.example or "own"
-        st.selectbox(
-            t("program.start"),
-            names,
-            names.index(chosen),
-            format_func=labels.__getitem__,
-            key=f"w_program_start_{chosen}",
-            on_change=_on_start_picked,
-            args=(chosen,),
-        )
+        choose_start("program_start", t("program.start"), labels, draft.example or "own", _begin_with)
         expected = {name: name for name in drafts.COLLECTIVES} | {"none": t("program.none")}
         collective = choose("program_collective", t("program.collective"), expected, draft.collective)
         ranks = number("program_ranks", draft.ranks, 1, MAX_RANKS, t("ranks"))
@@ -156,9 +145,9 @@ def _label_place(name: str) -> str:
     return label_machine(name)
 
 
-def _on_start_picked(before: str) -> None:
+def _begin_with(name: str, before: str) -> None:
     """An example was picked in place of the one before: its source, and what it should do."""
-    name, draft = st.session_state.pop(f"w_program_start_{before}"), get_remembered(PAGE)
+    draft = get_remembered(PAGE)
     if name in drafts.EXAMPLES and before == (draft.example or "own"):
         remember(PAGE, drafts.start_example(draft, name))
         st.session_state.pop("w_program_collective", None)

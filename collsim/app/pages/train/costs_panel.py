@@ -14,7 +14,7 @@ from . import step_scenarios
 from .step_costs import CostOptions, CostsView, estimate_time, list_costs
 from .training_choice import TrainingChoice
 
-_MOST = 1e12
+_MAX = 1e12
 
 
 def draw_costs(choice: TrainingChoice) -> None:
@@ -52,7 +52,7 @@ def _ask(name: str, help: str | None = None) -> float | None:
     value = st.number_input(
         t(f"costs.{name}"),
         min_value=0.0,
-        max_value=_MOST,
+        max_value=_MAX,
         value=None,
         format="%.10g",
         key=f"w_cost_{name}",

@@ -20,7 +20,7 @@ from ...classroom.class_works import draw_class_works
 from ...scenario.choice import list_played_collectives
 from ...scenario.mistakes import write_sentence
 from ...shell.address import get_remembered, remember, write_page_address
-from ...shell.controls import SIZES, choose_quantity, label_machine, number, pick
+from ...shell.controls import SIZES, choose_quantity, choose_start, label_machine, number, pick
 from ...shell.notes import complain, describe_bound, draw_mistake, draw_note
 from ...shell.page import register_page
 from ...shell.player import mount_player
@@ -106,17 +106,7 @@ def _draw_controls(draft: Draft) -> Draft:
         elif draft.starter not in names:
             names.append(draft.starter)
         labels = {name: t(f"write.start.{name.partition('_')[0]}") for name in names}
-        # A control of its own for each choice, as on the page Bring your program: see `_on_start_picked`.
-        chosen = draft.starter or "own"
-        st.selectbox(
-            t("write.start"),
-            names,
-            names.index(chosen),
-            format_func=labels.__getitem__,
-            key=f"w_start_{chosen}",
-            on_change=_on_start_picked,
-            args=(chosen,),
-        )
+        choose_start("start", t("write.start"), labels, draft.starter or "own", _begin_with)
         collective = pick("collective", list_played_collectives(), draft.collective)
         if draft.starter and collective != draft.collective:  # nobody's own code: the page begins with that collective
             remember(PAGE, drafts.start_draft(draft, drafts.list_starters(collective)[0]))
@@ -133,10 +123,9 @@ def _draw_controls(draft: Draft) -> Draft:
         return replace(draft, machine=machine_label, nbytes=choose_quantity("nbytes", SIZES, draft.nbytes))
 
 
-def _on_start_picked(before: str) -> None:
-    """A starting point was picked in place of the one before: its code, and the collective it is for. A control that is
-    gone, whose value a slow browser still sends, replaces nothing that was typed."""
-    name, draft = st.session_state.pop(f"w_start_{before}"), get_remembered(PAGE)
+def _begin_with(name: str, before: str) -> None:
+    """A starting point was picked in place of the one before: its code, and the collective it is for."""
+    draft = get_remembered(PAGE)
     if name in drafts.STARTERS and before == (draft.starter or "own"):
         remember(PAGE, drafts.start_draft(draft, name))
         st.session_state.pop("w_collective", None)
