@@ -652,7 +652,7 @@ def inference(
         print_json({**times.row(), "calls": rows})
         return
     print(times.text(language))
-    show(times.list_cells(), "")
+    show(times.list_cells(language), "")
 
 
 def _print_table(table: Upgrades, language: str) -> None:
