@@ -182,7 +182,13 @@ def _build_bars(frame: pd.DataFrame) -> charts.Picture:
     y = alt.Y("phase:N", sort=None, axis=None, scale=alt.Scale(paddingInner=0.45, paddingOuter=0.3))
     base = alt.Chart(frame).encode(y=y)
     bars = base.mark_bar().encode(
-        x=alt.X("share:Q", stack="zero", title=t("inference.share"), scale=alt.Scale(domain=[0, 100])),
+        x=alt.X(
+            "share:Q",
+            stack="zero",
+            title=t("inference.share"),
+            scale=alt.Scale(domain=[0, 100]),
+            axis=alt.Axis(values=list(range(0, 101, 20))),
+        ),
         color=alt.Color("part:N", scale=hues, title=None, legend=legend),
         order=alt.Order("order:Q"),
         tooltip=[alt.Tooltip(f"{column}:N", title=None) for column in ("phase", "part", "text")],
