@@ -192,6 +192,7 @@ class _UncalledModule(ModuleType):
         raise CollsimError(message, name=name, call=_MEANT_CALLS[name])
 
 
+# Python asks the class of an object whether it can be called; a function in the module would not be found.
 for _name in _MEANT_CALLS:
     sys.modules[f"{__name__}.{_name}"].__class__ = _UncalledModule
 

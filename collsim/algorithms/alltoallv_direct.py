@@ -15,6 +15,7 @@ def count_port_shares(n, load, amounts):
         load: how unevenly ranks receive, where no amounts are given.
         amounts: what each rank receives, or what each sends to each; None for the load's.
     """
+    # What a rank has for itself leaves by no port.
     table = np.reshape(build_pair_shares(n, load, amounts), (n, n)) * ~np.eye(n, dtype=bool)
     return float(table.sum(axis=1).max()), float(table.sum(axis=0).max())
 

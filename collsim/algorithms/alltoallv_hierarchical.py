@@ -14,6 +14,7 @@ def _list_moves(n, per_node, topology):
     g = n // count_nodes(n, per_node, topology)
     src, dst = (a.ravel() for a in np.indices((n, n)))
     via = src // g * g + dst % g
+    # With one node, or one rank on each, a step moves nothing, and is none.
     return [(start, end) for start, end in ((src, via), (via, dst)) if (start != end).any()]
 
 

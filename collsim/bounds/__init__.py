@@ -232,6 +232,7 @@ def _compute_pair_bytes(
     """(ranks, ranks) bytes that each rank has for each: whole elements; a last partial one keeps its bytes."""
     elements = -(-nbytes // item)
     pairs = kind.chunk_sizes(elements, n, n * n, shares) * item
+    # An element that is cut off belongs to the last pair that exchanges anything.
     if missing := elements * item - nbytes:
         pairs[np.flatnonzero(pairs)[-1]] -= missing
     return pairs.reshape(n, n)
@@ -243,6 +244,7 @@ def _find_worst_node(topology: Topology, pairs: npt.NDArray[np.int64]) -> Cut | 
     node_of_device = topology.devices.node
     node_of_rank = node_of_device[topology.endpoint_device[:n]]
     cuts = []
+    # Generic networks have ranks that belong to no node: there is nothing to cut around.
     for node in np.unique(node_of_rank[node_of_rank >= 0]):
         inside = node_of_rank == node
         if inside.all():

@@ -126,6 +126,7 @@ def merge_notes(notes: list[tuple[str, str]]) -> list[str]:
         Of each kind the first note, with its size and the number of other sizes whose numbers differ.
     """
     kinds: dict[str, dict[str, str]] = {}
+    # Notes are alike where they are the same but for their quantities.
     for size, note in notes:
         kinds.setdefault(_QUANTITY.sub("#", note), {}).setdefault(note, size)
     merged = []

@@ -383,6 +383,7 @@ def time_inference(
         )
         for name, table, context in (("prefill", reader, 0), ("decode", writer, prompt))
     )
+    # A replica on several nodes has none whose GPUs hold all of a prompt.
     transfer = None
     if topology.facts.nodes > 1 and tensor <= topology.ranks // topology.facts.nodes:
         transfer = simulate_kv_transfer(round(per_token * prompt), topology, tensor)
@@ -457,6 +458,7 @@ def _count_read_bytes(layer: Layer, model: Model, cut: LayerPartition) -> float:
     shares = 1  # a latent vector belongs to all heads, and every GPU keeps it
     if find_latent_layer(layer, model.layers) is None:
         kv_heads = layer.kv_size / 2 / (layer.outputs / layer.heads)
+        # With more GPUs than heads of keys and values each head is on several of them.
         shares = min(cut.tensor, round(kv_heads))
     return elements / shares * cut.micro_batch * cut.item_bytes
 
@@ -501,6 +503,7 @@ def _time_call(call: CollectiveCall, topology: Topology, cut: LayerPartition) ->
         count *= cut.expert
     ranks = list(range(count))
     prediction, trace = predict_and_simulate(call.kind, topology, call.nbytes, ranks=ranks, launch=_LAUNCH)
+    # Of a time a + b·n twice the size takes a + 2b·n: twice the time less that is a, which no rate shortens.
     twice = predict(call.kind, topology, 2 * call.nbytes, ranks=ranks, launch=_LAUNCH)
     return InferenceCall(
         call.stream,

@@ -98,6 +98,7 @@ def report_array_function(
     for (label, changed), result in zip(changes, results[1:], strict=True):
         if not _is_right(result, function.kind):
             continue
+        # The changed program as it stands, not in the frame that calls variants: that is what a reader would paste.
         run = run_source(changed, max(NODES))
         if run.is_right:
             fixes.append(Fix(label, changed, NODES, run))
@@ -124,6 +125,7 @@ def _call_all(
     sources: Sequence[str], function: ArrayFunction, run_source: Callable[[str, int], ProgramRun]
 ) -> list[list[object]]:
     """The results of the function of each source, for each number of nodes; None for a call that fails."""
+    # One program calls all variants: a process in the sandbox takes longer to start than all of them to run.
     try:
         run = run_source(_write_calls(sources, function), 1)
     except CollsimError:
@@ -150,6 +152,7 @@ def _write_calls(sources: Sequence[str], function: ArrayFunction) -> str:
             arguments = "array, nodes"
         lines.append(f"    return {function.name}({arguments})")
     array = f"numpy.array([[{_BASE} ** k] * nodes for k in range(nodes)])"
+    # A function that is told the number of nodes is given one array, which it cuts into blocks: of two elements each.
     if function.kind == "sum" and function.has_count:
         array = f"numpy.repeat(numpy.array([{_BASE} ** k for k in range(nodes)]), 2)"
     variants = ", ".join(f"variant_{number}" for number in range(len(sources)))
@@ -206,6 +209,7 @@ def _describe_counts(function: ArrayFunction, results: Sequence[object]) -> Sent
     if function.kind != "sum" or numbers is None or (numbers != numbers[0]).any():
         return None
     rest, counts = int(numbers[0]), []
+    # A block counts once for each of its digits to the base, as long as none is there a thousand times.
     for _ in range(NODES[-1]):
         rest, count = divmod(rest, _BASE)
         counts.append(count)

@@ -148,6 +148,7 @@ def _read_batch(batch: Sequence[np.ndarray | None], elements: int, base: int) ->
         return
     numbers = np.concatenate(known, axis=1)
     starts = np.cumsum([0, *(numbers.shape[1] for numbers in known)])
+    # What is infinite or missing is no sum, and has no integer that could be computed with.
     positions, first, second = np.where(np.isfinite(numbers), numbers, 0)
     is_sum = ((numbers >= 1) & (numbers < _SHIFT) & (numbers == np.rint(numbers))).all(axis=0)
     # What is no sum is computed as if it were one: its numbers are used nowhere.
@@ -159,6 +160,7 @@ def _read_batch(batch: Sequence[np.ndarray | None], elements: int, base: int) ->
     contents = np.where(is_sum, first + _SHIFT * second, 0).astype(np.int64)
     has_break = np.ones(len(index), bool)
     has_break[1:] = (index[1:] != index[:-1] + 1) | (contents[1:] != contents[:-1])
+    # A piece ends with its payload, even where the next one goes on with the next position.
     has_break[starts[:-1]] = True
     breaks = np.flatnonzero(has_break)
     pieces = list(

@@ -45,6 +45,7 @@ def share_gpus(topology: Topology, ranks: npt.NDArray[np.int64]) -> Topology:
     """
     numbers, counts = np.unique(ranks, return_counts=True)
     devices = topology.endpoint_device[numbers[counts > 1]]
+    # A topology that was restricted before has the link already.
     devices = devices[~np.isin(devices, topology.links.src[topology.memory_links])]
     if not len(devices):
         return topology

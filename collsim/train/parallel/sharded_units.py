@@ -439,6 +439,7 @@ def _list_dispatches(layer: Layer, cut: LayerPartition, nbytes: float) -> list[C
         return [CollectiveCall("expert", "alltoall", round(nbytes * layer.top_k), 2)]
     # DeepEP (README, csrc/kernels/internode.cu; DeepSeek-AI 2024, section 3.2.2): over the network once to a node, to
     # the GPU of the same place, and over NVLink once to each GPU.
+    # A token for two experts of one node, or of one GPU, goes there once.
     nodes, gpus = (
         count_reached(parts, layer.experts, layer.top_k) for parts in (cut.expert // cut.expert_node, cut.expert)
     )
