@@ -37,7 +37,7 @@ cs.best("allreduce", two, "1MiB", engine="evnt")  # wrong: no such engine
 cs.program("import numpy", collective="alreduce")  # wrong: no such collective
 cs.training_step("resnet50", two, parallel=cs.ddp(), batch=256, optimizer="adm")  # wrong: no such optimizer
 cs.training_step("resnet50", two, parallel=cs.ddp(), bach=256)  # wrong: no such option
-cs.training_step("resnet50", two, parallel="ddp", batch=256)  # wrong: a name where a strategy belongs
+cs.training_step("resnet50", two, parallel=two, batch=256)  # wrong: a topology where a strategy belongs
 cs.machine("dgx-a100", nodes="2")  # wrong: a text where a number belongs
 """
 

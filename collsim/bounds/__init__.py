@@ -128,14 +128,11 @@ def lower_bound(
         pairs = _compute_pair_bytes(kind, nbytes, n, find_itemsize(dtype), shares)
     # Two kinds of bounds: what one rank's own links carry, and what must cross a cut of the network. The larger
     # counts.
-    rank_time, rank_cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
-    if pairs is None:
-        cut = _find_worst_cut(kind, topology, nbytes, int(blocks.min()), n, root)
-    else:
-        cut = _find_worst_node(topology, pairs)
-    if cut is None or rank_time > cut.time:
-        return Bound(_compute_latency(kind, topology, n, root), rank_time, rank_cut)
-    return Bound(_compute_latency(kind, topology, n, root), cut.time, cut)
+    bandwidth, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
+    network_cut = _find_network_cut(kind, topology, nbytes, blocks, root, pairs)
+    if network_cut is not None and network_cut.time >= bandwidth:
+        bandwidth, cut = network_cut.time, network_cut
+    return Bound(_compute_latency(kind, topology, n, root), bandwidth, cut)
 
 
 def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> Topology:
@@ -202,8 +199,19 @@ def _bound_by_rank_links(
     return single_rank_time, Cut((rank,), receives, crossing_links, float(rates[rank]), float(needed[rank]))
 
 
-def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: int, n: int, root: int) -> Cut | None:
-    """The cut that needs longest for what must cross it, when every block has at least `block` bytes."""
+def _find_network_cut(
+    kind: Collective,
+    topology: Topology,
+    nbytes: int,
+    blocks: npt.NDArray[np.int64],
+    root: int,
+    pairs: npt.NDArray[np.int64] | None,
+) -> Cut | None:
+    """The cut that needs longest for what must cross it; None where no cut is searched, or none carries anything."""
+    if pairs is not None:
+        return _find_worst_node(topology, pairs)
+    # Blocks that differ by an element all count as the smallest: the bound stays one.
+    n, block = len(blocks), int(blocks.min())
     # What crosses the cut per block, from which root, whether the reversed network is searched, and bytes of a block.
     what, source, reverse, size = {
         "allgather": ("allgather", None, False, block),
@@ -222,8 +230,8 @@ def _find_worst_cut(kind: Collective, topology: Topology, nbytes: int, block: in
         return None
     # An alltoall sends a block for each pair of ranks on the two sides; the others a block for each rank inside.
     inside = int(side[topology.endpoint_device[:n]].sum())
-    blocks = {"flow": 1, "alltoall": inside * (n - inside)}.get(what, inside)
-    return build_cut(topology, side, n, float(size * blocks), reverse=reverse)
+    crossing_blocks = {"flow": 1, "alltoall": inside * (n - inside)}.get(what, inside)
+    return build_cut(topology, side, n, float(size * crossing_blocks), reverse=reverse)
 
 
 def _compute_pair_bytes(
@@ -308,20 +316,17 @@ def compute_required_bytes(
         ([16.0, 16.0, 16.0, 16.0], [48.0, 48.0, 48.0, 48.0], 192.0)
     """
     n = len(blocks)
-    whole_buffer, block, rest = (
-        np.full(n, float(nbytes)),
-        blocks.astype(np.float64),
-        (nbytes - blocks).astype(np.float64),
-    )
-    others = np.arange(n) != root
+    whole_buffer = np.full(n, float(nbytes))
+    block, rest = blocks.astype(np.float64), (nbytes - blocks).astype(np.float64)
+    others, to_all = np.arange(n) != root, kind.after == "all"
     if kind.reduces:
         send, receive = (rest, block) if kind.after == "own" else (whole_buffer, whole_buffer)
-        total = (n - 1.0) * nbytes * (2 if kind.after == "all" else 1)
+        total = (n - 1.0) * nbytes * (2 if to_all else 1)
         if kind.after == "root":
             send, receive = send * others, receive * ~others
     elif kind.after == "peer":
-        # as if all were the smallest: on the way a block may lie in the slot of a smaller one (Bruck), whose size is
-        # then what moves
+        # As if all were the smallest: on the way a block may lie in the slot of a smaller one (Bruck), whose size is
+        # then what moves.
         send = receive = np.full(n, (n - 1.0) * block.min())
         total = float(send.sum())
     elif kind.after == "target":
@@ -330,21 +335,12 @@ def compute_required_bytes(
         send, receive, total = away.sum(axis=1), away.sum(axis=0), float(away.sum())
     elif kind.after == "neighbour":
         send, receive, total = whole_buffer, whole_buffer, float(n * nbytes)
-    elif kind.before == "root":
-        to_all = kind.after == "all"
-        send = (whole_buffer if to_all else rest) * ~others
-        receive = (whole_buffer if to_all else block) * others
-        if to_all:
-            total = (n - 1.0) * nbytes
-        else:
-            total = float(rest[root])
-    else:
-        to_all = kind.after == "all"
+    else:  # broadcast and scatter from the root, allgather to all, gather to the root
         send, receive = (block, rest) if to_all else (block * others, rest * ~others)
-        if to_all:
-            total = (n - 1.0) * nbytes
-        else:
-            total = float(rest[root])
+        if kind.before == "root":
+            send, receive = (whole_buffer, whole_buffer) if to_all else (rest, block)
+            send, receive = send * ~others, receive * others
+        total = (n - 1.0) * nbytes if to_all else float(rest[root])
     return send, receive, total
 
 

@@ -60,8 +60,7 @@ def diagnose(
     with the files of many nodes, which node, card or cable is the odd one. Nothing leaves this computer. Exit code 1 if
     there is a cause or an odd node, or if the job is slow and the evidence does not say why."""
     # Refused before the diagnosis, which may take a minute: a file that cannot be written costs the whole wait.
-    is_report = out is not None and out.suffix in _REPORTS
-    if out is not None and is_report:
+    if out is not None and out.suffix in _REPORTS:
         require_writable_file(out)
     else:
         require_table_file(out)
@@ -72,7 +71,7 @@ def diagnose(
         diagnosis: Diagnosis | FleetDiagnosis = compare_nodes(files[0], anonymize=anonymize, model=model, batch=batch)
     else:
         diagnosis = cs.diagnose(*files, anonymize=anonymize, model=model, batch=batch)
-    if out is not None and is_report:
+    if out is not None and out.suffix in _REPORTS:
         write_text(out, diagnosis.report(language, _REPORTS[out.suffix]) + "\n")
     else:
         save_rows(diagnosis.list_rows(language), out)

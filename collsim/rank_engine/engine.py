@@ -897,7 +897,8 @@ class Engine:
         """The calls that return at once and for which no rank has waited: their words and lines."""
         receives = [receive for posted in self._posted.values() for receive in posted]
         receives += [send.match for send in self.sends if send.match is not None]
-        messages = [post for post in (*self.sends, *receives) if not post.is_internal and post.call[0] in "iI"]
+        # A blocking call waits for its own post, so only calls that return at once are left.
+        messages = [post for post in (*self.sends, *receives) if not post.is_internal]
         collectives = [call for calls in self._collectives.values() for rank in calls.values() for call in rank]
         unawaited = {(post.call, post.line) for post in (*messages, *collectives) if not post.is_awaited}
         return sorted(unawaited, key=lambda call: call[1])

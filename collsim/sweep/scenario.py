@@ -144,21 +144,28 @@ def list_scenarios(
             # Nothing of `order` reaches NCCL's model, so its rows would be equal.
             if entry == NCCL and ranks_order[0] != "given":
                 continue  # NCCL orders the ranks itself
-            label = {
-                "collective": kind,
-                "algorithm": _get_name(entry),
-                "options": options,
-                "topology": network.name,
-                "ranks": network.ranks,
-                "order": ranks_order[0],
-            }
-            rows = _list_rows(label, grid, entry, where)
+            shared = _build_shared_inputs(entry, kind, options, network, ranks_order[0])
+            rows = _list_rows(shared, grid, entry, where)
             if rows:
                 keys = tuple(_build_key(row, version, topology_hash, ranks_order[1], entry) for row in rows)
                 cases = tuple((row["nbytes"], row["dtype"], row["engine"], row["engine_options"]) for row in rows)
                 scenarios = cases, keys, tuple(rows)
                 work.append(Work(_to_name(entry), kind, options, network, ranks_order[1], *scenarios))
     return work
+
+
+def _build_shared_inputs(
+    entry: Algorithm | Schedule | str, collective: str, options: dict[str, Any], network: Topology, order_name: str
+) -> Inputs:
+    """The inputs that all scenarios of one schedule on one topology share, by column."""
+    return {
+        "collective": collective,
+        "algorithm": _get_name(entry),
+        "options": options,
+        "topology": network.name,
+        "ranks": network.ranks,
+        "order": order_name,
+    }
 
 
 def _parse_grid(nbytes: object, dtype: object, engine: object) -> _Grid:
@@ -172,14 +179,14 @@ def _parse_grid(nbytes: object, dtype: object, engine: object) -> _Grid:
     return sizes, types, engines
 
 
-def _list_rows(label: Inputs, grid: _Grid, entry: object, where: Callable[[Inputs], bool] | None) -> list[Inputs]:
+def _list_rows(shared: Inputs, grid: _Grid, entry: object, where: Callable[[Inputs], bool] | None) -> list[Inputs]:
     """The inputs of one schedule's scenarios: a row for each size, type and engine that `where` keeps."""
     sizes, types, engines = grid
     if entry == NCCL:
         engines = [(NCCL, {})]  # NCCL's model stands in the place of an engine
     rows = []
     for size, dtype, (engine, options) in product(sizes, types, engines):
-        row = {**label, "nbytes": size, "dtype": dtype, "engine": engine, "engine_options": options}
+        row = {**shared, "nbytes": size, "dtype": dtype, "engine": engine, "engine_options": options}
         if where is None or where(dict(row)):
             rows.append(row)
     return rows

@@ -37,7 +37,7 @@ def measure_scaling(
     model: Model | str,
     machine: str | MachineFactory,
     *,
-    parallel: ParallelStrategy,
+    parallel: ParallelStrategy | str,
     nodes: Sequence[int] = (1, 2, 4, 8, 16),
     batch: int,
     kind: str = "weak",
@@ -53,7 +53,7 @@ def measure_scaling(
     Args:
         model: a Model, or a name of the catalogue.
         machine: its name, or a function that makes a Topology of so many nodes.
-        parallel: how the step is split on every number of nodes.
+        parallel: how the step is split on every number of nodes, as `training_step` takes it.
         nodes: numbers of nodes, a row each.
         batch: samples of the first row's step; of all rows' with `kind="strong"`. Weak: as many more as GPUs.
         kind: `weak`, the batch grows with the nodes, or `strong`, it stays.
@@ -128,7 +128,7 @@ def _time_row(
     topology: Topology,
     batch: int,
     nodes: int,
-    parallel: ParallelStrategy,
+    parallel: ParallelStrategy | str,
     options: Mapping[str, Any],
 ) -> tuple[dict[str, Any], CollsimError | None]:
     """A row, and why there is none of its figures."""

@@ -30,6 +30,7 @@ from .memory import MEMORY_KINDS
 from .model_families import model as model_named
 from .parallel import ParallelStrategy, Workload
 from .parallel.strategy import OPTIMIZERS, Optimizer
+from .parallel.strategy_parser import parse_strategy
 from .step_trace import StepTrace
 from .timing import time_alone
 from .workload.collective_model import CollectiveModel, CollectiveSource
@@ -82,7 +83,7 @@ class StepArguments:
     Attributes:
         model: a Model, or a name of `cs.models()`.
         machine: a Topology, or the name of a machine.
-        parallel: how the step is split over GPUs.
+        parallel: how the step is split over GPUs, or its text.
         batch: samples of the step over all GPUs and microbatches; None: it follows from `micro_batch`.
         micro_batch: samples of a replica of the model at a time; None: it follows from `batch`, and is 1 in a pipeline.
         network: `alone` times each collective by itself; `shared` runs all of them on the event engine.
@@ -103,7 +104,7 @@ class StepArguments:
 
     model: Model | str
     machine: TopologyLike
-    parallel: ParallelStrategy
+    parallel: ParallelStrategy | str
     batch: int | None = None
     micro_batch: int | None = None
     network: CollectiveTiming = "alone"
@@ -130,6 +131,7 @@ class StepRequest(StepArguments):
     Attributes:
         model: the model, also where its name was given.
         topology: the machine.
+        parallel: how the step is split over GPUs, also where its text was given.
         batch: samples of the step over all GPUs and microbatches.
         micro_batch: samples of a replica of the model at a time.
         accumulate: microbatches of the step.
@@ -140,6 +142,7 @@ class StepRequest(StepArguments):
 
     model: Model
     topology: Topology
+    parallel: ParallelStrategy
     batch: int
     micro_batch: int
     accumulate: int
@@ -153,7 +156,7 @@ def training_step(
     model: Model | str,
     machine: TopologyLike,
     *,
-    parallel: ParallelStrategy,
+    parallel: ParallelStrategy | str,
     batch: int | None = None,
     micro_batch: int | None = None,
     network: CollectiveTiming = "alone",
@@ -177,7 +180,8 @@ def training_step(
         model: a Model, or a name of `cs.models()`.
         machine: a Topology, or the name of a machine.
         parallel: `ddp(...)`, `zero(...)`, `fsdp(...)`, a product of one of these with `tensor(t)`, `context(c)`,
-            `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`.
+            `expert(e)` and `pipeline(p)`, `data_parallel()` or `parameter_server(...)`; or the same as text, such as
+            `"ddp"` or `"tensor(8) * ddp()"`.
         batch: samples of the step over all GPUs and microbatches. It or `micro_batch` is required.
         micro_batch: samples of a replica of the model (of a GPU, where GPUs do not share one) at a time. Each follows
             from the other and the number of microbatches; in a pipeline it is 1 unless given. Accumulation of
@@ -253,12 +257,12 @@ def parse_request(arguments: StepArguments) -> StepRequest:
     Raises:
         CollsimError: An argument is wrong, or does not go with another.
     """
-    model, topology = _require_parts(arguments)
+    model, topology, parallel = _require_parts(arguments)
     require_word("network of a training step", arguments.network, NETWORKS)
     require_word("dtype of a training step", arguments.dtype, DTYPES)
     require_word("optimizer", arguments.optimizer, OPTIMIZERS)
     # The strategy is built for this recomputation, which changes its units.
-    parallel = arguments.parallel.select_builder(require_word("recompute", arguments.recompute, RECOMPUTE))
+    parallel = parallel.select_builder(require_word("recompute", arguments.recompute, RECOMPUTE))
     if arguments.background is not None and arguments.network != "shared":
         raise CollsimError("background traffic shares links with collectives: it needs network='shared'")
     ranks = _parse_ranks(arguments.ranks, topology)
@@ -283,24 +287,24 @@ def parse_request(arguments: StepArguments) -> StepRequest:
     )
 
 
-def _require_parts(arguments: StepArguments) -> tuple[Model, Topology]:
-    """The model and the machine, found by their names; refuse what is neither, and what is no strategy."""
-    model, topology = arguments.model, arguments.machine
+def _require_parts(arguments: StepArguments) -> tuple[Model, Topology, ParallelStrategy]:
+    """The model, the machine and the strategy, found by their names; refuse what is none."""
+    model, topology, parallel = arguments.model, arguments.machine, arguments.parallel
     if isinstance(model, str):
         model = model_named(model)
     if isinstance(topology, str | Machine):
         topology = resolve_topology(topology, "training_step")
+    if isinstance(parallel, str):
+        parallel = parse_strategy(parallel)
     for what, value, kind, constructor in (
         ("model", model, Model, "model('resnet50')"),
         ("machine", topology, Topology, "machine('dgx-a100', nodes=2)"),
-        ("parallel", arguments.parallel, ParallelStrategy, "ddp()"),
+        ("parallel", parallel, ParallelStrategy, "ddp()"),
     ):
         if not isinstance(value, kind):
-            if what == "parallel" and isinstance(value, str):
-                constructor = f"cs.train.parse_strategy({value!r:.80})"
             message = "training_step: {what}={value!r} is no {kind}; make one with {way}"
             raise CollsimError(message, what=what, value=value, kind=kind.__name__, way=constructor)
-    return model, topology
+    return model, topology, parallel
 
 
 def _parse_eager(value: object, network: str) -> bool:
@@ -622,7 +626,10 @@ def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
             )
     if changed_options:
         # A strategy is immutable: options that belong to it make another one.
-        arguments["parallel"] = arguments["parallel"].with_options(**changed_options)
+        strategy = arguments["parallel"]
+        if isinstance(strategy, str):
+            strategy = parse_strategy(strategy)
+        arguments["parallel"] = strategy.with_options(**changed_options)
         if "accumulate" in changed_options:
             arguments["batch"] = None
     return _time_request(parse_request(StepArguments(**arguments)), trace)
@@ -653,11 +660,11 @@ def time_by_one_model(was: StepTrace, now: StepTrace) -> tuple[StepTrace, StepTr
     return on_links[0], on_links[1]
 
 
-def is_known_to_nccl(request: StepArguments) -> bool:
+def is_known_to_nccl(request: StepRequest) -> bool:
     """Whether NCCL's model knows all collectives of a step.
 
     Args:
-        request: Arguments of `training_step`.
+        request: Checked arguments of `training_step`.
     """
     return request.parallel.uses_nccl and request.algorithm is None
 

@@ -595,6 +595,17 @@ def run(rank, size):
         "works[1].wait()", "works[1].wait(); late.wait()\n    while not works[0].is_completed(): pass"
     )
     assert "No rank waits" not in cs.program(polled, 2).explanation()
+    persistent = """import numpy as np
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+buffer = np.zeros(4)
+if comm.rank == 0:
+    comm.Send_init(buffer, 1).Start()
+else:
+    comm.Recv(buffer, 0)
+"""
+    assert "No rank waits for Send_init (line 7): before wait()" in cs.program(persistent, 2).explanation()
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,8 @@ def test_what_is_asked_twice_is_told_twice_the_same():
         ({"dtype": "float12"}, "dtype"),
         ({"optimizer": "lion"}, "optimizer"),
         ({"interference": 2}, "interference"),
-        ({"parallel": "ddp"}, r"parse_strategy\('ddp'\)"),
+        ({"parallel": "zero1"}, "way of splitting 'zero1'.*zero"),
+        ({"parallel": 8}, r"parallel=8 is no ParallelStrategy; make one with ddp\(\)"),
         ({"model": "resnet51"}, "did you mean 'resnet50'"),
         ({"machine": "dgx-a10"}, "did you mean"),
         ({"algorithm": "broadcast_flat"}, "no allreduce"),
@@ -348,3 +349,12 @@ def test_the_parts_of_what_the_network_costs_add_up_and_are_an_integral(name):
     factors, tiny = (np.arange(60) + 0.5) / 60, 1e-9 * t.time
     slopes = [(longer(factor, tiny) - longer(factor, -tiny)) / (2 * tiny) for factor in factors]
     assert t.waits[most] == pytest.approx(took[most] * np.mean(slopes), abs=0.03 * took[most])
+
+
+def test_a_strategy_may_be_given_as_text():
+    by_text = cs.training_step("resnet18", "dgx-a100", parallel="fsdp(prefetch=False)", batch=256)
+    by_value = cs.training_step("resnet18", "dgx-a100", parallel=cs.fsdp(prefetch=False), batch=256)
+    assert by_text.request.parallel == by_value.request.parallel
+    assert by_text.time == by_value.time
+    other = by_value.what_if(parallel="ddp")
+    assert other.time == cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256).time
