@@ -13,7 +13,7 @@ export const FOLDER = resolve(PACKAGE, "viz/bundles");
 /** What a host mounts: modules, below the package, of whose exports the default is left, as hosts may give others a
  * meaning (anywidget takes `render`). */
 const COMPONENTS = {
-  editor: "app/pages/write/editor.js",
+  editor: "app/pages/write/codeeditor.js",
   job: "viz/diagnosis/jobpicture.js",
   lab: "viz/real/lab.js",
   lab_step: "viz/real/labstep.js",

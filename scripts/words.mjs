@@ -1,6 +1,5 @@
-// Writes collsim/viz/words: for each file of words in collsim/locale/<language>/js the words of every language that there
-// is, so that a further language is a folder there and `npm run build`. Files called `shared_` are
-// parts of others.
+// Writes collsim/viz/words: for each `<card>_words.js` in collsim/locale/<language>/js a `<card>_by_language.js` with the
+// words of every language that there is, so that a further language is a folder there and `npm run build`.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
@@ -14,10 +13,14 @@ export function listLanguages(locale) {
   return ["en", ...names.filter((name) => name !== "en").sort()];
 }
 
+/** How the files of words end; transport_words.js is a part of several of them, and has no file of its own. */
+const SUFFIX = "_words.js";
+const PART = "transport_words.js";
+
 const readWordFiles = (locale, language) => {
   const folder = resolve(locale, language, "js");
   try {
-    return readdirSync(folder).filter((name) => name.endsWith(".js"));
+    return readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
   } catch {
     return [];
   }
@@ -29,12 +32,13 @@ export function buildWordFiles(locale) {
     files = {
       "languages.js": `${NOTE}\nexport const LANGUAGES = ${JSON.stringify(languages).replaceAll(",", ", ")};\n`,
     };
-  for (const file of readWordFiles(locale, "en").filter((name) => !name.startsWith("shared_"))) {
-    const own = languages.filter((language) => readWordFiles(locale, language).includes(file)),
+  for (const file of readWordFiles(locale, "en").filter((name) => name !== PART)) {
+    const card = basename(file, SUFFIX),
+      own = languages.filter((language) => readWordFiles(locale, language).includes(file)),
       imports = own.map((language) => `import ${language} from "../../locale/${language}/js/${file}";\n`).join("");
-    files[file] =
+    files[`${card}_by_language.js`] =
       `${NOTE}\nimport { joinLanguages } from "./choice.js";\n${imports}\n` +
-      `export const ${basename(file, ".js").toUpperCase()} = /* @__PURE__ */ joinLanguages({ ${own.join(", ")} });\n`;
+      `export const ${card.toUpperCase()} = /* @__PURE__ */ joinLanguages({ ${own.join(", ")} });\n`;
   }
   return files;
 }

@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { countUpTo, findLines, findMoment, stepMoment } from "../../collsim/viz/program/programlanes.js";
 
-import { labelRanks } from "../../collsim/app/pages/write/editor.js";
+import { labelRanks } from "../../collsim/app/pages/write/codeeditor.js";
 
 const MOMENTS = [
   [0, "begin"],

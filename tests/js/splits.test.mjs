@@ -7,12 +7,12 @@ import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/spl
 import { numberFonts, topOfLevel } from "../../collsim/viz/splits/laneboxes.js";
 import { unitOfLanes } from "../../collsim/viz/splits/lanes.js";
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
-import { LANES as LANE_WORDS } from "../../collsim/viz/words/lanes.js";
+import { LANES as LANE_WORDS } from "../../collsim/viz/words/lanes_by_language.js";
 import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
 import { freeLabels, logTicks, scatterScales } from "../../collsim/viz/splits/scatter.js";
 import { fixedSpan, reasonOf, shortenStrategy, stageOf, nameSplit } from "../../collsim/viz/splits/splitmap.js";
 import { stretches } from "../../collsim/viz/splits/stageboxes.js";
-import { SPLITS as SPLIT_WORDS } from "../../collsim/viz/words/splits.js";
+import { SPLITS as SPLIT_WORDS } from "../../collsim/viz/words/splits_by_language.js";
 
 const MEGATRON = {
   axes: [

@@ -6,10 +6,10 @@ import test from "node:test";
 import { index } from "../../collsim/viz/player/model/model.js";
 import { sentAt } from "../../collsim/viz/player/model/sent.js";
 import { pairsOf, placeTrack, trackOf } from "../../collsim/viz/simple/track.js";
-import { SIMPLE as SIMPLE_WORDS } from "../../collsim/viz/words/simple.js";
+import { SIMPLE as SIMPLE_WORDS } from "../../collsim/viz/words/simple_by_language.js";
 import { FIGURES } from "../../collsim/viz/story/figures.js";
 import { chipText, reckon, spoken, timeOf, total } from "../../collsim/viz/story/values.js";
-import { STORY as STORY_WORDS } from "../../collsim/viz/words/story.js";
+import { STORY as STORY_WORDS } from "../../collsim/viz/words/story_by_language.js";
 import { ring4 } from "./runs.mjs";
 
 /** Names of all words, with those inside. */

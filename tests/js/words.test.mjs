@@ -26,14 +26,14 @@ test("a third language is one more folder, and what it lacks stays English", asy
     cpSync(join(PACKAGE, part), join(copy, part), { recursive: true });
   mkdirSync(join(copy, "locale", "xx", "js"), { recursive: true });
   writeFileSync(
-    join(copy, "locale", "xx", "js", "player.js"),
+    join(copy, "locale", "xx", "js", "player_words.js"),
     "export default { play: 'XX', step: (s, n) => `${n}:${s}`, charts: { links: 'LX' } };\n",
   );
   writeWordFiles(join(copy, "locale"), join(copy, "viz", "words"));
   const load = (name) => import(pathToFileURL(join(copy, "viz", name)).href);
-  const { PLAYER } = await load("words/player.js"),
+  const { PLAYER } = await load("words/player_by_language.js"),
     { chooseLanguage, pickWords } = await load("words/choice.js"),
-    { LAB } = await load("words/lab.js"),
+    { LAB } = await load("words/lab_by_language.js"),
     { wordsOf } = await load("player/ui/context.js");
   const words = wordsOf({ state: { language: chooseLanguage("xx") } });
   assert.equal(words.play, "XX");

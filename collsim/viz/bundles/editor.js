@@ -1,4 +1,4 @@
-/* collsim: built from app/pages/write/editor.js by "npm run build"; edit the sources. */
+/* collsim: built from app/pages/write/codeeditor.js by "npm run build"; edit the sources. */
 var d="collsim-lines-at-cursor",g="collsim-lines-pointed-at",h="collsim-line-pointed-at",b="collsim-lines-requested";function p(n,t){window.dispatchEvent(new CustomEvent(n,{detail:t}))}var k=3,v="def|for|in|while|if|elif|else|yield|from|return|import|as|not|and|or|lambda|pass|break|continue|range|None|True|False",L=String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`,R=new RegExp(String.raw`(#.*)|(${L})|\b(${v})\b|\b(\d+)\b|\b(copy|reduce|repeat)\b`,"g"),w=["note","text","word","number","step"];function O(n){let t=[],s=0;for(let e of n.matchAll(R))e.index>s&&t.push(["",n.slice(s,
 e.index)]),t.push([w[e.slice(1).findIndex(i=>i!==void 0)],e[0]]),s=e.index+e[0].length;return s<n.length&&t.push(["",n.slice(s)]),t}function I(n,t,s,e,i){let l=s.lastIndexOf(`
 `,e-1)+1;if(n==="Enter"){let a=s.slice(l,e),u=a.match(/^ */)[0]+(/:\s*(#.*)?$/.test(a)?"    ":"");return[s.slice(0,e)+`

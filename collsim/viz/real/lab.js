@@ -7,7 +7,7 @@ import { withPlayback } from "../player/playback.js";
 import { dragTime } from "../transport/transport.js";
 import { drawLateness, lightLab } from "./latebars.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
-import { LAB } from "../words/lab.js";
+import { LAB } from "../words/lab_by_language.js";
 
 const LABELS = 150, // px of the names of rows
   FIGURES = 190, // px of the figures on the right

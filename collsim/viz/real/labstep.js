@@ -6,7 +6,7 @@ import { component } from "../player/mount.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { hueOf } from "../transport/hues.js";
 import { dressLab, labText, mountLab } from "./labmount.js";
-import { LAB_STEP } from "../words/lab_step.js";
+import { LAB_STEP } from "../words/lab_step_by_language.js";
 
 const LABELS = 132, // px of the names of rows
   AXIS = 26,

@@ -22,7 +22,7 @@ import { buildTimebar, drawTimebar } from "./timebar.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
 import { drawTrack } from "./trackdraw.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
-import { SIMPLE } from "../words/simple.js";
+import { SIMPLE } from "../words/simple_by_language.js";
 
 const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
 

@@ -13,7 +13,7 @@ import { reckon, spoken } from "./values.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { toggleFullScreen } from "../transport/transport.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
-import { STORY } from "../words/story.js";
+import { STORY } from "../words/story_by_language.js";
 
 /** Pictures that move, and so have a button to play them. */
 const MOVING = new Set(["server", "hot-link", "ring", "training"]);

@@ -11,7 +11,7 @@ import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { drawTransport } from "../transport/transport.js";
 import { drawLanes, moveCursor } from "./steplanes.js";
-import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./panel.js";
+import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
 import { STEP_CSS } from "./stepstyle.js";
 import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
 import { narrateStep, stepWords } from "./stepwords.js";

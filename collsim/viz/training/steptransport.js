@@ -3,7 +3,7 @@
 import { el } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createTransport, dragTime, transportKeys, turnTo } from "../transport/transport.js";
-import { openNamed } from "./panel.js";
+import { openNamed } from "./collectivepanel.js";
 import { stepWords } from "./stepwords.js";
 
 /** The line over the timeline. */

@@ -2,7 +2,7 @@
 
 import { fmtBytes } from "../player/model/units.js";
 import { pickWords } from "../words/choice.js";
-import { STEP } from "../words/step.js";
+import { STEP } from "../words/step_by_language.js";
 import { happening } from "./stepgeometry.js";
 
 export const stepWords = (ui) => pickWords(STEP, ui.data?.language);

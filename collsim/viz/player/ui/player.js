@@ -21,7 +21,7 @@ import { insideOf, nodeAt, openNode } from "../model/inside.js";
 import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
 import { buildCrumbs } from "./crumbs.js";
-import { MachineEditor } from "../edit/editor.js";
+import { MachineEditor } from "../edit/machineeditor.js";
 import { goInto, nextNode } from "./nodes.js";
 import { pictureOf, savePng } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";

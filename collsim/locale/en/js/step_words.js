@@ -1,7 +1,7 @@
 // English words of step.
 
 import { fmtBytes, fmtSpan } from "../../../viz/player/model/units.js";
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 

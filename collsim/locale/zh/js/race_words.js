@@ -1,7 +1,7 @@
 // Chinese words of race.
 
 import { NB } from "../../../viz/player/model/units.js";
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 export default {
   ...transport,
@@ -33,6 +33,6 @@ export default {
   same: (slow, fast) => `${slow}的 rank 与${fast}的 rank 发得一样多，却等得更久。`,
   more: (slow, fast) => `${slow}的 rank 比${fast}的 rank 发得多，也等得更久。`,
   buffers: (slow, a, fast, b) => `${slow}的每个 rank 最多发出 ${a} 个缓冲区，${fast}的每个 rank 发出 ${b} 个。`,
-  meet: (name, into, out) => `但有 ${into} 个进入 ${name}、${out} 个从它出来：`,
+  meet: (name, into, out) => `但有 ${into} 个进入${name}、${out} 个从它出来：`,
   times: (slow, fast) => `${slow} 对 ${fast}。`,
 };

@@ -1,6 +1,6 @@
 // Chinese words of rivals.
 
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 export default {
   ...transport,

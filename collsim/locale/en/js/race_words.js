@@ -1,7 +1,7 @@
 // English words of race.
 
 import { NB } from "../../../viz/player/model/units.js";
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 export default {
   ...transport,

@@ -1,6 +1,6 @@
 // English words of lanes.
 
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 const listNames = (names) =>
   names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

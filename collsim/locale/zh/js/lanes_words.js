@@ -1,6 +1,6 @@
 // Chinese words of lanes.
 
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 export default {
   ...transport,

@@ -1,7 +1,7 @@
 // Chinese words of step.
 
 import { NB, fmtBytes, fmtSpan } from "../../../viz/player/model/units.js";
-import transport from "./shared_transport.js";
+import transport from "./transport_words.js";
 
 const nameTask = (name) => name.replace(/^bucket /, `桶${NB}`);
 

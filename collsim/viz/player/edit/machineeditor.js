@@ -1,7 +1,7 @@
 // Editing a machine on its picture: parts are chosen with the pointer, a finger or the keyboard; a panel opens.
 
 import { el } from "../draw/elements.js";
-import { fillPanel } from "./panel.js";
+import { fillPanel } from "./partpanel.js";
 import { cableKeys, listParts, partAt } from "./parts.js";
 import { drawTags } from "./tags.js";
 
