@@ -273,6 +273,31 @@ Load = Literal["even", "zipf", "hot"]
 _HOT = 4.0
 
 
+def build_load_profile(n: int, load: str | float = "even") -> npt.NDArray[np.float64]:
+    """What each of n receivers gets, the largest part first.
+
+    Args:
+        n: number of receivers.
+        load: `even`, `zipf`, `hot`, or the exponent of Zipf's law, of which 1 is `zipf` and 0 is `even`.
+
+    Returns:
+        (n,) numbers above 0.
+
+    Raises:
+        CollsimError: for other words.
+
+    Examples:
+        >>> from collsim.collective import build_load_profile
+        >>> build_load_profile(4, "hot").tolist()
+        [4.0, 1.0, 1.0, 1.0]
+    """
+    number = np.arange(n)
+    if not isinstance(load, str):
+        return np.asarray((number + 1.0) ** -load, np.float64)
+    profiles = {"even": np.ones(n), "zipf": 1 / (number + 1), "hot": np.where(number == 0, _HOT, 1.0)}
+    return profiles[require_word("load", load, profiles)]
+
+
 def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tuple[float, ...]:
     """The share of each pair of ranks in what an alltoallv moves, own parts included.
 
@@ -294,9 +319,7 @@ def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tup
         (0.375, 0.125, 0.375, 0.125)
     """
     if amounts is None:
-        number = np.arange(n)
-        profiles = {"even": np.ones(n), "zipf": 1 / (number + 1), "hot": np.where(number == 0, _HOT, 1.0)}
-        table = profiles[require_word("load", load, profiles)]
+        table = build_load_profile(n, load)
     else:
         table = _parse_amounts(n, amounts)
     table = np.broadcast_to(table, (n, n))

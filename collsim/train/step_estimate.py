@@ -23,7 +23,7 @@ from .parallel.strategy import OPTIMIZERS, Workload
 from .pipelines import build_rank_order
 from .pipelines.passes import FORWARD
 from .workload.collective_model import CollectiveModel
-from .workload.step_graph import StepTask
+from .workload.step_graph import CollectiveOptions, StepTask
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,11 @@ class StepEstimator:
             unit.tied_elements,
             builder.placement.grid.pp,
             builder.placement.grid.dp,
+            has_partner := builder.workload.accumulate > 1,
         )
         if key not in self.units:
-            (there, a), (back, b) = (self.estimate_pass(builder, build_pass((unit,), kind)) for kind in ("F", "B"))
+            passes = [build_pass((unit,), kind, has_partner=has_partner) for kind in ("F", "B")]
+            (there, a), (back, b) = (self.estimate_pass(builder, tasks) for tasks in passes)
             self.units[key] = UnitEstimate(
                 there,
                 back,
@@ -176,29 +178,38 @@ class StepEstimator:
         def time_sends(messages: Iterable[CollectiveCall]) -> float:
             return sum(
                 m.repeats
-                * self.time_collective(m.kind, m.nbytes, builder.placement.stream_groups[m.groups or m.stream][0])
+                * self.time_collective(
+                    m.kind, m.nbytes, builder.placement.stream_groups[m.groups or m.stream][0], m.options
+                )
                 for m in messages
             )
 
-        overlapped = estimate_compute(what.overlapped_work)
-        # What the ring sends beside attention is hidden; only the excess over computing counts.
+        overlapped, hiding = estimate_compute(what.overlapped_work), estimate_compute(what.hiding_work)
+        computed = estimate_compute(what.plain_work) + estimate_compute(what.final_work) + overlapped + hiding
+        # What the ring sends beside attention is hidden; only the excess over computing counts. So it is with tokens on
+        # their way to experts.
+        hidden_by = hiding if what.hiding_work.layer_work else computed
         inside = time_sends(what.collectives) + max(0.0, time_sends(what.ring_hops) - overlapped)
-        return estimate_compute(what.plain_work) + estimate_compute(what.final_work) + overlapped + inside, inside
+        inside += max(0.0, time_sends(what.hidden_calls) - hidden_by)
+        return computed + inside, inside
 
-    def time_collective(self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...]) -> float:
+    def time_collective(
+        self, kind: str, nbytes: int, groups: tuple[tuple[int, ...], ...], options: CollectiveOptions = ()
+    ) -> float:
         """Time a collective of groups that run it at the same time.
 
         Args:
             kind: Kind of collective.
             nbytes: Its size in bytes, as nccl-tests counts it.
             groups: Ranks of each group.
+            options: Options of its algorithm.
 
         Returns:
             The time in s.
         """
-        key = kind, nbytes, groups[0], len(groups) > 1
+        key = kind, nbytes, groups[0], len(groups) > 1, options
         if key not in self.collectives:
-            task = StepTask("", kind, (0,), nbytes=nbytes, groups=groups)
+            task = StepTask("", kind, (0,), nbytes=nbytes, groups=groups, options=options)
             self.collectives[key] = self.network.time_groups(groups, task)
         return self.collectives[key]
 

@@ -12,6 +12,7 @@ from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
+from .parallel import ExpertParallel
 from .step_request import is_known_to_nccl
 from .step_trace import StepTrace
 
@@ -23,8 +24,8 @@ def explain_step(trace: StepTrace, language: str = "en") -> str:
 
 
 def write_sentences(trace: StepTrace) -> dict[str, Text]:
-    """The same by what they are about, in every language: change, network, cards, overlap, staleness, idle, memory,
-    use.
+    """The same by what they are about, in every language: change, network, cards, overlap, experts, staleness,
+    idle, memory, use.
 
     Args:
         trace: With its counterfactuals; they are run where they are needed.
@@ -34,6 +35,7 @@ def write_sentences(trace: StepTrace) -> dict[str, Text]:
         "network": _describe_exposed(trace),
         "cards": _describe_idle_cards(trace),
         "overlap": _describe_overlap(trace),
+        "experts": _describe_experts(trace),
         "staleness": _describe_staleness(trace),
         "idle": _describe_idle(trace),
         "memory": _describe_memory(trace),
@@ -324,6 +326,25 @@ def _describe_overlap(trace: StepTrace) -> Text | None:
         return None
     share, total = _format_percent(trace.overlapped), format_time(trace.communication)
     return build_text("train", "step_explanation.communication_runs_beside_computing", share=share, whole=total)
+
+
+def _describe_experts(trace: StepTrace) -> Text | None:
+    """Uneven routing, and tokens that a capacity drops."""
+    part = next((part for part in trace.request.parallel.parts if isinstance(part, ExpertParallel)), None)
+    load = None
+    if part is not None:
+        load = part.find_load(trace.step.model)
+    if load is None:
+        return None
+    sentences = []
+    if load.busiest > 1 + 1e-9 and len(set(load.gpu_loads)) > 1:
+        busiest = f"{load.busiest:.3g}"
+        sentences.append(build_text("train", "step_explanation.busiest_gpu_of_experts", busiest=busiest))
+    if load.dropped > 1e-9:
+        sentences.append(build_text("train", "step_explanation.tokens_dropped", share=_format_percent(load.dropped)))
+    if part is not None and part.padded:
+        sentences.append(build_text("train", "step_explanation.buffers_padded", factor=f"{part.capacity_factor:.3g}"))
+    return join_texts("sentences", sentences) if sentences else None
 
 
 # ---- the rest ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from ..workload.model import Model
 from ..workload.step_graph import TrainingStep
 from .model_parallel import ContextParallel, ExpertParallel, Pipeline, TensorParallel
 from .rank_groups import RANK_ORDER, RankGrid, require_order
-from .sharded_units import LayerPartition, ModelUnit, build_units, count_tied_elements
+from .sharded_units import LayerPartition, ModelUnit, build_units, count_tied_elements, is_shared_expert
 from .strategy import ParallelStrategy, ReplicaStrategy, Workload
 
 _Kind = TypeVar("_Kind", bound=ParallelStrategy)
@@ -164,15 +164,12 @@ class Split(ParallelStrategy):
     def build_grid(self, ranks: tuple[int, ...]) -> RankGrid:
         """Where ranks stand."""
         t, c, p, e = (self.get_size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
-        return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order, self._expert_node)
+        return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order, self._experts.per_node)
 
     @property
-    def _expert_node(self) -> int:
-        """GPUs of a node among those that share experts, to which a token goes once; 0 where there is none."""
-        part = self.find_part(ExpertParallel)
-        if part is None:
-            return 0
-        return part.per_node
+    def _experts(self) -> ExpertParallel:
+        """How GPUs share experts."""
+        return self.find_part(ExpertParallel) or ExpertParallel()
 
     def build_partition(self, workload: Workload) -> LayerPartition:
         """Choose how layers are shared.
@@ -191,8 +188,22 @@ class Split(ParallelStrategy):
         require_partitions(workload.model, t, c, e)
         item = find_itemsize(workload.dtype)
         is_sequence_cut = part.sequence and t > 1
-        samples = workload.micro_batch
-        return LayerPartition(t, c, e, is_sequence_cut, item, samples, workload.recompute, self._expert_node)
+        samples, experts = workload.micro_batch, self._experts
+        if experts.overlap_with == "shared" and not any(map(is_shared_expert, workload.model.layers)):
+            message = "overlap_with='shared': {name} has no expert that all tokens go through; 'experts' or 'batch' fit"
+            raise CollsimError(message, name=workload.model.name)
+        return LayerPartition(
+            t,
+            c,
+            e,
+            is_sequence_cut,
+            item,
+            samples,
+            workload.recompute,
+            experts.per_node,
+            experts.routing,
+            experts.overlap_with,
+        )
 
     def build_stages(self, workload: Workload) -> list[tuple[ModelUnit, ...]]:
         """Divide the units of a model over the stages of the pipeline.

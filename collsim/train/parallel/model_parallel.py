@@ -3,11 +3,12 @@ experts."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...errors import CollsimError, Sentence, require_list, require_word
+from ...errors import CollsimError, Sentence, format_value, require_list, require_word
 from ...errors.keywords import check_keywords
 from ...limits import MAX_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
@@ -20,6 +21,8 @@ from ..pipelines import (
     evaluate_formulas,
     time_passes,
 )
+from ..workload.expert_load import OVERLAPS, ExpertLoad, ExpertRouting, Imbalance, OverlapWith, parse_imbalance
+from ..workload.model import Model
 from .strategy import ParallelStrategy, register_strategy, require_flags
 
 #: Stages that a rank holds where a schedule says it.
@@ -83,6 +86,10 @@ class ExpertParallel(ParallelStrategy):
     Attributes:
         size: GPUs that share the experts of a layer.
         per_node: GPUs of a node, to which a token goes once; 0: a token goes to each of its experts by itself.
+        imbalance: how unevenly tokens choose experts.
+        capacity_factor: tokens that an expert takes, over the mean; 0: all that are routed to it.
+        padded: whether buffers are filled up to that.
+        overlap_with: what computes while tokens travel.
 
     Examples:
         >>> import collsim as cs
@@ -95,10 +102,59 @@ class ExpertParallel(ParallelStrategy):
     leading: ClassVar[tuple[str, ...]] = ("size",)
     size: int = 1
     per_node: int = 0
+    imbalance: str | float | tuple[float, ...] = "even"
+    capacity_factor: float = 0.0
+    padded: bool = False
+    overlap_with: OverlapWith = "nothing"
+
+    @property
+    def routing(self) -> ExpertRouting:
+        """How tokens are routed to experts."""
+        return ExpertRouting(self.imbalance, self.capacity_factor, self.padded)
+
+    def find_load(self, model: Model) -> ExpertLoad | None:
+        """Find what each GPU has of the experts of a model.
+
+        Args:
+            model: The model; all of its mixtures have as many experts.
+
+        Returns:
+            The load of each GPU, and the share of tokens that is dropped; None where no layer has experts.
+
+        Raises:
+            CollsimError: The imbalance has counts of another number of experts or GPUs.
+
+        Examples:
+            >>> import collsim as cs
+            >>> load = cs.expert(4, imbalance="hot").find_load(cs.train.model("mixtral-8x7b"))
+            >>> f"{load.busiest:.3f}"  # 4 of 11 and 1 of 11 of the tokens, where 2 of 8 would be even
+            '1.818'
+        """
+        layer = next((layer for layer in model.layers if layer.experts), None)
+        if layer is None:
+            return None
+        return self.routing.find_load(layer.experts, layer.top_k, self.size)
+
+    def format_option(self, name: str, value: object) -> str:
+        """The value of an option as its call has it; counts as a short text."""
+        if isinstance(value, tuple):
+            value = ",".join(f"{count:g}" for count in value)
+        return super().format_option(name, value)
 
     def list_megatron_options(self) -> list[str]:
         """Where more than one GPU shares the experts; each is cut by tensor parallelism too, unless told otherwise."""
-        return [f"--expert-model-parallel-size {self.size}"] * (self.size > 1)
+        options = {
+            f"--expert-model-parallel-size {self.size}": self.size > 1,
+            f"--moe-expert-capacity-factor {self.capacity_factor:g}": self.capacity_factor > 0,
+            "--moe-pad-expert-input-to-capacity": self.padded,
+            "--moe-shared-expert-overlap": self.overlap_with == "shared",
+            "--overlap-moe-expert-parallel-comm": self.overlap_with == "batch",
+        }
+        return [option for option, is_used in options.items() if is_used]
+
+    def find_missing_megatron_options(self) -> dict[str, bool]:
+        """Megatron-LM does not cut a dispatch in parts."""
+        return {"overlap_with='experts'": self.overlap_with == "experts"}
 
 
 @dataclass(frozen=True)
@@ -250,19 +306,38 @@ def context(c: int) -> ContextParallel:
 
 @register_strategy
 @check_keywords
-def expert(e: int, per_node: int = 0) -> ExpertParallel:
+def expert(
+    e: int,
+    per_node: int = 0,
+    imbalance: Imbalance = "even",
+    capacity_factor: float = 0.0,
+    padded: bool = False,
+    overlap_with: OverlapWith = "nothing",
+) -> ExpertParallel:
     """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back.
 
     Args:
         e: GPUs that share the experts of a layer, 1 or more.
         per_node: GPUs of a node among them. A token then crosses the network once for each node that has an expert of
             it, and goes on over NVLink, once to each GPU (DeepEP). 0: it is sent once for each expert.
+        imbalance: how unevenly tokens choose experts, in the words of alltoallv: `even`; `zipf`: the r-th expert has
+            1/r of the first's tokens; `hot`: one has four times as many as each other; a number: the exponent of Zipf's
+            law; counts: tokens of each expert, neighbours on one GPU, or of each GPU. Otherwise the busiest expert is
+            on the first GPU, the next on the second, and so on in turn. An expert has each token at most once. The
+            busiest GPU decides how long experts compute, and how long tokens travel: all wait for it.
+        capacity_factor: tokens that an expert takes of each GPU, over the mean; more are dropped (GShard, Megatron-LM).
+            0: none is dropped, buffers are as large as the routing asks for.
+        padded: whether buffers are filled up to the capacity, so that all messages and matrices are as large.
+        overlap_with: what computes while tokens travel. `nothing`; `experts`: tokens travel in four parts, and experts
+            compute those that are there (Tutel, FasterMoE); `shared`: the expert that all tokens go through
+            (Megatron-LM's moe_shared_expert_overlap); `batch`: a pass of another microbatch in the other direction,
+            where the order of passes has one (DualPipe, Megatron-LM's overlap_moe_expert_parallel_comm).
 
     Returns:
         A strategy, to be multiplied with others or used alone.
 
     Raises:
-        CollsimError: For a number below 1, and where nodes do not share the GPUs evenly.
+        CollsimError: For a number below 1, where nodes do not share the GPUs evenly, and for unknown words.
 
     Examples:
         >>> import collsim as cs
@@ -273,7 +348,20 @@ def expert(e: int, per_node: int = 0) -> ExpertParallel:
     if local and size % local:
         message = "expert({e}, per_node={local}): nodes do not have equally many of {e} GPUs"
         raise CollsimError(message, e=size, local=local)
-    return ExpertParallel(size, local)
+    require_flags(padded=padded)
+    factor = _parse_capacity(capacity_factor)
+    if padded and not factor:
+        raise CollsimError("padded=True fills buffers up to a capacity; give capacity_factor=1.25")
+    require_word("overlap_with", overlap_with, OVERLAPS)
+    return ExpertParallel(size, local, parse_imbalance(imbalance), factor, padded, overlap_with)
+
+
+def _parse_capacity(value: object) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) < math.inf:  # type: ignore[arg-type]
+        message = "capacity_factor={value} must be a number of 0 or more: tokens that an expert takes, over the mean"
+        raise CollsimError(message, value=format_value(value))
+    return float(value)  # type: ignore[arg-type]
 
 
 @register_strategy

@@ -11,14 +11,14 @@ alltoalls of the tokens there and back. Context parallelism: keys and values go 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from ..workload.expert_load import EVEN_ROUTING, ExpertRouting, OverlapWith
 from ..workload.model import Layer, Model
-from ..workload.step_graph import LayerWork
+from ..workload.step_graph import CollectiveOptions, LayerWork
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class LayerPartition:
         recompute: none, selective, alternate or full.
         expert_node: GPUs of a node among those that share experts, to which a token goes once; 0: tokens go to each
             expert by themselves.
+        routing: how tokens are routed to experts.
+        overlap_with: what computes while tokens travel, see `expert`.
     """
 
     tensor: int = 1
@@ -45,6 +47,19 @@ class LayerPartition:
     micro_batch: int = 1
     recompute: str = "none"
     expert_node: int = 0
+    routing: ExpertRouting = EVEN_ROUTING
+    overlap_with: OverlapWith = "nothing"
+
+    def get_busiest_load(self, layer: Layer) -> float:
+        """What the busiest GPU has of a layer, over the mean of all; 1 where it is no expert's."""
+        if not layer.experts or self.routing.is_even:
+            return 1.0
+        return self.routing.find_load(layer.experts, layer.top_k, self.expert).busiest
+
+
+def is_shared_expert(layer: Layer) -> bool:
+    """Whether a layer is of the expert that all tokens go through, by the name that its family gives it."""
+    return ".shared." in layer.name
 
 
 class CollectiveCall(NamedTuple):
@@ -56,6 +71,7 @@ class CollectiveCall(NamedTuple):
         nbytes: nccl-tests' size in bytes.
         repeats: how often it runs, one after another.
         groups: which groups run it, where they are not those that the stream is named after.
+        options: options of its algorithm: amounts of an alltoallv.
     """
 
     stream: str
@@ -63,6 +79,7 @@ class CollectiveCall(NamedTuple):
     nbytes: int
     repeats: int = 1
     groups: str = ""
+    options: CollectiveOptions = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,7 +365,8 @@ def count_layer_activation_bytes(layer: Layer, cut: LayerPartition) -> float:
         hidden = t
     if cut.sequence:
         split = hidden = t
-    return (activation_bytes / split + masks / hidden) * cut.micro_batch / cut.context
+    samples = cut.micro_batch / cut.context * cut.get_busiest_load(layer)
+    return (activation_bytes / split + masks / hidden) * samples
 
 
 def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWork:
@@ -362,7 +380,8 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
     Returns:
         FLOPs, bytes of memory and operations of a GPU.
     """
-    t, samples = cut.tensor, cut.micro_batch / cut.context
+    # All GPUs wait for the one whose experts have most to do.
+    t, samples = cut.tensor, cut.micro_batch / cut.context * cut.get_busiest_load(layer)
     whole_bytes = {"column": layer.activations, "vocab": layer.activations, "row": layer.outputs, "heads": 0.0}.get(
         layer.partition, layer.traffic
     )
@@ -413,40 +432,35 @@ def list_layer_collectives(layer: Layer, cut: LayerPartition, back: bool = False
     return out
 
 
-def count_reached(parts: int, experts: int, top_k: int) -> float:
-    """Count the nodes, or GPUs, that have an expert of a token, on average over all choices of its experts.
-
-    Args:
-        parts: Nodes or GPUs, each with as many of the experts.
-        experts: Experts of the layer.
-        top_k: Experts that a token goes to.
-
-    Returns:
-        How many of the parts: each is missed by a choice among the experts that it has not.
-
-    Examples:
-        >>> from collsim.train.parallel.sharded_units import count_reached
-        >>> f"{count_reached(2, 4, 2):.3f}"  # of six pairs of four experts two are in one node
-        '1.667'
-    """
-    return parts * (1 - math.comb(experts - experts // parts, top_k) / math.comb(experts, top_k))
-
-
 def _list_dispatches(layer: Layer, cut: LayerPartition, nbytes: float) -> list[CollectiveCall]:
     """The alltoalls of a layer's tokens, `nbytes` on a GPU, to their experts and back."""
-    if not 0 < cut.expert_node < cut.expert:
+    gpus, node = cut.expert, cut.expert_node
+    load = cut.routing.find_load(layer.experts, layer.top_k, gpus)
+    if not 0 < node < gpus:
         # Each token goes to `top_k` experts; once there and once back.
-        return [CollectiveCall("expert", "alltoall", round(nbytes * layer.top_k), 2)]
+        return _list_there_and_back(nbytes * layer.top_k * sum(load.gpu_loads) / gpus, load.gpu_loads)
     # DeepEP (README, csrc/kernels/internode.cu; DeepSeek-AI 2024, section 3.2.2): over the network once to a node, to
     # the GPU of the same place, and over NVLink once to each GPU.
     # A token for two experts of one node, or of one GPU, goes there once.
-    nodes, gpus = (
-        count_reached(parts, layer.experts, layer.top_k) for parts in (cut.expert // cut.expert_node, cut.expert)
-    )
+    nodes, places = load.count_reached(gpus // node), load.count_reached(gpus)
+    # All nodes wait for the one whose GPUs have most tokens.
+    inside = max((places[i : i + node] for i in range(0, gpus, node)), key=sum)
     return [
-        CollectiveCall("expert", "alltoall", round(nbytes * nodes), 2, "expert rails"),
-        CollectiveCall("expert", "alltoall", round(nbytes * gpus), 2, "expert nodes"),
+        *_list_there_and_back(nbytes * sum(nodes), nodes, "expert rails"),
+        *_list_there_and_back(nbytes * sum(inside) * (gpus // node), inside, "expert nodes"),
     ]
+
+
+def _list_there_and_back(nbytes: float, received: Sequence[float], groups: str = "") -> list[CollectiveCall]:
+    """The two alltoalls of tokens, `nbytes` on a GPU on average, of which GPUs receive shares that may differ."""
+    mean = sum(received) / len(received)
+    if max(received) <= mean * (1 + 1e-9):
+        return [CollectiveCall("expert", "alltoall", round(nbytes), 2, groups)]
+    there = [f"{part / mean:.4g}" for part in received]
+    # On their way back a GPU sends to each what it had received of it.
+    back = [",".join([part] * len(there)) for part in there]
+    whole, amounts = round(nbytes * len(there)), (",".join(there), ";".join(back))
+    return [CollectiveCall("expert", "alltoallv", whole, 1, groups, (("amounts", text),)) for text in amounts]
 
 
 def count_waits(layer: Layer, cut: LayerPartition, back: bool = False) -> int:

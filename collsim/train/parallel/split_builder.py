@@ -3,23 +3,32 @@ parallel groups, in the order in which the pipeline's schedule issues them.
 
 A pass is one box for all layers of a stage, followed by its collectives, each as often as it comes: they do not run
 beside computing anyway. Where gradients or weights move beside a pass (sharded or bucketed data parallelism), it is a
-box for each unit of the model. A ring of context parallelism runs beside all blocks of attention but the last.
+box for each unit of the model. A ring of context parallelism runs beside all blocks of attention but the last. Tokens
+travel to experts and back beside what `expert(overlap_with=)` says.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..pipelines.pass_timing import iterate_passes
-from ..pipelines.passes import FORWARD, INPUT, WEIGHT, Action
-from ..workload.step_graph import LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
+from ..pipelines.passes import FORWARD, INPUT, WEIGHT, Action, PassOrder
+from ..workload.expert_load import OverlapWith
+from ..workload.step_graph import CollectiveOptions, LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
 from .rank_groups import Groups, get_placement
 from .replica_sync import ReplicaSync
-from .sharded_units import CollectiveCall, ModelUnit, count_tied_elements, find_backward_peak, merge_collectives
+from .sharded_units import (
+    CollectiveCall,
+    ModelUnit,
+    count_tied_elements,
+    find_backward_peak,
+    is_shared_expert,
+    merge_collectives,
+)
 from .strategy import OPTIMIZERS, Workload
 
 if TYPE_CHECKING:
@@ -50,8 +59,7 @@ def sum_work(works: Iterable[LayerWork]) -> ComputedWork:
     return ComputedWork(listed, *(math.fsum(work[i] for work in listed) for i in (1, 2, 3)))
 
 
-@dataclass(frozen=True, eq=False)
-class PassTasks:
+class PassTasks(NamedTuple):
     """A pass through units, as tasks.
 
     Attributes:
@@ -60,6 +68,8 @@ class PassTasks:
         final_work: the part of attention that remains when the last block has arrived.
         ring_hops: sends of keys and values around the ring; empty where there is no ring.
         collectives: those of tensor and expert parallelism, at the end of the pass.
+        hidden_calls: those of expert parallelism that run beside computing.
+        hiding_work: what is computed beside them; empty where all of the pass is.
     """
 
     plain_work: ComputedWork
@@ -67,28 +77,81 @@ class PassTasks:
     final_work: ComputedWork
     ring_hops: tuple[CollectiveCall, ...]
     collectives: tuple[CollectiveCall, ...]
+    hidden_calls: tuple[CollectiveCall, ...] = ()
+    hiding_work: ComputedWork = sum_work(())
 
 
-def build_pass(units: Sequence[ModelUnit], kind: str) -> PassTasks:
+def build_pass(units: Sequence[ModelUnit], kind: str, *, has_partner: bool = False) -> PassTasks:
     """Build the tasks of a pass through units.
 
     Args:
         units: Units of a stage, in the order of the forward pass.
         kind: Kind of pass: F, B, I or W.
+        has_partner: Whether a pass of another microbatch in the other direction runs at the same time.
 
     Returns:
-        What is computed and sent; work beside the ring of context parallelism is apart from the rest.
+        What is computed and sent; work beside the ring of context parallelism, and beside tokens on their way to
+        experts, is apart from the rest.
     """
-    works = [(work, unit) for unit in units for work in unit.list_work(kind)]
+    works = [work for unit in units for work in unit.list_work(kind)]
     messages = merge_collectives([message for unit in units for message in unit.list_collectives(kind)])
+    exposed, hidden = messages, tuple[CollectiveCall, ...]()
+    hiding: list[LayerWork] = []
+    if units:
+        exposed, hidden = _split_dispatches(messages, units[0].partition.overlap_with, has_partner=has_partner)
+    if hidden:
+        numbers = _list_hiding_layers(units)
+        hiding = [work for work in works if work.layer in numbers]
+        works = [work for work in works if work.layer not in numbers]
+    built = _build_ring_pass(units, kind, works, exposed)
+    return built._replace(hidden_calls=hidden, hiding_work=sum_work(hiding))
+
+
+#: Parts in which tokens travel where experts compute beside them: one of them waits for none. Tutel (Hwang et al. 2022,
+#: arXiv 2206.03382, section 4.2) tries 1, 2, 4 and 8.
+_PARTS = 4
+
+
+def _split_dispatches(
+    messages: tuple[CollectiveCall, ...], overlap_with: OverlapWith, *, has_partner: bool
+) -> tuple[tuple[CollectiveCall, ...], tuple[CollectiveCall, ...]]:
+    """Collectives after computing, and those beside it."""
+    if overlap_with == "nothing" or (overlap_with == "batch" and not has_partner):
+        return messages, ()
+    calls = [call for call in messages if call.stream == "expert"]
+    exposed = [call for call in messages if call.stream != "expert"]
+    if overlap_with != "experts":
+        return tuple(exposed), tuple(calls)
+    parts = [call._replace(nbytes=-(-call.nbytes // _PARTS)) for call in calls]
+    hidden = [call._replace(repeats=call.repeats * (_PARTS - 1)) for call in parts]
+    return (*parts, *exposed), tuple(hidden)
+
+
+def _list_hiding_layers(units: Sequence[ModelUnit]) -> set[int]:
+    """Numbers of the layers that compute while tokens travel; none where all of a pass does."""
+    overlap_with = units[0].partition.overlap_with
+    if overlap_with == "batch":
+        return set()
+    return {
+        unit.first + i
+        for unit in units
+        for i, layer in enumerate(unit.layers)
+        if (is_shared_expert(layer) if overlap_with == "shared" else layer.experts > 0)
+    }
+
+
+def _build_ring_pass(
+    units: Sequence[ModelUnit], kind: str, works: Sequence[LayerWork], messages: tuple[CollectiveCall, ...]
+) -> PassTasks:
+    """A pass whose attention runs beside the ring of context parallelism, where there is one."""
     c = 1
     if units:
         c = units[0].partition.context
     if c == 1 or kind == WEIGHT or not any(unit.kv_bytes for unit in units):
-        return PassTasks(sum_work(work for work, _ in works), sum_work(()), sum_work(()), (), messages)
+        return PassTasks(sum_work(works), sum_work(()), sum_work(()), (), messages)
     ring = {work.layer for unit in units for work in unit.attention_work}
-    plain = sum_work(work for work, _ in works if work.layer not in ring)
-    parts = [work for work, _ in works if work.layer in ring]
+    plain = sum_work(work for work in works if work.layer not in ring)
+    parts = [work for work in works if work.layer in ring]
     behind, beside = (
         sum_work(w._replace(flops=w.flops * s, memory_bytes=w.memory_bytes * s) for w in parts)
         for s in (1 / c, (c - 1) / c)
@@ -109,6 +172,27 @@ def _list_hop_bytes(unit: ModelUnit, kind: str) -> list[int]:
     return [2 * unit.kv_bytes] + [unit.kv_bytes] * unit.is_recomputed
 
 
+def find_partnered_passes(orders: Iterable[PassOrder]) -> set[tuple[int, Action]]:
+    """Find the passes beside which their rank runs one of another microbatch in the other direction, right before or
+    behind it: what tokens of one wait for does not hold up the other. The first forward and the last backward passes of
+    a step have none.
+
+    Args:
+        orders: The passes of each rank, in order.
+
+    Returns:
+        Rank and pass of each.
+    """
+    partnered = set()
+    for rank, order in enumerate(orders):
+        passes = [action for entry in order for action in entry if action.kind != WEIGHT]
+        for first, second in pairwise(passes):
+            is_turn = (first.kind == FORWARD) != (second.kind == FORWARD)
+            if is_turn and first.microbatch != second.microbatch:
+                partnered |= {(rank, first), (rank, second)}
+    return partnered
+
+
 class SplitBuilder:
     """One step of a Split under construction."""
 
@@ -124,7 +208,8 @@ class SplitBuilder:
         self.stage_ranks, self.lanes = split.pipeline.stage_ranks, self.placement.lanes
         self.latest_tasks: list[int | None] = [None] * len(self.lanes)
         self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
-        self.passes: dict[tuple[int, str], PassTasks] = {}
+        self.passes: dict[tuple[int, str, bool], PassTasks] = {}
+        self.partnered: set[tuple[int, Action]] = set()
         self.replica_sync = ReplicaSync(self)
         if split.data_strategy is not None:
             self.replica_sync = split.data_strategy.create_sync(self)
@@ -136,7 +221,9 @@ class SplitBuilder:
         workload, last = self.workload, len(self.stages) - 1
         boxes = sum(len(stage) if self.replica_sync.is_built_by_unit("B", 0) else 1 for stage in self.stages)
         require_tasks(2 * workload.accumulate * boxes)
-        for rank, entry, read in iterate_passes(self.split.pipeline.build_orders(workload.accumulate), last):
+        orders = self.split.pipeline.build_orders(workload.accumulate)
+        self.partnered = find_partnered_passes(orders)
+        for rank, entry, read in iterate_passes(orders, last):
             self.add_entry(rank, entry, read)
         self.finish_step()
         resident = tuple(self.replica_sync.count_resident_bytes(lane) for lane in range(len(self.lanes)))
@@ -249,7 +336,7 @@ class SplitBuilder:
                 name = f"stage {stage}"
             else:
                 name = self.workload.model.name
-            begun = self.add_pass_tasks(lane, name, (stage, kind), units, kind, micro, waits)
+            begun = self.add_pass_tasks(lane, name, (stage, kind), units, action, waits)
             self.add_activations(lane, action, units, begun)
             if kind in ("B", "W"):
                 self.replica_sync.add_gradients(lane, units, micro, begun)
@@ -261,9 +348,7 @@ class SplitBuilder:
         for i in numbers:
             unit = units[i]
             before = self.replica_sync.prepare_unit(lane, stage, i, kind, micro)
-            begun = self.add_pass_tasks(
-                lane, unit.name, (stage, f"{kind} {i}"), (unit,), kind, micro, (*waits, *before)
-            )
+            begun = self.add_pass_tasks(lane, unit.name, (stage, f"{kind} {i}"), (unit,), action, (*waits, *before))
             self.add_activations(lane, action, (unit,), begun)
             self.replica_sync.finish_unit(lane, stage, i, kind, micro)
             if kind in ("B", "W"):
@@ -277,8 +362,7 @@ class SplitBuilder:
         name: str,
         key: tuple[int, str],
         units: Sequence[ModelUnit],
-        kind: str,
-        micro: int,
+        action: Action,
         waits: tuple[int, ...],
     ) -> int:
         """Add the tasks of a pass through units. Each waits for the one before.
@@ -288,16 +372,18 @@ class SplitBuilder:
             name: Name of the box.
             key: Key of equal passes, which are built once.
             units: The units.
-            kind: Kind of pass: F, B, I or W.
-            micro: Number of the microbatch.
+            action: The pass.
             waits: Tasks that the first one waits for.
 
         Returns:
             Number of the first task.
         """
-        if key not in self.passes:
-            self.passes[key] = build_pass(units, kind)
-        what, layer = self.passes[key], units[0].first if len(units) == 1 and len(units[0].layers) == 1 else -1
+        kind, _, micro = action
+        has_partner = (lane, action) in self.partnered
+        if (*key, has_partner) not in self.passes:
+            self.passes[*key, has_partner] = build_pass(units, kind, has_partner=has_partner)
+        what = self.passes[*key, has_partner]
+        layer = units[0].first if len(units) == 1 and len(units[0].layers) == 1 else -1
         behind = self.latest_tasks[lane]
         if behind is not None:
             waits = (*waits, behind)
@@ -306,10 +392,37 @@ class SplitBuilder:
             ring = [self.add_call(lane, message, micro, (last,)) for message in what.ring_hops]
             last = self.add_compute(f"{name}, attention", kind, lane, what.overlapped_work, micro, layer, (last,))
             last = self.add_compute(f"{name}, attention", kind, lane, what.final_work, micro, layer, (last, *ring))
+        if what.hidden_calls:
+            last = self.add_hidden_calls(lane, f"{name}, experts", what, action, waits, last)
         for message in what.collectives:
             last = self.add_call(lane, message, micro, (last,))
         self.latest_tasks[lane] = last
         return begun
+
+    def add_hidden_calls(
+        self, lane: int, name: str, what: PassTasks, action: Action, waits: tuple[int, ...], computed: int
+    ) -> int:
+        """Add tokens on their way to experts, and what is computed beside them.
+
+        Args:
+            lane: Lane of the stage.
+            name: Name of what is computed.
+            what: The pass.
+            action: The same as an entry of the pipeline's order.
+            waits: Tasks that the pass waits for.
+            computed: Task that has computed the rest of the pass.
+
+        Returns:
+            Number of the task behind which both are done.
+        """
+        kind, _, micro = action
+        last, after = computed, waits
+        if what.hiding_work.layer_work:
+            after = (computed,)
+            last = self.add_compute(name, kind, lane, what.hiding_work, micro, -1, after)
+        calls = [self.add_call(lane, call, micro, after) for call in what.hidden_calls]
+        # A box without work waits for both: which of them ends later is not known before they are timed.
+        return self.add_compute(name, kind, lane, sum_work(()), micro, -1, (last, *calls))
 
     def add_compute(
         self, name: str, kind: str, lane: int, what: ComputedWork, micro: int, layer: int, after: tuple[int, ...]
@@ -321,9 +434,10 @@ class SplitBuilder:
 
     def add_call(self, lane: int, message: CollectiveCall, micro: int, after: tuple[int, ...]) -> int:
         """A collective of the lane's groups."""
-        stream, kind, nbytes, times, named = message
+        stream, kind, nbytes, times, named, options = message
         groups = self.placement.stream_groups[named or stream][lane]
-        return self.add_collective(lane, stream, kind, named or stream, groups, nbytes, after, micro, times=times)
+        name = named or stream
+        return self.add_collective(lane, stream, kind, name, groups, nbytes, after, micro, times=times, options=options)
 
     def add_collective(
         self,
@@ -338,6 +452,7 @@ class SplitBuilder:
         *,
         times: int = 1,
         bucket: int = -1,
+        options: CollectiveOptions = (),
     ) -> int:
         """A collective that all groups of a lane run at the same time."""
         rest: TaskOptions = {
@@ -349,6 +464,7 @@ class SplitBuilder:
             "stream": stream,
             "ranks": groups[0],
             "groups": groups,
+            "options": options,
         }
         return self.step_builder.add_task(name, kind, (lane,), **rest)
 

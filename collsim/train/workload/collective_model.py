@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from ...collective import build_pair_shares
 from ...errors import CollsimError, require_word
 from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts
@@ -46,17 +47,19 @@ _DEFAULT_ALGORITHMS = {
     "scatter": "scatter_flat",
     "gather": "gather_flat",
     "alltoall": "alltoall_direct",
+    "alltoallv": "alltoallv_direct",
     "sendrecv": "sendrecv_direct",
     "send": "broadcast_binomial",  # from the first of two to the second
 }
 #: Collectives of NCCL, by the kinds of task that run them.
 _NCCL_COLLECTIVES = {
     **{kind: kind for kind in ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")},
+    "alltoallv": "alltoall",
     "sendrecv": "sendrecv",
     "send": "sendrecv",
 }
 #: Kinds whose ranks keep their numbers with NCCL, because a call names who sends to whom.
-_POINT_TO_POINT = ("alltoall", "sendrecv", "send")
+_POINT_TO_POINT = ("alltoall", "alltoallv", "sendrecv", "send")
 #: Kinds that run as a chain, and the most pieces that their data is cut into.
 _CHAINS, _MAX_PIECES = ("broadcast", "reduce"), 32
 #: Rows of schedules up to which groups that share links are simulated in one run.
@@ -339,7 +342,8 @@ class CollectiveModel:
         return self._seconds[key]
 
     def predict(self, group: Ranks, task: StepTask) -> Prediction:
-        """Predict a collective of one group as NCCL runs it by itself.
+        """Predict a collective of one group as NCCL runs it by itself. An alltoallv ends with its busiest GPU: it takes
+        as long as an alltoall in which every GPU has as much.
 
         Args:
             group: Ranks of the group.
@@ -349,7 +353,10 @@ class CollectiveModel:
             The prediction.
         """
         machine, count = self._select_machine(group)
-        return predict(_NCCL_COLLECTIVES[task.kind], machine, task.nbytes, count)
+        nbytes = task.nbytes
+        if task.kind == "alltoallv":
+            nbytes = _find_busiest_bytes(task, len(group))
+        return predict(_NCCL_COLLECTIVES[task.kind], machine, nbytes, count)
 
     def _select_machine(self, group: Ranks) -> tuple[Topology, int | None]:
         """The machine that NCCL's model times a group on, and how many of its ranks take part; None: all."""
@@ -412,6 +419,9 @@ class CollectiveModel:
         if self.is_predicted(group, task):
             if task.kind == "send":
                 return schedule(_DEFAULT_ALGORITHMS["send"], ranks=2)
+            if task.kind == "alltoallv":  # NCCL has grouped sends and receives for it
+                options: dict[str, Any] = dict(task.options)
+                return schedule(_DEFAULT_ALGORITHMS["alltoallv"], ranks=len(group), **options)
             order = self._order_by_node(group, task)
             topology = self.topology
             if len(group) < topology.ranks:
@@ -434,6 +444,16 @@ class CollectiveModel:
         transfers = schedule(name, ranks=len(group), topology=self.topology if is_whole else None, **options)
         require_right(transfers)  # steps of training are compared by their time
         return transfers
+
+
+def _find_busiest_bytes(task: StepTask, ranks: int) -> int:
+    """nccl-tests' bytes of an alltoall in which each rank sends as much as the busiest of an alltoallv sends or
+    receives."""
+    options = dict(task.options)
+    table = np.reshape(build_pair_shares(ranks, amounts=options["amounts"]), (ranks, ranks))
+    away = table * ~np.eye(ranks, dtype=bool)
+    most = max(float(away.sum(axis=0).max()), float(away.sum(axis=1).max()))
+    return round(task.nbytes * most * ranks / max(1, ranks - 1))
 
 
 def restrict_ranks(topology: Topology, group: Ranks) -> Topology:

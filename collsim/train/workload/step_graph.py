@@ -37,6 +37,8 @@ _STREAM_STRATEGIES = ("tensor", "context", "expert")
 
 #: Ranks of one group of a collective.
 Ranks: TypeAlias = tuple[int, ...]
+#: Options of a collective's algorithm, by name.
+CollectiveOptions: TypeAlias = tuple[tuple[str, int | str], ...]
 #: (lane, kind, bytes, first task, last task): memory from the begin of one task to the end of another.
 Allocation: TypeAlias = tuple[int, str, float, int, int]
 #: (begin, end) in s, in order and without overlaps.
@@ -108,7 +110,7 @@ class StepTask:
     ops: float = 0
     nbytes: int = 0
     algorithm: str = ""
-    options: tuple[tuple[str, int | str], ...] = ()
+    options: CollectiveOptions = ()
     ranks: Ranks = ()
     layer_work: tuple[LayerWork, ...] = ()
     groups: tuple[Ranks, ...] = ()
@@ -265,7 +267,7 @@ class TaskOptions(TypedDict, total=False):
     ops: float
     nbytes: int
     algorithm: str
-    options: tuple[tuple[str, int | str], ...]
+    options: CollectiveOptions
     ranks: Ranks
     layer_work: tuple[LayerWork, ...]
     groups: tuple[Ranks, ...]
