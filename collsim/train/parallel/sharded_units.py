@@ -51,14 +51,28 @@ class LayerPartition:
     overlap_with: OverlapWith = "nothing"
 
     def get_busiest_load(self, layer: Layer) -> float:
-        """What the busiest GPU has of a layer, over the mean of all; 1 where it is no expert's."""
+        """Find what the busiest GPU has of a layer.
+
+        Args:
+            layer: The layer.
+
+        Returns:
+            Its tokens, over the mean of all GPUs without a capacity; 1 where the layer is no expert's.
+        """
         if not layer.experts or self.routing.is_even:
             return 1.0
         return self.routing.find_load(layer.experts, layer.top_k, self.expert).busiest
 
 
 def is_shared_expert(layer: Layer) -> bool:
-    """Whether a layer is of the expert that all tokens go through, by the name that its family gives it."""
+    """Tell whether a layer is of the expert that all tokens go through, by the name that its family gives it.
+
+    Args:
+        layer: The layer.
+
+    Returns:
+        Whether it is.
+    """
     return ".shared." in layer.name
 
 
@@ -456,10 +470,10 @@ def _list_there_and_back(nbytes: float, received: Sequence[float], groups: str =
     mean = sum(received) / len(received)
     if max(received) <= mean * (1 + 1e-9):
         return [CollectiveCall("expert", "alltoall", round(nbytes), 2, groups)]
-    there = [f"{part / mean:.4g}" for part in received]
+    shares = [f"{part / mean:.4g}" for part in received]
     # On their way back a GPU sends to each what it had received of it.
-    back = [",".join([part] * len(there)) for part in there]
-    whole, amounts = round(nbytes * len(there)), (",".join(there), ";".join(back))
+    rows = [",".join([share] * len(shares)) for share in shares]
+    whole, amounts = round(nbytes * len(shares)), (",".join(shares), ";".join(rows))
     return [CollectiveCall("expert", "alltoallv", whole, 1, groups, (("amounts", text),)) for text in amounts]
 
 

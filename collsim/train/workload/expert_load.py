@@ -76,20 +76,20 @@ class ExpertLoad:
 
     Attributes:
         shares: (gpus, experts of a GPU) share of all routed tokens that each expert is chosen for.
-        kept: (gpus, experts of a GPU) the same of what it computes and receives.
+        computed: (gpus, experts of a GPU) share of them that it receives and computes.
         top_k: experts that a token goes to.
         dropped: share of the routed tokens that no expert computes.
     """
 
     shares: Floats
-    kept: Floats
+    computed: Floats
     top_k: int
     dropped: float
 
     @cached_property
     def gpu_loads(self) -> tuple[float, ...]:
         """What the experts of each GPU compute, over what they would of an even routing without a limit."""
-        return tuple((self.kept.sum(axis=1) * len(self.kept)).tolist())
+        return tuple((self.computed.sum(axis=1) * len(self.computed)).tolist())
 
     @property
     def busiest(self) -> float:
@@ -110,16 +110,16 @@ class ExpertLoad:
             >>> f"{sum(load.count_reached(2)):.3f}"  # of six pairs of four experts two are on one GPU
             '1.667'
         """
-        shares, kept = (table.reshape(parts, -1) for table in (self.shares, self.kept))
+        shares, computed = (table.reshape(parts, -1) for table in (self.shares, self.computed))
         weights = _find_choice_weights(tuple(shares.ravel().tolist()), self.top_k).reshape(parts, -1)
         all_choices = _sum_choices(weights.ravel(), self.top_k)
         # A token is dropped at an expert with the same probability as any other that was routed there.
-        lost = 1 - np.divide(kept, shares, out=np.ones_like(kept), where=kept < shares)
+        lost = 1 - np.divide(computed, shares, out=np.ones_like(shares), where=computed < shares)
         missed = []
         for part in range(parts):
-            left = weights.copy()
-            left[part] *= lost[part]
-            missed.append(float(_sum_choices(left.ravel(), self.top_k) / all_choices))
+            other_weights = weights.copy()
+            other_weights[part] *= lost[part]
+            missed.append(float(_sum_choices(other_weights.ravel(), self.top_k) / all_choices))
         return tuple(1 - share for share in missed)
 
 
@@ -170,11 +170,11 @@ def _find_load(routing: ExpertRouting, experts: int, top_k: int, gpus: int) -> E
     capacity = routing.capacity_factor / experts
     if not capacity:
         return ExpertLoad(shares, shares, top_k, 0.0)
-    kept = np.minimum(shares, capacity)
-    dropped = float(1 - kept.sum())
+    computed = np.minimum(shares, capacity)
+    dropped = float(1 - computed.sum())
     if routing.padded:
-        kept = np.full_like(shares, capacity)
-    return ExpertLoad(shares, kept, top_k, max(0.0, dropped))
+        computed = np.full_like(shares, capacity)
+    return ExpertLoad(shares, computed, top_k, max(0.0, dropped))
 
 
 def _build_shares(imbalance: str | float | tuple[float, ...], experts: int, gpus: int) -> Floats:
