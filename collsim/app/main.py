@@ -25,14 +25,16 @@ from .shell.session import get_language, get_session, is_dark, queue_reruns, t
 from .shell.switches import draw_switches
 
 PAGES: dict[str, Page] = load()
+#: Seconds after the first page was drawn at which compiling begins: the page itself comes first.
+_COMPILE_DELAY = 4.0
 
 
 @queue_reruns
 def main(first: str = "explore") -> None:
-    """The whole app. `first` is the page at the bare address.
+    """Draw the whole app: its menu and the page that is open.
 
     Args:
-        first: Name of the page that opens first.
+        first: Name of the page at the bare address.
     """
     st.set_page_config(page_title="collsim", page_icon=mark(), layout="wide", initial_sidebar_state=272)
     st.html(STYLE + build_menu_style(t("menu")))
@@ -40,7 +42,7 @@ def main(first: str = "explore") -> None:
     compile_engine()
     entries = {name: _build_entry(page, first) for name, page in PAGES.items()}
     put_menu(entries)
-    # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well
+    # Streamlit gives its first page the bare address only; this one, not in the menu, answers to the name as well.
     named = st.Page(_wrap_page(PAGES[first]), title=t(f"page.{first}"), url_path=first, visibility="hidden")
     current_page = st.navigation(_group_menu(entries, named), position="top")
     if current_page is named:
@@ -50,7 +52,7 @@ def main(first: str = "explore") -> None:
     current_page.run()
 
 
-#: The menu's groups and the pages in them, in order; a page that is in none stands with those that show something.
+#: The menu's groups and the pages in them, in order; a page that is in none is added to `_OTHERS`.
 GROUPS: dict[str, tuple[str, ...]] = {
     "learn": ("story", "lessons", "write", "program", "script", "hangs", "class"),
     "see": ("explore", "race", "train"),
@@ -62,10 +64,10 @@ _OTHERS = "see"
 
 def _group_menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[st.Page]]:
     """Entries by the name of their group."""
-    placed = {name for names in GROUPS.values() for name in names}
-    more = {_OTHERS: [entries[name] for name in entries if name not in placed] + [named]}
+    grouped = {name for names in GROUPS.values() for name in names}
+    others = {_OTHERS: [entries[name] for name in entries if name not in grouped] + [named]}
     groups = {
-        group: [entries[name] for name in names if name in entries] + more.get(group, [])
+        group: [entries[name] for name in names if name in entries] + others.get(group, [])
         for group, names in GROUPS.items()
     }
     return {t(f"menu.{group}"): pages for group, pages in groups.items() if pages}
@@ -73,32 +75,28 @@ def _group_menu(entries: dict[str, st.Page], named: st.Page) -> dict[str, list[s
 
 def _build_entry(page: Page, first: str) -> st.Page:
     """One entry of the menu; a page that is not listed is reached by its address only."""
-    if page.listed:
-        seen: Literal["hidden", "visible"] = "visible"
-    else:
-        seen = "hidden"
-    begins = page.name == first
-    if begins:
-        path = "first"
-    else:
-        path = page.name
-    return st.Page(_wrap_page(page), title=t(f"page.{page.name}"), url_path=path, default=begins, visibility=seen)
+    visibility: Literal["hidden", "visible"] = "visible" if page.listed else "hidden"
+    is_first = page.name == first
+    path = "first" if is_first else page.name
+    return st.Page(
+        _wrap_page(page), title=t(f"page.{page.name}"), url_path=path, default=is_first, visibility=visibility
+    )
 
 
 @cache
 def compile_engine() -> threading.Thread:
     """Compile the event engine while the first page is read, once for the server, where `entry.ready` did not."""
-    thread = threading.Timer(4.0, ENGINE.prepare)
+    thread = threading.Timer(_COMPILE_DELAY, ENGINE.prepare)
     thread.daemon = True
     thread.start()
     return thread
 
 
 def _wrap_page(page: Page) -> Callable[[], None]:
-    """A page with everything round it, as Streamlit's menu wants it: a function without arguments and with a name of
-    its own."""
+    """A page with its address, switches and errors, as Streamlit's menu wants it: a function without arguments, with a
+    name that no other page has."""
 
-    def whole() -> None:
+    def draw_page() -> None:
         read_page_address(page)
         draw_switches(list(PAGES))
         open_page(page.name)
@@ -111,5 +109,5 @@ def _wrap_page(page: Page) -> Callable[[], None]:
             draw_mistake(t("ours", reason=f"{type(error).__name__}: {error}"))
         get_session().begun.clear()
 
-    whole.__name__ = page.name
-    return whole
+    draw_page.__name__ = page.name
+    return draw_page

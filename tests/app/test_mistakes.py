@@ -113,7 +113,7 @@ def attempts():
             cable,
         )
     yield (
-        lambda kind: run_edits.build_changed_topology(Choice(nodes=1), run_edits.Edit(gdr="same", kind=kind)),
+        lambda kind: run_edits.build_changed_topology(Choice(nodes=1), run_edits.Edit(gdr="same", link_kind=kind)),
         "string",
     )
     helper = Choice(algorithm="allreduce_parameter_server", options=(("server", "helper"),), machine="switch", ranks=4)

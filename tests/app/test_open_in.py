@@ -35,7 +35,10 @@ def measured():
 def test_every_page_opens_on_the_machine_that_is_taken_along(link, page):
     at, key, place, nodes = link()
     kept = at.session_state["session"].page_values
-    kept |= {"race": lineup.READY["p2p"], "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", do="cut")}
+    kept |= {
+        "race": lineup.READY["p2p"],
+        "whatif": Edit(gdr="same", cable="node0/gpu0~node0/pcie0", cable_change="cut"),
+    }
     fine(at.button(key=f"{key}_{page}").click().run())
     session = at.session_state["session"]
     assert (session.page, session.choice.machine, session.choice.nodes) == (page, place, nodes)

@@ -305,13 +305,13 @@ def test_machines_offers_no_cable_without_which_a_rank_is_cut_off():
 
 
 def test_a_single_link_of_a_dgx_a100_is_a_twelfth_of_its_cable():
-    choice, edit = Choice(nodes=1), Edit(gdr="same", cable="node0/gpu0~node0/nvswitch", do="one")
+    choice, edit = Choice(nodes=1), Edit(gdr="same", cable="node0/gpu0~node0/nvswitch", cable_change="one")
     before, after = cs.machine("dgx-a100"), run_edits.build_changed_topology(choice, edit)
     link = next(i for i in range(len(before.links)) if before.link_name(i) == "node0/gpu0 → node0/nvswitch")
     assert after.links.bandwidth[link] == pytest.approx(before.links.bandwidth[link] * 11 / 12)
     built = eval(run_edits.build_code(choice, edit)[1], {"cs": cs})
     assert built.links.bandwidth[link] == pytest.approx(after.links.bandwidth[link], rel=1e-9)
-    single = Edit(gdr="same", cable="node0/gpu0~node0/gpu1", do="one")
+    single = Edit(gdr="same", cable="node0/gpu0~node0/gpu1", cable_change="one")
     gone = run_edits.build_changed_topology(Choice(machine="dgx-1v", nodes=1), single)
     assert len(gone.links) == len(cs.machine("dgx-1v").links) - 2, "a cable of one link is broken with it"
 

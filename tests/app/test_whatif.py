@@ -93,7 +93,7 @@ def test_every_change_has_two_pictures_and_an_address(query, language):
 def test_choosing_a_change_runs_it_and_writes_it_down():
     at = fine(opened(**SMALL))
     assert "Nothing is changed yet" in words(at)
-    fine(at.selectbox(key="w_x_kind").set_value("cable").run())
+    fine(at.selectbox(key="w_x_link_kind").set_value("cable").run())
     assert "times as fast" in words(at)
     assert address(at)["scale"] == "cable"
     assert sent(fine(opened(**address(at))))["id"] == sent(at)["id"]
@@ -113,10 +113,10 @@ def test_under_a_bar_the_last_pictures_keep_the_name_of_their_own_run(slow, monk
     at = fine(opened(beside="again", **SMALL))
     last = list_run_ids(at)
     monkeypatch.setattr(results, "ON_THE_SPOT", -1.0)
-    at.selectbox(key="w_x_kind").set_value("cable").run()
+    at.selectbox(key="w_x_link_kind").set_value("cable").run()
     (job,) = slow._jobs.values()
     assert list_run_ids(at) == last
-    slow.cache.put(job.key, pickle.dumps(run_edits.change(*job.key[1])))
+    slow.cache.put(job.key, pickle.dumps(run_edits.run_change(*job.key[1])))
     fine(at.run())
     assert not set(list_run_ids(at)) & set(last)
 
@@ -126,7 +126,7 @@ def test_a_moment_in_the_address_is_where_both_pictures_begin_until_something_is
     several = json.loads(players(at)[0].proto.json)
     assert (sent(at)["t"], several["t"], several["view"]) == (1e-4, 1e-4, "logical")
     assert {"t": "0.0001", "view": "logical"}.items() <= address(at).items()
-    fine(at.selectbox(key="w_x_kind").set_value("cable").run())
+    fine(at.selectbox(key="w_x_link_kind").set_value("cable").run())
     several = json.loads(players(at)[0].proto.json)
     assert ("t" in sent(at), several["t"], several["view"], "t" in address(at)) == (False, None, "logical", False)
     assert "t" in messages(opened(t="soon", **SMALL))[0]
@@ -155,27 +155,27 @@ def test_groups_that_a_place_does_not_have_are_told_of(language):
 
 
 def test_twice_the_bandwidth_of_every_cable_nearly_halves_a_large_ring():
-    found = run_edits.change(Choice(machine="switch", ranks=4, nbytes="256MiB"), Edit(kind="cable"))
+    found = run_edits.run_change(Choice(machine="switch", ranks=4, nbytes="256MiB"), Edit(link_kind="cable"))
     assert found.speedup == pytest.approx(2, rel=1e-3)
     assert found.tornado.iloc[0]["doubled"] == pytest.approx(0.5, abs=0.01)
     assert set(found.links["bytes"]) <= {0}
 
 
 def test_where_nothing_is_changed_no_link_stands_in_the_table():
-    assert run_edits.change(ONE, Edit()).links.empty
+    assert run_edits.run_change(ONE, Edit()).links.empty
 
 
 def test_a_broken_nvlink_of_a_dgx1_moves_its_bytes_to_other_links():
     choice = Choice(machine="dgx-1v", nodes=1, nbytes="16MiB", options=(("channels", 1),))
     assert "node0/gpu0~node0/gpu3" in run_edits.list_cables(choice)
-    found = run_edits.change(choice, Edit(cable="node0/gpu0~node0/gpu3", do="cut"))
+    found = run_edits.run_change(choice, Edit(cable="node0/gpu0~node0/gpu3", cable_change="cut"))
     assert found.speedup < 1
     assert (found.links["bytes"] < 0).any()
     assert (found.links["bytes"] > 0).any()
 
 
 def test_round_robin_crosses_the_fabric_at_every_step_of_the_ring():
-    found = run_edits.change(Choice(nbytes="1MiB"), Edit(gdr="same", placement="round-robin"))
+    found = run_edits.run_change(Choice(nbytes="1MiB"), Edit(gdr="same", placement="round-robin"))
     assert found.crossings == (2, 16, 16)
     assert found.speedup < 1
 
@@ -187,7 +187,7 @@ HEALTHY = 6 * 252e-6
 
 
 def test_a_straggler_slows_every_step_of_a_ring():
-    found = run_edits.change(RING, Edit(gdr="same", straggler=2, how="slow2"))
+    found = run_edits.run_change(RING, Edit(gdr="same", straggler=2, straggler_fault="slow2"))
     network = cs.topology.switch(4, bandwidth="25GB/s", alpha="1us")
     slowed = cs.simulate(cs.schedule("allreduce_ring", topology=network), network, "25MB", engine="event", slow={2: 2})
     assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
@@ -197,22 +197,22 @@ def test_a_straggler_slows_every_step_of_a_ring():
     assert found.after.time == pytest.approx(slowed.time, rel=1e-9)
     assert "rank 2" in found.verdict[0]
     assert "busy 99.6" in found.verdict[0]  # 6 * 500 of 6 * 502 us, at the rate that it has
-    late = run_edits.change(RING, Edit(gdr="same", straggler=2, how="late1ms"))
+    late = run_edits.run_change(RING, Edit(gdr="same", straggler=2, straggler_fault="late1ms"))
     assert late.after.time == pytest.approx(HEALTHY + 1e-3, rel=0.02)
 
 
 def test_other_traffic_shares_the_cables_it_crosses():
-    found = run_edits.change(RING, Edit(gdr="same", traffic="all"))
+    found = run_edits.run_change(RING, Edit(gdr="same", traffic="all"))
     # every rank sends 25 MB to the one across beside the run's 37.5 MB: 62.5 MB leave by each cable of 25 GB/s
     assert found.after.time == pytest.approx(2.5e-3, rel=0.02)
-    one = run_edits.change(RING, Edit(gdr="same", traffic="one"))
+    one = run_edits.run_change(RING, Edit(gdr="same", traffic="one"))
     assert HEALTHY < one.after.time < found.after.time * 1.001
     assert "(with 23.8 MiB of other traffic)" in found.verdict[0]  # all 25 MB of it
 
 
 def test_jitter_makes_a_distribution_that_is_the_same_every_time():
     edit = Edit(gdr="same", jitter="10us")
-    first, again = (run_edits.change(RING, edit) for _ in range(2))
+    first, again = (run_edits.run_change(RING, edit) for _ in range(2))
     assert len(first.times) == run_edits.RUNS == len(set(first.times))
     assert first.times == again.times
     assert first.after.time == first.times[0]
@@ -220,18 +220,18 @@ def test_jitter_makes_a_distribution_that_is_the_same_every_time():
 
 
 def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_save():
-    en, zh = run_edits.change(RING, run_edits.PLAIN).verdict
+    en, zh = run_edits.run_change(RING, run_edits.PLAIN).verdict
     assert (
         "all links between the sockets"
-        in run_edits.change(Choice(machine="pcie-8gpu", nodes=1, nbytes="1MiB"), run_edits.PLAIN).verdict[0]
+        in run_edits.run_change(Choice(machine="pcie-8gpu", nodes=1, nbytes="1MiB"), run_edits.PLAIN).verdict[0]
     )
     # 4 * 2 directed cables are equally busy: one alone saves nothing, all of them 125 of 252 us
     assert "doubling this cable alone saves nothing; all the cables, 50" in en
     assert "毫无收益" in zh
-    found = run_edits.change(Choice(nbytes="64MiB"), run_edits.PLAIN).verdict[0]
+    found = run_edits.run_change(Choice(nbytes="64MiB"), run_edits.PLAIN).verdict[0]
     assert "node" in found
     assert "NVLink" in found.split(", nothing")[0]
-    staged = run_edits.change(Choice(nbytes="64MiB"), Edit()).verdict[0]
+    staged = run_edits.run_change(Choice(nbytes="64MiB"), Edit()).verdict[0]
     assert staged.startswith("PCIe ")
     assert not staged.startswith("PCIe PCIe")
 
@@ -246,7 +246,7 @@ def test_the_verdict_says_what_doubling_one_cable_and_what_doubling_all_would_sa
     ],
     ids=["switch", "machine", "pasted"],
 )
-def test_trouble_has_an_address_a_verdict_and_code(query, language):
+def test_conditions_have_an_address_a_verdict_and_code(query, language):
     at = fine(opened(lang=language, **query))
     assert {k: v for k, v in query.items() if k in run_edits.WORDS}.items() <= address(at).items()
     assert ("event" in words(at)) or query.get("engine") == "event"
@@ -258,29 +258,33 @@ def test_trouble_has_an_address_a_verdict_and_code(query, language):
 
 
 @pytest.mark.parametrize(
-    "edit", [Edit(gdr="same", straggler=2, how="late1ms", traffic="all"), Edit(gdr="same", jitter="1us", straggler=1)]
+    "edit",
+    [
+        Edit(gdr="same", straggler=2, straggler_fault="late1ms", traffic="all"),
+        Edit(gdr="same", jitter="1us", straggler=1),
+    ],
 )
-def test_the_script_of_trouble_gives_the_times_of_the_page(edit):
-    found = run_edits.change(RING, edit)
+def test_the_script_of_conditions_gives_the_times_of_the_page(edit):
+    found = run_edits.run_change(RING, edit)
     before = run_edits.choose_engine(RING, edit)
     _, changed = run_edits.build_code(before, edit)
-    trouble = run_edits.build_conditions(RING, edit, 4)
+    conditions = run_edits.build_conditions(RING, edit, 4)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        exec(snippets.write_change_python(before, changed, {}, trouble, run_edits.RUNS if edit.jitter else 0), names)
+        exec(snippets.write_change_python(before, changed, {}, conditions, run_edits.RUNS if edit.jitter else 0), names)
     assert (names["before"].time, names["after"].time) == pytest.approx((found.before.time, found.after.time), rel=1e-9)
     if edit.jitter:
         assert tuple(names["times"]) == pytest.approx(found.times, rel=1e-9)
-    line = shlex.split(snippets.write_command(before, {}, {k: v for k, v in trouble.items() if k != "background"}))
+    line = shlex.split(snippets.write_command(before, {}, {k: v for k, v in conditions.items() if k != "background"}))
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output
-    if "background" not in trouble:
+    if "background" not in conditions:
         assert json.loads(done.stdout)["time"] == pytest.approx(found.after.time, rel=1e-12)
 
 
 def test_an_edit_in_an_address_is_not_joined_by_the_one_of_the_first_page():
     edit, _ = run_edits.ADDRESS.read({"cable": "a~b", "do": "cut"})
-    assert edit == Edit(gdr="same", cable="a~b", do="cut")
+    assert edit == Edit(gdr="same", cable="a~b", cable_change="cut")
     assert run_edits.ADDRESS.read({"nodes": "4"}) == (Edit(), [])
 
 
@@ -329,7 +333,7 @@ def test_every_word_of_the_page_is_used():
         (Path(run_edits.__file__).parents[2] / name).read_text()
         for name in ("pages/whatif/whatif.py", "pages/whatif/run_edits.py", "shell/codebox.py")
     ).replace("'", '"')
-    known = {*run_edits.SWITCHED, *run_edits.FACTORS, *run_edits.CABLE, *run_edits.STRAGGLERS}
+    known = {*run_edits.SWITCH_POSITIONS, *run_edits.FACTORS, *run_edits.CABLE_CHANGES, *run_edits.STRAGGLERS}
     families = (
         "page.",
         "whatif.ask.",  # `cards`: one for each question
@@ -340,7 +344,7 @@ def test_every_word_of_the_page_is_used():
         *(f"whatif.{field.name}" for field in fields(Edit)),
         "whatif.placement.",
         "whatif.traffic.",
-        "whatif.beside.",
+        "whatif.companion.",
         *(f"whatif.{name}" for name in known),
     )
     assert not [key for key in WHATIF if f'"{key}"' not in source and not key.startswith(families)]
@@ -349,13 +353,13 @@ def test_every_word_of_the_page_is_used():
 def test_the_same_once_more_on_one_set_of_cables_takes_as_long_as_both():
     """A ring on a switch, both times the same chunks on the same cables: half the rate of each, so 6 steps of 500 and 2
     us."""
-    found = run_edits.change(RING, Edit(gdr="same", beside="again"))
+    found = run_edits.run_change(RING, Edit(gdr="same", companion="again"))
     assert found.before.time == pytest.approx(HEALTHY, rel=1e-6)
     assert found.after.time == pytest.approx(6 * 502e-6, rel=1e-6)
-    assert [row[:2] for row in found.several.rows] == [("allreduce_ring", 4)] * 2
-    assert [row[4] for row in found.several.rows] == pytest.approx([502 / 252] * 2)
+    assert [row[:2] for row in found.concurrent_runs.rows] == [("allreduce_ring", 4)] * 2
+    assert [row[4] for row in found.concurrent_runs.rows] == pytest.approx([502 / 252] * 2)
     assert "(with 35.8 MiB of other traffic)" in found.verdict[0]  # 37.5 MB, as much as its own
-    assert len(decode(found.several.timeline)["groups"]) == 2
+    assert len(decode(found.concurrent_runs.timeline)["groups"]) == 2
 
 
 def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
@@ -366,10 +370,10 @@ def test_groups_of_ranks_are_those_of_tensor_and_data_parallelism():
     assert companions.find_companions(place) == list(companions.COMPANIONS)
     assert companions.find_companions(cs.topology.switch(4)) == ["", "again"]
     choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="1MiB")
-    found = run_edits.change(choice, Edit(gdr="same", beside="data"))
-    assert [row[1] for row in found.several.rows] == [16, *[2] * 8]
+    found = run_edits.run_change(choice, Edit(gdr="same", companion="data"))
+    assert [row[1] for row in found.concurrent_runs.rows] == [16, *[2] * 8]
     assert found.speedup < 0.8
-    assert found.after.time == found.several.rows[0][3]
+    assert found.after.time == found.concurrent_runs.rows[0][3]
 
 
 @pytest.mark.parametrize(("what", "language"), cross(["again", "tensor", "data"], LANGUAGES))
@@ -378,13 +382,14 @@ def test_another_collective_beside_has_an_address_a_player_and_code(what, langua
     at = fine(opened(lang=language, **query))
     assert query.items() <= address(at).items()
     (player,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
-    found = run_edits.change(
-        Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)), Edit(gdr="same", beside=what)
+    found = run_edits.run_change(
+        Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),)),
+        Edit(gdr="same", companion=what),
     )
-    assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.several.rows) > 1
-    assert f"{found.several.rows[0][4]:.3g}" in " ".join(m.value for m in at.markdown)
+    assert len(decode(json.loads(player.proto.json)["timeline"])["groups"]) == len(found.concurrent_runs.rows) > 1
+    assert f"{found.concurrent_runs.rows[0][4]:.3g}" in " ".join(m.value for m in at.markdown)
     assert "plans" in " ".join(c.value for c in unfolded(at, "code").code)
-    fine(at.selectbox(key="w_x_beside").set_value("").run())
+    fine(at.selectbox(key="w_x_companion").set_value("").run())
     assert "beside" not in address(at)
     assert not [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_player")]
 
@@ -401,31 +406,33 @@ def test_what_costs_nothing_next_to_a_run_takes_as_long_as_alone():
 def test_the_script_and_the_command_of_several_at_once_give_the_times_of_the_page(what, jitter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     choice = Choice(machine="pcie-8gpu", nodes=2, nbytes="64KiB", options=(("channels", 1),))
-    edit = Edit(gdr="same", beside=what, jitter=jitter)
-    found = run_edits.change(choice, edit)
+    edit = Edit(gdr="same", companion=what, jitter=jitter)
+    found = run_edits.run_change(choice, edit)
     before, place = run_edits.choose_engine(choice, edit), cs.machine("pcie-8gpu", nodes=2)
-    trouble = run_edits.build_conditions(choice, edit, 16)
+    conditions = run_edits.build_conditions(choice, edit, 16)
     lines = companions.write_python(what, place)
     names = {}
     with contextlib.redirect_stdout(io.StringIO()):
         runs = run_edits.RUNS if jitter else 0
         exec(
             snippets.write_change_python(
-                before, run_edits.build_code(before, edit)[1], {"channels": 1}, trouble, runs, lines
+                before, run_edits.build_code(before, edit)[1], {"channels": 1}, conditions, runs, lines
             ),
             names,
         )
     assert names["after"].time == pytest.approx(found.after.time, rel=1e-9)
-    assert [*names["both"].slowdown] == pytest.approx([row[4] for row in found.several.rows], rel=1e-9)
+    assert [*names["both"].slowdown] == pytest.approx([row[4] for row in found.concurrent_runs.rows], rel=1e-9)
     assert Path("together.html").exists()
     if jitter:
         assert [*names["times"]] == pytest.approx(found.times, rel=1e-9)
         return
     line = shlex.split(
         snippets.write_command(
-            before, {"channels": 1}, trouble, companions.write_command(what, place, choice.algorithm)
+            before, {"channels": 1}, conditions, companions.write_command(what, place, choice.algorithm)
         )
     )
     done = CliRunner().invoke(app, [*line[1:], "--json"])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["collectives"][0]["time"] == pytest.approx(found.several.rows[0][3], rel=1e-9)
+    assert json.loads(done.stdout)["collectives"][0]["time"] == pytest.approx(
+        found.concurrent_runs.rows[0][3], rel=1e-9
+    )

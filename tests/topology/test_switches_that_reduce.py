@@ -245,7 +245,7 @@ def test_every_interface_refuses_with_the_same_sentence(place):
     for page in (
         outcome.compute_outcome,
         lineup.simulate_runner,
-        lambda choice: run_edits.change(choice, run_edits.PLAIN),
+        lambda choice: run_edits.run_change(choice, run_edits.PLAIN),
     ):
         with pytest.raises(cs.TopologyError, match=sentence):
             page(choice)

@@ -20,7 +20,8 @@ from ..shell.session import forget_widgets, get_session
 _MAX_STATES = 100
 #: Controls that show a machine, beside the shelf of parts.
 _CONTROLS = ("place", "shape", "ranks", "reduces", "bandwidth", "alpha", *MACHINE_WORDS)
-Where = TypeVar("Where", bound=MachineChoice)
+#: A machine, or a run on one: an edit returns what it was given.
+AnyMachineChoice = TypeVar("AnyMachineChoice", bound=MachineChoice)
 
 
 @dataclass
@@ -173,7 +174,7 @@ def make_edit(request: object) -> None:
         history.wanted = wanted
 
 
-def change_machine(machine: Where, texts: Mapping[str, str]) -> Where:
+def change_machine(machine: AnyMachineChoice, texts: Mapping[str, str]) -> AnyMachineChoice:
     """The machine with one edit of its picture.
 
     Args:

@@ -15,13 +15,13 @@ from collsim.units import format_bandwidth
 from ..scenario import snippets
 from ..scenario.choice import MAX_NODES, Choice, MachineChoice
 from ..scenario.machine_edits import MachineEdit
-from ..scenario.machine_parts import find_own_values, list_part_values
+from ..scenario.machine_parts import find_original_values, list_part_values
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology
 from ..shell.controls import NODES, label_fabric
 from ..shell.session import get_language, t
 from .machine_history import get_history
-from .parts_shelf import OWN, label_value, label_values
+from .parts_shelf import UNCHANGED, label_value, label_values
 
 #: Settings that the panel of a device offers, by its kind in the picture.
 _WORDS_OF_DEVICE = {
@@ -158,11 +158,11 @@ def _label_rate(value: str) -> str:
 
 
 def _list_rows(choice: MachineChoice, topology: cs.Topology) -> dict[str, PanelRow]:
-    values, own_values, current = list_part_values(topology), find_own_values(topology), dict(choice.parts)
+    values, original_values, current = list_part_values(topology), find_original_values(topology), dict(choice.parts)
     rows: dict[str, PanelRow] = {}
     for name, each in values.items():
-        labels = label_values(name, [*each, current.get(name, OWN)], own_values.get(name, OWN))
-        rows[name] = _build_row(t(f"parts.{name}"), current.get(name, OWN), list(labels.items()))
+        labels = label_values(name, [*each, current.get(name, UNCHANGED)], original_values.get(name, UNCHANGED))
+        rows[name] = _build_row(t(f"parts.{name}"), current.get(name, UNCHANGED), list(labels.items()))
     takes = choice.where.takes
     switches = [("on", t("parts.on")), ("off", t("parts.off"))]
     for name in ("p2p", "gdr"):
@@ -187,12 +187,12 @@ def _build_row(label: str, value: object, options: Sequence[tuple[object, str]])
 
 def _list_tags(choice: MachineChoice, topology: cs.Topology) -> list[PanelTag]:
     """A mark at each device and cable that was changed, with what it was."""
-    devices, links, own_values = topology.devices, topology.links, find_own_values(topology)
+    devices, links, original_values = topology.devices, topology.links, find_original_values(topology)
     texts: dict[str, list[str]] = {}
     for name, _ in choice.parts:
         was = ""
-        if name in own_values:
-            was = t("parts.was", value=label_value(name, own_values[name]))
+        if name in original_values:
+            was = t("parts.was", value=label_value(name, original_values[name]))
         kinds = _MARKED_DEVICES.get(name, ())
         for device, code in zip(devices.name, devices.kind.tolist(), strict=True):
             if DEVICE_KINDS[code] in kinds or (name == "oversubscription" and device.startswith("fabric/")):

@@ -11,7 +11,7 @@ from collsim.errors import CollsimError
 from collsim.topology.cables import load_nics
 
 from ..scenario.choice import Choice
-from ..scenario.machine_parts import PARTS, Parts, find_own_values, list_part_values, order_parts
+from ..scenario.machine_parts import PARTS, Parts, find_original_values, list_part_values, order_parts
 from ..scenario.outcome import build_topology
 from ..shell.controls import choose, choose_segment
 from ..shell.notes import draw_note
@@ -20,7 +20,8 @@ from ..shell.session import t
 from ..texts import has_text
 from .machine_history import get_history, record_machine, redo, reset, undo
 
-OWN = ""
+#: The value of a part that was not changed: the machine keeps its own.
+UNCHANGED = ""
 
 
 def draw_parts_shelf(choice: Choice) -> Choice:
@@ -52,59 +53,61 @@ def _choose_parts(choice: Choice) -> Parts:
     """A menu for each part that the machine can have in several variants."""
     try:
         topology = build_topology(choice)
-        values, own_values = list_part_values(topology), find_own_values(topology)
+        values, original_values = list_part_values(topology), find_original_values(topology)
     except CollsimError:  # the page says why it cannot be; here all parts can be given back
-        values, own_values = {name: [value] for name, value in choice.parts}, {}
+        values, original_values = {name: [value] for name, value in choice.parts}, {}
     current, parts = dict(choice.parts), dict[str, str | int]()
     for name in PARTS:
         if name not in values and name not in current:
             continue
-        offered = [*values.get(name, []), current.get(name, OWN)]
-        value = _choose_part(name, offered, own_values.get(name, OWN), current.get(name, OWN))
-        if value != OWN:
+        offered = [*values.get(name, []), current.get(name, UNCHANGED)]
+        value = _choose_part(name, offered, original_values.get(name, UNCHANGED), current.get(name, UNCHANGED))
+        if value != UNCHANGED:
             parts[name] = value
     return order_parts(parts.items())
 
 
-def _choose_part(name: str, values: list[str | int], own_value: str | int, current: str | int) -> str | int:
+def _choose_part(name: str, values: list[str | int], original_value: str | int, current: str | int) -> str | int:
     """Draw the control of a part: all values in sight where they are a few numbers, else a menu.
 
     Args:
         name: The part.
         values: What it could be; "" is the machine's own.
-        own_value: What the machine has itself; "" where that has no name.
+        original_value: What the machine has itself; "" where that has no name.
         current: What is chosen now.
 
     Returns:
         The value that is chosen; "" for the machine's own.
     """
-    labels = label_values(name, values, own_value)
-    numbers = [value for value in values if value != OWN]
+    labels = label_values(name, values, original_value)
+    numbers = [value for value in values if value != UNCHANGED]
     chosen: str | int
-    if name == "nics" or not all(isinstance(value, int) for value in [own_value, *numbers]):
+    if name == "nics" or not all(isinstance(value, int) for value in [original_value, *numbers]):
         chosen = choose(f"part_{name}", t(f"parts.{name}"), labels, current)
         return chosen
     # One click and not two. The machine's own value stands among the others, in their order.
-    labels[OWN] = label_value(name, own_value)
-    ordered = sorted(labels, key=lambda value: int(value or own_value))
+    labels[UNCHANGED] = label_value(name, original_value)
+    ordered = sorted(labels, key=lambda value: int(value or original_value))
     chosen = choose_segment(f"part_{name}", ordered, current, labels.__getitem__, t(f"parts.{name}"))
     return chosen
 
 
-def label_values(name: str, values: list[str | int], own_value: str | int) -> dict[str | int, str]:
+def label_values(name: str, values: list[str | int], original_value: str | int) -> dict[str | int, str]:
     """What the values of a part are called; the first one, "", is the machine's own.
 
     Args:
         name: The part.
         values: What it could be.
-        own_value: What the machine has itself; "" where that has no name.
+        original_value: What the machine has itself; "" where that has no name.
     """
     first = t("parts.own")
     if name == "nics":  # another network has one card a node unless their number is said
-        own_value = OWN
-    if own_value != OWN:
-        first = t("parts.own.value", value=label_value(name, own_value))
-    return {OWN: first} | {value: label_value(name, value) for value in values if value not in (OWN, own_value)}
+        original_value = UNCHANGED
+    if original_value != UNCHANGED:
+        first = t("parts.own.value", value=label_value(name, original_value))
+    return {UNCHANGED: first} | {
+        value: label_value(name, value) for value in values if value not in (UNCHANGED, original_value)
+    }
 
 
 def label_value(name: str, value: str | int) -> str:

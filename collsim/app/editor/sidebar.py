@@ -143,7 +143,7 @@ def _describe_algorithm(algorithm: str) -> str:
 def choose_where(
     choice: Choice, take: Callable[[str], None] | None = None, drop: Callable[[], None] | None = None
 ) -> Choice:
-    """The place and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
+    """The machine and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
     removes it; unless given, into the run that pages share.
 
     Args:
@@ -261,7 +261,7 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
 
 
 def _place_facts(choice: Choice) -> tuple[int, int]:
-    """Ranks, and ring orders on offer; a place that cannot be built is told of on the page itself."""
+    """Ranks, and ring orders on offer; of a machine that cannot be built the page itself says why."""
     try:
         topology = build_topology(choice)
     except CollsimError:

@@ -100,7 +100,7 @@ class Choice(MachineChoice):
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """Which of `nodes`, `fabric`, `p2p`, `gdr` the place has."""
+        """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has."""
         if self.machine != OWN:
             if self.machine in cs.machines():
                 return MACHINE_WORDS
@@ -119,12 +119,12 @@ class Choice(MachineChoice):
 
     @property
     def on_machine(self) -> bool:
-        """Is the place a machine, with ways inside it, and not a generic network?"""
+        """Is it a machine, with routes inside its nodes, and not a generic network?"""
         return bool(self.takes)
 
     @property
     def copies(self) -> int:
-        """How many nodes there are; one where the place has no such thing."""
+        """How many nodes there are; one where it has none."""
         if "nodes" in self.takes:
             return self.nodes
         return 1

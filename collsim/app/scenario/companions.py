@@ -13,7 +13,7 @@ from collsim.simulate import ConcurrentTrace, Engine
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 #: The same once more (two jobs on one machine); an allreduce inside each node, as tensor parallelism has it; one for
-#: each place in a node across all nodes, as data parallelism has it.
+#: each position in a node across all nodes, as data parallelism has it.
 COMPANIONS = ("", "again", "tensor", "data")
 RING = "allreduce_ring"
 

@@ -20,7 +20,7 @@ from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
 from collsim.topology.files.yaml_document import build_value, compose
 from collsim.topology.spec import parse_topology
 
-#: What the address calls such a place, beside the machines of the catalogue.
+#: What the address calls such a machine, beside the machines of the catalogue.
 OWN = "own"
 #: Characters; also what a compressed text from an address may unpack to, as a small one may hold a huge one.
 LONGEST_TEXT = 200_000

@@ -111,7 +111,7 @@ def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
     return {name: each for name, each in values.items() if len(each) > 1}
 
 
-def find_own_values(topology: cs.Topology) -> dict[str, str | int]:
+def find_original_values(topology: cs.Topology) -> dict[str, str | int]:
     """Find what a machine has of each part before it was changed, where that is one of the values on the shelf.
 
     Args:
@@ -120,16 +120,16 @@ def find_own_values(topology: cs.Topology) -> dict[str, str | int]:
     base = topology.facts.base
     if base is None or not base.of_kind("gpu"):
         return {}
-    own_values: dict[str, str | int] = {"gpus": len(base.of_kind("gpu")), "oversubscription": 1}
+    original_values: dict[str, str | int] = {"gpus": len(base.of_kind("gpu")), "oversubscription": 1}
     labels = {cable.label for *_, cable in base.connections if cable.kind == "pcie"}
     generations = {int(match[1]) for label in labels if (match := _PCIE.match(label))}
     if len(generations) == 1:
-        own_values["pcie"] = generations.pop()
+        original_values["pcie"] = generations.pop()
     if model := find_model(base.gpu):
-        own_values["gpu"] = model.name
+        original_values["gpu"] = model.name
     if base.of_kind("nic"):
-        own_values |= {"nics": len(base.of_kind("nic")), "nic": base.nic}
-    return own_values
+        original_values |= {"nics": len(base.of_kind("nic")), "nic": base.nic}
+    return original_values
 
 
 def _is_of_same_maker(name: str, other: str) -> bool:

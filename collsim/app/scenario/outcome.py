@@ -1,4 +1,4 @@
-"""Do what was asked for: build the place, the schedule and the Trace, and keep what the pages show as plain data.
+"""Do what was asked for: build the topology, the schedule and the Trace, and keep what the pages show as plain data.
 
 Nothing here knows Streamlit, so all of it can be cached, tested and read without a browser.
 """
@@ -159,7 +159,7 @@ def build_topology(choice: MachineChoice) -> cs.Topology:
 
 @lru_cache(maxsize=32)
 def _build_cached(choice: MachineChoice) -> cs.Topology:
-    """One topology for all who ask for the same place: its routes, cuts and orders are found once."""
+    """One topology for all who ask for the same machine: its routes, cuts and orders are found once."""
     topology = build_any_topology(choice.where)
     if topology.ranks > MAX_PAGE_RANKS:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MAX_PAGE_RANKS)
@@ -196,7 +196,7 @@ def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
 
 
 def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[Choice, list[Complaint]]:
-    """The choice that an address asks for, as `from_query`; a root that is no rank of the place is told of too.
+    """The choice that an address asks for, as `from_query`; a root that is no rank of the topology is reported too.
 
     Args:
         query: Words of the address.
@@ -210,7 +210,7 @@ def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[
         else:
             ranks = 0
     except CollsimError:
-        return choice, complaints  # the page says what is wrong with the place
+        return choice, complaints  # the page says what is wrong with the machine
     for name, value in roots.items():
         if value >= ranks:
             reason = Sentence(_NO_RANK, name=name, value=value, ranks=ranks, last=ranks - 1)

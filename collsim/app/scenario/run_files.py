@@ -298,7 +298,7 @@ def read_schedule(upload: Upload) -> Schedule:
 
 
 def place_choice(choice: Choice, ranks: int) -> Choice:
-    """The choice, on a switch for so many ranks where its own place has fewer.
+    """The choice, on a switch for so many ranks where its own machine has fewer.
 
     Args:
         choice: The run that is chosen.

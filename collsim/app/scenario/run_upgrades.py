@@ -18,8 +18,8 @@ from .outcome import estimate_outcome, ignore_progress, simulate
 Prices = tuple[tuple[str, float], ...]
 #: Rows of a table in each language, a cell by its heading.
 Cells = tuple[tuple[dict[str, str], ...], ...]
-#: Changes that are run at most, with their pairs; of the time that a page of a run takes.
-_SHARE_OF_RUNS = 20
+#: Runs of the changes and of their pairs, at most: the estimate is so many times that of one run.
+_MAX_RUNS = 20
 #: Characters of the field with prices.
 LONGEST_PRICES = 200
 
@@ -104,4 +104,4 @@ def estimate_run_upgrades(choice: Choice, _prices: Prices) -> float:
         choice: The run that is chosen.
         _prices: They change no time.
     """
-    return _SHARE_OF_RUNS * estimate_outcome(choice)
+    return _MAX_RUNS * estimate_outcome(choice)

@@ -20,7 +20,8 @@ class SimpleView:
 
     Attributes:
         runs: with one channel, and with all where that is another run.
-        nbytes, ranks: of the run.
+        nbytes: nccl-tests' size of the run in bytes.
+        ranks: number of ranks of the run.
         questions: those that stop the first run.
     """
 
@@ -83,12 +84,12 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
     facts = _play_run(single_choice)
     report_progress("run", 0.3)
     if single_choice == choice:
-        all_ = None
+        all_channels = None
     else:
-        all_ = build_simple_run(_play_run(choice))
+        all_channels = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
     trace, questions = facts.trace, tuple(list_step_questions(facts))
-    return SimpleView((build_simple_run(facts), all_), int(trace.nbytes), trace.schedule.ranks, questions)
+    return SimpleView((build_simple_run(facts), all_channels), int(trace.nbytes), trace.schedule.ranks, questions)
 
 
 def _play_run(choice: Choice) -> RunFacts:

@@ -172,7 +172,12 @@ def write_race_python(runs: list[tuple[Choice, dict[str, Any]]]) -> str:
 
 
 def write_change_python(
-    before: Choice, changed: str, options: dict[str, Any], trouble: Mapping[str, Any], runs: int = 0, beside: str = ""
+    before: Choice,
+    changed: str,
+    options: dict[str, Any],
+    conditions: Mapping[str, Any],
+    runs: int = 0,
+    beside: str = "",
 ) -> str:
     """A script that prints what a change makes of a run; `changed` builds the machine after it.
 
@@ -180,29 +185,27 @@ def write_change_python(
         before: The run before the change.
         changed: Code that builds the machine after the change.
         options: Options of the algorithm, by name.
-        trouble: Further keywords of `simulate` after the change.
+        conditions: Further keywords of `simulate` after the change.
         runs: Number of runs that differ in their jitter, for a distribution; 0 for one run.
         beside: Lines that name `plans` and `ranks` of all that run at once, the run itself first; "" where it runs
             alone.
     """
     words = "".join(f", {name}={value!r}" for name, value in options.items())
-    written = {name: repr(value) for name, value in trouble.items()}
-    if "background" in trouble:
-        written["background"] = _group_flows(trouble["background"])
-    conditions = "".join(f", {name}={value}" for name, value in written.items())
-    if trouble:
-        more = (", **trouble", ", **trouble")
-    else:
-        more = ("", "")
+    written = {name: repr(value) for name, value in conditions.items()}
+    if "background" in conditions:
+        written["background"] = _group_flows(conditions["background"])
+    keywords = "".join(f", {name}={value}" for name, value in written.items())
+    forwarded = ", **conditions" if conditions else ""
+    # `simulate_many` always runs on the event engine.
     settings = _write_settings(before).replace(", engine='event'", "")
-    many = f"times = cs.simulate_many(after.schedule, changed, {before.nbytes!r}{settings}, runs={runs}{conditions})\n"
+    many = f"times = cs.simulate_many(after.schedule, changed, {before.nbytes!r}{settings}, runs={runs}{keywords})\n"
     if runs:
-        after = f"changed = {changed}\nafter = run(changed{conditions})\n"
+        after = f"changed = {changed}\nafter = run(changed{keywords})\n"
     else:
-        after = f"after = run({changed}{conditions})\n"
+        after = f"after = run({changed}{keywords})\n"
     tail = ""
     if beside:
-        all_of_them = f"cs.simulate(plans, changed, {before.nbytes!r}{_write_settings(before)}, ranks=ranks{conditions}"
+        all_of_them = f"cs.simulate(plans, changed, {before.nbytes!r}{_write_settings(before)}, ranks=ranks{keywords}"
         after = f"changed = {changed}\nplan = cs.schedule({before.algorithm!r}, topology=changed{words})\n{beside}"
         after += f"both = {all_of_them})\nafter = both[0]\n"
         many = f"import numpy as np\n\ntimes = np.array([{all_of_them}, seed=i)[0].time for i in range({runs})])\n"
@@ -213,9 +216,9 @@ def write_change_python(
         tail += f"{many}print(times.min(), times.mean(), times.max())\n"
     return (
         "import collsim as cs\n\n\n"
-        f"def run(m{more[0]}):\n"
+        f"def run(m{forwarded}):\n"
         f"    s = cs.schedule({before.algorithm!r}, topology=m{words})\n"
-        f"    return cs.simulate(s, m, {before.nbytes!r}{_write_settings(before)}{more[1]})\n\n\n"
+        f"    return cs.simulate(s, m, {before.nbytes!r}{_write_settings(before)}{forwarded})\n\n\n"
         f"before = run({write_machine(before)})\n" + after + f"print(cs.analysis.compare_runs(before, after))\n{tail}"
     ).replace("'", '"')
 
@@ -240,15 +243,14 @@ def write_route_python(choice: Choice, a: int, b: int) -> str:
 
 
 def write_command(
-    choice: Choice, options: dict[str, Any], trouble: Mapping[str, Any] | None = None, beside: Sequence[str] = ()
+    choice: Choice, options: dict[str, Any], conditions: Mapping[str, Any] | None = None, beside: Sequence[str] = ()
 ) -> str:
-    """The line for a shell that does the same; of `trouble` what has an option there: slow, late and jitter. `beside`:
-    further words.
+    """The command of a shell that does the same.
 
     Args:
         choice: The run that is chosen.
         options: Options of the algorithm or format, by name.
-        trouble: Faults as keywords of `simulate`.
+        conditions: Faults as keywords of `simulate`; slow, late and jitter have an option of the command.
         beside: Options of the command for what runs at the same time.
     """
     words = [
@@ -262,7 +264,7 @@ def write_command(
     ]
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
-    for name, values in (trouble or {}).items():
+    for name, values in (conditions or {}).items():
         if name in ("slow", "late"):
             words += [word for rank, value in values.items() for word in (f"--{name}", f"{rank}={value}")]
         elif name == "jitter":
@@ -284,7 +286,7 @@ def write_sweep_command(choice: Choice, algorithms: tuple[str, ...]) -> str:
 
 
 def write_machine_words(choice: Choice) -> list[str]:
-    """The options of the command line that name the place.
+    """The options of the command line that name the machine.
 
     Args:
         choice: The run that is chosen.

@@ -145,7 +145,7 @@ def draw_change_code(
     changed: str,
     used: dict[str, object],
     ranks: int,
-    trouble: Mapping[str, object],
+    conditions: Mapping[str, object],
     runs: int,
     beside: tuple[str, list[str]],
 ) -> None:
@@ -157,20 +157,22 @@ def draw_change_code(
         changed: Code that builds the machine after the change.
         used: Options of the run, channels included.
         ranks: Number of ranks.
-        trouble: Faults as keywords of `simulate`.
+        conditions: Faults as keywords of `simulate`.
         runs: Number of runs that differ in their jitter.
         beside: Code for what runs at the same time, and its words of the command.
     """
     lines = "\n".join(
-        dict.fromkeys((snippets.write_command(before, used), snippets.write_command(after, used, trouble, beside[1])))
+        dict.fromkeys(
+            (snippets.write_command(before, used), snippets.write_command(after, used, conditions, beside[1]))
+        )
     )
-    script = snippets.write_change_python(before, changed, used, trouble, runs, beside[0])
+    script = snippets.write_change_python(before, changed, used, conditions, runs, beside[0])
     left = [CodePart(t("python"), script, "python"), *_build_torch_parts(after, [after.nbytes], used, ranks)]
     if changed != snippets.write_machine(after):
         notes = [t("code.edits")]
     else:
         notes = []
-    if "background" in trouble:
+    if "background" in conditions:
         notes += [t("whatif.nocli")]
     right = [
         CodePart(t("cli"), lines, note=" ".join(notes)),

@@ -366,7 +366,7 @@ class Heading:
 
 
 def _label_heading(name: str) -> Heading:
-    """Maker and year of a machine's GPUs; of other places what they are."""
+    """Maker and year of a machine's GPUs; of other entries what they are."""
     if name in cs.machines():
         maker, year = _find_maker(name)
         if maker:
@@ -378,7 +378,7 @@ def _label_heading(name: str) -> Heading:
 
 
 def choose_machine(name: str, current: str) -> str:
-    """One of all places, under headings.
+    """One of all machines and networks, under headings.
 
     Args:
         name: Name of the control: the key of its text, and of what it remembers.

@@ -166,7 +166,7 @@ def draw_upload() -> None:
 
 @queue_callback
 def _take() -> None:
-    """A file was given. One that holds a schedule is played, on a switch if the place has too few ranks for it."""
+    """A file was given. One that holds a schedule is played, on a switch if the machine has too few ranks for it."""
     uploaded_file = st.session_state.get("w_schedule_file")
     if uploaded_file is None:
         return

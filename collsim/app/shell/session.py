@@ -33,11 +33,12 @@ class Session:
     """What one browser tab remembers.
 
     Attributes:
-        choice: what the controls say, as far as it could be read; `good`: the last one that ran.
+        choice: what the controls say, as far as it could be read.
+        last_good_choice: the last one that ran.
         page_values: what the pages remember, by page.
         complaints: what was wrong with the address that was opened.
-        start: moment and view at which the player of the open page begins; `moments`: as its address last said, by
-            page.
+        start: moment and view at which the player of the open page begins.
+        moments: moment and view by page, as its address last said.
         last_run: the run that the address was last read or written for, which its moment and its complaints belong to.
         written: the address as this session wrote it; another one means that a person changed it.
         begun: keys of controls that began at a value in a run of the page that has not come to its end.
@@ -46,7 +47,7 @@ class Session:
     """
 
     choice: Choice = field(default_factory=Choice)
-    good: Choice = field(default_factory=Choice)
+    last_good_choice: Choice = field(default_factory=Choice)
     page_values: dict[str, Any] = field(default_factory=dict)
     complaints: list[Complaint] = field(default_factory=list)
     start: dict[str, Any] = field(default_factory=dict)

@@ -21,7 +21,8 @@ from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_top
 
 #: Transfers up to which a run is played beside others, as on the page Race.
 MAX_PLAYED = 60_000
-_RIVALS = 6.0  # s, that its rivals and the parts of their gaps take
+#: Seconds that running its rivals, and finding the parts of their gaps, takes.
+_RIVAL_SECONDS = 6.0
 #: What each phase of a search is called among the stages of a computation, where it begins on the bar, and its width.
 STAGES = {
     "rates": ("rates", 0.0, 0.0),
@@ -69,11 +70,11 @@ def estimate_synthesis(ranks: int) -> float:
     Args:
         ranks: Number of ranks.
     """
-    return SECONDS_TO_SYNTHESIZE + _RIVALS + SECONDS_OF_PAIR * ranks**2
+    return SECONDS_TO_SYNTHESIZE + _RIVAL_SECONDS + SECONDS_OF_PAIR * ranks**2
 
 
 def estimate_for_run(choice: Choice, switches: bool = True) -> float:
-    """Seconds that `synthesize_for_run` should take. Raises what building the place raises.
+    """Seconds that `synthesize_for_run` should take. Raises what building the machine raises.
 
     Args:
         choice: The run that is chosen.
@@ -83,7 +84,7 @@ def estimate_for_run(choice: Choice, switches: bool = True) -> float:
 
 
 def can_switches_reduce(topology: cs.Topology) -> bool:
-    """Has a place switches that reduce or multicast, as far as it says?
+    """Has a topology switches that reduce or multicast, as far as it says?
 
     Args:
         topology: The machine or network.
@@ -96,7 +97,7 @@ def can_switches_reduce(topology: cs.Topology) -> bool:
 def synthesize_for_run(
     choice: Choice, switches: bool, report_progress: ReportProgress = ignore_progress
 ) -> Synthesized:
-    """What is synthesized for the place, collective and size of a run.
+    """What is synthesized for the machine, collective and size of a run.
 
     Args:
         choice: The run that is chosen.

@@ -130,7 +130,7 @@ def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language
 
 
 def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
-    """Draw a table of `train.time_faults`: for each trouble the GPU-seconds that all GPUs lose in a step, and beside
+    """Draw a table of `train.time_faults`: for each fault the GPU-seconds that all GPUs lose in a step, and beside
     those of a slow GPU what it takes longer itself; where the job stops, a word says so.
 
     Args:

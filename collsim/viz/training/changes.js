@@ -27,8 +27,8 @@ function changeRow(ui, row, most) {
     });
   flip.append(el("i"), el("b", { textContent: name }));
   const box = el("div", { className: "change", "data-change": row.name }, flip);
-  if (row.trouble) {
-    box.append(el("p", { textContent: row.trouble }));
+  if (row.refusal) {
+    box.append(el("p", { textContent: row.refusal }));
     return box;
   }
   const bar = (seconds, token) => {

@@ -114,7 +114,7 @@ function stageOf(ui) {
     return el(
       "div",
       { className: "stage0" },
-      el("p", { className: "hint", textContent: opened?.trouble || stepWords(ui).pending }),
+      el("p", { className: "hint", textContent: opened?.refusal || stepWords(ui).pending }),
     );
   }
   if (ui.inner?.key !== key) {

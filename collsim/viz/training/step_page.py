@@ -127,7 +127,7 @@ def _build_player(trace: StepTrace, plan: Schedule, nbytes: int, group: tuple[in
     try:
         return {**summary, "timeline": build_encoded_timeline(trace_inside)}
     except CollsimError as error:
-        return {**summary, "timeline": None, "trouble": str(error)}
+        return {**summary, "timeline": None, "refusal": str(error)}
 
 
 def animate(trace: StepTrace, language: str = "en", **options: object) -> StepAnimation:

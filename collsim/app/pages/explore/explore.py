@@ -75,24 +75,25 @@ def draw() -> None:
     )
     if latest_result is None:
         return
-    run_shown, (now.good,) = latest_result
+    run_shown, (choice_shown,) = latest_result
+    now.last_good_choice = choice_shown
     question_panel.draw_buttons()
-    broken = fault_panel.draw_broken_run(now.good)
+    broken = fault_panel.draw_broken_run(choice_shown)
     if broken is not None:
         _play_broken(broken, run_shown)
     elif now.panels.seed is not None:
-        _ask(run_shown, now.good, now.panels.seed)
+        _ask(run_shown, choice_shown, now.panels.seed)
     else:
         _draw_headline(run_shown)
         for pair in run_shown.notes:
             draw_note(choose_text(pair))
         with st.container(key="run_actions", horizontal=True, gap="small"):
-            gap_panel.draw_offer(now.good, run_shown)
-            draw_pin(now.good)
-        if not gap_panel.draw_closing(now.good):
-            _play_whole(run_shown, run_name(now.good))
-        _draw_tables(run_shown, now.good)
-        draw_run_upgrades(now.good)
+            gap_panel.draw_offer(choice_shown, run_shown)
+            draw_pin(choice_shown)
+        if not gap_panel.draw_closing(choice_shown):
+            _play_whole(run_shown, run_name(choice_shown))
+        _draw_tables(run_shown, choice_shown)
+        draw_run_upgrades(choice_shown)
 
 
 def _ask(outcome: Outcome, choice: Choice, seed: int) -> None:
@@ -111,9 +112,9 @@ def _play_broken(broken: BrokenRun, outcome: Outcome) -> None:
     """The run with one thing broken; the whole one where it cannot be played."""
     now = get_session()
     if broken.timeline is not None:
-        _play(broken.timeline, f"{run_name(now.good)}&{now.panels}")
+        _play(broken.timeline, f"{run_name(now.last_good_choice)}&{now.panels}")
     else:
-        _play_whole(outcome, run_name(now.good))
+        _play_whole(outcome, run_name(now.last_good_choice))
 
 
 def _play_whole(outcome: Outcome, ident: str, hides: Hidden = "") -> None:
@@ -143,11 +144,11 @@ def _play(timeline: dict[str, object], ident: str, hides: Hidden = "") -> None:
     """The player, from the moment of the address."""
     now = get_session()
     # Until the chosen run is ready an earlier one stands in, which the moment of the address is not about.
-    stands_in = filebox.get_upload() is None and now.good != now.choice
+    stands_in = filebox.get_upload() is None and now.last_good_choice != now.choice
     start = {key: now.start[key] for key in now.start if key == "view" or not stands_in}
     panel = None
     if filebox.get_upload() is None and not hides:
-        panel = describe_panel(now.choice, now.good if stands_in else None)
+        panel = describe_panel(now.choice, now.last_good_choice if stands_in else None)
     mount_player(timeline, ident, start, hides=hides, panel=panel, on_edit=partial(hear_edit, "player"))
 
 

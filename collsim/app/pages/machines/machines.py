@@ -77,7 +77,7 @@ def _break(of: Pair, look: Look) -> None:
     if st.button(escape_markdown(text), key="machines_break", icon=":material/route:", help=t("synthesis.show.help")):
         now = get_session()
         now.choice = replace(pair.build_choice(now.choice, of), nbytes=of.nbytes, algorithms=())
-        remember("whatif", replace(run_edits.PLAIN, cable=look.cable, do="cut", synthesize=True))
+        remember("whatif", replace(run_edits.PLAIN, cable=look.cable, cable_change="cut", synthesize=True))
         st.switch_page(get_menu()["whatif"])
 
 

@@ -232,7 +232,7 @@ def share_fields(runners: tuple[Choice, ...], **values: Any) -> tuple[Choice, ..
 
 
 def build_race(choice: Choice) -> tuple[Choice, ...]:
-    """A race on one place: the first usual ways of the collective, those that pipeline with chunks enough to do so.
+    """A race on one machine: the first usual ways of the collective, those that pipeline with chunks enough to do so.
 
     Args:
         choice: The run that is chosen.

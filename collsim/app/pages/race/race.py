@@ -265,7 +265,7 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
 
 
 def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, Runner]:
-    """Those that can start, by their place; a sentence for each that cannot."""
+    """Those that can start, by their position; a sentence for each that cannot."""
     for name, result in zip(names, race_field.runners, strict=False):
         if not isinstance(result, Runner):
             draw_mistake(t("race.failed", name=name, reason=write_sentence(result, get_language())))
@@ -300,7 +300,7 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
 
 
 def _build_note(runners: tuple[Choice, ...], n: int) -> str:
-    """What else a runner is: its algorithm, its place, its own options."""
+    """What else a runner is: its algorithm, its machine, its own options."""
     runner, by = runners[n], lineup.find_difference(runners)
     if by == "algorithm":
         parts = []

@@ -125,14 +125,14 @@ class SplitView:
         waits: What GPUs wait for on the network; "" where they do not.
         document: What the lanes draw.
         torch: The PyTorch script with the lines that start it, or why there is none.
-        trouble: Why the step does not fit, where it is run as if GPUs had room for it.
+        refusal: Why the step does not fit, where it is run as if GPUs had room for it.
     """
 
     figures: dict[str, Any]
     waits: Text
     document: dict[str, Any]
     torch: tuple[str, str, str] | CollsimError
-    trouble: Words | None = None
+    refusal: Words | None = None
 
 
 def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitView:
@@ -180,7 +180,7 @@ def build_opened_row(choice: SplitChoice, step: SplitView) -> dict[str, object]:
         "recompute": choice.recompute,
         "time": step.document["time"],
         "memory": step.document["memory"]["total"],
-        "fits": step.trouble is None,
+        "fits": step.refusal is None,
     }
 
 

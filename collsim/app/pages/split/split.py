@@ -63,8 +63,8 @@ def draw() -> None:
     else:
         now = None
     if step is not None:
-        if step.trouble is not None:
-            draw_mistake(t("split.over", reason=write_sentence(step.trouble, get_language())))
+        if step.refusal is not None:
+            draw_mistake(t("split.over", reason=write_sentence(step.refusal, get_language())))
         _draw_headline(step)
     _draw_card(choice, step, table[0] if table is not None and table[1] == request else None, now)
     with st.expander(t("code.title")):

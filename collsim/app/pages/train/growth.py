@@ -32,8 +32,8 @@ class GrownStep:
 
     Attributes:
         machine: its name.
-        kinds: the tables of `train.measure_scaling` by kind; none where the place has no nodes.
-        trouble: why not, where the first row cannot be.
+        kinds: the tables of `train.measure_scaling` by kind; none where the machine has no nodes.
+        refusal: why not, where the first row cannot be.
         time: s of the step.
         ranks: its GPUs.
         lost: the table of `train.time_faults`.
@@ -42,7 +42,7 @@ class GrownStep:
 
     machine: str
     kinds: dict[str, pd.DataFrame]
-    trouble: CollsimError | None
+    refusal: CollsimError | None
     time: float
     ranks: int
     lost: pd.DataFrame
@@ -50,7 +50,7 @@ class GrownStep:
 
 
 def has_nodes(choice: TrainingChoice) -> bool:
-    """Does the place come in any number of nodes?
+    """Does the machine come in any number of nodes?
 
     Args:
         choice: The step of training that is chosen.
@@ -79,16 +79,16 @@ def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ign
     now = step_scenarios.time_step(step_scenarios.strip_switches(choice))
     report_progress("run", 0.1)
     kinds: dict[str, pd.DataFrame] = {}
-    trouble: CollsimError | None = None
+    refusal: CollsimError | None = None
     for number, kind in enumerate(SCALING_KINDS if has_nodes(choice) else ()):
         try:
             kinds[kind] = _scale_step(choice, now, kind)
         except CollsimError as error:
-            trouble = error
+            refusal = error
         report_progress("run", 0.3 + 0.2 * number)
     sizes = [now.step.ranks, *(gpus for gpus in _RUN_GPUS if gpus > now.step.ranks)]
     runs = tuple(estimate_goodput(now, run_gpus=gpus) for gpus in sizes)
-    return GrownStep(now.topology.name, kinds, trouble, now.time, now.step.ranks, time_faults(now), runs)
+    return GrownStep(now.topology.name, kinds, refusal, now.time, now.step.ranks, time_faults(now), runs)
 
 
 def _scale_step(choice: TrainingChoice, now: StepTrace, kind: str) -> pd.DataFrame:

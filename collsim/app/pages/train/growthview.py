@@ -50,15 +50,15 @@ def draw(choice: TrainingChoice, top: Any) -> None:
         below = t("train.scaling.below", machine=growth_result.machine, time=format_time(growth_result.time))
         st.html(format_title(t("train.show.scaling"), below))
     draw_part(t("train.scaling"))
-    if growth_result.trouble is not None:
+    if growth_result.refusal is not None:
         # An error of one kind of scaling does not hide the other.
-        draw_mistake(write_sentence(growth_result.trouble, get_language()))
+        draw_mistake(write_sentence(growth_result.refusal, get_language()))
     if growth_result.kinds:
         frame = _build_long_table(growth_result.kinds)
         draw_note(t("train.scaling.note"))
         charts.draw_chart("scaling", _build_curves, frame)
         charts.draw_table(_draw_columns(growth_result.kinds))
-    elif growth_result.trouble is None:
+    elif growth_result.refusal is None:
         draw_note(t("train.scaling.one"))
     draw_part(t("train.loss"), "next")
     draw_note(t("train.loss.note", gpus=growth_result.ranks))
@@ -188,7 +188,7 @@ def _format_loss(seconds: float) -> str:
 
 
 def _explain_stop(growth_result: GrownStep, name: str) -> str:
-    """Why a job stops without a cable, which is named already, and so is not once more as a part of the place."""
+    """Why a job stops without a cable, which is named already, and so is not once more as a part of the machine."""
     text = write_sentence(growth_result.lost.attrs["stops"][name], get_language())
     if get_language() == "en":
         colon = ": "
@@ -221,7 +221,7 @@ def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
 
 
 def _build_bars(frame: pd.DataFrame) -> charts.Picture:
-    """Bars with their trouble written above them and not beside: on a telephone there is no room beside."""
+    """Bars with their names written above them and not beside: on a telephone there is no room beside."""
     dark = is_dark()
     whose, names = [t(f"train.loss.{name}") for name in _HUES], list(dict.fromkeys(frame["name"]))
     hues = alt.Scale(domain=whose, range=[color(name, dark) for name in _HUES.values()])

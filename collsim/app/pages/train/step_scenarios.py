@@ -44,7 +44,7 @@ class ChangedStep:
         before: Seconds of the step without the switch, for the same samples.
         after: Seconds of the step with it.
         reason: Why the time changes.
-        trouble: Why the step cannot be changed so; None where it can.
+        refusal: Why the step cannot be changed so; None where it can.
     """
 
     name: str
@@ -52,7 +52,7 @@ class ChangedStep:
     before: float
     after: float
     reason: Text
-    trouble: CollsimError | None = None
+    refusal: CollsimError | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class CollectiveOpened:
         channels: how many it uses.
         steps: of the schedule.
         query: the address of Explore with it; None where Explore cannot show the same.
-        timeline: None where there are too many transfers; then `trouble` says so.
+        timeline: None where there are too many transfers; then `refusal` says so.
     """
 
     name: str
@@ -105,7 +105,7 @@ class CollectiveOpened:
     steps: int
     query: dict[str, str] | None
     timeline: dict[str, object] | None
-    trouble: CollsimError | None = None
+    refusal: CollsimError | None = None
 
 
 @lru_cache(maxsize=16)
@@ -320,9 +320,9 @@ def open_collective(
     report_progress("run", 0.5)
     # A schedule too large for the player still has its figures.
     try:
-        drawn, trouble = build_encoded_timeline(trace), None
+        drawn, refusal = build_encoded_timeline(trace), None
     except CollsimError as error:
-        drawn, trouble = None, error
+        drawn, refusal = None, error
     return CollectiveOpened(
         collective_task.name,
         trace.time,
@@ -332,7 +332,7 @@ def open_collective(
         plan.steps,
         _build_explore_query(choice, plan, collective_task.nbytes, topology),
         drawn,
-        trouble,
+        refusal,
     )
 
 

@@ -210,10 +210,10 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
 
 def _describe_change(change: ChangedStep) -> dict[str, object]:
     """A switch as the card shows it."""
-    if change.trouble is not None:
-        trouble = write_sentence(change.trouble, get_language())
+    if change.refusal is not None:
+        refusal = write_sentence(change.refusal, get_language())
     else:
-        trouble = ""
+        refusal = ""
     reason = choose_text(change.reason)
     return {
         "name": change.name,
@@ -221,19 +221,19 @@ def _describe_change(change: ChangedStep) -> dict[str, object]:
         "before": change.before,
         "after": change.after,
         "reason": reason,
-        "trouble": trouble,
+        "refusal": refusal,
     }
 
 
 def _describe_opened(collective: CollectiveOpened) -> dict[str, object]:
     """The collective that is open, as the card shows it."""
-    link = trouble = ""
+    link = refusal = ""
     if collective.query is not None:
         page = get_menu()["explore"].url_path or "/"  # the first page of the menu has an empty path
         link = f"{page}?{urlencode(collective.query | {'lang': get_language()})}"
-    if collective.trouble is not None:
-        trouble = write_sentence(collective.trouble, get_language())
-    return asdict(replace(collective, query=None, trouble=None)) | {"link": link, "trouble": trouble}
+    if collective.refusal is not None:
+        refusal = write_sentence(collective.refusal, get_language())
+    return asdict(replace(collective, query=None, refusal=None)) | {"link": link, "refusal": refusal}
 
 
 def _on_act() -> None:

@@ -48,7 +48,7 @@ COMMON = ("network", "accumulate")
 
 @dataclass(frozen=True)
 class TrainingChoice(MachineChoice):
-    """One step of training, as asked for, on a place as any run.
+    """One step of training, as asked for, on a machine as any run.
 
     Attributes:
         samples: of a GPU at a time.
@@ -147,7 +147,7 @@ def build_model(choice: TrainingChoice) -> cs.train.Model:
 
 
 def move_to_machine(choice: TrainingChoice, where: Choice) -> TrainingChoice:
-    """The same step at another place.
+    """The same step on another machine.
 
     Args:
         choice: The step of training that is chosen.
@@ -257,7 +257,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 
 
 def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
-    """Of the place only what it has, and all of that where it is another place than usual; of the model what it has."""
+    """Of machine and model only the words that they have; all words of a machine that is not the usual one."""
     if choice.dtype == "float32":
         query.pop("narrow_weights", "")
     if not has_attention(choice.model):
@@ -278,7 +278,7 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
 
 
 def _is_relevant(choice: TrainingChoice, name: str) -> bool:
-    """Does the place take this word?"""
+    """Does the machine take this word?"""
     if name == "edits":
         return True
     if choice.machine in list_networks():

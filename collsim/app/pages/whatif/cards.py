@@ -18,7 +18,7 @@ from .run_edits import Edit
 
 MAX_CARDS = 6
 _MAX_CUT = 3  # cables of a run that are tried for one that it can lose
-_NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie")  # the first of them that a place has
+_NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie")  # the first of them that a machine has
 
 
 def _suggest_rdma(choice: Choice) -> Edit | None:
@@ -31,7 +31,7 @@ def _suggest_rdma(choice: Choice) -> Edit | None:
 def _slow(choice: Choice) -> Edit | None:
     ranks = run_edits.count_ranks(choice)
     if ranks > 1:
-        return replace(run_edits.PLAIN, straggler=min(3, ranks - 1), how="slow2")
+        return replace(run_edits.PLAIN, straggler=min(3, ranks - 1), straggler_fault="slow2")
     return None
 
 
@@ -40,7 +40,7 @@ def _suggest_network(choice: Choice) -> Edit | None:
     kind = next((name for name in _NETWORK if name in known), None)
     if kind is None:
         return None
-    return replace(run_edits.PLAIN, kind=kind, factor="double")
+    return replace(run_edits.PLAIN, link_kind=kind, factor="double")
 
 
 def _suggest_job(choice: Choice) -> Edit | None:
@@ -91,11 +91,11 @@ def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str,
     changes = {name: make(choice) for name, make in _ASKED.items()}
     few = [*islice(cables, _MAX_CUT)]
     for busiest in few[:1]:
-        changes["cable"] = replace(run_edits.PLAIN, cable=busiest, do="tenth")
+        changes["cable"] = replace(run_edits.PLAIN, cable=busiest, cable_change="tenth")
     for cable in islice(
         (name for name in few if can_synthesize(choice.collective) and run_edits.can_lose(choice, name)), 1
     ):
-        changes["broken"] = replace(run_edits.PLAIN, cable=cable, do="cut", synthesize=True)
+        changes["broken"] = replace(run_edits.PLAIN, cable=cable, cable_change="cut", synthesize=True)
     able = [(name, edit) for name, edit in changes.items() if edit is not None]
     yield from able[:MAX_CARDS]
 

@@ -40,16 +40,16 @@ from ...scenario.outcome import (
     find_used_options,
     ignore_progress,
 )
+from ...synthesis import synthesis_result
 from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, close_gap
-from ...synthesis.synthesis_result import estimate_synthesis as expected_synthesis
 
 #: Transfers of a run that is changed: both runs are played side by side in the browser.
 MAX_CHANGED = 60_000
 MAX_CABLES = 12
 FACTORS = {"half": 0.5, "double": 2.0, "four": 4.0}
 #: What a cable becomes; `one`: of the links that it bonds, one is gone.
-CABLE = {"half": "half", "tenth": "x0.1", "double": "double", "one": "", "cut": ""}
-SWITCHED = ("same", "on", "off")
+CABLE_CHANGES = {"half": "half", "tenth": "x0.1", "double": "double", "one": "", "cut": ""}
+SWITCH_POSITIONS = ("same", "on", "off")
 PLACEMENTS = ("same", "round-robin")
 #: Ports down to capacity up of a leaf switch; 1 is non-blocking.
 OVERSUBSCRIPTIONS = (1, 2, 4, 8)
@@ -73,40 +73,41 @@ class Edit:
     Attributes:
         gdr: GPUDirect RDMA, on or off.
         p2p: Peer-to-peer access between GPUs, as it is or switched.
-        kind: The kind of link whose bandwidth changes; "" for none.
-        factor: What happens to the bandwidth of `kind`.
+        link_kind: The kind of link whose bandwidth changes; "" for none.
+        factor: What happens to the bandwidth of `link_kind`.
         cable: The cable that changes, `a~b` with two names of devices; "" for none.
-        do: What happens to `cable`.
+        cable_change: What happens to `cable`.
         placement: How ranks are placed on the GPUs.
         oversubscription: Of the fabric.
         straggler: The slow rank, or NOBODY.
-        how: How the straggler is slow.
+        straggler_fault: How the straggler is slow, a key of `STRAGGLERS`.
         jitter: Mean extra delay of a transfer, as text; "" for none.
         traffic: Other traffic on the links, as text; "" for none.
-        beside: Another collective at the same time; "" for none.
+        companion: Another collective at the same time; "" for none.
         synthesize: Whether the schedule that is synthesized after the edit is shown.
         switches: Whether the synthesized schedule may use switches that reduce.
     """
 
     gdr: str = "off"
     p2p: str = "same"
-    kind: str = ""
+    link_kind: str = ""
     factor: str = "double"
     cable: str = ""
-    do: str = "half"
+    cable_change: str = "half"
     placement: str = "same"
     oversubscription: int = 1
     straggler: int = NOBODY
-    how: str = "slow2"
+    straggler_fault: str = "slow2"
     jitter: str = ""
     traffic: str = ""
-    beside: str = ""
+    companion: str = ""
     synthesize: bool = False
     switches: bool = True
 
     @property
-    def troubled(self) -> bool:
-        return self.straggler != NOBODY or bool(self.jitter or self.traffic or self.beside)
+    def needs_event_engine(self) -> bool:
+        """Whether it changes when transfers start or how long they take, which only a run without barriers shows."""
+        return self.straggler != NOBODY or bool(self.jitter or self.traffic or self.companion)
 
 
 #: No edit at all. The page opens with `Edit()`, which has something to show.
@@ -120,19 +121,19 @@ def _create_whole_reader(known: Sequence[int]) -> Callable[[str], int]:
 
 #: The words of an edit in an address.
 WORDS = (
-    Word("then_gdr", create_word_reader(SWITCHED), "gdr"),
-    Word("then_p2p", create_word_reader(SWITCHED), "p2p"),
-    Word("scale", str, "kind"),
+    Word("then_gdr", create_word_reader(SWITCH_POSITIONS), "gdr"),
+    Word("then_p2p", create_word_reader(SWITCH_POSITIONS), "p2p"),
+    Word("scale", str, "link_kind"),
     Word("factor", create_word_reader(FACTORS)),
     Word("cable", str, limit=80),
-    Word("do", create_word_reader(CABLE)),
+    Word("do", create_word_reader(CABLE_CHANGES), "cable_change"),
     Word("placement", create_word_reader(PLACEMENTS)),
     Word("oversubscription", _create_whole_reader(OVERSUBSCRIPTIONS)),
     Word("straggler", _create_whole_reader(range(MAX_PAGE_RANKS))),
-    Word("how", create_word_reader(STRAGGLERS)),
+    Word("how", create_word_reader(STRAGGLERS), "straggler_fault"),
     Word("jitter", create_word_reader(JITTERS)),
     Word("traffic", create_word_reader(TRAFFIC)),
-    Word("beside", create_word_reader(COMPANIONS)),
+    Word("beside", create_word_reader(COMPANIONS), "companion"),
     Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__),
     Word("switches", read_flag, write={True: "", False: "0"}.__getitem__),
 )
@@ -151,7 +152,7 @@ ADDRESS = PageAddress(
 
 
 def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
-    """The place after the edit.
+    """The machine or network after the edit.
 
     Args:
         choice: The run that is chosen.
@@ -163,8 +164,8 @@ def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
     topology = build_topology(_set_switches(choice, edit))
     if settings := _list_machine_settings(choice, edit):
         topology = build_any_topology(_set_switches(choice, edit), **settings)
-    if edit.kind:
-        topology = topology.scaled(edit.kind, FACTORS[edit.factor])
+    if edit.link_kind:
+        topology = topology.scaled(edit.link_kind, FACTORS[edit.factor])
     if edit.cable:
         a, _, b = edit.cable.partition("~")
         left = _describe_remaining(topology, edit)
@@ -177,8 +178,8 @@ def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
 
 def _describe_remaining(topology: cs.Topology, edit: Edit) -> str:
     """What is left of the bandwidth of a cable; nothing where it is broken, or was made of one link."""
-    if edit.do != "one":
-        return CABLE[edit.do]
+    if edit.cable_change != "one":
+        return CABLE_CHANGES[edit.cable_change]
     width = count_bonded_links(topology, edit.cable)
     if width > 1:
         return f"x{(width - 1) / width:.6g}"
@@ -202,7 +203,7 @@ def count_bonded_links(topology: cs.Topology, cable: str) -> int:
 
 
 def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
-    """The choice after the edit as far as a choice can say it, and the code that builds the place after it.
+    """The choice after the edit as far as a choice can say it, and the code that builds the machine after it.
 
     Args:
         choice: The run that is chosen.
@@ -210,8 +211,8 @@ def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
     """
     after = _set_switches(choice, edit)
     text = snippets.write_machine(after, **_list_machine_settings(choice, edit))
-    if edit.kind:
-        text += f".scaled({edit.kind!r}, {FACTORS[edit.factor]:g})"
+    if edit.link_kind:
+        text += f".scaled({edit.link_kind!r}, {FACTORS[edit.factor]:g})"
     if edit.cable:
         a, _, b = edit.cable.partition("~")
         left = _describe_remaining(build_topology(after), edit)
@@ -223,19 +224,19 @@ def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
 
 
 def choose_engine(choice: Choice, edit: Edit) -> Choice:
-    """The choice as both runs are timed: trouble needs the engine without barriers.
+    """The choice as both runs are timed: timing conditions need the engine without barriers.
 
     Args:
         choice: The run that is chosen.
         edit: The change that is made to the run.
     """
-    if edit.troubled:
+    if edit.needs_event_engine:
         return replace(choice, engine="event")
     return choice
 
 
 def build_conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, object]:
-    """Trouble as keywords of `simulate`.
+    """The timing conditions of an edit as keywords of `simulate`.
 
     Args:
         choice: The run that is chosen.
@@ -244,7 +245,7 @@ def build_conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, object
     """
     values: dict[str, object] = {}
     if edit.straggler != NOBODY:
-        name, value = STRAGGLERS[edit.how]
+        name, value = STRAGGLERS[edit.straggler_fault]
         values[name] = {edit.straggler: value}
     if edit.jitter:
         values["jitter"] = edit.jitter
@@ -281,18 +282,20 @@ class Change:
     """Before and after, as plain data.
 
     Attributes:
-        nothing: the edit changes nothing.
-        before, after: as a race shows them. `speedup`: time before over time after.
+        is_empty: the edit changes nothing.
+        before: the run without the edit, as a race shows it.
+        after: the run with the edit.
+        speedup: time before over time after.
         links: a row per link with a name, kind, bytes and share before and after; the largest changes first.
         tornado: what, name (English and Chinese), and the share of the time saved by doubling, after the change.
         crossings: neighbours in a ring that sit in different nodes: before, after, of how many.
         verdict: the busiest cable after the change and what doubling would save, English and Chinese; empty where
             nothing moves.
         times: s, of many runs after the change that differ in their jitter; empty without jitter.
-        several: the run and those beside it, after the change; None where nothing runs beside.
+        concurrent_runs: the run and those beside it, after the change; None where nothing runs beside.
     """
 
-    nothing: bool
+    is_empty: bool
     before: Runner
     after: Runner
     speedup: float
@@ -301,7 +304,7 @@ class Change:
     crossings: tuple[int, int, int]
     verdict: Text = ("", "")
     times: tuple[float, ...] = ()
-    several: ConcurrentRuns | None = None
+    concurrent_runs: ConcurrentRuns | None = None
 
 
 #: Runs of a schedule in a change: before, after, and with each kind of link and the busiest cables doubled.
@@ -309,7 +312,7 @@ _RUNS_OF_CHANGE = 14
 
 
 def estimate_change(choice: Choice, edit: Edit) -> float:
-    """Seconds that `change` should take. Raises what it would raise before it runs anything.
+    """Seconds that `run_change` should take. Raises what it would raise before it runs anything.
 
     Args:
         choice: The run that is chosen.
@@ -322,11 +325,13 @@ def estimate_change(choice: Choice, edit: Edit) -> float:
     runs = _RUNS_OF_CHANGE
     if edit.jitter:
         runs += RUNS
-    every = count_transfers(plan, edit.beside, topology) / max(1, len(plan))
-    return every * (runs * estimate_seconds(choice, plan, topology, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan))
+    transfer_ratio = count_transfers(plan, edit.companion, topology) / max(1, len(plan))
+    return transfer_ratio * (
+        runs * estimate_seconds(choice, plan, topology, choice.nbytes) + 2 * SECONDS_TO_DRAW * len(plan)
+    )
 
 
-def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_progress) -> Change:
+def run_change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_progress) -> Change:
     """Run the choice before and after.
 
     Args:
@@ -340,7 +345,10 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
     choice, topology, other = choose_engine(choice, edit), build_topology(choice), build_changed_topology(choice, edit)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
     conditions = build_conditions(choice, edit, topology.ranks)
-    first, together = _run(choice, topology, options), _run_together(choice, edit.beside, other, options, **conditions)
+    first, together = (
+        _run(choice, topology, options),
+        _run_together(choice, edit.companion, other, options, **conditions),
+    )
     if together is None:
         second = _run(choice, other, options, **conditions)
     else:
@@ -355,7 +363,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
     report_progress("run", 0.7)
     table = _measure_sensitivity(second)
     return Change(
-        nothing=topology.name == other.name and not edit.troubled,
+        is_empty=topology.name == other.name and not edit.needs_event_engine,
         before=before,
         after=after,
         speedup=first.time / second.time if second.time else 1.0,
@@ -368,7 +376,7 @@ def change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_
         ),
         verdict=("", "") if table.empty else describe_busiest_cable(second, table),
         times=times,
-        several=None if together is None else build_concurrent_runs(together),
+        concurrent_runs=None if together is None else build_concurrent_runs(together),
     )
 
 
@@ -405,13 +413,13 @@ def _simulate_times(
     def report(done: int, every: int) -> None:
         report_progress("run", 0.1 + 0.5 * done / every)
 
-    if not edit.beside:
+    if not edit.companion:
         many = cs.simulate_many(plan, topology, choice.nbytes, choice.dtype, runs=RUNS, progress=report, **settings)
         return tuple(many.tolist())
     times = []
     for seed in range(RUNS):
         times.append(
-            run_together(plan, edit.beside, topology, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[
+            run_together(plan, edit.companion, topology, choice.nbytes, choice.dtype, "event", seed=seed, **settings)[
                 0
             ].time
         )
@@ -475,18 +483,18 @@ def _build_tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def estimate_repair(choice: Choice, edit: Edit, switches: bool) -> float:
-    """Seconds that `repair` should take. Raises what building the place raises.
+    """Seconds that `repair` should take. Raises what building the machine raises.
 
     Args:
         choice: The run that is chosen.
         edit: The change that is made to the run.
         switches: Whether switches of the machine that reduce may be used.
     """
-    return expected_synthesis(build_topology(choice).ranks)
+    return synthesis_result.estimate_synthesis(build_topology(choice).ranks)
 
 
 def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
-    """Has the place after the edit switches that reduce?
+    """Has the machine after the edit switches that reduce?
 
     Args:
         choice: The run that is chosen.
@@ -501,7 +509,7 @@ def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
 def repair(
     choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = ignore_progress
 ) -> Synthesized:
-    """What is synthesized for the place after the edit, against the run that falls back to the ways that are left.
+    """What is synthesized for the machine after the edit, against the run that falls back to the ways that are left.
 
     Args:
         choice: The run that is chosen.
@@ -518,21 +526,21 @@ def repair(
 
 
 def can_lose(choice: Choice, cable: str) -> bool:
-    """Do all ranks of the place still reach each other without a cable?
+    """Do all ranks of the machine still reach each other without a cable?
 
     Args:
         choice: The run that is chosen.
         cable: A cable by its ends, `a~b`.
     """
     try:
-        build_changed_topology(choice, replace(PLAIN, cable=cable, do="cut"))
+        build_changed_topology(choice, replace(PLAIN, cable=cable, cable_change="cut"))
     except CollsimError:
         return False
     return True
 
 
 def count_ranks(choice: Choice) -> int:
-    """Ranks of the place; none where it cannot be built.
+    """Ranks of the machine; none where it cannot be built.
 
     Args:
         choice: The run that is chosen.
@@ -544,7 +552,7 @@ def count_ranks(choice: Choice) -> int:
 
 
 def list_companions(choice: Choice) -> list[str]:
-    """What can run beside on the place; nothing where it cannot be built.
+    """What can run at the same time on the machine; nothing where it cannot be built.
 
     Args:
         choice: The run that is chosen.
@@ -556,7 +564,7 @@ def list_companions(choice: Choice) -> list[str]:
 
 
 def list_link_kinds(choice: Choice) -> list[str]:
-    """Kinds of link that the place has; none where it cannot be built.
+    """Kinds of link that the machine has; none where it cannot be built.
 
     Args:
         choice: The run that is chosen.
@@ -568,14 +576,14 @@ def list_link_kinds(choice: Choice) -> list[str]:
 
 
 def has_cable(choice: Choice, edit: Edit) -> bool:
-    """Is the cable of an edit there? Of a place that cannot be built the page says so by itself.
+    """Is the cable of an edit there? Of a machine that cannot be built the page says so by itself.
 
     Args:
         choice: The run that is chosen.
         edit: The change that is made to the run.
     """
     try:
-        topology = build_changed_topology(choice, replace(edit, kind="", cable=""))
+        topology = build_changed_topology(choice, replace(edit, link_kind="", cable=""))
     except CollsimError:
         return True
     names = topology.devices.name

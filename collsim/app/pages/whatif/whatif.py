@@ -53,19 +53,19 @@ def load_cables(choice: Choice) -> dict[str, Text]:
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Edit:
-    """An edit of the run that pages share; what the place of this run does not have is told and left out."""
+    """An edit of the run that pages share; what its machine does not have is reported and left out."""
     choice = get_session().choice
     edit = replace(run_edits.PLAIN, **fields)
     known: dict[str, tuple[str, Callable[[], bool]]] = {
-        "scale": ("kind", lambda: edit.kind in (run_edits.list_link_kinds(choice) or [edit.kind])),
+        "scale": ("link_kind", lambda: edit.link_kind in (run_edits.list_link_kinds(choice) or [edit.link_kind])),
         "cable": ("cable", lambda: run_edits.has_cable(choice, edit)),
         "beside": (
-            "beside",
-            lambda: edit.beside in run_edits.list_companions(choice) or not run_edits.count_ranks(choice),
+            "companion",
+            lambda: edit.companion in run_edits.list_companions(choice) or not run_edits.count_ranks(choice),
         ),
     }
-    for word, (name, there) in known.items():
-        if fields.get(name) and not there():
+    for word, (name, is_known) in known.items():
+        if fields.get(name) and not is_known():
             complaints.append(Complaint(word, shorten(fields[name]), "unknown", "–"))
             edit = replace(edit, **dict[str, Any]({name: ""}))
     if fields:
@@ -92,7 +92,7 @@ def draw() -> None:
     before = now.choice
     draw_sidebar(PAGE)
     if (before.machine, before.nodes, before.fabric) != (now.choice.machine, now.choice.nodes, now.choice.fabric):
-        _forget_place()
+        _forget_cable_and_rank()
     st.html(format_title(t("whatif.title")))
     draw_cards(now.choice, get_remembered(PAGE), PAGE, load_cables(now.choice))
     with st.expander(t("whatif.all")):
@@ -103,7 +103,7 @@ def draw() -> None:
     synthesized, switches = edit.synthesize, edit.switches
     edit = replace(edit, synthesize=False, switches=True)
     latest_result = get_latest(
-        run_edits.change,
+        run_edits.run_change,
         now.choice,
         edit,
         expected=run_edits.estimate_change,
@@ -127,14 +127,14 @@ def _draw_change(
 ) -> None:
     """Before and after; `synthesis` draws what would be the best after."""
     start = get_session().start
-    _draw_headline(change_shown, edit.troubled and choice.engine == "lockstep")
+    _draw_headline(change_shown, edit.needs_event_engine and choice.engine == "lockstep")
     if synthesis is not None:
         synthesis(choice, edit)
     if change_shown.times:
         _draw_spread(change_shown)
     _draw_race(change_shown, choice, edit, start.get("t"))
-    if change_shown.several is not None:
-        _draw_together(change_shown.several, repr((choice, edit)), start)
+    if change_shown.concurrent_runs is not None:
+        _draw_together(change_shown.concurrent_runs, repr((choice, edit)), start)
     with st.container(key="whatif_tables"):
         left, right = st.columns(2, gap="small")
     with left, st.container(border=True, key="card_links"):
@@ -144,7 +144,7 @@ def _draw_change(
 
 
 def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) -> None:
-    """The schedule that is synthesized for the place after the change, or the button that asks for it; `switches`: it
+    """The schedule that is synthesized for the machine after the change, or the button that asks for it; `switches`: it
     may use those that reduce."""
     if is_shown:
         if run_edits.has_reducing_switches(choice, edit):
@@ -182,10 +182,10 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
     after, changed = run_edits.build_code(before, edit)
     conditions = run_edits.build_conditions(choice, edit, topology.ranks)
     other = run_edits.build_changed_topology(choice, edit)
-    if edit.beside:
+    if edit.companion:
         companion_code = (
-            companions.write_python(edit.beside, other),
-            companions.write_command(edit.beside, other, choice.algorithm),
+            companions.write_python(edit.companion, other),
+            companions.write_command(edit.companion, other, choice.algorithm),
         )
     else:
         companion_code = ("", [])
@@ -194,8 +194,8 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
     )
 
 
-def _forget_place() -> None:
-    """Another place was chosen: a cable or a rank of the one before may not be in it."""
+def _forget_cable_and_rank() -> None:
+    """Another machine was chosen: a cable or a rank of the one before may not be in it."""
     remember(PAGE, replace(get_remembered(PAGE), cable="", straggler=run_edits.NOBODY))
     forget("x_cable", "x_straggler")
 
@@ -224,18 +224,22 @@ def _with_none(name_value: Callable[[Any], str]) -> Callable[[Any], str]:
 
 
 def _draw_part_controls(choice: Choice, edit: Edit) -> dict[str, _Control]:
-    """Changes of the parts of the place: a kind of link, one cable, one rank."""
+    """Changes of the parts of the machine: a kind of link, one cable, one rank."""
     chinese = get_language() == "zh"
     cables = load_cables(choice)
     offered = dict.fromkeys(["", *cables, edit.cable])
     ranks = dict.fromkeys([run_edits.NOBODY, *range(run_edits.count_ranks(choice)), edit.straggler])
     return {
-        "kind": _Control(["", *run_edits.list_link_kinds(choice)], _with_none(lambda kind: name_kind(kind)[chinese])),
-        "factor": _Control(list(run_edits.FACTORS), _name_value, lambda edit: bool(edit.kind)),
+        "link_kind": _Control(
+            ["", *run_edits.list_link_kinds(choice)], _with_none(lambda kind: name_kind(kind)[chinese])
+        ),
+        "factor": _Control(list(run_edits.FACTORS), _name_value, lambda edit: bool(edit.link_kind)),
         "cable": _Control(list(offered), _with_none(lambda name: cables.get(name, (name, name))[chinese])),
-        "do": _Control(list(run_edits.CABLE), _name_value, lambda edit: bool(edit.cable)),
+        "cable_change": _Control(list(run_edits.CABLE_CHANGES), _name_value, lambda edit: bool(edit.cable)),
         "straggler": _Control(list(ranks), _with_none("rank {}".format), help=True),
-        "how": _Control(list(run_edits.STRAGGLERS), _name_value, lambda edit: edit.straggler != run_edits.NOBODY),
+        "straggler_fault": _Control(
+            list(run_edits.STRAGGLERS), _name_value, lambda edit: edit.straggler != run_edits.NOBODY
+        ),
     }
 
 
@@ -244,8 +248,8 @@ def _draw_condition_controls(choice: Choice) -> dict[str, _Control]:
     controls = {
         "jitter": _Control(run_edits.JITTERS, _with_none(add_space), help=True),
         "traffic": _Control(run_edits.TRAFFIC, _with_none(lambda name: _name_value(f"traffic.{name}")), help=True),
-        "beside": _Control(
-            run_edits.list_companions(choice), _with_none(lambda name: _name_value(f"beside.{name}")), help=True
+        "companion": _Control(
+            run_edits.list_companions(choice), _with_none(lambda name: _name_value(f"companion.{name}")), help=True
         ),
     }
     if not choice.on_machine:
@@ -253,15 +257,15 @@ def _draw_condition_controls(choice: Choice) -> dict[str, _Control]:
     several = choice.copies > 1
     uplinks = several and choice.fabric in ("leaf-spine", "fat-tree", "rail")
     return controls | {
-        "p2p": _Control(run_edits.SWITCHED, _name_value, label="p2p"),
-        "gdr": _Control(run_edits.SWITCHED, _name_value, label="gdr"),
+        "p2p": _Control(run_edits.SWITCH_POSITIONS, _name_value, label="p2p"),
+        "gdr": _Control(run_edits.SWITCH_POSITIONS, _name_value, label="gdr"),
         "placement": _Control(run_edits.PLACEMENTS, lambda name: _name_value(f"placement.{name}"), lambda _: several),
         "oversubscription": _Control(run_edits.OVERSUBSCRIPTIONS, "{} : 1".format, lambda _: uplinks, help=True),
     }
 
 
 def _draw_changes(choice: Choice, edit: Edit) -> Edit:
-    """Controls of all changes; what this place does not have is left out."""
+    """Controls of all changes; what this machine does not have is left out."""
     widths = [1.3, 1.2, 1.9, 1.2, 1, 1.2]
     edit = _draw_control_row(
         edit, _draw_part_controls(choice, edit), st.columns(widths, vertical_alignment="bottom", gap="small")
@@ -298,9 +302,9 @@ def _draw_headline(change_shown: Change, barrier: bool) -> None:
     lines = [
         f"{times} (busbw {format_bandwidth(change_shown.before.busbw)} → {format_bandwidth(change_shown.after.busbw)})"
     ]
-    before, after, all_ = change_shown.crossings
+    before, after, pairs = change_shown.crossings
     if before != after:
-        lines.append(t("whatif.crossings", before=before, after=after, all=all_))
+        lines.append(t("whatif.crossings", before=before, after=after, all=pairs))
     if barrier:
         lines.append(t("whatif.event"))
     busiest = choose_text(change_shown.verdict)
@@ -308,7 +312,7 @@ def _draw_headline(change_shown: Change, barrier: bool) -> None:
 
 
 def _describe_change(change_shown: Change) -> str:
-    if change_shown.nothing:
+    if change_shown.is_empty:
         return t("whatif.nothing")
     if abs(change_shown.speedup - 1) < 5e-4:
         return t("whatif.equal")

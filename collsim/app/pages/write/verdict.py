@@ -25,7 +25,7 @@ class Verdict:
         figures: time (s), bound (s), gap, bytes that the busiest endpoint sends, and those in buffers; None where
             nothing could run.
         timeline: what the player gets; it opens at a mistake by itself.
-        cannot: why the steps cannot run on the place, where that is so.
+        cannot: why the steps cannot run on the machine, where that is so.
     """
 
     tried: Trial
