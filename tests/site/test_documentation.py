@@ -90,8 +90,9 @@ def unlike(english, chinese):
 
 
 def without_language(page):
-    """The code of a page, but for the language that it asks for, as in `error.text("zh")`."""
-    return [re.sub(r"(?:, )?(['\"])(?:en|zh)\1", "", block) for block in code(page)]
+    """The code of a page, but for the language that it asks for, as in `error.text("zh")`, and pictures' names."""
+    plain = [re.sub(r"(?:, )?(?:language=)?(['\"])(?:en|zh)\1", "", block) for block in code(page)]
+    return [block.replace(".zh.png", ".png") for block in plain]
 
 
 #: Pages whose code another page has, and those that a test of their own runs.
