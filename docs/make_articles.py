@@ -62,7 +62,7 @@ WORDS = {
         "question": "| | question | answer |",
     },
     "zh": {
-        "title": "# 文章怎么说",
+        "title": "# 文章里的说法",
         "articles": "| | 文章 | 论断 | 正确 | 有条件 | 已过时 | 错误 | 词语 |",
         "claims": "| | 行 | 论断 | 判断 | 说明 | 在哪里看 |",
         "run": "运行",
