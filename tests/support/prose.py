@@ -14,7 +14,7 @@ from statistics import median
 
 ROOT = Path(__file__).parents[2]
 #: A sentence of more words is split.
-LONGEST = 45
+LONGEST = 40
 #: Half of a page's sentences have fewer words.
 MEDIAN = 18
 
