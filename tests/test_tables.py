@@ -78,6 +78,12 @@ def step(**options):
     return cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=64, **options)
 
 
+@cache
+def routings():
+    network = cs.machine("dgx-h100", nodes=4, gpus=2, fabric="rail", unit=2)
+    return cs.analysis.compare_routing(cs.schedule("allreduce_ring", ranks=8), network, "1MiB", seeds=2)
+
+
 def both_steps():
     halves = [
         cs.training_step("resnet18", cs.machine("dgx-a100"), parallel=cs.ddp(), batch=32, ranks=ranks, network="shared")
@@ -132,6 +138,8 @@ FRAMES = {
     "Comparison.links": lambda _: cs.analysis.compare_runs(run(), run()).links,
     "Comparison.kinds": lambda _: cs.analysis.compare_runs(run(), run()).kinds,
     "cs.analysis.sensitivity": lambda _: cs.analysis.sensitivity(run()),
+    "RoutingTimes.to_frame": lambda _: routings()["ecmp"].to_frame(),
+    "cs.analysis.compare_routing": lambda _: routings().to_frame(),
     "Best.tried": lambda _: cs.best("broadcast", SWITCH, "1MiB", algorithm=["broadcast_chain"]).tried,
     "cs.analysis.cheapest": lambda _: cs.analysis.cheapest({"a": 1.0}, {"a": SWITCH}, "allreduce", "1MiB", within="1s"),
     "StepTrace.tasks": lambda _: step().tasks,

@@ -7,6 +7,7 @@ from .calibration import calibrate
 from .critical_transfers import CriticalPath, critical_path
 from .differences import Comparison, compare_runs
 from .link_sensitivity import sensitivity
+from .routing_times import RoutingTimes, compare_routing, count_uplink_flows, expected_maximum_load
 from .search import Best, cheapest
 from .search import best as best
 from .search import crossover as crossover
@@ -15,10 +16,14 @@ __all__ = [
     "Best",
     "Comparison",
     "CriticalPath",
+    "RoutingTimes",
     "calibrate",
     "cheapest",
+    "compare_routing",
     "compare_runs",
+    "count_uplink_flows",
     "critical_path",
+    "expected_maximum_load",
     "sensitivity",
 ]
 

@@ -76,7 +76,8 @@ Progress = Annotated[
 
 #: Options of `MachineSpec` that are keywords of `cs.machine`, but for `nics`, which is a number or a word.
 _MACHINE_OPTIONS = (
-    *("nodes", "p2p", "gdr", "shm", "pxn", "fabric", "oversubscription", "placement", "rates"),
+    *("nodes", "p2p", "gdr", "shm", "pxn", "fabric", "oversubscription", "routing", "hash_seed"),
+    *("placement", "rates"),
     *("nic", "gpu", "pcie", "cpu", "gpus", "nvlink"),
 )
 
@@ -122,6 +123,15 @@ class MachineSpec:
     ] = None
     oversubscription: Annotated[
         float | None, typer.Option(help="Ports down / capacity up of a leaf switch; 1 unless given.")
+    ] = None
+    routing: Annotated[
+        str | None,
+        typer.Option(
+            help="How switches pick among equal routes: d-mod-k (unless given), s-mod-k, static, ecmp, spray."
+        ),
+    ] = None
+    hash_seed: Annotated[
+        int | None, typer.Option(help="Of ecmp and static: another seed, other routes; 0 unless given.")
     ] = None
 
     gpu: Annotated[str | None, typer.Option(help="Another GPU than the machine's, or the one a file does not say.")] = (

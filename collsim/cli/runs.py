@@ -1,4 +1,4 @@
-"""`run`, `compare` and `sweep`: how long it takes."""
+"""`run`, `compare`, `sweep` and `routing`: how long it takes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -20,6 +20,7 @@ from ..collective import get_collective
 from ..errors import Sentence
 from ..sweep.gap_closing import SynthesisRace, close_gap
 from ..sweep.synthesized_algorithm import SYNTHESIZED
+from ..topology.fabrics import ROUTINGS
 from .options import (
     AlgorithmOrFile,
     CountOrRanks,
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
 _LONG = 2.0  # s: of what is expected to take longer it is said beforehand
 _SIZES = "1KiB:1GiB:4"  # that are compared, unless given
+#: Columns of times that `routing` prints, and what they are in a record.
+_ROUTING_TIMES = {"best": "best", "median": "median", "99 %": "p99", "worst": "worst"}
 
 
 CollectiveAndFiles = Annotated[
@@ -153,6 +156,59 @@ def _find_schedule(
         return lambda network: cs.schedule(entry, ranks=ranks, topology=network, **options), ranks
     refuse_options_of_file(algorithm, stored, options, ranks)
     return lambda _: stored, stored.ranks
+
+
+@command(context_settings=EXTRA)
+def routing(
+    context: typer.Context,
+    algorithm: AlgorithmOrFile,
+    machine_spec: MachineSpec,
+    ranks: CountOrRanks = None,
+    nbytes: Size = "64MiB",
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only these: d-mod-k, s-mod-k, static, ecmp, spray; all unless given.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Hash seeds of ecmp and static, from 0 on.")] = 100,
+    dtype: Annotated[str, typer.Option(help="Element type, as NCCL names them.")] = "float32",
+    engine: Annotated[str, typer.Option(help="lockstep: a barrier after each step; event: none.")] = "lockstep",
+    load: Load = None,
+    out: TableFile = None,
+    progress: Progress = None,
+    as_json: Json = False,
+) -> None:
+    """Time one algorithm with each routing of a leaf-spine, fat-tree or rail fabric, and over many hash seeds: median,
+    99 %, and the most flows that meet on a cable."""
+    require_table_file(out)
+    options = parse_algorithm_options(context)
+    selected = parse_ranks(ranks)
+    numbers, count = (selected, len(selected)) if isinstance(selected, list) else (None, selected)
+    build, count = _find_schedule(algorithm, load, count, options)
+    network = machine_spec.build_network(count)
+    plan = build(network)
+    cs.verify(plan)
+    compared = cs.analysis.compare_routing(
+        *(plan, network, nbytes, dtype, cast(Engine, engine)),
+        routings=only or ROUTINGS,
+        seeds=seeds,
+        ranks=numbers,
+        progress=is_progress_shown(progress),
+    )
+    save_rows(
+        [{"routing": name, **row} for name, entry in compared.items() for row in list_records(entry.to_frame())], out
+    )
+    if as_json:
+        times = [{**entry.row(), "times": entry.to_frame()} for entry in compared.values()]
+        what = {"schedule": plan.label, "machine": network.name, "nbytes": cs.units.parse_bytes(nbytes)}
+        print_json({**what, "routings": times})
+        return
+    show([_format_routing(entry.row()) for entry in compared.values()], f"{plan.label}, {nbytes}, {network.name}")
+
+
+def _format_routing(row: dict[str, Any]) -> dict[str, str]:
+    """A row of `routing` for people."""
+    times = {name: cs.units.format_time(row[key]) for name, key in _ROUTING_TIMES.items()}
+    seed = {"worst seed": str(row["worst_seed"]), "flows on a cable": f"{row['flows']:.3g}"}
+    return {"routing": row["routing"], "runs": str(row["runs"]), **times, **seed}
 
 
 def _find_file_kind(out: Path, synthesize: bool) -> str:

@@ -34,7 +34,7 @@ EXTRA: dict[str, object] = {"allow_extra_args": True, "ignore_unknown_options": 
 #: Every command in the order of `--help`, with the module beside this one that registers it.
 COMMANDS = {
     **dict.fromkeys(("list", "show", "verify"), "schedules"),
-    **dict.fromkeys(("run", "compare", "sweep"), "runs"),
+    **dict.fromkeys(("run", "compare", "sweep", "routing"), "runs"),
     **dict.fromkeys(("real", "real-step", "real-library"), "real"),
     **dict.fromkeys(("train", "train-search", "train-accuracy", "train-pipeline"), "training"),
     "upgrades": "training",

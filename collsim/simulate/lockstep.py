@@ -138,7 +138,7 @@ def run_lockstep(
     seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
     # Steps are independent: each begins when the one before has ended, and shares links with no other. So they can be
     # timed in any order, and steps with the same pairs need their routes once.
-    for group, paths in _iterate_paths(schedule, topology, placement):
+    for group, paths in iterate_paths(schedule, topology, placement):
         for number, durations, row_seconds in _time_steps(group, patterns, paths, slots, space, link_bytes):
             lengths[number] = np.append(lengths[number], durations)
             seconds[number] = row_seconds
@@ -156,11 +156,20 @@ def run_lockstep(
     return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, seconds))
 
 
-def _iterate_paths(
+def iterate_paths(
     schedule: Schedule, topology: Topology, placement: npt.NDArray[np.int64]
 ) -> Iterator[tuple[list[int], Paths]]:
-    """Groups of steps with the same pairs, and their paths; those of the last schedule are stored where they are few,
-    because sweeps run one schedule with many sizes."""
+    """Find the paths of all steps; those of the last schedule are stored where they are few, because sweeps run one
+    schedule with many sizes.
+
+    Args:
+        schedule: what runs.
+        topology: where it runs.
+        placement: the topology's endpoint for each endpoint of the schedule.
+
+    Yields:
+        Numbers of the steps that have the same pairs, and their paths.
+    """
     global _last_paths
     placed = placement.tobytes()
     stored = _last_paths

@@ -17,7 +17,7 @@ from ..dtypes import list_dtypes
 from ..registry import algorithms
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machine
-from ..topology.fabrics import FABRIC_OPTIONS, FABRICS
+from ..topology.fabrics import FABRIC_OPTIONS, FABRICS, ROUTINGS
 from ..topology.machines import machines
 from ..units import FACTOR, MAX_BYTES, SIZE
 from .nccl_library import NCCL
@@ -88,6 +88,7 @@ def _build_topology() -> Schema:
     edits = dict.fromkeys(EDITS, ANY)
     keywords = [name for name in inspect.signature(machine).parameters if name not in ("name", "options")]
     options = dict.fromkeys([*keywords, *FABRIC_OPTIONS], ANY) | {"fabric": _allow_list(_build_enum(FABRICS))}
+    options |= {"routing": _allow_list(_build_enum(ROUTINGS))}
     built = {"machine": _allow_list(_build_enum(machines())), **options, **edits}
     drawn = {"network": _allow_list({"type": "string", "pattern": _build_call_pattern()}), **edits}
     return {

@@ -1,9 +1,12 @@
 """Fabrics: what joins the network cards of many machines, with routes in closed form.
 
 Cards are numbered node by node: port p = node * cards per node + card. Port p has cable p to its switch; cables between
-switches follow. Cable i is links 2i (from the port or the lower layer) and 2i+1 (back). Uplinks are picked by the
-destination (D-mod-k), so that different destinations spread over them. `oversubscription` is ports down / capacity up
-of a leaf: the uplinks of a leaf carry together exactly its ports' rate divided by it.
+switches follow. Cable i is links 2i (from the port or the lower layer) and 2i+1 (back). `oversubscription` is ports
+down / capacity up of a leaf: the uplinks of a leaf carry together exactly its ports' rate divided by it.
+
+Where several cables lead upwards, the routing picks one (`ROUTINGS`): by the destination (D-mod-k), unless asked for
+otherwise. Packet spraying divides every flow over all of them, so that at the level of flows they are one trunk with
+the rate of all; it is built as that trunk.
 """
 
 from __future__ import annotations
@@ -14,16 +17,74 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..errors import Sentence, TopologyError, describe_unknown, format_value
+from ..errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ..limits import Extent, require_extent
 from ..units import parse_count
 from .generic import Groups, TorusNextHop
 from .network import Cable, Longs, NextHop
 
-#: (switch of the sender, switch of the receiver, receiving port) -> (pairs, hops) cables' links between switches, -1
-#: where fewer.
+#: (switch of the sender, switch of the receiver, number whose digits pick the cables upwards) -> (pairs, hops) cables'
+#: links between switches, -1 where fewer.
 SwitchRoute = Callable[[Longs, Longs, Longs], Longs]
+
+#: How a fabric picks among equal routes upwards. `d-mod-k`: by the receiving port, so that receivers that follow one
+#: another spread evenly (Zahavi 2012); `s-mod-k`: by the sending port; `static`: a table in the switches, random by
+#: receiving port; `ecmp`: a hash of both for each flow (RFC 2992); `spray`: packets of a flow over all cables, which is
+#: also what adaptive routing reaches at best.
+ROUTINGS = ("d-mod-k", "s-mod-k", "static", "ecmp", "spray")
+#: Those that a seed changes.
+SEEDED_ROUTINGS = ("static", "ecmp")
+#: Fabrics with several equal routes.
+ROUTED_FABRICS = ("leaf-spine", "fat-tree", "rail")
+
+
+@dataclass(frozen=True)
+class PathChoice:
+    """Which of several equal cables upwards a flow takes.
+
+    Attributes:
+        routing: one of `ROUTINGS`.
+        seed: of the hash; the other routings do without.
+    """
+
+    routing: str = "d-mod-k"
+    seed: int = 0
+
+    def pick(self, src: Longs, dst: Longs, ports: int) -> Longs:
+        """A number for each pair of ports whose digits pick its cables, from the lowest layer upwards.
+
+        Args:
+            src: shape (pairs,), ports where routes begin.
+            dst: shape (pairs,), ports where they end.
+            ports: how many ports there are.
+        """
+        if self.routing == "s-mod-k":
+            return src
+        if self.routing == "static":
+            return _hash_numbers(dst, self.seed)
+        if self.routing == "ecmp":
+            return _hash_numbers(src.astype(np.int64) * ports + dst, self.seed)
+        return dst
+
+
+#: Where nothing is said.
+_BY_RECEIVER = PathChoice()
+
+
+def _hash_numbers(numbers: Longs, seed: int) -> Longs:
+    """Well mixed whole numbers of 62 bits: splitmix64 (Steele, Lea & Flood 2014, "Fast splittable pseudorandom number
+    generators"), once for the seed and once for seed and number."""
+    mixed = _mix_bits(np.uint64(seed) + np.zeros(1, np.uint64))
+    return (_mix_bits(numbers.astype(np.uint64) + mixed) >> np.uint64(2)).astype(np.int64)
+
+
+def _mix_bits(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +102,8 @@ class Fabric:
         lanes: (cards per node,) rail or plane of each card; None where any card reaches any other alike.
         separate: True where lanes are not joined to each other at all.
         sharp: do its switches reduce (SHARP)?
+        choice: which cable upwards a flow takes.
+        upper: how many of the cables, the last, are another one than `uplink`, and which; None where all are alike.
     """
 
     name: str
@@ -53,12 +116,14 @@ class Fabric:
     lanes: tuple[int, ...] | None = None
     separate: bool = False
     sharp: bool = False
+    choice: PathChoice = _BY_RECEIVER
+    upper: tuple[int, Cable] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Whether both are the same switches and cables. Their routes follow from these and the name."""
         if not isinstance(other, Fabric):
             return NotImplemented
-        fields = ("name", "switches", "uplink", "lanes", "separate", "sharp")
+        fields = ("name", "switches", "uplink", "lanes", "separate", "sharp", "choice", "upper")
         return all(getattr(self, name) == getattr(other, name) for name in fields) and all(
             np.array_equal(getattr(self, name), getattr(other, name)) for name in ("home", "a", "b")
         )
@@ -79,7 +144,7 @@ class Fabric:
             dst: shape (pairs,), ports where they end.
         """
         first, second = self.home[src].astype(src.dtype), self.home[dst].astype(src.dtype)
-        inner = self.between(first, second, dst).T
+        inner = self.between(first, second, self.choice.pick(src, dst, self.ports)).T
         table = np.empty((len(inner) + 2, len(src)), src.dtype)
         table[0], table[-1] = 2 * src, 2 * dst + 1
         for hop, there in zip(table[1:-1], inner, strict=True):
@@ -87,13 +152,19 @@ class Fabric:
             hop[(there < 0) | (first == second)] = -1
         return table.T
 
+    def list_uplinks(self) -> list[tuple[int, Cable]]:
+        """How many cables between switches there are of each make, in their order."""
+        if self.upper is None:
+            return [(len(self.a), self.uplink)]
+        return [(len(self.a) - self.upper[0], self.uplink), self.upper]
+
     def ends(self) -> tuple[Longs, Longs]:
         """(cables,) both ends of every cable; ports are 0 to ports-1, switch s is ports+s."""
         ports = np.arange(self.ports)
         return np.concatenate([ports, self.a + self.ports]), np.concatenate([self.home, self.b]) + self.ports
 
 
-def route_nothing(first: Longs, second: Longs, port: Longs) -> Longs:
+def route_nothing(first: Longs, second: Longs, number: Longs) -> Longs:
     """One switch: no cables between switches."""
     return np.full((len(first), 0), -1, np.int64)
 
@@ -104,8 +175,8 @@ class LeafSpineRoute:
 
     spines: int
 
-    def __call__(self, first: Longs, second: Longs, port: Longs) -> Longs:
-        spine = port % self.spines
+    def __call__(self, first: Longs, second: Longs, number: Longs) -> Longs:
+        spine = number % self.spines
         return np.stack([2 * (first * self.spines + spine), 2 * (second * self.spines + spine) + 1]).T
 
 
@@ -125,10 +196,9 @@ class ThreeLayers:
     tops: int
     pods: int
 
-    def __call__(self, source: Longs, target: Longs, port: Longs) -> Longs:
-        # D-mod-k: the receiving port alone picks both ways up, its low digit the aggregation switch, the next one the
-        # core.
-        up, top = port % self.ups, port // self.ups % self.tops
+    def __call__(self, source: Longs, target: Longs, number: Longs) -> Longs:
+        # The low digit picks the aggregation switch, the next one the core.
+        up, top = number % self.ups, number // self.ups % self.tops
         pod, goal = source // self.edges, target // self.edges
         # Cables of the lower layer come first, so those to the cores begin here.
         first = self.pods * self.edges * self.ups
@@ -155,7 +225,7 @@ class Walk:
     link: Longs
     switches: int
 
-    def __call__(self, source: Longs, target: Longs, port: Longs) -> Longs:
+    def __call__(self, source: Longs, target: Longs, number: Longs) -> Longs:
         current, target = source.astype(np.int64), target.astype(np.int64)
         hops = []
         while (moving := current != target).any():
@@ -165,7 +235,7 @@ class Walk:
             current = then
         if hops:
             return np.stack(hops).T
-        return route_nothing(source, target, port)
+        return route_nothing(source, target, number)
 
 
 def _build_walk(a: Longs, b: Longs, switches: int, next_hop: NextHop) -> Walk:
@@ -199,6 +269,7 @@ class _FabricRequest:
     cards: int
     cable: Cable
     options: dict[str, Any] = field(default_factory=dict)
+    choice: PathChoice = _BY_RECEIVER
 
     @property
     def ports(self) -> int:
@@ -224,8 +295,19 @@ class _FabricRequest:
             raise TopologyError(message, key=key, number=number, last=2**31 - 1)
         return number
 
-    def uplink(self, times: float, trunk: bool = False) -> Cable:
-        """A cable between switches with the rate of `times` cards."""
+    def merge_cables(self, cables: int) -> tuple[int, int]:
+        """Say how many cables to build in place of equal ones, and how many each stands for: sprayed packets use all
+        alike, so that flows see one trunk.
+
+        Args:
+            cables: Equal ones of a switch.
+        """
+        if self.choice.routing == "spray":
+            return 1, cables
+        return cables, 1
+
+    def uplink(self, times: float, trunk: bool = False, bonded: int = 1) -> Cable:
+        """A cable between switches with the rate of `times` cards; `bonded` equal cables as one."""
         cable = self.cable
         # A trunk is several cables side by side, and is named so; a faster single cable is not.
         label = cable.label
@@ -240,9 +322,8 @@ class _FabricRequest:
         nominal = None
         if cable.nominal is not None:
             nominal = cable.nominal * times
-        return replace(
-            cable, label=label, bandwidth=cable.bandwidth * times, nominal=nominal, effective=effective, source=source
-        )
+        faster = replace(cable, bandwidth=cable.bandwidth * times, nominal=nominal, effective=effective)
+        return replace(faster, label=label, source=source, width=bonded)
 
     def oversubscription(self) -> float:
         value = self.take("oversubscription", 1)
@@ -280,13 +361,13 @@ def _build_two_layers(request: _FabricRequest, home: Longs, down: int) -> Fabric
     leaves = int(home.max()) + 1
     # As many cables up as it takes; each then gets its share of the exact rate, so that a ratio like 3 is met
     # exactly.
-    spines = max(1, math.ceil(down / ratio - 1e-9))
+    spines, merged = request.merge_cables(max(1, math.ceil(down / ratio - 1e-9)))
     request.require(leaves + spines, leaves * spines)
     leaf, spine = np.divmod(np.arange(leaves * spines), spines)
-    uplink = request.uplink(down / ratio / spines)
-    return Fabric(
-        request.name, ((leaves, "leaf"), (spines, "spine")), home, leaf, leaves + spine, uplink, LeafSpineRoute(spines)
-    )
+    uplink = request.uplink(down / ratio / spines, merged > 1, merged)
+    switches = ((leaves, "leaf"), (spines, "spine"))
+    route = LeafSpineRoute(spines)
+    return Fabric(request.name, switches, home, leaf, leaves + spine, uplink, route, choice=request.choice)
 
 
 def _build_planes(request: _FabricRequest, planes: int | None = None) -> Fabric:
@@ -316,18 +397,22 @@ def _build_fat_tree(request: _FabricRequest) -> Fabric:
         message = "a fat tree of switches with radix={k} ports holds {half:,} cards, not {ports:,}; use radix={least}"
         raise TopologyError(message, k=k, half=half * half * k, ports=request.ports, least=least)
     pods = -(-request.ports // (half * half))
-    ups = max(1, math.ceil(half / ratio - 1e-9))
+    ups, merged = request.merge_cables(max(1, math.ceil(half / ratio - 1e-9)))
+    tops, merged_tops = request.merge_cables(half)
     layer_a, layer_b = pods * half, pods * ups
-    request.require(layer_a + layer_b + ups * half, layer_a * ups + layer_b * half)
+    request.require(layer_a + layer_b + ups * tops, layer_a * ups + layer_b * tops)
     edge, up = np.divmod(np.arange(layer_a * ups), ups)
-    agg, top = np.divmod(np.arange(layer_b * half), half)
+    agg, top = np.divmod(np.arange(layer_b * tops), tops)
     a = np.concatenate([edge, layer_a + agg])
-    b = np.concatenate([layer_a + edge // half * ups + up, layer_a + layer_b + agg % ups * half + top])
-    switches = ((layer_a, "edge"), (layer_b, "aggregation"), (ups * half, "core"))
-    uplink = request.uplink(half / ratio / ups)
-    return Fabric(
-        request.name, switches, np.arange(request.ports) // half, a, b, uplink, ThreeLayers(half, ups, half, pods)
-    )
+    b = np.concatenate([layer_a + edge // half * ups + up, layer_a + layer_b + agg % ups * tops + top])
+    switches = ((layer_a, "edge"), (layer_b, "aggregation"), (ups * tops, "core"))
+    uplink = request.uplink(half / ratio / ups, merged > 1, merged)
+    upper = None
+    if merged_tops > 1:
+        upper = len(agg), request.uplink(half / ratio * merged_tops, True, merged * merged_tops)
+    route = ThreeLayers(half, ups, tops, pods)
+    home = np.arange(request.ports) // half
+    return Fabric(request.name, switches, home, a, b, uplink, route, choice=request.choice, upper=upper)
 
 
 def _build_grid(request: _FabricRequest) -> Fabric:
@@ -427,7 +512,34 @@ FABRICS = {
 }
 
 
-def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: object) -> Fabric:
+def parse_path_choice(routing: object, hash_seed: object) -> PathChoice:
+    """How a fabric picks among equal routes, from the words of `machine`.
+
+    Args:
+        routing: one of `ROUTINGS`.
+        hash_seed: a whole number from 0 on, of routings that hash.
+
+    Raises:
+        TopologyError: For an unknown routing, and for a seed that is no such number or that nothing uses.
+    """
+    word = str(routing).lower().replace("_", "-")
+    if word not in ROUTINGS:
+        raise TopologyError(describe_unknown("routing", routing if isinstance(routing, str) else word, ROUTINGS))
+    try:
+        seed = parse_count(hash_seed, "hash_seed", least=0)
+    except CollsimError as error:
+        raise TopologyError(error.sentence) from None
+    if seed >= 2**63:
+        raise TopologyError("hash_seed={seed} is too large; it is below 2 to the power of 63", seed=seed)
+    if seed and word not in SEEDED_ROUTINGS:
+        message = "hash_seed={seed} changes nothing with routing {word!r}; use routing='ecmp' or routing='static'"
+        raise TopologyError(message, seed=seed, word=word)
+    return PathChoice(word, seed)
+
+
+def build_fabric(
+    name: str, nodes: int, cards: int, cable: Cable, choice: PathChoice = _BY_RECEIVER, **options: object
+) -> Fabric:
     """A fabric for nodes * cards ports.
 
     Args:
@@ -435,6 +547,7 @@ def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: obj
         nodes: number of nodes.
         cards: network cards of each node.
         cable: between a card and its switch.
+        choice: which of several equal cables a flow takes.
         options: of that fabric, those of FABRIC_OPTIONS.
 
     Raises:
@@ -443,7 +556,11 @@ def build_fabric(name: str, nodes: int, cards: int, cable: Cable, **options: obj
     name = str(name).lower().replace("_", "-")
     if name not in _BUILDERS:
         raise TopologyError(describe_unknown("fabric", name, _BUILDERS))
-    request = _FabricRequest(name, nodes, cards, cable, dict(options))
+    if choice != _BY_RECEIVER and name not in ROUTED_FABRICS:
+        message = "fabric {name!r} has one route between two cards, so routing={word!r} has no choice; use {fabrics}"
+        fabrics = " or ".join(f"fabric={fabric!r}" for fabric in ROUTED_FABRICS)
+        raise TopologyError(message, name=name, word=choice.routing, fabrics=fabrics)
+    request = _FabricRequest(name, nodes, cards, cable, dict(options), choice)
     built = _BUILDERS[name](request)
     left = {k: v for k, v in request.options.items() if v is not None and not (k == "oversubscription" and v == 1)}
     if left:

@@ -6,6 +6,7 @@ ROOT = Path(__file__).parents[2]
 #: Commands that answer with nothing: what they do does not end by itself.
 SERVE = {"app", "mcp"}
 SMALL = ("--topology", "switch(4)", "--nbytes", "1MiB")
+RAILS = "dgx-h100(nodes=4, gpus=2, fabric=rail, unit=2)"
 COMMANDS = {
     "list": ["machines"],
     "show": ["allreduce_ring", "--ranks", "3"],
@@ -13,6 +14,7 @@ COMMANDS = {
     "run": ["allreduce_ring", *SMALL],
     "compare": ["--algorithm", "allreduce_ring", "--channels", "1", "--chunks", "1", *SMALL],
     "sweep": ["plan.yaml"],
+    "routing": ["allreduce_recursive_doubling", "--topology", RAILS, "--seeds", "3", "--nbytes", "1MiB"],
     "real": ["allreduce_ring", "--ranks", "2", "--nbytes", "1KiB", "--alpha", "1ms", "--repeat", "1"],
     "real-library": ["--ranks", "2", "--nbytes", "1KiB", "--repeat", "1"],
     "real-step": ["2x1KiB", "--ranks", "2", "--compute", "4ms", "--alpha", "1ms", "--repeat", "1"],

@@ -129,7 +129,7 @@ def _compute_rate_shares(topology: Topology, router: ClusterRouter, card: Nic | 
     if router.fabric is not None and card is not None:
         blocks += [
             np.full(2 * router.fabric.ports, get_built_rate(card.cable)),
-            np.full(2 * len(router.fabric.a), get_built_rate(router.fabric.uplink)),
+            *(np.full(2 * count, get_built_rate(cable)) for count, cable in router.fabric.list_uplinks()),
         ]
     built = np.concatenate(blocks)
     present = np.zeros(len(built))

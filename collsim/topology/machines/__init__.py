@@ -25,7 +25,7 @@ from ...units import parse_count
 from ..cables import Nic, apply_rates, find_nic
 from ..calibrated import calibrate_links
 from ..cluster import ClusterRouter, Policy
-from ..fabrics import FABRIC_OPTIONS, Fabric, build_fabric
+from ..fabrics import FABRIC_OPTIONS, Fabric, PathChoice, build_fabric, parse_path_choice
 from ..facts import Assumption, Call, TopologyFacts
 from ..machine_builder import LEVELS, LOC, P2C, PXB, SYS, Machine
 from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology, views
@@ -37,6 +37,7 @@ from .machine_files import list_machine_files, read_machine
 
 #: What `machine` takes where nothing is said.
 _DEFAULTS: dict[str, object] = {"nodes": 1, "p2p": True, "gdr": True, "shm": True, "pxn": None, "fabric": "switch"}
+_DEFAULTS |= {"routing": "d-mod-k", "hash_seed": 0}
 _DEFAULTS |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": "nominal"}
 
 
@@ -85,6 +86,8 @@ def machine(
     pxn: bool | None = None,
     fabric: str = "switch",
     oversubscription: float = 1,
+    routing: str = "d-mod-k",
+    hash_seed: int = 0,
     nic: str | None = None,
     placement: str | list[int] = "node",
     rates: str = "nominal",
@@ -112,6 +115,11 @@ def machine(
             switch i, nothing above), `"planes"` (card i on plane i mod planes), `"torus"` and `"mesh"` (a router for
             each node), `"dragonfly"` (groups of switches, a cable between any two groups).
         oversubscription: ports down / capacity up of a leaf: 1 is non-blocking, 2 is 2:1.
+        routing: how a leaf-spine, fat-tree or rail fabric picks among equal routes. `"d-mod-k"`: by the receiving
+            port; `"s-mod-k"`: by the sending port; `"static"`: a random table by receiving port; `"ecmp"`: a hash of
+            both, for each flow; `"spray"`: the packets of each flow go over all cables, which at the level of flows are
+            one trunk.
+        hash_seed: of `"ecmp"` and `"static"`: another seed, other routes.
         nic: another network card than the machine's own: `"ib-edr"` to `"ib-xdr"`, `"roce-25"` to `"roce-800"`,
             `"tcp-1"` to `"tcp-400"`, `"efa-100"` to `"efa-400"` (Gbit/s), or `"slingshot"`. Where the
             machine has no cards of that kind it is one card a node; the name then contains `nics=1`.
@@ -153,26 +161,24 @@ def machine(
     parts = {"gpu": gpu, "pcie": pcie, "cpu": cpu, "nvlink": nvlink, "nics": nics, "gpus": gpus}
     node = refit_machine(base, gpu=gpu, pcie=pcie, cpu=cpu, nvlink=nvlink, nics=nics, gpus=gpus)
     # Checked before anything is built, so that the message is about the argument and not about what it led to.
-    _require_pxn(pxn)
-    _require_shm(shm)
+    _require_words(pxn, shm, rates)
     options = {k: tuple(v) if isinstance(v, list) else v for k, v in options.items()}  # a YAML file has lists
     count = _parse_nodes(nodes)
     oversubscription = _parse_ratio(oversubscription)
-    _require_rates(rates)
     card = _find_card(node, nic)
-    net = _build_net(node, count, card, fabric, oversubscription, rates, options)
+    choice = parse_path_choice(routing, hash_seed)
+    net = _build_net(node, count, card, fabric, oversubscription, rates, choice, options)
     policy = replace(_build_policy(node, card, net, p2p, gdr, pxn), shm=bool(shm))
     devices, order = _place_ranks(node, count, placement)
     request: dict[str, object] = {"nodes": count, "p2p": p2p, "gdr": gdr, "shm": shm, "pxn": pxn, "fabric": fabric}
-    request |= {"oversubscription": oversubscription, "nic": nic, "placement": order, "rates": rates}
+    request |= {"oversubscription": oversubscription, "routing": choice.routing, "hash_seed": choice.seed}
+    request |= {"nic": nic, "placement": order, "rates": rates}
     # The name of the topology is the call that makes it, and lists only what differs from the defaults.
     changed = {k: v for k, v in request.items() if v != _DEFAULTS[k]} | options
     other = {k: v for k, v in parts.items() if v is not None}
     arguments = ", ".join(f"{k}={_format_argument(v)}" for k, v in (changed | other).items())
     # `placement` is stored as it was given: "by hand" alone could not be repeated.
-    settings = changed
-    if order != "node":
-        settings = {**changed, "placement": placement}
+    settings = changed if order == "node" else {**changed, "placement": placement}
     facts = _collect_facts(node, count, net, card, policy, rates, order, settings)
     facts = replace(facts, base=base, parts=other, assumptions=_list_assumptions(node, gpu, pcie))
     links = _build_links(node, count, net, card, rates)
@@ -283,18 +289,13 @@ def join_cards(topology: Topology) -> Topology:
     )
 
 
-def _require_pxn(pxn: object) -> None:
+def _require_words(pxn: object, shm: object, rates: object) -> None:
+    """Check arguments that are one of a few words."""
     if pxn is not None and not isinstance(pxn, bool | np.bool_):
         message = "pxn={pxn} must be True, False, or None for yes"
         raise TopologyError(message, pxn=format_value(pxn))
-
-
-def _require_shm(shm: object) -> None:
     if not isinstance(shm, bool | np.bool_):
         raise TopologyError("shm={shm} must be True or False", shm=format_value(shm))
-
-
-def _require_rates(rates: object) -> None:
     if rates not in ("nominal", "effective"):
         raise TopologyError("rates={rates} must be 'nominal' or 'effective'", rates=format_value(rates))
 
@@ -344,7 +345,14 @@ def _find_card(node: Machine, name: str | None) -> Nic | None:
 
 
 def _build_net(
-    node: Machine, nodes: int, card: Nic | None, name: str, oversubscription: float, rates: str, options: dict[str, Any]
+    node: Machine,
+    nodes: int,
+    card: Nic | None,
+    name: str,
+    oversubscription: float,
+    rates: str,
+    choice: PathChoice,
+    options: dict[str, Any],
 ) -> Fabric | None:
     # The extent is estimated first: arrays of a cluster that does not fit are never made.
     cards = len(node.of_kind("nic"))
@@ -361,7 +369,7 @@ def _build_net(
         cable = apply_rates(card.cable, rates)
     else:
         cable = Cable("cable", "none", 1.0, 0.0, "no card")
-    net = build_fabric(name, nodes, max(1, cards), cable, oversubscription=oversubscription, **options)
+    net = build_fabric(name, nodes, max(1, cards), cable, choice, oversubscription=oversubscription, **options)
     if nodes == 1 or card is None:
         return None
     return replace(net, sharp=card.sharp)
@@ -452,8 +460,9 @@ def _build_links(node: Machine, nodes: int, net: Fabric | None, card: Nic | None
         # The two directions of a cable stand next to each other: link 2i and link 2i + 1.
         src[split::2], src[split + 1 :: 2] = _find_fabric_ends(node, nodes, net)
         dst[split::2], dst[split + 1 :: 2] = src[split + 1 :: 2], src[split::2]
-        kind[split : split + 2 * net.ports], kind[split + 2 * net.ports :] = len(cables), len(cables) + 1
-        cables += [apply_rates(card.cable, rates), net.uplink]
+        makes = [(net.ports, apply_rates(card.cable, rates)), *net.list_uplinks()]
+        kind[split:] = len(cables) + np.repeat(np.arange(len(makes)), [2 * count for count, _ in makes])
+        cables += [cable for _, cable in makes]
     alpha, rate = (np.array([getattr(c, what) for c in cables]) for what in ("alpha", "bandwidth"))
     return Links(src, dst, alpha[kind], rate[kind], kind, tuple(cables))
 
