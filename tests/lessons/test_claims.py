@@ -38,7 +38,7 @@ def test_hybrid_sharding_gathers_over_nvlink_alone():
 
 
 def test_layers_send_most_and_the_pipeline_least_and_layers_wait_for_all_of_it():
-    assert "the way that sends most" in fill_section("placement").after[0][0]
+    assert "the split that sends most" in fill_section("placement").after[0][0]
     rows = splits._simulate_step(splits._INSIDE).count_crossing_bytes()
     first = rows[rows["lane"] == 0].groupby("strategy").nbytes.sum()
     assert first["tensor"] > first["data"] > first["pipeline"]
