@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import jieba
 from mkdocs.plugins import event_priority
 
 _LINK = re.compile(r"\[([^\]]+)\]\((?:\.\./)*(?:[\w-]+/)*[\w.-]+\.(?:py|js|toml|cff|yaml|sh)\)")
@@ -13,6 +14,10 @@ _BASE = re.compile(r'(<script id="?__config"?[^>]*>\{.*?"base": ")([^"]*)(")')
 #: Where words end: `cs.simulate`, `parameter_server` and `ring(8)` are found by each of their words, `2.5` is one word.
 #: U+200B stands between Chinese words, which jieba divides when the index is built.
 _SEPARATOR = r"[\s\u200b\u3000\-_,:!=\[\]()\"'/、。，．？！；：（）《》“”]+|\.(?!\d)"
+#: A row of the glossary: a term, its Chinese words, and what it means.
+_ROW = re.compile(r"^\| (?!term \|)(.+?) \| (.+?) \| (.+?) \|", re.MULTILINE)
+#: Chinese words, which stand without spaces.
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
 #: Sections of the English menu, with their pages.
 _sections = []
 #: What llms.txt (llmstxt.org) says before the pages.
@@ -39,7 +44,35 @@ def on_page_markdown(markdown, page, **_):
     page.meta["tags"] = [str(page.title)]
     page.meta["search"] = {"boost": next((boost for path, boost in _BOOSTS.items() if page.url.startswith(path)), 1)}
     page.meta["summary"] = find_first_sentence(markdown)
+    if page.file.src_uri == "glossary.md":
+        markdown = _ROW.sub(
+            lambda row: row[0].replace(row[1], f'<span id="{name_row(row[1])}"></span>{row[1]}', 1), markdown
+        )
     return _LINK.sub(r"\1", markdown)
+
+
+def name_row(term):
+    """The anchor of a row of the glossary."""
+    return "term-" + re.sub(r"\W+", "-", term).strip("-").lower()
+
+
+def split_glossary(entries, glossary):
+    """Entries of the search with one for each row of the glossary in place of its tables: a term is found as a title,
+    and the result is its meaning, not a table of forty others."""
+    rows = _ROW.findall(glossary)
+    for entry in entries:
+        if not entry["location"].startswith("glossary.html"):
+            yield entry
+        elif "#" in entry["location"]:
+            yield entry | {"text": "".join(re.findall(r"<p>.*?</p>", entry["text"]))}
+        else:
+            yield entry
+            for term, chinese, meaning in rows:
+                words = _HAN.sub(
+                    lambda han: "\u200b".join(jieba.cut(han[0])), f"{term} · {chinese}" if term != chinese else term
+                )
+                meaning = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", meaning)
+                yield {"location": f"glossary.html#{name_row(term)}", "title": words, "text": meaning, "boost": 3}
 
 
 def find_first_sentence(markdown):
@@ -95,7 +128,10 @@ def on_post_build(config):
     site = Path(config.site_dir)
     index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
     index["config"] |= {"lang": ["en"], "separator": _SEPARATOR}
+    glossary = Path(config.docs_dir, "glossary.md")
     for language, entries in split_entries(index["docs"], _list_folders(config)).items():
+        if glossary.exists():
+            entries = list(split_glossary(entries, glossary.read_text("utf-8")))
         folder = site / language / "search"
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(index | {"docs": entries}, ensure_ascii=False, separators=(",", ":"))

@@ -1,5 +1,6 @@
 /* What a reader types into the search, as words that the theme's search reads: it takes `env:` for the name of a field
- * and `--dist` for a word that no result may hold, and does not divide 多GPU集群, which the index holds as three words. */
+ * and `--dist` for a word that no result may hold, and does not divide 多GPU集群, which the index holds as three words.
+ * It finds words by their beginning, so `datasets` and `congested` lose their ending and meet `dataset` and `congestion`. */
 "use strict";
 (() => {
   const QUERY = 2; // the theme's type of a message that holds a query
@@ -15,6 +16,7 @@
   function separateWords(query) {
     return query
       .replace(/(?<=\p{sc=Han})(?=[A-Za-z0-9])|(?<=[A-Za-z0-9])(?=\p{sc=Han})/gu, " ")
-      .replace(/:\/\/|(?<=^|\s)--(?=\w)/g, " ");
+      .replace(/:\/\/|(?<=^|\s)--(?=\w)/g, " ")
+      .replace(/(?<![\w.])([A-Za-z]{4,}[^\Wsui]s|[A-Za-z]{6,}ed)(?![\w.])/g, (word) => word.replace(/s$|ed$/, ""));
   }
 })();
