@@ -42,6 +42,9 @@ ENGLISH = {
     "--dist-backend": "glossary",
     "HCA": "glossary",
     "RPC": "glossary",
+    "completion queue": "glossary",
+    "optimizer states": "glossary",
+    "head-of-line blocking": "glossary",
 }
 CHINESE = {
     "参数服务器": "tutorial",
@@ -69,6 +72,8 @@ CHINESE = {
     "--dist-backend": "glossary",
     "HCA": "glossary",
     "RPC": "glossary",
+    "内存区域": "glossary",
+    "拥塞扩散": "glossary",
     "多GPU集群": "articles/3",
     "GPU驱动": "articles/3",
 }
@@ -100,6 +105,10 @@ def small_site(tmp_path_factory):
     (docs / "deep" / "english.md").write_text("# Design\n\nThis page is in English only.\n")
     (docs / "deep" / "words.md").write_text("# Words\n\n`env://` and `--dist-backend`.\n")
     (docs / "deep" / "words.zh.md").write_text("# 词\n\n`env://`、`--dist-backend`、多 GPU 集群。\n")
+    rows = "| memory region, lkey | 内存区域、密钥 | keys of memory | |\n| dataset | 语料 | what a rank reads | |\n"
+    (docs / "glossary.md").write_text(
+        f"# Glossary\n\n## More\n\n| term | 中文 | means | not |\n|---|---|---|---|\n{rows}"
+    )
     (docs / "assets").symlink_to(ROOT / "docs" / "assets")
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     config["nav"] = [
@@ -107,6 +116,7 @@ def small_site(tmp_path_factory):
         {"Engines": "deep/page.md"},
         {"How it is built": "deep/english.md"},
         {"Words": "deep/words.md"},
+        {"Glossary": "glossary.md"},
     ]
     config["plugins"] = [plugin for plugin in config["plugins"] if "mkdocstrings" not in plugin]
     config |= {"docs_dir": str(docs), "hooks": [str(ROOT / "docs" / "site_hooks.py")]}
@@ -182,6 +192,29 @@ def test_words_with_signs_and_of_two_scripts_are_found(tab, small_site, address,
     assert search(tab, "env://") == search(tab, "--dist-backend") == [words]
     assert search(tab, "-backend words") == []  # one sign still leaves a word out
     assert search(tab, "多GPU集群") == ([words] if folder else [])
+
+
+@pytest.mark.parametrize(
+    ("folder", "queries"), [("", ["lkey", "memory regions"]), ("zh/", ["lkey", "内存区域"])], ids=["en", "zh"]
+)
+def test_a_row_of_the_glossary_is_a_result_of_its_own(tab, small_site, address, folder, queries):
+    root = address(small_site)
+    for query in queries:
+        open_page(tab, f"{root}/{folder}index.html")
+        assert search(tab, query) == [f"{root}/{folder}glossary.html"]
+        row = tab.locator(".md-search-result__item > a[href*='#term-']").first
+        assert "keys of memory" in row.inner_text()
+        row.click()
+        tab.wait_for_url("**#term-*")
+        target = tab.url.partition("#")[2]
+        assert tab.locator(f"tr:has(#{target})").inner_text().startswith("memory region")
+
+
+@pytest.mark.parametrize("folder", ["", "zh/"], ids=["en", "zh"])
+def test_a_plural_meets_its_singular(tab, small_site, address, folder):
+    root = address(small_site)
+    open_page(tab, f"{root}/{folder}index.html")
+    assert search(tab, "datasets") == [f"{root}/{folder}glossary.html"]
 
 
 @pytest.mark.slow
