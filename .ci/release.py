@@ -2,8 +2,9 @@
 
     python .ci/release.py --repository https://HOST/OWNER/collsim [--python 3.11 --python 3.12]
 
-1. Export the commit; write the address of the repository into `[project.urls]`, and absolute links into the README of
-   the package, as an index shows it outside the repository.
+1. Export the commit; write the address of the repository into `[project.urls]`, `CITATION.cff` and the README of the
+   package. Its links and pictures become absolute, because an index shows it outside the repository. This is the only
+   place where the address is written; without an address there is no release.
 2. Build sdist and wheel twice, in different folders: both builds must give the same bytes.
 3. `twine check --strict`.
 4. For every interpreter, with the oldest and the newest dependencies: install the wheel into an empty environment
@@ -39,6 +40,8 @@ RESOLUTIONS = ("lowest-direct", "highest")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: A link to a file of the repository, with the mark of a picture in front of it.
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!\w+:|#)([^)]+)\)")
+#: The address of a repository, without a slash at its end.
+ADDRESS = re.compile(r"https://[\w.-]+\.[\w-]+(?:/[\w.~-]+)+")
 #: How variables begin that could lead back to the repository.
 HIDDEN = ("PYTHON", "STREAMLIT_", "VIRTUAL_ENV")
 #: Seconds after which a program of the README is taken to hang.
@@ -80,9 +83,34 @@ Issues = "{repository}/issues"
 
 [project.scripts]"""
     project.write_text(text.replace("[project.scripts]", urls, 1), encoding="utf-8")
+    citation = folder / "CITATION.cff"
+    citation.write_text(f"{citation.read_text(encoding='utf-8')}repository-code: {repository}\n", encoding="utf-8")
     readme = folder / "README.md"
-    version = read_version(folder)
-    readme.write_text(make_links_absolute(readme.read_text(encoding="utf-8"), repository, version), encoding="utf-8")
+    page = readme.read_text(encoding="utf-8")
+    if page.count("git+URL") != 1:
+        sys.exit("README.md has no git+URL, in which the address belongs")
+    page = page.replace("git+URL", f"git+{repository}")
+    readme.write_text(make_links_absolute(page, repository, read_version(folder)), encoding="utf-8")
+
+
+def parse_address(text: str) -> str:
+    """The address of the repository, as an option of the command line gives it.
+
+    Args:
+        text: The option's value.
+
+    Returns:
+        The address without a slash at its end.
+
+    Raises:
+        argparse.ArgumentTypeError: It is empty, no https address of a repository, or an example.
+    """
+    address = text.rstrip("/")
+    if not ADDRESS.fullmatch(address):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address of a repository; write https://HOST/OWNER/collsim with its host and owner"
+        )
+    return address
 
 
 def read_version(folder: Path) -> str:
@@ -262,13 +290,18 @@ def try_wheel(versions: list[str], work: Path) -> None:
 def main() -> None:
     """Build, check and try."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repository", required=True, help="address of the repository, as https://HOST/OWNER/collsim")
+    parser.add_argument(
+        "--repository",
+        type=parse_address,
+        required=True,
+        help="address of the repository, as https://HOST/OWNER/collsim",
+    )
     parser.add_argument("--python", action="append", default=None, help="a version to try; may be given again")
     options = parser.parse_args()
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout.strip():
         sys.exit("commit first: a release is built from the last commit")
     with tempfile.TemporaryDirectory() as name:
-        build_twice(options.repository.rstrip("/"), Path(name))
+        build_twice(options.repository, Path(name))
         try_wheel(options.python or list(INTERPRETERS), Path(name))
 
 

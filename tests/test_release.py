@@ -42,6 +42,32 @@ def test_every_picture_and_link_of_the_readme_becomes_absolute():
     assert f"]({REPOSITORY}/raw/v1.0.0/docs/ring.gif)" in page
 
 
+@pytest.mark.parametrize(
+    "text", ["", "collsim", "http://example.org/owner/collsim", "https://HOST/OWNER/collsim", "https://example.org"]
+)
+def test_there_is_no_release_without_the_address_of_a_repository(text, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["release.py", "--repository", text])
+    with pytest.raises(SystemExit) as ended:
+        release.main()
+    assert ended.value.code == 2
+    assert f"{text!r} is no address of a repository" in capsys.readouterr().err
+
+
+def test_the_address_is_written_into_metadata_citation_and_readme_of_the_release_alone(tmp_path):
+    names = ("pyproject.toml", "README.md", "CITATION.cff", "collsim/__init__.py")
+    (tmp_path / "collsim").mkdir()
+    for name in names:
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    assert release.parse_address(f"{REPOSITORY}/") == REPOSITORY
+    release.add_addresses(tmp_path, REPOSITORY)
+    written = {name: (tmp_path / name).read_text("utf-8").count(REPOSITORY) for name in names}
+    assert written["pyproject.toml"] == 4
+    assert written["CITATION.cff"] == 1
+    assert written["README.md"] > 30
+    assert f"git+{REPOSITORY}'" in (tmp_path / "README.md").read_text("utf-8")
+    assert "[project.urls]" not in (ROOT / "pyproject.toml").read_text("utf-8")
+
+
 def test_a_wheel_that_nobody_tried_is_no_release(tmp_path, monkeypatch):
     dist, readme = tmp_path / "dist", tmp_path / "README.md"
     dist.mkdir()
