@@ -58,6 +58,10 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.
 TableFile = Annotated[
     Path | None, typer.Option("-o", "--out", help="Also write the table: x.csv, x.json, x.md or x.tex.")
 ]
+Prices = Annotated[
+    list[str] | None,
+    typer.Option(help="Of a part or a change, for the whole machine: nic=2400, nic=roce-100=2400; repeat for more."),
+]
 OutFile = Annotated[Path | None, typer.Option("-o", "--out", help="The same as the argument.")]
 Load = Annotated[Path | None, typer.Option(help="A Python file that registers algorithms of your own; it is run.")]
 Synthesize = Annotated[

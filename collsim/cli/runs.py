@@ -27,6 +27,7 @@ from .options import (
     Json,
     Load,
     MachineSpec,
+    Prices,
     Progress,
     Size,
     Sizes,
@@ -588,6 +589,7 @@ def sweep(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="x.parquet, x.csv, x.json or x.sqlite; a killed sweep goes on.")
     ] = None,
+    price: Prices = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -595,7 +597,12 @@ def sweep(
     from collsim.sweep.plan import read_plan
     from collsim.sweep.store import parse_options
 
-    frame = cs.sweep(**read_plan(plan), out=out, progress=is_progress_shown(progress))
+    arguments = read_plan(plan)
+    if price:
+        from collsim.purchases.part_prices import parse_price_texts
+
+        arguments["prices"] = {**arguments.get("prices", {}), **parse_price_texts(price)}
+    frame = cs.sweep(**arguments, out=out, progress=is_progress_shown(progress))
     if as_json:
         print_json([parse_options(row) for row in list_records(frame)])
     elif out is None:

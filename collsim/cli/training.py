@@ -13,9 +13,10 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, require_word
+from collsim.purchases.part_prices import parse_price_texts
 from collsim.train.compute.gpu_speeds import DTYPES
 
-from .options import CountOrRanks, Json, Language, MachineSpec, Progress, Size, TableFile, parse_ranks
+from .options import CountOrRanks, Json, Language, MachineSpec, Prices, Progress, Size, TableFile, parse_ranks
 from .output import print_json, require_table_file, save_rows, show
 from .shell import command
 from .streams import print_note
@@ -524,10 +525,7 @@ def upgrades(
     part: Annotated[
         list[str] | None, typer.Option(help="A part to look at: nic, nics, nvlink, pcie, gpu ...; repeat for more.")
     ] = None,
-    price: Annotated[
-        list[str] | None,
-        typer.Option(help="Of a part or a change, for the whole machine: nic=2400, nic=roce-100=2400."),
-    ] = None,
+    price: Prices = None,
     gpu_hour: Annotated[float | None, typer.Option(help="Price of an hour of one GPU.")] = None,
     kwh: Annotated[float | None, typer.Option(help="Price of a kilowatt-hour, beside the GPU-hours.")] = None,
     watts: Annotated[float | None, typer.Option(help="Power of one GPU; its data sheet's unless given.")] = None,
@@ -540,7 +538,7 @@ def upgrades(
 ) -> None:
     """What to buy first: every part that could be better, alone and in pairs, with the time that it saves."""
     require_table_file(out)
-    network, prices = machine_spec.build_network(), _parse_prices(price)
+    network, prices = machine_spec.build_network(), parse_price_texts(price or ())
     timed: cs.nccl.Prediction | cs.train.StepTrace
     if run in cs.collectives():
         timed = cs.nccl.predict(run, network, nbytes, parse_ranks(ranks))
@@ -660,17 +658,3 @@ def _print_table(table: Upgrades, language: str) -> None:
     show(list(table.list_cells(language)), "")
     for change, error in table.refused:
         print(f"{change.text(language)}: {error.text(language)}")
-
-
-def _parse_prices(words: list[str] | None) -> dict[str, float]:
-    """`nic=2400` and `nic=roce-100=2400` as prices by part or change."""
-    prices: dict[str, float] = {}
-    for word in words or ():
-        name, equals, text = word.rpartition("=")
-        try:
-            prices[name] = float(text)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise CollsimError("--price {word!r} is not part=price, for example nic=2400", word=word)
-    return prices

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +15,7 @@ from ..errors import CollsimError, describe_unknown
 from ..locale import LANGUAGES, translate
 from ..units import format_time
 from .part_changes import COMPUTING_PARTS, PART_NAMES, PartChange
+from .part_prices import divide_by_price, parse_prices, sum_prices
 from .timed_runs import AnyRun, TimedRun, wrap_run
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _WORTH = 0.02
 _NO_MORE = 0.01
 #: Prices from which on rows are ordered by what money brings.
 _RANKED_BY_PRICE = 2
-_THOUSAND = 1000.0
 #: Seconds that are said to be none.
 _NOTHING = 1e-9
 
@@ -85,9 +84,7 @@ class Upgrade:
     @property
     def per_thousand(self) -> float | None:
         """Seconds saved for 1,000 units of money; None without a price."""
-        if self.price is None:
-            return None
-        return _THOUSAND * self.saved / self.price
+        return divide_by_price(self.saved, self.price)
 
     @property
     def words(self) -> dict[str, object]:
@@ -368,7 +365,7 @@ def upgrades(
     """
     timed = wrap_run(run)
     chosen = _parse_parts(parts)
-    money = _parse_prices(prices)
+    money = parse_prices(prices)
     changes = [change for change in timed.list_changes() if change.part in chosen]
     refused: list[tuple[PartChange, CollsimError]] = []
     rows: list[Upgrade] = []
@@ -406,16 +403,6 @@ def _parse_parts(parts: Sequence[str] | None) -> Sequence[str]:
     return parts
 
 
-def _parse_prices(prices: Mapping[str, float] | None) -> dict[str, float]:
-    for name, price in (prices or {}).items():
-        if str(name).partition("=")[0] not in PART_NAMES:
-            raise CollsimError(describe_unknown("part", name, PART_NAMES))
-        if isinstance(price, bool) or not isinstance(price, int | float) or not 0 < price < math.inf:
-            message = "prices={{{name!r}: {price!r}}}: a price is a number above 0, of the whole machine"
-            raise CollsimError(message, name=name, price=price)
-    return dict(prices or {})
-
-
 def _time_changes(
     timed: TimedRun,
     changes: tuple[PartChange, ...],
@@ -431,12 +418,7 @@ def _time_changes(
     saved = timed.time - changed.time
     # The savings at both ends of the interval of the model: they bound what can be promised.
     ends = [before - after for before, after in zip(timed.ends, changed.ends, strict=True)]
-    prices = [money.get(str(change), money.get(change.part)) for change in changes]
-    known = [price for price in prices if price is not None]
-    price = None
-    # Without the price of every part a pair has none: half a price would make it look cheap.
-    if len(known) == len(prices):
-        price = sum(known)
+    price = sum_prices(changes, money) or None  # settings alone have no price
     share = saved / max(timed.time, _NOTHING)
     # Faster wires inside a node may make NCCL choose a protocol whose flags take part of a slow network's rate.
     other_protocol, has_more_gpus = None, any(change.part in COMPUTING_PARTS for change in changes)

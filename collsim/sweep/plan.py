@@ -23,6 +23,7 @@ parallel:                        # ddp when left out
   - data_parallel
 topology: [{machine: dgx-a100, nodes: [1, 2]}]
 batch: [512, 1024]               # and all that training_step takes
+prices: {nic: 2400, nvlink: 60000}   # adds what each machine costs more than the first one, and saves
 ```
 """
 
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
     import yaml
 
 #: Keys of a plan over collectives; `schema` makes a JSON Schema of both.
-KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order")
+KEYS = ("collective", "algorithm", "topology", "nbytes", "dtype", "engine", "order", "prices")
 #: Keys of a plan over training steps.
-STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL)
+STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL, "prices")
 #: Bytes of a plan's file.
 _LARGEST = 1_000_000
 
@@ -166,6 +167,10 @@ def _parse_argument(key: str, value: object) -> object:
     entries = [value]
     if isinstance(value, list):
         entries = value
+    if key == "prices":
+        from ..purchases.part_prices import parse_prices  # brings the steps of training
+
+        return parse_prices(value)
     if key == "nbytes":
         return [size for entry in entries for size in _parse_sizes(entry)]
     if key in ("algorithm", "engine", "parallel"):

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..collective import collectives
 from ..dtypes import list_dtypes
+from ..purchases import PART_NAMES
 from ..registry import algorithms
 from ..simulate import ENGINES
 from ..topology import NETWORKS, machine
@@ -59,7 +60,7 @@ def _build_properties(keys: tuple[str, ...]) -> dict[str, Schema]:
     properties: dict[str, Schema] = {key: {"not": {"type": "null"}} for key in keys}
     for key in known.intersection(keys):
         properties[key] = _allow_list({"$ref": f"#/$defs/{key}"})
-    return properties
+    return {**properties, "prices": _build_prices()}
 
 
 def _build_definitions() -> dict[str, Schema]:
@@ -99,6 +100,12 @@ def _build_topology() -> Schema:
             {"type": "object", "required": ["network"], "properties": drawn, "additionalProperties": False},
         ]
     }
+
+
+def _build_prices() -> Schema:
+    """Money by part or change."""
+    names = {"pattern": rf"^({'|'.join(PART_NAMES)})(=.*)?$"}
+    return {"type": "object", "propertyNames": names, "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}
 
 
 def _build_parallel() -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -55,6 +55,7 @@ def sweep(
     order: OneOrMany[str | Sequence[int]] | None = None,
     model: OneOrMany[str | Model] | None = None,
     parallel: OneOrMany[StrategyEntry] | None = None,
+    prices: Mapping[str, float] | None = None,
     where: Callable[[dict[str, Any]], bool] | None = None,
     executor: futures.Executor | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -83,6 +84,9 @@ def sweep(
         model: names of `cs.models()`, or Models; then it is steps of training that are timed.
         parallel: of models: how a step is split: `ddp(...)`, products (as text too), names, or pairs as
             `("ddp", {"bucket": ["1MiB", "25MiB"]})`; ddp unless given.
+        prices: money by part (`"nic"`) or change (`"nic=roce-100"`), as `upgrades` takes it: in any currency, for the
+            whole machine. The first topology is the machine as it is. Rows get the columns change, saved (s less than
+            the same work takes there), share, price and per_thousand (s saved for 1,000 units of money).
         where: keeps a scenario if it returns true for its inputs, a dict with the columns of the table.
         executor: any PEP 3148 executor (processes here when None); one piece of work per schedule and topology.
         out: `x.sqlite`, `x.parquet`, `x.csv` or `x.json`: results are on disk as they come, and a sweep that was killed
@@ -117,6 +121,11 @@ def sweep(
         message = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(message, executor=executor)
     require_progress(progress, *_COUNTED)
+    money: Mapping[str, float] = {}
+    if prices is not None:
+        from ..purchases.part_prices import parse_prices  # brings the steps of training
+
+        money = parse_prices(prices)
     work: Sequence[Work | StepWork]
     if model is None:
         refuse_step_options({"parallel": parallel, **step})
@@ -124,11 +133,12 @@ def sweep(
     else:
         refuse_collective_options({"collective": collective, "nbytes": nbytes, "engine": engine, "order": order})
         work = list_steps(model, topology, parallel, {"algorithm": algorithm, "dtype": dtype, **step}, where)
-    return _run_and_store(work, executor, out, progress)
+    return _run_and_store(work, money, executor, out, progress)
 
 
 def _run_and_store(
     work: Sequence[Work | StepWork],
+    prices: Mapping[str, float],
     executor: futures.Executor | None,
     out: str | os.PathLike[str] | None,
     progress: Progress | bool | None,
@@ -144,6 +154,11 @@ def _run_and_store(
         with open_progress(progress, "scenarios", *_COUNTED) as tell:
             _run(todo, store, executor, _build_counter(tell, len(keys) - sum(len(w.keys) for w in todo), len(keys)))
         frame = store.build_frame(keys)
+        if prices and work:
+            from .part_costs import add_cost_columns
+
+            # Money is no input of a scenario: other prices leave the stored rows as they are.
+            frame = add_cost_columns(frame, work, prices)
         store.finish(frame)
     finally:
         store.close()

@@ -35,6 +35,7 @@ def read(text, tmp_path):
     path = tmp_path / "plan.yaml"
     path.write_text(text, encoding="utf-8")
     plan = read_plan(path)
+    plan.pop("prices", None)  # of the columns of the table, not of what is run
     if "model" in plan:
         models, topology, parallel = plan.pop("model"), plan.pop("topology"), plan.pop("parallel", None)
         return list_steps(models, topology, parallel, plan, None)
@@ -66,10 +67,15 @@ GOOD = [
     "topology: {machine: dgx-a100, scaled: {nvlink: 2}, without_link: [[gpu0, nvswitch]]}\nalgorithm: nccl\n",
     "algorithm: [{name: nccl, NCCL_PROTO: [LL, Simple]}, allreduce_ring]\ntopology: dgx-a100\n",
     "model: resnet50\ntopology: dgx-a100\nbatch: 256\n",
+    "model: resnet50\ntopology: dgx-a100\nbatch: 256\nprices: {nic: 2400, nic=roce-100: 99.5}\n",
+    "topology: dgx-a100\nprices: {nvlink=board: 60000}\n",
     "model: gpt2\nparallel: ['tensor(2) * zero(1)', ddp]\ntopology: dgx-a100\nbatch: 16\nrecompute: [none, full]\n",
     "model: [resnet50]\nparallel: [{name: ddp, bucket: [1MiB, 25MiB]}, {name: zero, stage: [1, 2]}]\ntopology: dgx-a100\nmicro_batch: [8, 16]\n",
 ]
 BAD = [
+    "topology: dgx-a100\nprices: {nick: 3}\n",
+    "topology: dgx-a100\nprices: {nic: 0}\n",
+    "topology: dgx-a100\nprices: [nic, 3]\n",
     "collective: allreduce\n",
     "[topology, switch(8)]\n",
     "just words\n",

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import collsim as cs
-from collsim.errors import CollsimError
 from collsim.locale import LANGUAGES, Text
 from collsim.purchases import compare_wires
+from collsim.purchases.part_prices import parse_price_texts
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice
@@ -46,18 +46,10 @@ def read_prices(text: str) -> Prices:
         text: The text.
 
     Raises:
-        CollsimError: A price is no number, or its part is unknown.
+        CollsimError: A price is no number above 0, or its part is unknown.
     """
-    prices: dict[str, float] = {}
-    for word in filter(None, (part.strip() for part in text[:LONGEST_PRICES].split(","))):
-        name, equals, number = word.rpartition("=")
-        try:
-            prices[name.strip()] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise CollsimError("{word!r} is not part=price, for example nic=2400", word=word)
-    return tuple(prices.items())
+    words = filter(None, (part.strip() for part in text[:LONGEST_PRICES].split(",")))
+    return tuple(parse_price_texts(words).items())
 
 
 def describe_upgrades(
