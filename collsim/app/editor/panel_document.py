@@ -77,6 +77,7 @@ class PanelDocument(TypedDict):
         edits: what was changed of single parts.
         tags: marks of everything that was changed.
         code: Python that builds the machine.
+        yaml: the machine as a file that `load_topology` reads.
         undo, redo, reset: whether there is something to undo, redo or give back.
         error: why the last edit could not be.
     """
@@ -88,6 +89,7 @@ class PanelDocument(TypedDict):
     edits: list[PanelEdit]
     tags: list[PanelTag]
     code: str
+    yaml: str
     undo: bool
     redo: bool
     reset: bool
@@ -122,6 +124,7 @@ def describe_panel(choice: Choice, drawn: Choice | None = None) -> PanelDocument
         "edits": [{"target": edit.target, "value": edit.value, "text": describe_edit(edit)} for edit in choice.edits],
         "tags": _list_tags(drawn or choice, pictured),
         "code": snippets.write_machine(choice).replace("'", '"'),
+        "yaml": topology.to_yaml(),
         "undo": history is not None and len(history.states) > 1,
         "redo": history is not None and bool(history.undone),
         "reset": bool(choice.parts or choice.edits),

@@ -3,20 +3,24 @@
 import { el } from "../draw/elements.js";
 import { fillPanel } from "./partpanel.js";
 import { cableKeys, listParts, partAt } from "./parts.js";
-import { drawTags } from "./tags.js";
+import { choosePlace, listBoxes } from "./placement.js";
+import { drawTags, outline } from "./tags.js";
 
-const REACH = { mouse: 6, touch: 18 }; // pixels on the screen within which a cable is meant
+/** Pixels on the screen within which a cable is meant, and a device; a finger is wide. */
+const REACH = { mouse: { cable: 6, device: 0 }, touch: { cable: 20, device: 20 } };
 const WIDE = 560; // of the card, pixels: a narrower one gets the panel as a sheet below
-const APART = 22; // between a part and its panel
 
 /**
  * The editor of a player. `ui` is what the parts of the player share; `editing` of its options is the document of
- * Python, without which nothing can be changed; `onEdit(value)` is told what is wanted.
+ * Python, without which nothing can be changed; `onEdit(value)` is told what is wanted; `copy(text)` puts a text on the
+ * clipboard, and `redraw()` draws the stage again.
  */
 export class MachineEditor {
-  constructor(ui, words) {
+  constructor(ui, words, { copy, redraw }) {
     this.ui = ui;
     this.words = words;
+    this.copy = copy;
+    this.redraw = redraw;
     this.parts = [];
     this.part = null;
     this.shown = null;
@@ -103,8 +107,9 @@ export class MachineEditor {
   click(x, y, isTouch) {
     if (!this.isOn) return false;
     this.list();
-    const reach = (isTouch ? REACH.touch : REACH.mouse) / this.ui.state.k,
-      part = partAt(this.ui.shown, this.parts, x, y, reach);
+    const { cable, device } = isTouch ? REACH.touch : REACH.mouse,
+      { k } = this.ui.state,
+      part = partAt(this.ui.shown, this.parts, x, y, { cable: cable / k, device: device / k });
     if (part) this.open(part, false);
     else this.close();
     return !!part;
@@ -114,6 +119,7 @@ export class MachineEditor {
     this.part = part;
     this.panel.hidden = false;
     this.fill();
+    this.redraw();
     if (byKey) this.panel.querySelector("button:not(.closer),select")?.focus();
   }
 
@@ -123,6 +129,7 @@ export class MachineEditor {
       hadFocus = this.panel.contains(this.panel.getRootNode().activeElement);
     this.panel.hidden = true;
     this.part = null;
+    this.redraw();
     if (hadFocus) this.focusPart(part.key);
   }
 
@@ -134,6 +141,7 @@ export class MachineEditor {
       editing,
       words: this.words().edit,
       send: (value) => this.send(value),
+      copy: this.copy,
       close: () => this.close(),
     });
     this.panel.classList.remove("busy");
@@ -145,7 +153,7 @@ export class MachineEditor {
     this.ui.opts.onEdit?.(value);
   }
 
-  /** Beside the part, on the side with room; never over it. */
+  /** Beside the part, or as a sheet below. */
   place() {
     const { ui, part, panel } = this,
       card = ui.parts.card.getBoundingClientRect(),
@@ -157,15 +165,15 @@ export class MachineEditor {
       return;
     }
     const { k, ox, oy } = ui.state,
-      half = part.type === "device" ? (ui.shown.tl.devices.w[part.index] * k) / 2 : 0,
-      x = stage.left - card.left + ox + part.x * k - ui.parts.stage.scrollLeft,
-      y = stage.top - card.top + oy + part.y * k,
-      wide = panel.offsetWidth,
-      right = x + half + APART,
-      left = right + wide < card.width ? right : Math.max(4, x - half - APART - wide);
+      toCard = (x, y) => [
+        stage.left - card.left + ox + x * k - ui.parts.stage.scrollLeft,
+        stage.top - card.top + oy + y * k,
+      ],
+      bottom = Math.min(card.bottom, globalThis.innerHeight) - card.top, // of what is seen
+      room = { width: card.width, bottom },
+      { left, top } = choosePlace(listBoxes(ui.shown, part, toCard), panel.offsetWidth, panel.offsetHeight, room);
     panel.style.left = `${left}px`;
-    const bottom = Math.min(card.bottom, globalThis.innerHeight) - card.top; // of what is seen
-    panel.style.top = `${Math.max(4, Math.min(y - 40, bottom - panel.offsetHeight - 8))}px`;
+    panel.style.top = `${top}px`;
   }
 
   /** Keys of the panel are its own: the player does not hear them. */
@@ -181,10 +189,12 @@ export class MachineEditor {
     if (!this.isOn) return;
     this.list();
     drawTags(ctx, view, this.parts, this.editing.tags);
+    const chosen = this.parts.find(({ key }) => key === this.part?.key);
+    if (chosen) outline(ctx, view, chosen);
   }
 
   /** What of it changes the drawing. */
   get drawnKey() {
-    return this.editing ? JSON.stringify(this.editing.tags) : "";
+    return this.editing ? JSON.stringify([this.editing.tags, this.part?.key]) : "";
   }
 }

@@ -10,8 +10,8 @@ const FACTORS = [
   ["x2", "double"],
 ];
 
-/** Fill `box` for a part; `send(value)` tells the host what is wanted, `close()` takes the panel away. */
-export function fillPanel(box, { part, editing, words, send, close }) {
+/** Fill `box` for a part; `send(value)` tells the host what is wanted, `copy(text)` and `close()` are the editor's. */
+export function fillPanel(box, { part, editing, words, send, copy, close }) {
   const focused = box.getRootNode().activeElement,
     focus = box.contains(focused) ? (focused.dataset.act ?? "") : null;
   box.setAttribute("aria-label", part.title);
@@ -24,6 +24,7 @@ export function fillPanel(box, { part, editing, words, send, close }) {
     buildChanges(editing, words, send),
     buildHistory(editing, words, send),
     el("code", { textContent: editing.code }),
+    buildCopies(editing, words, copy),
   );
   if (focus != null) (findAct(box, focus) ?? box.querySelector("button")).focus();
 }
@@ -135,4 +136,17 @@ function buildHistory(editing, words, send) {
     return Object.assign(button, { disabled: !editing[name] });
   });
   return group(words.history, buttons);
+}
+
+/** The whole machine, to be taken along. */
+function buildCopies({ code, yaml }, words, copy) {
+  const buttons = [
+    ["python", words.copyPython, code],
+    ["yaml", words.copyYaml, yaml],
+  ].map(([name, text, value]) => {
+    const button = pressed(`copy=${name}`, text, false, () => copy(value));
+    button.removeAttribute("aria-pressed");
+    return button;
+  });
+  return group(words.copies, buttons);
 }

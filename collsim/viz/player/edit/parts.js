@@ -59,26 +59,31 @@ function listCables(model, words, language) {
   return cables;
 }
 
-/** The device under a point of the stage, else the cable within `reach` of it; null where there is none. */
+/**
+ * The part that a point of the stage means: the device under it, else the device or cable that is nearest within
+ * `reach` = {cable, device}; null where there is none.
+ */
 export function partAt(model, parts, x, y, reach) {
   const { devices, links } = model.tl,
-    onDevice = parts.findLast(
-      ({ type, index }) =>
-        type === "device" &&
-        x >= devices.x[index] &&
-        x <= devices.x[index] + devices.w[index] &&
-        y >= devices.y[index] &&
-        y <= devices.y[index] + devices.h[index],
-    );
-  if (onDevice) return onDevice;
-  let best = null,
-    least = reach;
+    distances = parts
+      .filter(({ type }) => type === "device")
+      .map((part) => [distanceToBox(devices, part.index, x, y), part]);
+  const under = distances.findLast(([away]) => away === 0);
+  if (under) return under[1];
+  let [least, best] = [1, null]; // as a share of the reach
+  for (const [away, part] of distances) if (away < least * reach.device) [least, best] = [away / reach.device, part];
   for (let l = 0; l < links.src.length; l++) {
     const away = links.path[l]?.length ? distanceTo(links.path[l], x, y) : Infinity;
-    if (away >= least) continue;
+    if (away >= least * reach.cable) continue;
     const names = [nameOfDevice(model, links.src[l]), nameOfDevice(model, links.dst[l])].join("~"),
       cable = parts.find(({ type, key }) => type === "link" && cableKeys(key).includes(names));
-    if (cable) [best, least] = [cable, away];
+    if (cable) [least, best] = [away / reach.cable, cable];
   }
   return best;
+}
+
+function distanceToBox({ x, y, w, h }, index, px, py) {
+  const across = Math.max(x[index] - px, 0, px - x[index] - w[index]),
+    down = Math.max(y[index] - py, 0, py - y[index] - h[index]);
+  return Math.hypot(across, down);
 }

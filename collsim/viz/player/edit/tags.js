@@ -20,7 +20,8 @@ export function drawTags(ctx, view, parts, tags) {
   }
 }
 
-function outline(ctx, view, { type, index }) {
+/** A line in ink round a device, or along a cable. */
+export function outline(ctx, view, { type, index }) {
   const { model, colors } = view,
     { devices, links } = model.tl;
   if (type === "link") {

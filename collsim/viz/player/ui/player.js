@@ -2,7 +2,8 @@
 
 import { chooseLanguage } from "../../words/choice.js";
 import { buildCard } from "./card.js";
-import { createContext, forgetDrawn, invalidate, stateOf, wordsOf } from "./context.js";
+import { createContext, forgetDrawn, invalidate, stateOf, toast, wordsOf } from "./context.js";
+import { copyText } from "./copy.js";
 import {
   dragTime,
   onKey,
@@ -52,7 +53,10 @@ export function createPlayer(host, opts = {}) {
       render,
     ),
     { clock } = ui;
-  ui.editor = new MachineEditor(ui, () => wordsOf(ui));
+  ui.editor = new MachineEditor(ui, () => wordsOf(ui), {
+    copy: (text) => copyMachine(ui, text),
+    redraw: () => invalidate(ui),
+  });
   wire(ui);
   const stopListening = listen(ui);
   applyTheme(ui);
@@ -131,6 +135,11 @@ function setOptions(ui, o) {
 }
 
 /** Other data for the editor; whether the picture is another one for it. */
+async function copyMachine(ui, text) {
+  const { copied, notCopied } = wordsOf(ui).edit;
+  toast(ui, (await copyText(text, ui.parts.card)) ? copied : notCopied);
+}
+
 function setEditing(ui, editing) {
   const before = ui.editor.drawnKey;
   ui.opts.editing = editing;
