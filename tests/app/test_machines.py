@@ -13,6 +13,8 @@ import collsim as cs
 from collsim.app.pages.machines import pair
 from collsim.app.pages.machines.pair import Pair
 from collsim.app.scenario import custom_machine
+from collsim.app.scenario.choice import read_file_fields
+from collsim.app.scenario.machine_edits import MachineEdit
 from collsim.locale import LANGUAGES
 
 MACHINES = pair_page_texts("machines")
@@ -116,7 +118,14 @@ def test_a_text_that_is_no_topology_gets_a_sentence_and_the_picture_stays():
 
 
 @pytest.mark.parametrize(
-    "shown", [Pair(), Pair("dgx-h100", 4, "rail", 3, 17, "gdr", "1MiB"), Pair(text=SMI, a=1, b=3)], ids=str
+    "shown",
+    [
+        Pair(),
+        Pair("dgx-h100", 4, "rail", a=3, b=17, by="gdr", nbytes="1MiB"),
+        Pair(**read_file_fields(SMI), a=1, b=3),
+        Pair("dgx-a100", 2, parts=(("nic", "roce-100"),), edits=(MachineEdit("off", "node0/nic1"),), gdr=False),
+    ],
+    ids=str,
 )
 def test_what_is_written_is_read_back(shown):
     assert pair.ADDRESS.read(pair.ADDRESS.write(shown)) == (shown, [])

@@ -121,7 +121,7 @@ def test_a_race_on_it_has_the_text_once_in_its_address():
 
 
 def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
-    shown = Pair(text=SMI, nodes=2, fabric="rail")
+    shown = Pair(**read_file_fields(SMI) | {"nodes": 2, "fabric": "rail"})
     assert build_topology(pair.build_choice(Choice(), shown)).name == pair.build(shown).name
     assert (
         build_topology(pair.build_choice(open_on_machine(SMI), Pair("dgx-h100", 2))).name

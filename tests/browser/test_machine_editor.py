@@ -112,6 +112,74 @@ def test_buttons_of_the_shelf_show_their_whole_words(page, app_url):
         assert button.evaluate(cut) == 0, name
 
 
+def test_no_panel_lies_on_a_switch_or_on_its_own_part(page, app_url):
+    page.set_viewport_size({"width": 1366, "height": 768})
+    open_editor(page, app_url + START)
+    switch = page.locator(PARTS + "[data-part='fabric/switch0']")
+    names = page.locator(PARTS).evaluate_all("all => all.map((e) => e.dataset.part)")
+    for name in names[::3]:
+        part = page.locator(PARTS + f"[data-part='{name}']")
+        part.evaluate("part => part.scrollIntoView({ block: 'center' })")
+        open_panel(page, part)
+        panel = page.locator(".editpanel").bounding_box()
+        for other in (switch, part):
+            box = other.bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            inside_x = panel["x"] < x < panel["x"] + panel["width"]
+            assert not (inside_x and panel["y"] < y < panel["y"] + panel["height"]), (name, other)
+
+
+@pytest.fixture
+def phone(chromium, app_url):
+    context = chromium.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    context.set_default_timeout(SLOW)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["explore", "train", "compare", "whatif", "machines"])
+def test_a_finger_opens_the_panel_of_a_part_on_every_page_that_shows_a_machine(phone, app_url, name):
+    query = START if name in ("explore", "compare", "whatif") else "?nodes=2"
+    phone.goto(f"{app_url}/{name}{query if name == 'explore' else query.replace('&view=physical', '')}")
+    if name != "explore":
+        phone.locator(".st-key-w_machine_card summary").tap()
+    part = phone.locator(PARTS + "[data-part='node0/cpu0']")
+    part.wait_for(state="attached")
+    wait_for_run(phone)
+    part.evaluate("part => part.scrollIntoView({ block: 'center' })")
+    box = part.bounding_box()
+    phone.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    panel = phone.locator(".editing .editpanel[data-part='node0/cpu0']:not([hidden])")
+    panel.wait_for()
+    sizes = panel.locator("button, select").evaluate_all(
+        "all => all.map((e) => e.getBoundingClientRect()).map(({ width, height }) => [width, height])"
+    )
+    assert len(sizes) > 6
+    assert min(min(size) for size in sizes) >= 40
+    panel.locator("[data-act='pcie=5']").tap()
+    phone.wait_for_url(re.compile("parts=pcie%3A5"))
+    wait_for_run(phone)
+    assert phone.locator(".stException").count() == 0
+
+
+def test_the_machine_is_copied_as_python_and_as_yaml(page, app_url, tmp_path):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=app_url)
+    open_editor(page, app_url + START + "&parts=nic:roce-25")
+    open_panel(page, page.locator(PARTS + "[data-part='fabric/switch0']"))
+    machine = build_topology(read_choice(page))
+    for name in ("python", "yaml"):
+        page.locator(f".editpanel [data-act='copy={name}']").click()
+        page.locator(".toast.on", has_text="Machine copied").wait_for()
+        text = page.evaluate("navigator.clipboard.readText()")
+        if name == "python":
+            again = eval(text, {"cs": cs})
+        else:
+            (tmp_path / "machine.yaml").write_text(text)
+            again = cs.load_topology(tmp_path / "machine.yaml")
+        assert again.name == machine.name
+        assert again.links.bandwidth.tolist() == machine.links.bandwidth.tolist()
+
+
 def test_what_to_buy_first_is_eight_clicks_from_the_first_page_with_the_digits_of_python(page, app_url):
     """Two nodes of four PCIe 3 GPUs with 25 GbE: how much slower than NVLink is the step, and what to buy first?"""
     clicks = 0

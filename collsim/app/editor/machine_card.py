@@ -19,14 +19,13 @@ from .machine_history import make_edit
 from .panel_document import describe_panel
 
 
-def draw_machine_card(choice: Choice, opened: bool = False) -> None:
+def draw_machine_card(choice: Choice) -> None:
     """Draw the picture under its title; what is changed in it is run on the page again.
 
     Args:
         choice: The run that is chosen.
-        opened: Whether it is open at first.
     """
-    card = st.expander(t("machine.edit.title"), opened, key="w_machine_card", on_change="rerun")
+    card = st.expander(t("machine.edit.title"), key="w_machine_card", on_change="rerun")
     if not card.open:
         return
     panel = describe_panel(choice)

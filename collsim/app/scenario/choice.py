@@ -502,6 +502,72 @@ def drop_own_machine(choice: Choice) -> Choice:
     return replace(choice, machine_text="", **defaults)
 
 
+#: Words of an address that say where something runs, on pages that keep a machine of their own.
+MACHINE_PARAMETERS = (
+    *("own", "machine", "network", *MACHINE_WORDS, "parts", "edits"),
+    *("ranks", "shape", "bandwidth", "alpha"),
+)
+
+
+def read_machine_fields(
+    fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint], usual: str
+) -> dict[str, Any]:
+    """The fields of a page with a machine of its own; a pasted one needs its text, and is as its file has it.
+
+    Args:
+        fields: Found in the address.
+        query: Words of the address.
+        complaints: Gets an entry where the address does not hold the machine.
+        usual: Machine of a bare address.
+    """
+    if fields.get("machine") == OWN and not fields.get("machine_text"):
+        fields = {name: value for name, value in fields.items() if name != "machine"}
+        if "own" not in query:
+            complaints.append(Complaint("machine", OWN, Sentence("the address does not hold the machine"), usual))
+    if fields.get("machine") == OWN:
+        return read_file_fields(fields["machine_text"]) | fields
+    return fields
+
+
+def adapt_machine_query(choice: MachineChoice, usual: str, query: dict[str, str]) -> dict[str, str]:
+    """The words of an address with those that the machine takes, and its name where it is another than usual.
+
+    Args:
+        choice: Where something runs.
+        usual: Machine of a bare address.
+        query: The words that differ from those of a bare address.
+    """
+    adapted = {name: text for name, text in query.items() if name not in MACHINE_PARAMETERS}
+    for name in MACHINE_PARAMETERS:
+        if not _has_word(choice, name):
+            continue
+        if name == "own":
+            adapted[name] = custom_machine.pack_text(choice.machine_text)
+        elif choice.machine == OWN and name in MACHINE_WORDS:
+            adapted[name] = write_value(getattr(choice, name))  # what is left out is as the file has it
+        else:
+            adapted[name] = query.get(name, "")
+    if choice.machine in list_networks():
+        adapted["network"] = choice.machine
+    elif choice.machine != usual:
+        adapted["machine"] = choice.machine
+    return adapted
+
+
+def _has_word(choice: MachineChoice, name: str) -> bool:
+    """Does the machine or network take this word?"""
+    if name == "edits":
+        return True
+    if choice.machine in list_networks():
+        size = "ranks"
+        if has_shape(choice.machine):
+            size = "shape"
+        return name in ("bandwidth", "alpha", size)
+    if name == "parts":
+        return choice.where.on_machine
+    return name in choice.where.takes or (name == "own" and choice.machine == OWN)
+
+
 def _reconcile(
     fields: dict[str, Any], query: Mapping[str, str], base: Choice, complaints: list[Complaint]
 ) -> dict[str, str]:

@@ -15,7 +15,10 @@ from collsim.units import format_bandwidth, format_time
 from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.route.route import RankRoute
 
-from ...scenario.choice import MAX_NODES, Choice
+from ...editor.machine_card import draw_machine_card
+from ...editor.machine_history import record_machine, take_wanted
+from ...editor.parts_shelf import draw_parts_shelf
+from ...scenario.choice import MAX_NODES, Choice, read_file_fields
 from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox, player
@@ -56,13 +59,14 @@ def draw() -> None:
     heading.html(format_title(t("machines.title", a=of.a, b=of.b)))
     with notes:
         of, look = _find_routes(of)
+    draw_machine_card(of.where)
     _draw_cards(look, of)
     _draw_costs(look, of)
     open_in(t("machines.open_in"), "open_in", lambda choice: pair.build_choice(choice, of))
     _break(of, look)
     draw_folded("code", t("code.title"), lambda: _draw_code(of, look))
     left, right = st.columns(2, gap="small")
-    with left, st.expander(t("machines.paste"), expanded=bool(of.text)):
+    with left, st.expander(t("machines.paste"), expanded=of.machine == OWN):
         _draw_own_machine(of)
     with right:
         draw_folded("about", t("machines.about"), lambda: _draw_machine_notes(of, look))
@@ -97,13 +101,17 @@ def _find_routes(of: Pair) -> tuple[Pair, Look]:
 
 
 def _draw_controls(of: Pair) -> Pair:
-    """One row: which machine, how many, from where to where, what is compared."""
+    """One row: which machine, how many, from where to where, what is compared; then other parts of the machine."""
+    where = take_wanted(of.where)
+    if where != of.where:
+        of = pair.move_to_machine(of, where)
+        forget_widgets("m_")
     machine_column, nodes, fabric, a, b, by = st.columns(
         [3, 1.1, 1.6, 1.3, 1.3, 2.2], vertical_alignment="bottom", gap="small"
     )
     with machine_column:
         of = _choose_machine(of)
-    several = "nodes" in pair.list_settings(of)
+    several = "nodes" in of.where.takes
     with nodes:
         if several:
             counts = sorted({*NODES, min(of.nodes, MAX_NODES)})
@@ -121,19 +129,22 @@ def _draw_controls(of: Pair) -> Pair:
     with b:
         of = replace(of, b=choose("m_b", t("machines.to"), ranks, of.b))
     with by:
-        return replace(of, by=choose_segment("m_by", ["p2p", "gdr"], of.by, _label_comparison, t("machines.switch")))
+        of = replace(of, by=choose_segment("m_by", ["p2p", "gdr"], of.by, _label_comparison, t("machines.switch")))
+    return pair.move_to_machine(of, record_machine(draw_parts_shelf(of.where)))
 
 
 def _choose_machine(of: Pair) -> Pair:
-    text = of.text or get_session().choice.machine_text
+    text = of.machine_text or get_session().choice.machine_text
     offered = list(cs.machines())
     if text:
         offered.insert(0, OWN)
     labels = {name: _label_machine_name(name) for name in offered}
-    chosen = choose("m_place", t("machines.place"), labels, OWN if of.text else of.machine)
+    chosen = choose("m_place", t("machines.place"), labels, of.machine)
+    if chosen == of.machine:
+        return of
     if chosen == OWN:
-        return replace(of, text=text)
-    return replace(of, machine=chosen, text="")
+        return replace(of, **read_file_fields(text))
+    return replace(of, machine=chosen, parts=(), edits=())
 
 
 def _choose_ranks(of: Pair) -> int:
@@ -206,7 +217,7 @@ def _switch(of: Pair, on: bool) -> str:
 
 
 def _place_title(of: Pair, look: Look) -> str:
-    if of.text:
+    if of.machine == OWN:
         return look.name
     return _label_machine_name(of.machine)
 
@@ -314,7 +325,11 @@ def _draw_code(of: Pair, look: Look) -> None:
 
 def _draw_own_machine(of: Pair) -> None:
     """A text or a file of one's own; what it does not say is listed."""
-    draw_machine_box(of.text, PAGE, lambda text: _keep(replace(Pair(text=text), nbytes=of.nbytes, by=of.by)), _drop)
+
+    def take(text: str) -> None:
+        _keep(replace(Pair(**read_file_fields(text)), nbytes=of.nbytes, by=of.by))
+
+    draw_machine_box(of.where.own_text, PAGE, take, _drop)
 
 
 def _drop() -> None:
@@ -324,13 +339,15 @@ def _drop() -> None:
 def _keep(of: Pair) -> None:
     """Show this machine now, and offer it on the pages that share the run of Explore."""
     remember(PAGE, of)
-    get_session().choice = replace(get_session().choice, machine_text=of.text or get_session().choice.machine_text)
+    get_session().choice = replace(
+        get_session().choice, machine_text=of.machine_text or get_session().choice.machine_text
+    )
     forget_widgets("m_")
 
 
 def _draw_machine_notes(of: Pair, look: Look) -> None:
     """What the machine is, and where its wiring comes from."""
-    if of.text:
+    if of.machine == OWN:
         draw_note(look.name)
         return
     plan = cs.machines()[of.machine]

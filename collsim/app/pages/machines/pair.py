@@ -11,50 +11,48 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
 from collsim.viz.route.route import RankRoute, list_routes
 
-from ...scenario import custom_machine
 from ...scenario.address_parameters import Complaint, PageAddress, Word
-from ...scenario.choice import MACHINE_WORDS, WORDS, Choice, count, create_name_reader, read_file_fields
-from ...scenario.custom_machine import OWN
-from ...scenario.outcome import Refused
+from ...scenario.choice import (
+    MACHINE_WORDS,
+    WORDS,
+    Choice,
+    MachineChoice,
+    adapt_machine_query,
+    count,
+    create_name_reader,
+    read_machine_fields,
+)
+from ...scenario.outcome import Refused, build_any_topology
 
 MAX_RANKS = 256
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(MachineChoice):
     """Two ranks of a machine, and what is compared between them.
 
     Attributes:
-        machine: Name of a machine of the catalogue.
-        nodes: Number of nodes.
-        fabric: What connects the nodes.
         a: The rank that sends.
         b: The rank that receives.
         by: What is switched on and off: `p2p` or `gdr`.
         nbytes: Size of the message, as text.
-        text: A custom machine; it replaces `machine`.
     """
 
     machine: str = "pcie-8gpu"
     nodes: int = 1
-    fabric: str = "switch"
     a: int = 0
     b: int = 1
     by: str = "p2p"
     nbytes: str = "64MiB"
-    text: str = ""
+
+
+PLAIN = Pair()
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Pair:
     """The machine that the address holds, and ranks that it has."""
-    plain = Pair()
-    if fields.get("machine") == OWN:
-        del fields["machine"]
-        if "own" not in query:
-            complaints.append(
-                Complaint("machine", OWN, Sentence("the address does not hold the machine"), plain.machine)
-            )
-    pair = replace(plain, **fields)
+    fields = read_machine_fields(fields, query, complaints, PLAIN.machine)
+    pair = replace(PLAIN, **fields)
     for name in ("a", "b"):
         ranks = _count_ranks(pair)
         if name in fields and fields[name] >= ranks > 0:
@@ -67,7 +65,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
             )
             complaints.append(Complaint(name, query[name], reason, str(ranks - 1)))
             fields[name] = ranks - 1
-            pair = replace(plain, **fields)
+            pair = replace(pair, **fields)
     return pair
 
 
@@ -80,26 +78,16 @@ def _count_ranks(pair: Pair) -> int:
 
 
 ADDRESS = PageAddress(
-    Pair(),
+    PLAIN,
     (
-        WORDS["machine"].with_field("machine"),
-        WORDS["nodes"],
-        WORDS["fabric"],
+        *(WORDS[name] for name in ("own", "machine", *MACHINE_WORDS, "parts", "edits")),
         Word("a", count("a", MAX_RANKS - 1, 0)),
         Word("b", count("b", MAX_RANKS - 1, 0)),
         Word("by", create_name_reader("comparison", lambda: ("p2p", "gdr"))),
         WORDS["nbytes"],
-        Word(
-            "own",
-            custom_machine.unpack_text,
-            "text",
-            custom_machine.LONGEST_IN_ADDRESS,
-            custom_machine.pack_text,
-            default_field="machine",
-        ),
     ),
     _reconcile,
-    lambda pair, query: query | ({"machine": OWN} if pair.text else {}),
+    lambda pair, query: adapt_machine_query(pair, PLAIN.machine, query),
 )
 
 
@@ -113,25 +101,20 @@ def build(pair: Pair, **switched: Any) -> cs.Topology:
     Raises:
         CollsimError: for what cannot be, Refused for what is too large to draw
     """
-    words: dict[str, Any] = {"nodes": pair.nodes, "fabric": pair.fabric, **switched}
-    if pair.text:
-        topology: cs.Topology = custom_machine.build(pair.text, **words)
-    else:
-        topology = cs.machine(pair.machine, **words)
+    topology = build_any_topology(replace(pair, **switched).where)
     if topology.ranks > MAX_RANKS:
         raise Refused("machines.large", ranks=topology.ranks, limit=MAX_RANKS)
     return topology
 
 
-def list_settings(pair: Pair) -> tuple[str, ...]:
-    """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has.
+def move_to_machine(pair: Pair, where: MachineChoice) -> Pair:
+    """The same ranks on another machine.
 
     Args:
         pair: Two ranks of a machine, and what is compared between them.
+        where: The machine.
     """
-    if pair.text:
-        return custom_machine.read_facts(pair.text).takes
-    return MACHINE_WORDS
+    return replace(pair, **where.machine_fields)
 
 
 def build_choice(choice: Choice, pair: Pair) -> Choice:
@@ -141,11 +124,7 @@ def build_choice(choice: Choice, pair: Pair) -> Choice:
         choice: The run that is chosen.
         pair: Two ranks of a machine, and what is compared between them.
     """
-    if pair.text:
-        fields = read_file_fields(pair.text)
-    else:
-        fields = {"machine": pair.machine}
-    return replace(choice, **{**fields, "nodes": pair.nodes, "fabric": pair.fabric})
+    return replace(choice, **{**pair.machine_fields, "machine_text": pair.machine_text or choice.machine_text})
 
 
 @dataclass(frozen=True)

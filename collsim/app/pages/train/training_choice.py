@@ -16,18 +16,17 @@ from collsim.train.step_request import NETWORKS, CollectiveTiming
 
 from ...scenario.address_parameters import Complaint, PageAddress, Word
 from ...scenario.choice import (
-    MACHINE_WORDS,
+    MACHINE_PARAMETERS,
     WORDS,
     Choice,
     MachineChoice,
+    adapt_machine_query,
     count,
     create_name_reader,
-    has_shape,
     list_networks,
-    read_file_fields,
     read_flag,
+    read_machine_fields,
 )
-from ...scenario.custom_machine import OWN, pack_text
 
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 ATTENTION = ("sdpa", "eager")
@@ -213,21 +212,7 @@ _WORDS = (
     Word("narrow_weights", read_flag),
     _name("attention", lambda: ATTENTION),
     _name("gpu", list_gpus),
-    *(
-        WORDS[name]
-        for name in (
-            "own",
-            "machine",
-            "network",
-            *MACHINE_WORDS,
-            "parts",
-            "edits",
-            "ranks",
-            "shape",
-            "bandwidth",
-            "alpha",
-        )
-    ),
+    *(WORDS[name] for name in MACHINE_PARAMETERS),
     _name("parallel", lambda: STRATEGIES, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
     Word("bucket_view", read_flag),
@@ -247,13 +232,7 @@ _WORDS = (
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> TrainingChoice:
     """A machine of one's own needs its text; a network that is not told by its ranks needs a shape."""
-    if fields.get("machine") == OWN and not fields.get("machine_text"):
-        del fields["machine"]
-        if "own" not in query:
-            complaints.append(Complaint("machine", OWN, "the address does not hold the machine", PLAIN.machine))
-    if fields.get("machine") == OWN:
-        fields = read_file_fields(fields["machine_text"]) | fields
-    return replace(PLAIN, **fields)
+    return replace(PLAIN, **read_machine_fields(fields, query, complaints, PLAIN.machine))
 
 
 def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
@@ -262,33 +241,7 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
         query.pop("narrow_weights", "")
     if not has_attention(choice.model):
         query.pop("attention", "")
-    for name in ("machine", "network", "own", *MACHINE_WORDS, "parts", "edits", "ranks", "shape", "bandwidth", "alpha"):
-        text = query.pop(name, "")
-        if _is_relevant(choice, name):
-            if name == "own":
-                query[name] = pack_text(choice.machine_text)
-            else:
-                query[name] = text
-    if choice.machine != PLAIN.machine:
-        if choice.machine in list_networks():
-            query["network"] = choice.machine
-        else:
-            query["machine"] = choice.machine
-    return query
-
-
-def _is_relevant(choice: TrainingChoice, name: str) -> bool:
-    """Does the machine take this word?"""
-    if name == "edits":
-        return True
-    if choice.machine in list_networks():
-        size = "ranks"
-        if has_shape(choice.machine):
-            size = "shape"
-        return name in ("bandwidth", "alpha", size)
-    if name == "parts":
-        return choice.where.on_machine
-    return name in choice.where.takes or (name == "own" and choice.machine == OWN)
+    return adapt_machine_query(choice, PLAIN.machine, query)
 
 
 ADDRESS = PageAddress(PLAIN, _WORDS, _reconcile, _adapt_address)

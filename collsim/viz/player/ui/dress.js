@@ -167,11 +167,11 @@ export function arrange(ui) {
       : roomForStage(ui);
   let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
   // too small to read: the stage scrolls sideways instead, but not beside a question, which wants all of it in view
-  if (!compact && opts.hides !== "figures") k = Math.max(k, Math.min(0.75, roomH / st.h));
+  if ((!compact || opts.editing) && opts.hides !== "figures") k = Math.max(k, Math.min(0.75, roomH / st.h));
   k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
   state.k = k;
   state.stageW = Math.max(leftW, st.w * k);
-  state.stageH = compact ? opts.compact : Math.max(260, Math.round(st.h * k));
+  state.stageH = compact && !opts.editing ? opts.compact : Math.max(260, Math.round(st.h * k));
   if (state.view === "logical") {
     state.stageW = leftW;
     if (parts.crumbs.style.display !== "none") state.stageH -= 36; // the line with the channel takes it
