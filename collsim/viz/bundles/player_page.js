@@ -190,8 +190,8 @@ text-align:left;font:700 14px/22px ${Tt};color:var(--ink)}
 .cs .editpanel code{font:12px/17px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;
   background:var(--sunk);
   border-radius:5px;padding:4px 7px;overflow-wrap:anywhere;user-select:all}
-@media (pointer:coarse){.cs .editpanel{gap:9px}.cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;
-  min-height:40px;font-size:16px}}
+@media (pointer:coarse){.cs .editpanel{gap:9px}
+  .cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;min-height:40px;font-size:16px}}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
 `;var we=(t="")=>["span",{className:`seg${t}`,role:"group"}],N=(t,e={})=>["div",{className:t,...e}],jt=t=>["span",{className:t}],pn=t=>["button",{type:"button",className:t}],dr=t=>[t,["button",{type:"button",className:"btn"}]],ur={say:["p",{className:"say","aria-live":"polite"}],views:we(),base:["canvas"],live:["canvas",{role:"img"}],note:N("note"),crumbs:["nav",{className:"crumbs"}],stage:N("stage"),

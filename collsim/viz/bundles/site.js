@@ -193,8 +193,8 @@ text-align:left;font:700 14px/22px ${nt};color:var(--ink)}
 .cs .editpanel code{font:12px/17px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;
   background:var(--sunk);
   border-radius:5px;padding:4px 7px;overflow-wrap:anywhere;user-select:all}
-@media (pointer:coarse){.cs .editpanel{gap:9px}.cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;
-  min-height:40px;font-size:16px}}
+@media (pointer:coarse){.cs .editpanel{gap:9px}
+  .cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;min-height:40px;font-size:16px}}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
 `;var Ge=(t="")=>["span",{className:`seg${t}`,role:"group"}],U=(t,e={})=>["div",{className:t,...e}],ne=t=>["span",{className:t}],Fn=t=>["button",{type:"button",className:t}],Da=t=>[t,["button",{type:"button",className:"btn"}]],Ua={say:["p",{className:"say","aria-live":"polite"}],views:Ge(),base:["canvas"],live:["canvas",{role:"img"}],note:U("note"),crumbs:["nav",{className:"crumbs"}],stage:U("stage"),

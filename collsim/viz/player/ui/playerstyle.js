@@ -177,8 +177,8 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
 .cs .editpanel code{font:12px/17px ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace;
   background:var(--sunk);
   border-radius:5px;padding:4px 7px;overflow-wrap:anywhere;user-select:all}
-@media (pointer:coarse){.cs .editpanel{gap:9px}.cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;
-  min-height:40px;font-size:16px}}
+@media (pointer:coarse){.cs .editpanel{gap:9px}
+  .cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;min-height:40px;font-size:16px}}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
 `;
