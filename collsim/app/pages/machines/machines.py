@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -325,11 +326,11 @@ def _draw_code(of: Pair, look: Look) -> None:
 
 def _draw_own_machine(of: Pair) -> None:
     """A text or a file of one's own; what it does not say is listed."""
+    draw_machine_box(of.where.own_text, PAGE, partial(_take, of), _drop)
 
-    def take(text: str) -> None:
-        _keep(replace(Pair(**read_file_fields(text)), nbytes=of.nbytes, by=of.by))
 
-    draw_machine_box(of.where.own_text, PAGE, take, _drop)
+def _take(of: Pair, text: str) -> None:
+    _keep(replace(Pair(**read_file_fields(text)), nbytes=of.nbytes, by=of.by))
 
 
 def _drop() -> None:
