@@ -33,6 +33,7 @@ const COMPONENTS = {
 const PAGES = {
   first_frame: "viz/simple/firstframe.js",
   player_page: "viz/hosts/playerpage.js",
+  race_page: "viz/race/racepage.js",
   site: "site/site.js",
   step_page: "viz/training/steppage.js",
   story_page: "viz/story/storypage.js",

@@ -13,9 +13,9 @@ export function listLanguages(locale) {
   return ["en", ...names.filter((name) => name !== "en").sort()];
 }
 
-/** How the files of words end; transport_words.js is a part of several of them, and has no file of its own. */
+/** How the files of words end; PARTS are parts of several of them, and have no files of their own. */
 const SUFFIX = "_words.js";
-const PART = "transport_words.js";
+const PARTS = ["export_words.js", "transport_words.js"];
 
 const readWordFiles = (locale, language) => {
   const folder = resolve(locale, language, "js");
@@ -32,7 +32,7 @@ export function buildWordFiles(locale) {
     files = {
       "languages.js": `${NOTE}\nexport const LANGUAGES = ${JSON.stringify(languages).replaceAll(",", ", ")};\n`,
     };
-  for (const file of readWordFiles(locale, "en").filter((name) => name !== PART)) {
+  for (const file of readWordFiles(locale, "en").filter((name) => !PARTS.includes(name))) {
     const card = basename(file, SUFFIX),
       own = languages.filter((language) => readWordFiles(locale, language).includes(file)),
       imports = own.map((language) => `import ${language} from "../../locale/${language}/js/${file}";\n`).join("");

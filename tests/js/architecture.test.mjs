@@ -16,6 +16,7 @@ const PACKAGES = [
   "player/draw",
   "player/charts",
   "player/edit",
+  "player/export",
   "player/ui",
   "player",
   "transport",

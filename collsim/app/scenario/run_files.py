@@ -101,13 +101,14 @@ def has_ffmpeg() -> bool:
     return shutil.which("ffmpeg") is not None or find_spec("imageio_ffmpeg") is not None
 
 
-def estimate_file(choice: Choice, name: str, language: str) -> float:
+def estimate_file(choice: Choice, name: str, language: str, t: float | None = None) -> float:
     """Seconds that `build_file` should take. Raises what it would raise before it runs anything.
 
     Args:
         choice: The run that is chosen.
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
+        t: Moment at which a page opens, seconds.
     """
     topology = build_topology(choice)
     options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
@@ -122,7 +123,11 @@ def _to_write(name: str, transfers: int) -> float:
 
 
 def build_file(
-    choice: Choice, name: str, language: str, report_progress: ReportProgress = ignore_progress
+    choice: Choice,
+    name: str,
+    language: str,
+    t: float | None = None,
+    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """The name and the bytes of a file of a run; several files come as one zip.
 
@@ -130,6 +135,7 @@ def build_file(
         choice: The run that is chosen.
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
+        t: Moment at which a page opens, seconds; None for the start.
         report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
@@ -150,8 +156,13 @@ def build_file(
         else:
             content = trace.schedule
     report_progress("run", 0.3)
-    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language}
-    return write_file(content, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+    return write_file(content, entry, _select_options(entry, choice, language, t))
+
+
+def _select_options(entry: Format, choice: Choice, language: str, t: float | None) -> dict[str, object]:
+    """What a format takes of the choice, the language and the moment."""
+    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language, "t": t}
+    return {key: value for key, value in known.items() if key in dict(entry.options)}
 
 
 def write_file(content: object, entry: Format, options: dict[str, object]) -> tuple[str, bytes]:
@@ -366,7 +377,7 @@ def play_upload(
     return outcome, f"{plan.collective}, {plan.label}", describe_mistake(plan)
 
 
-def estimate_conversion(upload: Upload, choice: Choice, name: str, language: str) -> float:
+def estimate_conversion(upload: Upload, choice: Choice, name: str, language: str, t: float | None = None) -> float:
     """Seconds that `convert_upload` should take.
 
     Args:
@@ -374,12 +385,18 @@ def estimate_conversion(upload: Upload, choice: Choice, name: str, language: str
         choice: The run that is chosen.
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
+        t: Moment at which a page opens, seconds.
     """
     return estimate_played(upload, choice) + _to_write(name, round(len(upload.data) / _BYTES_OF_TRANSFER))
 
 
 def convert_upload(
-    upload: Upload, choice: Choice, name: str, language: str, report_progress: ReportProgress = ignore_progress
+    upload: Upload,
+    choice: Choice,
+    name: str,
+    language: str,
+    t: float | None = None,
+    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """A schedule from a file in another format, or its run as a picture, film or page.
 
@@ -388,12 +405,12 @@ def convert_upload(
         choice: The run that is chosen.
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
+        t: Moment at which a page opens, seconds; None for the start.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     entry = formats()[name]
     content = _select_held(entry, read_schedule(upload), choice)
-    known = {"nbytes": cs.units.parse_bytes(choice.nbytes), "language": language}
-    return write_file(content, entry, {key: value for key, value in known.items() if key in dict(entry.options)})
+    return write_file(content, entry, _select_options(entry, choice, language, t))
 
 
 def _select_held(entry: Format, plan: Schedule, choice: Choice) -> object:

@@ -3,8 +3,11 @@ played."""
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, cast
 
 import streamlit as st
@@ -24,9 +27,15 @@ from .notes import draw_mistake, draw_note
 from .results import get_latest
 from .session import forget_widgets, get_language, get_session, queue_callback, t
 
+#: Of a kind of file and the moment (s) that is shown: what makes it, the seconds that takes, and its arguments.
+ExportWork = Callable[[str, float], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
+#: What the menu of a picture may ask for: the kinds of files that are made here, by their type.
+EXPORT_TYPES = {"svg": "image/svg+xml", "gif": "image/gif", "mp4": "video/mp4", "html": "text/html"}
+#: Bytes up to which a file goes to the browser with the picture; a larger one is downloaded by a button.
+_LARGEST_SENT = 8 * 2**20
 #: Of the name of a format: what makes the file, the seconds that takes, and its arguments.
 Work = Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
-_UPLOAD, _WRONG = "upload", "upload_mistake"
+_UPLOAD, _WRONG, _EXPORT = "upload", "upload_mistake", "export_asked"
 _FIRST = "html"
 
 
@@ -119,6 +128,7 @@ def draw_offer(labels: dict[str, str], work: Work) -> None:
     function, expected, arguments = work(name)
     if make.button(t("files.make"), width="stretch", key="files_make"):
         st.session_state["file_asked"] = function.__name__, arguments
+        st.session_state.pop(_EXPORT, None)  # one file at a time
     if st.session_state.get("file_asked") != (function.__name__, arguments):
         return
     latest_result = get_latest(function, *arguments, expected=expected, only=True)
@@ -126,6 +136,77 @@ def draw_offer(labels: dict[str, str], work: Work) -> None:
         title, data = latest_result[0]
         label = t("files.take", name=title, nbytes=format_bytes(len(data)))
         st.download_button(escape_markdown(label), data, title, key="files_take", on_click="ignore", type="primary")
+
+
+# ---- out of the menu of a picture ------------------------------------------------------------------------------------
+
+
+def hear_export(key: str) -> None:
+    """A file was asked for in the menu of a picture.
+
+    Args:
+        key: Key of the picture's component.
+    """
+    wish = (st.session_state.get(key) or {}).get("export")
+    # What the browser sends may be anything.
+    if not isinstance(wish, dict) or wish.get("kind") not in EXPORT_TYPES:
+        return
+    moment = wish.get("t")
+    if not isinstance(moment, int | float) or not math.isfinite(moment) or moment < 0:
+        moment = 0.0
+    st.session_state.pop("file_asked", None)  # one file at a time
+    st.session_state[_EXPORT] = key, wish["kind"], float(moment), token_hex(8)
+
+
+def build_exports(key: str, work: ExportWork) -> dict[str, object]:
+    """What a picture's menu is given: whether films can be made, and the file that was asked for, once it is made. A
+    slow one has a bar at the edge of the window until then.
+
+    Args:
+        key: Key of the picture's component.
+        work: For a kind of file and a moment: what makes it, the seconds that takes, and its arguments.
+    """
+    exports: dict[str, object] = {"film": run_files.has_ffmpeg(), "file": None}
+    asked_key, kind, moment, ident = st.session_state.get(_EXPORT, ("", "", 0.0, ""))
+    if asked_key != key:
+        return exports
+    function, expected, arguments = work(kind, moment)
+    with st.container(key="export"):
+        latest_result = get_latest(function, *arguments, expected=expected, only=True)
+        if latest_result is None:
+            st.button(t("files.close"), key="export_close", on_click=_end_export, type="tertiary")
+            return exports
+        name, data = latest_result[0]
+        if len(data) > _LARGEST_SENT:
+            label = escape_markdown(t("files.take", name=name, nbytes=format_bytes(len(data))))
+            st.download_button(label, data, name, key="export_take", on_click=_end_export, type="primary")
+            return exports
+    _end_export()
+    content = base64.b64encode(data).decode()
+    return exports | {"file": {"id": ident, "name": name, "type": EXPORT_TYPES[kind], "content": content}}
+
+
+def build_run_exports(key: str, choice: Choice) -> dict[str, object]:
+    """The same for the picture of a run, or of the schedule file that this tab plays.
+
+    Args:
+        key: Key of the picture's component.
+        choice: The run that is shown.
+    """
+    upload, language = get_upload(), get_language()
+
+    def work(kind: str, moment: float) -> tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]:
+        if kind != "html":  # a film is the same from every moment
+            moment = 0.0
+        if upload is None:
+            return run_files.build_file, run_files.estimate_file, (choice, kind, language, moment)
+        return run_files.convert_upload, run_files.estimate_conversion, (upload, choice, kind, language, moment)
+
+    return build_exports(key, work)
+
+
+def _end_export() -> None:
+    st.session_state.pop(_EXPORT, None)
 
 
 def _describe_format(entry: Format) -> str:

@@ -67,6 +67,8 @@ STYLE = f"""<style>
 [data-testid=stElementContainer]:has(:disabled) [data-testid=stWidgetLabel] p{{color:var(--cs-ink2)!important}}
 [data-testid=stTopNavLink] span{{font-size:15px}}
 .st-key-switches [data-testid=stButtonGroup] button{{padding-left:10px;padding-right:10px;min-width:0}}
+.st-key-export{{position:fixed;right:20px;bottom:20px;z-index:1000;width:min(440px,calc(100vw - 40px))!important;
+ background:var(--cs-card);border:2px solid var(--cs-ink);border-radius:10px;padding:10px 14px}}
 .st-key-switches{{position:fixed;top:9px;right:56px;z-index:999991;width:auto!important;flex-direction:row;gap:10px;
  align-items:center}}
 .cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import streamlit as st
 
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.race.race_document import Runner, build_course
+from collsim.viz.race.race_document import RacingRun, describe_runners
 
-from .session import choose_text, get_language, is_dark
+from .filebox import hear_export
+from .session import get_language, is_dark
 
 Hidden = Literal["", "phases", "figures"]
 
@@ -29,6 +30,7 @@ def mount_player(
     *,
     hides: Hidden = "",
     panel: Mapping[str, Any] | None = None,
+    exports: Mapping[str, Any] | None = None,
     on_edit: Callable[[], None] | None = None,
 ) -> None:
     """Mount the player. It plays on over reruns, and reports only what is changed of its machine: the browser keeps its
@@ -41,12 +43,14 @@ def mount_player(
         key: of the component, another one on every page.
         hides: What a question that is open asks: where phases end, or all figures of the run. Empty: nothing.
         panel: what can be changed of the machine in the picture; None for nothing.
+        exports: What its menu offers, as `filebox.build_exports` returns it; None for what the browser makes alone.
         on_edit: is called when somebody changes it; the component's `edit` says what.
     """
     mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
-    data = {"id": run, "timeline": timeline, "hides": hides, "editing": panel, **look(), **begins}
-    mount(key=key, data=data, on_edit_change=on_edit or _ignore)
+    data = {"id": run, "timeline": timeline, "hides": hides, "editing": panel, "exports": exports, **look(), **begins}
+    heard = partial(hear_export, key)
+    mount(key=key, data=data, on_edit_change=on_edit or _ignore, on_export_change=heard)
 
 
 def _ignore() -> None:
@@ -115,10 +119,17 @@ def mount_simple_page(
         on_cards_change=partial(switched, "cards"),
         on_predict_change=partial(switched, "predict"),
         on_question_change=put_question,
+        on_export_change=partial(hear_export, "simple_page"),
     )
 
 
-def mount_race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str, seconds: float | None) -> None:
+def mount_race(
+    runners: Sequence[RacingRun],
+    ident: str,
+    key: str,
+    seconds: float | None,
+    exports: Mapping[str, Any] | None = None,
+) -> None:
     """Mount runs side by side on one clock: each with its name and a note, from a moment (s) if one is given.
 
     Args:
@@ -126,14 +137,11 @@ def mount_race(runners: Sequence[tuple[Runner, str, str]], ident: str, key: str,
         ident: Name of what is played: another one begins anew.
         key: Key of the text or control.
         seconds: Moment to begin at, seconds; None for the start.
+        exports: What its menu offers, as `filebox.build_exports` returns it; None for what the browser makes alone.
     """
-    facts = build_course([runner for runner, _, _ in runners])
-    entries = [
-        {**of, "name": name, "note": note, "reason": choose_text(runner.reason)}
-        for of, (runner, name, note) in zip(facts, runners, strict=True)
-    ]
     mount = st.components.v2.component("collsim_race", js=read_bundle("race"))
-    data = {"id": ident, "runners": entries, "verdict": key == "race", **look()} | (
+    rows = describe_runners(runners, get_language())
+    data = {"id": ident, "runners": rows, "verdict": key == "race", "exports": exports, **look()} | (
         {} if seconds is None else {"t": seconds}
     )
-    mount(key=key, data=data)
+    mount(key=key, data=data, on_export_change=partial(hear_export, key))

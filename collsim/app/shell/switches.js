@@ -2,7 +2,7 @@
 // data = {light, dark, label, link, copied, isDark, pages, theme}; `theme` is what the address asks for, the state
 // `isDark` says what the reader sees.
 
-import { copyText } from "../../viz/player/ui/copy.js";
+import { copyText } from "../../viz/player/export/copy.js";
 import { icon } from "../../viz/player/draw/elements.js";
 
 // Streamlit has no call that sets the theme; it keeps the reader's choice in the browser, per path, and reads it when

@@ -11,6 +11,7 @@ import streamlit as st
 from collsim.sweep.gap_closing import RUN
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.units import format_time
+from collsim.viz.race.race_document import RacingRun
 from collsim.viz.sentences.words import capitalise
 
 from ..jobs.computation import build_job_key
@@ -105,7 +106,7 @@ def _draw_race(synthesized: Synthesized, ident: str, run: str) -> None:
     if absent:
         draw_note(t("synthesis.unplayed", names=t("comma").join(absent)))
     rows = [row for row in synthesized.rows if row["run"] in synthesized.runners]
-    entries = [(synthesized.runners[row["run"]], name_of(row, run), _write_note(row)) for row in rows]
+    entries = [RacingRun(synthesized.runners[row["run"]], name_of(row, run), _write_note(row)) for row in rows]
     if entries:
         player.mount_race(entries, f"synthesis {ident}", "synthesis", get_session().start.get("t"))
 

@@ -17,6 +17,7 @@ import { transportKeys } from "../transport/transport.js";
  *   begin(many, before)   when other runs have come; before = {share, playing} of those that were shown
  *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many, why)
  *   turn(many, by)        to the next (1) or the last (-1) moment, by a key
+ *   keys(many)            further keys, where there are any
  * `update(data)` shows other runs where `data.id` is another one.
  */
 export function createSeveral(host, show) {
@@ -24,7 +25,8 @@ export function createSeveral(host, show) {
     { root } = shell,
     many = { show, shell, root, clock: createClock(), data: null, cards: [], ticket: 0, dead: false, off: () => {} };
   show.build(many);
-  const keys = transportKeys({ root, clock: many.clock, turn: (by) => show.turn(many, by) });
+  const moves = transportKeys({ root, clock: many.clock, turn: (by) => show.turn(many, by) }),
+    keys = { ...moves, ...show.keys?.(many) };
   root.addEventListener("keydown", (ev) => actOnKey(ev, keys), true);
   return {
     root,

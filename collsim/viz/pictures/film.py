@@ -12,7 +12,7 @@ import itertools
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -54,13 +54,21 @@ def write_gif(trace: Trace, path: Path, language: str = "en", frames: int = 60) 
         language: `en` or `zh`.
         frames: Number of pictures, 2 to 1000.
     """
+    save_gif(_render_frames(trace, language, frames), path)
+
+
+def save_gif(pictures: Iterable[Image], path: Path) -> None:
+    """Write pictures of one size as an animated GIF.
+
+    Args:
+        pictures: The pictures, in their order.
+        path: The file to write.
+    """
     require_package("PIL")
     from PIL.Image import Dither, Quantize
 
-    pictures = [
-        picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE)
-        for picture in _render_frames(trace, language, frames)
-    ]
+    # A film keeps its colours down: a palette of 64 makes a file of a third of the bytes.
+    pictures = [picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE) for picture in pictures]
     pause = max(20, int(1000 * _SECONDS / len(pictures)))
     durations = [*([pause] * (len(pictures) - 1)), 1600]
     pictures[0].save(
@@ -102,8 +110,20 @@ def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240)
     Raises:
         CollsimError: Where there is no ffmpeg to write it.
     """
+    save_mp4(_render_frames(trace, language, frames), path)
+
+
+def save_mp4(pictures: Iterator[Image], path: Path) -> None:
+    """Write pictures of one size as an H.264 film of 30 a second.
+
+    Args:
+        pictures: The pictures, in their order.
+        path: The file to write.
+
+    Raises:
+        CollsimError: Where there is no ffmpeg to write it.
+    """
     ffmpeg = _find_ffmpeg()
-    pictures = _render_frames(trace, language, frames)
     # Frames go through a pipe: thousands of pictures would fill the disk.
     first = next(pictures).convert("RGB")
     command = [
@@ -125,7 +145,7 @@ def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240)
         "-i",
         "-",
         "-vf",
-        "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+        "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white",
         "-pix_fmt",
         "yuv420p",
         "-movflags",
@@ -146,10 +166,19 @@ def write_mp4(trace: Trace, path: Path, language: str = "en", frames: int = 240)
 
 
 def _render_frames(trace: Trace, language: str, frames: int) -> Iterator[Image]:
-    if not 2 <= frames <= 1000:
-        raise CollsimError("frames={frames!r} must be 2 to 1000", frames=frames)
+    require_frames(frames)
     film = Film.from_timeline(build_timeline(trace, inside=False), language)
     return (film.render_frame(t) for t in np.linspace(0.0, film.time, frames))
+
+
+def require_frames(frames: int) -> None:
+    """Raise CollsimError for a number of pictures that makes no film.
+
+    Args:
+        frames: Number of pictures.
+    """
+    if not 2 <= frames <= 1000:
+        raise CollsimError("frames={frames!r} must be 2 to 1000", frames=frames)
 
 
 @dataclass(frozen=True, eq=False)

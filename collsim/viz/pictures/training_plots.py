@@ -4,25 +4,35 @@ scales; and what a job loses to one slow GPU or one broken cable."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import require_word
+from ...errors.dependencies import require_package
 from ...files import replace_file
 from ...train.scaling_study import SCALING_KINDS
 from ...train.workload.step_graph import COMPUTE
+from ..sentences.words import format_duration
 from . import colours
+from .figure import render_png
+from .film import save_gif, save_mp4
 from .machine_picture import write_label
 from .plots import _clean_axes, _get_axes, _require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from PIL.Image import Image
 
     from ...train import StepTrace
     from ...train.workload.step_graph import StepTask
 
+#: Dots per inch of a picture, and pictures of a film: a GIF of nine seconds, an MP4 of eight.
+_DPI, _GIF_FRAMES, _MP4_FRAMES = 150, 60, 240
 _FORWARD, _BACKWARD, _OTHER = colours.TINT["room"], colours.USE["room"], colours.IDLE
 
 
@@ -166,15 +176,74 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") ->
     return _clean_axes(ax, "x", language)
 
 
-def write_step_picture(trace: StepTrace, path: Path, language: str = "en") -> Path:
+def write_step_picture(trace: StepTrace, path: Path, language: str = "en", t: float | None = None) -> Path:
     """Write the timeline as .png, .svg or .pdf.
 
     Args:
         trace: The step of training.
         path: The file to write.
         language: `en` or `zh`.
+        t: A moment that is marked, seconds; None for none.
     """
-    figure: Any = plot(trace, language=language).figure
-    with replace_file(path) as temporary:
-        figure.savefig(temporary, dpi=150)
+    from ...errors.dependencies import matplotlib as mpl
+
+    ax = plot(trace, language=language)
+    if t is not None:
+        _mark_moment(ax, t)
+    figure: Any = ax.figure
+    # Text in an SVG stays text, to be found and translated.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}), replace_file(path) as temporary:
+        figure.savefig(temporary, dpi=_DPI)
     return path
+
+
+def _mark_moment(ax: Axes, t: float) -> None:
+    """A line at a moment (s), and its time above it."""
+    label, side = f" {format_duration(t)} ", "left"
+    if 1e3 * t > 0.7 * ax.get_xlim()[1]:
+        side = "right"
+    ax.axvline(1e3 * t, color=colours.INK, linewidth=1.6, zorder=9)
+    ax.text(1e3 * t, -0.6, label, ha=side, va="top", fontsize=9, fontweight="bold", color=colours.INK, zorder=9)
+
+
+def write_step_film(trace: StepTrace, path: Path, language: str = "en") -> Path:
+    """Write the timeline with a cursor that runs over it, as .gif or .mp4.
+
+    Args:
+        trace: The step of training.
+        path: The file to write.
+        language: `en` or `zh`.
+
+    Raises:
+        CollsimError: Where there is no ffmpeg to write an `.mp4`.
+    """
+    with replace_file(path) as temporary:
+        if path.suffix.lower() == ".mp4":
+            save_mp4(_render_step(trace, language, _MP4_FRAMES), temporary)
+        else:
+            save_gif(_render_step(trace, language, _GIF_FRAMES), temporary)
+    return path
+
+
+def _render_step(trace: StepTrace, language: str, frames: int) -> Iterator[Image]:
+    """The pictures of the film: the timeline is drawn once, the cursor on each."""
+    require_package("PIL")
+    from PIL import Image, ImageDraw
+
+    ax = plot(trace, language=language)
+    still = Image.open(BytesIO(render_png(ax.figure, _DPI))).convert("RGB")
+    # The picture is cut to what is drawn: the axes are found by their own pixels.
+    (left, right), (top, bottom) = _find_axes(ax, still.height)
+    for share in np.linspace(0.0, 1.0, frames):
+        picture = still.copy()
+        x = left + share * (right - left)
+        ImageDraw.Draw(picture).line((x, top, x, bottom), fill=colours.INK, width=4)
+        yield picture
+
+
+def _find_axes(ax: Axes, height: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Left and right, top and bottom of the axes in the pixels of a picture that is so high."""
+    figure: Any = ax.figure
+    whole, box = figure.bbox, ax.get_window_extent()
+    scale = height / whole.height
+    return (box.x0 * scale, box.x1 * scale), ((whole.height - box.y1) * scale, (whole.height - box.y0) * scale)

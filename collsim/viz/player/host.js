@@ -10,7 +10,8 @@ import { createPlayer } from "./ui/player.js";
  */
 const streamlit = component((box, { language, theme, view, t, node, header, compact, idle, hides }, send) => {
   const onEdit = (value) => send.trigger("edit", value),
-    player = createPlayer(box, { language, theme, view, t, node, header, compact, idle, hides, onEdit });
+    onExport = (kind, moment) => send.trigger("export", { kind, t: moment }),
+    player = createPlayer(box, { language, theme, view, t, node, header, compact, idle, hides, onEdit, onExport });
   let data = null,
     ready = Promise.resolve();
   return withPlayback("run", {
@@ -26,6 +27,7 @@ const streamlit = component((box, { language, theme, view, t, node, header, comp
         hides: next.hides,
         compact: next.compact,
         editing: next.editing ?? null,
+        exports: next.exports,
         ...(isOtherView && { view: next.view }),
       });
       data = next;

@@ -4,13 +4,17 @@
 // stand cards, bars of bytes delivered, flags at the finish, and one transport for all.
 
 import { buildBoard, buildFoot, drawRace } from "./board.js";
-import { el } from "../player/draw/elements.js";
+import { el, setText } from "../player/draw/elements.js";
 import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
+import { download } from "../player/export/download.js";
+import { createExportMenu } from "../player/export/menu.js";
+import { showSlide } from "../player/export/slide.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { chooseSpeed } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
+import { drawRaceSvg } from "./racefile.js";
 import { RACE_CSS } from "./racestyle.js";
 import { stepRace } from "./racetransport.js";
 import { describeParadox, setRuler, sizeTraffic } from "./traffic.js";
@@ -20,19 +24,25 @@ const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 
 /**
  * Mount a race into `host`. Its data are {id, runners: [{name, note, reason, position, time, busbw, busiest, load, hot,
- * timeline}], language, theme, view, t}.
+ * timeline}], language, theme, view, t, exports}; `onExport({kind, t})` is called when a file of it is wanted.
+ *
+ * @param {(what: { kind: string, t: number }) => void} [onExport]
  */
-export function createRace(host) {
+export function createRace(host, onExport = undefined) {
   return createSeveral(host, {
     className: "rc",
     css: RACE_CSS,
     timelines: (data) => data.runners.map((r) => r.timeline),
-    build: buildRace,
+    build: (race) => buildRace(race, onExport),
     card: buildLane,
     begin: beginRace,
     dress: dressRace,
     arrange: arrangeRace,
     turn: stepRace,
+    keys: (race) => ({
+      s: () => turnSlide(race, !race.root.classList.contains("slide")),
+      Escape: () => turnSlide(race, false),
+    }),
     tick(race, cause) {
       drawRace(race);
       if (cause === "speed") chooseSpeed(race.parts.speeds, race.clock, raceWords(race));
@@ -40,7 +50,7 @@ export function createRace(host) {
   });
 }
 
-function buildRace(race) {
+function buildRace(race, onExport) {
   Object.assign(race, { parts: {}, finished: -1 });
   race.lanes = el("div", { className: "lanes" });
   race.board = el("div", { className: "board" });
@@ -48,8 +58,17 @@ function buildRace(race) {
   race.foot = el("div", { className: "foot" });
   race.says = el("div", { className: "quiet", "aria-live": "polite" });
   race.verdict = el("p", { className: "verdict" });
+  race.exports = createExportMenu({
+    root: race.root,
+    acts: { svg: () => download("collsim-race.svg", drawRaceSvg(race)), slide: () => turnSlide(race, true) },
+    make: (kind) => onExport?.({ kind, t: race.clock.t }),
+    place: () => `t=${Number(race.clock.t.toPrecision(6))}`,
+    say: (text) => setText(race.parts.note, text),
+  });
   race.root.append(race.verdict, race.lanes, race.board, race.line, race.foot, race.says);
 }
+
+const turnSlide = (race, on) => showSlide(race.root, on, () => arrangeRace(race));
 
 /** To the moment that the data name, else to the same share of the race as before. */
 function beginRace(race, before) {
@@ -69,6 +88,8 @@ function dressRace(race) {
   race.verdict.style.display = sentence ? "" : "none";
   buildBoard(race);
   buildFoot(race);
+  race.parts.tools.prepend(race.exports.box);
+  race.exports.set(raceWords(race).exports, data.exports);
   arrangeRace(race);
   drawRace(race);
   root.dataset.runners = String(cards.length);
@@ -93,7 +114,8 @@ function arrangeRace(race) {
     model ? model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : 0,
   );
   // a plain network stays readable when it is small, and leaves room for the bars below it
-  const most = Math.max(names ? 230 : 192, globalThis.innerHeight - 590);
+  const around = root.classList.contains("slide") ? 330 : 590;
+  const most = Math.max(names ? 230 : 192, globalThis.innerHeight - around);
   setHeights(cards, names + Math.round(Math.min(Math.max(140, ...tall), most)));
   setRuler(race);
   for (const run of cards) sizeTraffic(run);
@@ -101,4 +123,9 @@ function arrangeRace(race) {
   if (race.data && race.parts.axis) drawRace(race);
 }
 
-export default component((box) => withPlayback("race", createRace(box)));
+export default component((box, _, send) =>
+  withPlayback(
+    "race",
+    createRace(box, (what) => send.trigger("export", what)),
+  ),
+);

@@ -86,6 +86,36 @@ def _describe_sends(trace: Trace) -> Text:
     return build_text("race", "race.one_sends_most", endpoint=name_endpoint(schedule, top), buffers=buffers)
 
 
+@dataclass(frozen=True)
+class RacingRun:
+    """A run of a race as it is shown.
+
+    Attributes:
+        runner: What is shown of the run.
+        name: What tells it from the others.
+        note: What else it is.
+    """
+
+    runner: Runner
+    name: str
+    note: str
+
+
+def describe_runners(runs: Sequence[RacingRun], language: str) -> list[dict[str, object]]:
+    """The runs as the module ``race.js`` takes them.
+
+    Args:
+        runs: The runs, each with its name and a note.
+        language: `en` or `zh`.
+    """
+    number = LANGUAGES.index(language)
+    course = build_course([run.runner for run in runs])
+    return [
+        {**facts, "name": run.name, "note": run.note, "reason": run.runner.reason[number]}
+        for facts, run in zip(course, runs, strict=True)
+    ]
+
+
 def build_course(runners: Sequence[Runner]) -> list[dict[str, object]]:
     """What the module gets of each runner next to its names: position at the finish (equal times share one), load
     and whether its busiest cable is hot.

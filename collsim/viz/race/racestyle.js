@@ -1,5 +1,7 @@
 // The style sheet of a race.
 
+import { exportsCss } from "../player/export/menu.js";
+import { slideCss } from "../player/export/slide.js";
 import { buttonsCss } from "../transport/buttonstyle.js";
 
 export const RACE_CSS = `
@@ -70,6 +72,14 @@ ${buttonsCss(".rc")}
   var(--edge) 92%)}
 .rc .bad{padding:12px 0;font-size:16px}
 .rc .quiet{position:absolute;width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
+${exportsCss(".rc")}${slideCss(".rc")}
+.rc.slide{display:flex;flex-direction:column;justify-content:safe center}
+.rc.slide :is(.board,.foot,.load,.meter,.where,.reason,.note,.time>.g,.tools){display:none!important}
+.rc.slide .lane{border:0;padding:0}.rc.slide h2{font-size:30px;line-height:38px}
+.rc.slide h2 small{font-size:20px;display:block;margin:0}
+.rc.slide .verdict b{font-size:36px;line-height:44px}.rc.slide .verdict span{font-size:24px;line-height:32px}
+.rc.slide .line{border:0;padding:0}.rc.slide .time{grid-template-columns:minmax(0,1fr) 230px;border:0}
+.rc.slide .clock{font-size:24px}
 .rc.small .lane,.rc.small .board{padding:12px 14px 10px}.rc.small .line{padding:0 14px 4px}
 .rc.small h2{font-size:18px;line-height:24px}
 .rc.small .reason{font-size:14.5px;line-height:20px}

@@ -3,8 +3,14 @@
 
 import { el, icon, media, setText, sizeCanvas } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
+import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
 import { problem, unpack } from "../player/model/read.js";
+import { download } from "../player/export/download.js";
+import { createExportMenu } from "../player/export/menu.js";
+import { showSlide } from "../player/export/slide.js";
+import { SvgContext } from "../player/export/svgcontext.js";
+import { drawPage } from "../player/ui/picture.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { actOnKey } from "../player/ui/keys.js";
@@ -24,12 +30,14 @@ import { drawTrack } from "./trackdraw.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
 import { SIMPLE } from "../words/simple_by_language.js";
 
+const SVG_WIDE = 1000; // px of a stage in a file, and of what is said above it
+const SVG_HEAD = 84;
 const LIGHTING = 800; // ms in which the cables of all cards light up, one after another
 
 /**
  * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language,
  * theme, t, names}; a run is what `collsim.viz.simple.simple_document.SimpleRun` holds, and is called by one of the
- * `names`. `on` = {cards(all), predict(on), askClass(number)} hears what a reader chooses. `classroom` =
+ * `names`. `on` = {cards(all), predict(on), askClass(number), exports(what)} hears what a reader chooses. `classroom` =
  * {number, revealed}: a class is asked that question, beside the picture, and the teacher reveals it there.
  */
 export function createSimple(host, on = {}) {
@@ -45,6 +53,7 @@ export function createSimple(host, on = {}) {
   simple.rearrange = () => arrange0(simple);
   buildGuide(simple);
   buildParts(simple);
+  simple.buttons.append(buildExports(simple).box);
   simple.turnCards = (all) => turnCards(simple, all);
   simple.ask = (question) => ask(simple, question);
   simple.answer = (q) => answer(simple, q);
@@ -92,7 +101,7 @@ function buildParts(simple) {
   simple.asks = el("button", { type: "button", className: "predict", onclick: () => setPredict(simple) });
   simple.key = el("p", { className: "key" });
   simple.side = el("aside", { className: "side" });
-  const buttons = el(
+  const buttons = (simple.buttons = el(
     "div",
     { className: "buttons" },
     simple.back,
@@ -100,13 +109,48 @@ function buildParts(simple) {
     simple.next,
     simple.asks,
     simple.guide.open,
-  );
+  ));
   const time = el("div", { className: "time" }, buttons, simple.bar.box, simple.key),
     card = el("section", { className: "card" }, simple.says, simple.stage, time);
   simple.mid = el("div", { className: "mid" }, card, simple.side, simple.guide.box);
   simple.error = el("p", { className: "error", role: "alert" });
   simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
   root.append(simple.head, simple.error, simple.mid);
+}
+
+/** The menu of files. */
+function buildExports(simple) {
+  const { root } = simple,
+    step = () => stepAt(simple.model, Math.min(simple.clock.t, simple.model.total)) + 1;
+  simple.slide = (on) => showSlide(root, on, () => arrange0(simple));
+  simple.exports = createExportMenu({
+    root,
+    acts: {
+      svg: () => download(`collsim-step${step()}.svg`, drawSvg(simple, step())),
+      slide: () => simple.slide(true),
+    },
+    make: (kind) => simple.on.exports?.({ kind, t: simple.clock.t }),
+    place: () => `step=${step()}`,
+    say: (text) => setText(simple.key, text),
+  });
+  return simple.exports;
+}
+
+/** The picture of this moment and its sentence, as the text of an SVG file. */
+function drawSvg(simple, step) {
+  const { model, clock, says, language, words, pairs, lit, place: layout, player } = simple,
+    t = Math.min(clock.t, model.total),
+    said = says.textContent,
+    [wide, tall] = [player ? SVG_WIDE : layout.w, player ? (SVG_WIDE * model.tl.stage.h) / model.tl.stage.w : layout.h],
+    ctx = new SvgContext(wide + 40, tall + SVG_HEAD + 20);
+  drawPage(ctx, said, ctx.width, ctx.height);
+  ctx.translate(20, SVG_HEAD);
+  if (player) player.drawInto(ctx, wide);
+  else {
+    const look = { colors: TOKENS.light, words, language, place: layout, pairs, lit, asked: null };
+    drawTrack(ctx, { model, t, s: step - 1, ...look });
+  }
+  return ctx.finish(said, { step, t: Number(t.toPrecision(9)) });
 }
 
 // ---- data
@@ -213,6 +257,7 @@ function dress0(simple) {
     if (button !== simple.asks) button.setAttribute("aria-label", name);
   }
   setText(simple.key, words.key);
+  simple.exports.set(words.exports, data.exports);
   setText(simple.asks, words.predict);
   simple.asks.style.display = simple.questions.length ? "" : "none";
   dressState(simple);
@@ -251,9 +296,13 @@ function arrange0(simple) {
   root.classList.toggle("stack", wide < 1100);
   const w = Math.floor(stage.clientWidth),
     slim = w < 640,
-    room = globalThis.innerHeight - (simple.predict ? 382 : 400),
+    isSlide = root.classList.contains("slide"),
+    around = simple.predict ? 382 : 400,
+    room = globalThis.innerHeight - (isSlide ? 190 : around),
     rows = Math.max(...(track?.panels.map(({ ranks }) => Math.ceil(ranks.length / 2)) ?? [4])),
-    tall = slim ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + 80) : Math.max(300, Math.min(596, room));
+    tall = slim
+      ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + 80)
+      : Math.max(300, Math.min(isSlide ? Infinity : 596, room));
   simple.size = [w, tall];
   if (track && w > 100) simple.place = placeTrack(track, simple.pairs, w, tall, slim);
   simple.player?.set({ compact: Math.max(260, Math.min(560, room)) });
@@ -414,6 +463,8 @@ function onSimpleKey(simple, ev) {
     q: () => simple.questions.length && setPredict(simple),
     g: () => toggleGuide(simple),
     f: () => toggleFullScreen(simple.root),
+    s: () => simple.slide(!simple.root.classList.contains("slide")),
+    Escape: () => simple.slide(false),
   };
   if (simple.asked) for (let k = 1; k <= simple.asked.choices.length; k++) acts[k] = () => answer(simple, k - 1);
   else acts[8] = () => turnCards(simple, !simple.all);
@@ -427,6 +478,7 @@ export default component((box, _, send) => {
     cards: (all) => send.state("cards", all),
     predict: (on) => send.state("predict", on),
     askClass: (number) => send.trigger("question", number),
+    exports: (what) => send.trigger("export", what),
   };
   return globalThis.collsimFirst?.moveTo(box, listeners) ?? withPlayback("run", createSimple(box, listeners));
 });

@@ -1,5 +1,7 @@
 // The style sheet of the simple page.
 
+import { exportsCss } from "../player/export/menu.js";
+import { slideCss } from "../player/export/slide.js";
 import { FONT } from "../player/model/look.js";
 
 const MONO = 'ui-monospace,"Cascadia Code",Menlo,"Liberation Mono",monospace';
@@ -132,5 +134,12 @@ export const SIMPLE_CSS = `
 .sp.slim.asking .mid{display:flex;flex-direction:column}.sp.slim .side{width:100%}
 .sp.slim.asking .top{order:-1;padding:0 0 10px;min-height:0}.sp.slim .asks{font-size:21px;line-height:27px}
 .sp.slim .which{text-align:left}.sp.slim .predict{flex:1}.sp.slim .play{min-width:104px}
+${exportsCss(".sp")}
+.sp .export>.btn{padding:0 12px}
+${slideCss(".sp")}
+.sp.slide :is(.top,.time,.side,.guide){display:none!important}.sp.slide .mid{display:block}
+.sp.slide .card{border:0;padding:0;background:none}
+.sp.slide .says{font-size:36px;line-height:46px;min-height:92px}
+.sp.slide.slim .says{font-size:24px;line-height:32px}
 @media print{.sp .buttons,.sp .cards,.sp .guide{display:none}}
 `;

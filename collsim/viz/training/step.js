@@ -1,9 +1,11 @@
 // collsim training step: the timeline of one step, what would change it, and the player inside its collectives.
 
 import { createClock } from "../player/model/clock.js";
-import { el, segment } from "../player/draw/elements.js";
+import { el, segment, setText } from "../player/draw/elements.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { timeUnit } from "../player/model/units.js";
+import { createExportMenu } from "../player/export/menu.js";
+import { showSlide } from "../player/export/slide.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { drawChanges } from "./changes.js";
@@ -16,22 +18,34 @@ import { STEP_CSS } from "./stepstyle.js";
 import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
 import { narrateStep, stepWords } from "./stepwords.js";
 
+const SLIDE_ZOOM = 1.5; // how much larger the timeline is on a slide
 const STEP_SECONDS = 24; // on screen at speed 1
 
 /**
  * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, bucket_bytes, asked, open, opened, every,
  * language, theme, t}; `act(what)` is called with what somebody wants: {what: "open", name}, {what: "switch", name},
- * {what: "bucket", nbytes}, {what: "default bucket"}, {what: "every", on}.
+ * {what: "bucket", nbytes}, {what: "default bucket"}, {what: "every", on}; `onExport({kind, t})` when a file
+ * of the step is wanted.
  *
  * @param {Element} host
- * @param {{ act?: (what: { what: string, name?: string, on?: boolean, nbytes?: number }) => void }} [listener]
+ * @param {{ act?: (what: { what: string, name?: string, on?: boolean, nbytes?: number }) => void,
+ *   onExport?: (what: { kind: string, t: number }) => void }} [listener]
  */
-export function createStep(host, { act = () => {} } = {}) {
+export function createStep(host, { act = () => {}, onExport = () => {} } = {}) {
   const look = { className: "ts", css: STEP_CSS, isFocusable: true, arrange: () => arrangeStep(ui) },
     shell = createShell(host, look),
     { root } = shell,
     ui = { root, clock: createClock(), data: null, inner: null, drawn: "", act };
   buildStepCard(ui);
+  ui.slide = (on) => showSlide(root, on, () => arrangeAnew(ui));
+  ui.exports = createExportMenu({
+    root,
+    acts: { slide: () => ui.slide(true) },
+    make: (kind) => onExport({ kind, t: ui.clock.t }),
+    place: () => `t=${Number(ui.clock.t.toPrecision(6))}`,
+    say: (text) => setText(ui.parts.note, text),
+    page: "collsim-step.html",
+  });
   const tick = () => drawStep(ui);
   root.addEventListener("keydown", (ev) => onStepKey(ui, ev));
   root.addEventListener("click", (ev) => openClicked(ui, ev));
@@ -94,6 +108,8 @@ function dressStep(ui) {
   dressRoot(root, data, BUCKET_HUES);
   root.setAttribute("aria-label", stepWords(ui).label);
   buildStepBar(ui);
+  ui.parts.tools.prepend(ui.exports.box);
+  ui.exports.set(stepWords(ui).exports, data.exports);
   drawLegend(ui);
   const words = stepWords(ui),
     pick = (on) => ui.act({ what: "every", on });
@@ -108,6 +124,10 @@ function dressStep(ui) {
     pick,
     words.gpus,
   );
+  arrangeAnew(ui);
+}
+
+function arrangeAnew(ui) {
   ui.wide = 0;
   arrangeStep(ui);
 }
@@ -118,13 +138,17 @@ function arrangeStep(ui) {
     whole = root.clientWidth;
   if (!data || !whole || ui.whole === whole * (ui.wide ? 1 : NaN)) return;
   ui.whole = whole;
-  const beside = whole >= 1240,
-    padding = whole < 760 ? 24 : 40;
+  const isSlide = root.classList.contains("slide"),
+    beside = whole >= 1240 && !isSlide,
+    margins = whole < 760 ? 24 : 40,
+    padding = isSlide ? 72 : margins,
+    zoom = isSlide ? SLIDE_ZOOM : 1;
   ui.slim = whole < 760;
   ui.small = whole < 1100;
   root.classList.toggle("beside", beside);
   root.classList.toggle("slim", ui.slim);
-  ui.wide = whole - padding - 2 - (beside ? 424 : 0);
+  ui.wide = (whole - padding - 2 - (beside ? 424 : 0)) / zoom;
+  ui.lanes.style.zoom = String(zoom);
   const focused = heldBy(root);
   drawLanes(ui);
   drawPanel(ui);
@@ -198,5 +222,11 @@ function drawLegend(ui) {
 }
 
 export default component((box, _, send) =>
-  withPlayback("step", createStep(box, { act: (what) => send.trigger("act", what) })),
+  withPlayback(
+    "step",
+    createStep(box, {
+      act: (what) => send.trigger("act", what),
+      onExport: (what) => send.trigger("export", what),
+    }),
+  ),
 );

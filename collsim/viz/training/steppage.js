@@ -1,5 +1,6 @@
 // A step of training as an offline file: its timeline, and the players inside its collectives.
 
+import { followHash } from "../hosts/followhash.js";
 import { createStep } from "./step.js";
 
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -19,3 +20,4 @@ const step = createStep(document.getElementById("player"), {
 data.opened = stored.inside[data.open] ?? null;
 step.update({ ...data, t: options.t });
 globalThis.step = step;
+followHash(step.clock);

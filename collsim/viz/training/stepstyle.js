@@ -1,5 +1,7 @@
 // The style sheets of a step and of several steps on one clock.
 
+import { exportsCss } from "../player/export/menu.js";
+import { slideCss } from "../player/export/slide.js";
 import { buttonsCss } from "../transport/buttonstyle.js";
 
 /** What both have beside buttons and segments. */
@@ -24,7 +26,9 @@ ${root} .foot .dash{width:24px;border-top:2px dashed var(--b2)}
 ${root} .foot .thin{width:24px;height:6px;background:var(--wait)}
 `;
 
-export const STEP_CSS = `${parts(".ts")}
+export const STEP_CSS = `${parts(".ts")}${exportsCss(".ts")}${slideCss(".ts")}
+.ts.slide :is(.bar,.seg,.funnel,.opened,.foot,.side){display:none!important}
+.ts.slide .says{font-size:36px;line-height:46px;margin-bottom:20px}
 .ts{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 20px 14px}
 .ts .top{display:flex;gap:20px;align-items:center;justify-content:space-between;min-height:58px}
 .ts .says{margin:0;font-size:19px;line-height:26px;text-wrap:pretty;min-height:52px;display:block}

@@ -52,7 +52,8 @@ export function onStepKey(ui, ev) {
   }
   actOnKey(ev, {
     ...transportKeys({ ...ui, turn: (by) => turn(ui, by) }),
-    Escape: () => ui.act({ what: "open", name: "none" }),
+    s: () => ui.slide(!ui.root.classList.contains("slide")),
+    Escape: () => (ui.root.classList.contains("slide") ? ui.slide(false) : ui.act({ what: "open", name: "none" })),
     b: () => nextBucket(ui),
     c: () => alongChain(ui),
     w: () => ui.side.querySelector("button")?.focus(),

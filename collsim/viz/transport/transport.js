@@ -3,7 +3,7 @@
 import { SPEEDS, changeSpeed } from "../player/model/clock.js";
 import { el, icon, nameButton, segment, setText } from "../player/draw/elements.js";
 import { togglePlay } from "../player/ui/controls.js";
-import { copyText } from "../player/ui/copy.js";
+import { copyText } from "../player/export/copy.js";
 
 /**
  * The controls of `clock`: {moves, play, time, speeds, tools, note}; a picture lays out those it needs. `turn(by)`
@@ -35,7 +35,7 @@ export function createTransport({ root, clock, words, turn }) {
     ),
     tools: el(
       "span",
-      { className: "g" },
+      { className: "g tools" },
       button("link", () => shareMoment({ clock, root, words, note })),
       button("full", () => toggleFullScreen(root)),
     ),

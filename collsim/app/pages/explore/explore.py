@@ -149,7 +149,10 @@ def _play(timeline: dict[str, object], ident: str, hides: Hidden = "") -> None:
     panel = None
     if filebox.get_upload() is None and not hides:
         panel = describe_panel(now.choice, now.last_good_choice if stands_in else None)
-    mount_player(timeline, ident, start, hides=hides, panel=panel, on_edit=partial(hear_edit, "player"))
+    exports = filebox.build_run_exports("player", now.last_good_choice)
+    mount_player(
+        timeline, ident, start, hides=hides, panel=panel, exports=exports, on_edit=partial(hear_edit, "player")
+    )
 
 
 # ---- headline

@@ -29,6 +29,7 @@ from ...scenario.simple_run import (
 )
 from ...shell.address import write_page_address
 from ...shell.controls import label_algorithm, label_machine
+from ...shell.filebox import build_run_exports
 from ...shell.notes import complain
 from ...shell.player import mount_simple_page
 from ...shell.results import get_latest
@@ -48,6 +49,10 @@ def draw() -> None:
         return
     simple_runs, (choice,) = latest_result
     data = _build_data(simple_runs, choice)
+    displayed = use_single_channel(choice)
+    if get_session().panels.cards == ALL_CARDS:
+        displayed = choice
+    data["exports"] = build_run_exports("simple_page", displayed)
     if not (now.panels.predict and simple_runs.questions and is_leading_class()):
         mount_simple_page(data, now.start, _switch, _ask_class)
         return

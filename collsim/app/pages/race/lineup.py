@@ -11,7 +11,8 @@ import collsim as cs
 from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
-from collsim.viz.race.race_document import Runner, build_runner
+from collsim.viz.race.race_document import RacingRun, Runner, build_runner
+from collsim.viz.race.race_page import save_race
 
 from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
@@ -38,6 +39,7 @@ from ...scenario.outcome import (
     ignore_progress,
     read_choice,
 )
+from ...scenario.run_files import estimate_file, gather_files
 
 #: One runner is no race, and of five players none is large enough on a projector.
 MIN_RUNNERS, MAX_RUNNERS = 2, 4
@@ -329,6 +331,44 @@ def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ign
     if len(times) < len(choices):
         return Field(tuple(results), None)
     return Field(tuple(results), find_overtaking(choices, times))
+
+
+def build_race_file(
+    choices: tuple[Choice, ...],
+    labels: tuple[tuple[str, str], ...],
+    suffix: str,
+    language: str,
+    t: float | None,
+    report_progress: ReportProgress = ignore_progress,
+) -> tuple[str, bytes]:
+    """The name and the bytes of a file of a race: the page that plays it, or a film.
+
+    Args:
+        choices: The runs of the race.
+        labels: The name and the note of each.
+        suffix: `html`, `gif` or `mp4`.
+        language: `en` or `zh`.
+        t: Moment at which the page begins, seconds; None for the start.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    runs = [RacingRun(simulate_runner(choice), *label) for choice, label in zip(choices, labels, strict=True)]
+    report_progress("run", 0.3)
+    return gather_files(f"collsim.{suffix}", lambda path: save_race(runs, path, language, t))
+
+
+def estimate_race_file(
+    choices: tuple[Choice, ...], labels: tuple[tuple[str, str], ...], suffix: str, language: str, t: float | None
+) -> float:
+    """Seconds that `build_race_file` should take.
+
+    Args:
+        choices: The runs of the race.
+        labels: The name and the note of each.
+        suffix: `html`, `gif` or `mp4`.
+        language: `en` or `zh`.
+        t: Moment at which the page begins, seconds.
+    """
+    return sum(estimate_file(choice, suffix, language) for choice in choices)
 
 
 def simulate_runner(choice: Choice) -> Runner:

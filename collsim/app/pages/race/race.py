@@ -12,7 +12,7 @@ import streamlit as st
 from collsim.display.markup import escape_markdown
 from collsim.simulate import ENGINES
 from collsim.units import format_bytes
-from collsim.viz.race.race_document import Runner
+from collsim.viz.race.race_document import RacingRun, Runner
 
 from ...scenario import custom_machine
 from ...scenario.choice import (
@@ -258,8 +258,18 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     if race_field.overtaking is not None:
         first, other, size = race_field.overtaking
         draw_note(t("race.cross", nbytes=format_bytes(size), other=names[other], first=names[first]))
-    entries = [(runner, names[n], _build_note(runners, n)) for n, runner in started.items()]
-    player.mount_race(entries, json.dumps(lineup.ADDRESS.write(runners)), "race", seconds)
+    entries = [RacingRun(runner, names[n], _build_note(runners, n)) for n, runner in started.items()]
+    choices = tuple(runners[n] for n in started)
+    labels = tuple((entry.name, entry.note) for entry in entries)
+    exports = filebox.build_exports(
+        "race",
+        lambda kind, moment: (
+            lineup.build_race_file,
+            lineup.estimate_race_file,
+            (choices, labels, kind, get_language(), moment if kind == "html" else None),
+        ),
+    )
+    player.mount_race(entries, json.dumps(lineup.ADDRESS.write(runners)), "race", seconds, exports)
     draw_folded("code", t("code.title"), lambda: codebox.draw_race_code([_build_facts(runners[n]) for n in started]))
     draw_folded("files", t("tab.files"), lambda: filebox.draw_race_downloads([(names[n], runners[n]) for n in started]))
 

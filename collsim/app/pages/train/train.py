@@ -16,7 +16,7 @@ from ...editor.machine_card import draw_machine_card
 from ...editor.upgrades_panel import draw_upgrades
 from ...scenario.address_parameters import write_size
 from ...scenario.mistakes import write_sentence
-from ...shell import codebox
+from ...shell import codebox, filebox
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.codebox import CodePart
 from ...shell.controls import draw_folded, forget
@@ -202,10 +202,11 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
         "open": chosen["name"] if chosen else "",
         "opened": _describe_opened(opened) if opened is not None and chosen is not None else None,
         "every": choice.every,
+        "exports": stepfile.build_exports(choice),
         **look(),
         "t": get_session().start.get("t"),
     }
-    mount(key="step", data=data, on_act_change=_on_act)
+    mount(key="step", data=data, on_act_change=_on_act, on_export_change=partial(filebox.hear_export, "step"))
 
 
 def _describe_change(change: ChangedStep) -> dict[str, object]:

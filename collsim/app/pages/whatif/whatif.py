@@ -15,6 +15,7 @@ import streamlit as st
 from collsim.locale import Text
 from collsim.sweep.synthesized_algorithm import can_synthesize
 from collsim.units import format_bandwidth, format_time
+from collsim.viz.race.race_document import RacingRun
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
 from ...editor.machine_card import draw_machine_card
@@ -356,7 +357,10 @@ def _build_histogram(times: np.ndarray[Any, Any], middle: float, high: float, de
 def _draw_race(change_shown: Change, choice: Choice, edit: Edit, seconds: float | None) -> None:
     """Both runs on one clock, as a race of two, from a moment if one is given."""
     where = f"{label_algorithm(choice.algorithm, choice.collective)}{t('comma')}{label_machine(choice.machine)}"
-    runners = [(change_shown.before, t("whatif.before"), where), (change_shown.after, t("whatif.after"), where)]
+    runners = [
+        RacingRun(change_shown.before, t("whatif.before"), where),
+        RacingRun(change_shown.after, t("whatif.after"), where),
+    ]
     player.mount_race(runners, repr((choice, edit)), "before_after", seconds)
 
 

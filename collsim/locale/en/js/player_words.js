@@ -1,8 +1,10 @@
 // English words of player.
 
 import { NB } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 
 export default {
+  exports,
   colon: ": ",
   betweenNotes: "; ",
   step: (s, n) => `Step ${s} of ${n}`,
@@ -20,7 +22,6 @@ export default {
   loop: "Loop this step (L)",
   busy: "Busiest moment (B)",
   link: "Copy link",
-  png: "Save PNG",
   full: "Presenter mode (F)",
   playLabel: "Play",
   pauseLabel: "Pause",
@@ -144,7 +145,6 @@ export default {
   joined: (n) => `${n} transfers in flight: a blue line joins two ranks that exchange bytes now`,
   copied: "Link copied",
   noLink: "This page has no link to copy",
-  saved: "Saved",
   sofarTip: (b, p) => `${b} so far, ${p} of what it could have carried`,
   usedTip: (p, step) => `${p} used ${step ? "in this step" : "now"}`,
   nowTip: (x) => `now: ${x}`,

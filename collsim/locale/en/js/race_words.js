@@ -1,9 +1,11 @@
 // English words of race.
 
 import { NB } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 import transport from "./transport_words.js";
 
 export default {
+  exports,
   ...transport,
   busiest: "Busiest cable carries",
   delivered: "bytes delivered, of all that must move",

@@ -1,11 +1,13 @@
 // English words of step.
 
 import { fmtBytes, fmtSpan } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 import transport from "./transport_words.js";
 
 const upper = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export default {
+  exports,
   ...transport,
   label: "collsim training step",
   one: "One GPU",

@@ -1,8 +1,10 @@
 // Chinese words of player.
 
 import { NB } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 
 export default {
+  exports,
   colon: "：",
   betweenNotes: "；",
   step: (s, n) => `第 ${s} 步，共 ${n} 步`,
@@ -20,7 +22,6 @@ export default {
   loop: "循环播放本步 (L)",
   busy: "最忙的时刻 (B)",
   link: "复制链接",
-  png: "保存 PNG",
   full: "演示模式 (F)",
   playLabel: "播放",
   pauseLabel: "暂停",
@@ -142,7 +143,6 @@ export default {
   joined: (n) => `${n} 个传输在途：蓝线连接此刻正在传输的两个 rank`,
   copied: "链接已复制",
   noLink: "此页面没有可复制的链接",
-  saved: "已保存",
   sofarTip: (b, p) => `已传 ${b}，占可传量的 ${p}`,
   usedTip: (p, step) => `${step ? "本步" : "此刻"}占用 ${p}`,
   nowTip: (x) => `此刻：${x}`,

@@ -1,9 +1,11 @@
 // Chinese words of race.
 
 import { NB } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 import transport from "./transport_words.js";
 
 export default {
+  exports,
   ...transport,
   busiest: "最忙的线缆传输",
   delivered: "已送达的字节，占需传输总量的比例",

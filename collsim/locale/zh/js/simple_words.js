@@ -1,8 +1,10 @@
 // Chinese words of simple.
 
 import { NB } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 
 export default {
+  exports,
   gap: "",
   stop: "。",
   betweenClauses: "；",

@@ -1,11 +1,13 @@
 // Chinese words of step.
 
 import { NB, fmtBytes, fmtSpan } from "../../../viz/player/model/units.js";
+import exports from "./export_words.js";
 import transport from "./transport_words.js";
 
 const nameTask = (name) => name.replace(/^bucket /, `桶${NB}`);
 
 export default {
+  exports,
   ...transport,
   label: "collsim 训练步",
   one: "一个 GPU",

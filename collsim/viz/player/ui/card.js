@@ -63,7 +63,7 @@ const PARTS = {
   card: ["section", { className: "card" }],
 };
 
-const ICON_BUTTONS = ["first", "back", "next", "wrong", "loop", "busy", "link", "png", "full"];
+const ICON_BUTTONS = ["first", "back", "next", "wrong", "loop", "busy", "link", "full"];
 
 /** The elements of a player by name, put together in `host`; `arrange()` is called at another width. */
 export function buildCard(host, arrange) {
@@ -78,7 +78,7 @@ export function buildCard(host, arrange) {
     group("g lead", parts.first, parts.back, parts.play, parts.next),
     group("g", parts.stepno, parts.clock, parts.speedWord, parts.speeds, parts.real),
     group("gap"),
-    group("g tools", parts.wrong, parts.loop, parts.busy, parts.link, parts.png, parts.full),
+    group("g tools", parts.wrong, parts.loop, parts.busy, parts.link, parts.full),
   );
   parts.modes.append(parts.chart, parts.mode);
   parts.scrub.append(parts.scrubCanvas);

@@ -28,6 +28,7 @@ export function createContext(parts, opts, render) {
       tab: 0,
       channel: -1,
       present: false,
+      slide: false,
       words: false,
       patterns: false,
       narrow: false,

@@ -2,7 +2,7 @@
 
 import { changeSpeed } from "../model/clock.js";
 import { invalidate, stateOf, toast, wordsOf } from "./context.js";
-import { copyText } from "./copy.js";
+import { copyText } from "../export/copy.js";
 import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
 import { actOnKey } from "./keys.js";
@@ -63,10 +63,12 @@ export function seekMistake(ui) {
   clock.seek(mistakeTime(model));
 }
 
-export function present(ui, on = !ui.state.present) {
+/** Alone on the screen, to present it; as a slide without any controls. */
+export function present(ui, on = !ui.state.present, slide = false) {
   const { parts, state } = ui;
-  state.present = on;
+  Object.assign(state, { present: on, slide: on && slide });
   parts.root.classList.toggle("present", on);
+  parts.root.classList.toggle("slide", state.slide);
   if (on && parts.root.requestFullscreen) parts.root.requestFullscreen().catch(() => {});
   if (!on && document.fullscreenElement) document.exitFullscreen?.().catch(() => {});
   ui.narrated = "";
@@ -159,6 +161,7 @@ const keysOf = (ui) => ({
   p: () => setPatterns(ui, !ui.state.patterns),
   l: () => toggleLoop(ui),
   f: () => present(ui),
+  s: () => present(ui, !ui.state.slide, true),
   v: () => setView(ui, ui.state.view === "logical" ? "physical" : "logical"),
   n: () => nextNode(ui),
   Escape: () => (ui.state.present ? present(ui, false) : goInto(ui, null)),

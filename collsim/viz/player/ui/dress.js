@@ -24,10 +24,10 @@ export function dress(ui) {
   }
   delete parts.root.dataset.error;
   buildChoices(ui, words);
-  for (const name of ["first", "back", "next", "loop", "busy", "link", "png", "full"])
-    nameButton(parts[name], words[name]);
+  for (const name of ["first", "back", "next", "loop", "busy", "link", "full"]) nameButton(parts[name], words[name]);
   nameButton(parts.wrong, words.toMistake);
   parts.wrong.style.display = model.mistake ? "" : "none";
+  ui.exports.set(words.exports, ui.opts.exports);
   parts.patterns.textContent = state.patterns ? words.noPatterns : words.patterns;
   parts.patterns.setAttribute("aria-pressed", String(state.patterns));
   parts.speedWord.textContent = words.speed;
@@ -235,7 +235,7 @@ function topOnPage(element) {
 
 /** Presenter mode leaves nothing empty: below a picture that is wider than the room stand the rows over time. */
 function fillScreen({ parts, state }, roomH, rowsH) {
-  state.presentRows = state.view === "physical" && roomH - state.stageH >= rowsH + ROWS_APART;
+  state.presentRows = !state.slide && state.view === "physical" && roomH - state.stageH >= rowsH + ROWS_APART;
   state.stageH = Math.max(state.stageH, roomH - (state.presentRows ? rowsH + ROWS_APART : 0));
   parts.root.classList.toggle("withrows", state.presentRows);
 }
@@ -257,7 +257,7 @@ function nameWidth({ parts, state }, outer, compact) {
 /** Pixels in presenter mode that are not the stage: what stands above and below it, as tall as it is. */
 function presentChrome({ parts, state, model }) {
   const tall = (e) => e.getBoundingClientRect?.().height ?? 0,
-    scrub = 54 * 1.5 + 6;
+    scrub = state.slide ? 0 : 54 * 1.5 + 6;
   state.low = globalThis.innerHeight < 900;
   parts.root.classList.toggle("low", state.low);
   const crumbs = parts.crumbs.style.display === "none" ? 0 : tall(parts.crumbs),

@@ -2,6 +2,7 @@
 
 /** Do what a key stands for in `acts`. What a browser, a field or a button does with a key of its own is left to it. */
 export function actOnKey(ev, acts) {
+  if (ev.target?.closest?.("[role=menu]")) return; // an open menu has keys of its own
   ev.stopPropagation(); // hosts bind single letters (rerun, clear cache, new cell)
   const tag = ev.target?.tagName,
     typing = ["SELECT", "INPUT", "TEXTAREA"].includes(tag),

@@ -1,11 +1,11 @@
 // The card as a picture: light colours, narration as caption, address and version at the foot.
 
 import { put, wrap } from "../draw/canvas.js";
-import { forgetDrawn, invalidate, toast, wordsOf } from "./context.js";
 import { el, sizeCanvas } from "../draw/elements.js";
 import { drawLogical, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
 import { TOKENS } from "../model/look.js";
 import { drawMatrix } from "../charts/matrix.js";
+import { SvgContext } from "../export/svgcontext.js";
 import { textAt } from "../model/read.js";
 import { drawBars, drawRows, linesOf, rowSize } from "../charts/rows.js";
 import { drawScrub } from "../charts/scrub.js";
@@ -14,18 +14,14 @@ import { drawTokens } from "../draw/tokens.js";
 
 /** The card as a picture: light colours, narration as caption, address and version at the foot, no controls. */
 export function pictureOf(ui) {
-  const { parts, state, model, view } = ui,
-    P = { ...view, colors: TOKENS.light, hover: null, dim: () => 1 },
+  const { parts, state } = ui,
+    P = sceneOf(ui),
     at = measurePicture(ui),
     canvas = el("canvas", { width: WIDE * 2, height: at.h * 2 }),
     ctx = canvas.getContext("2d");
   ctx.scale(2, 2);
-  ctx.fillStyle = P.colors.card;
-  ctx.fillRect(0, 0, WIDE, at.h);
-  wrap(ctx, parts.say.textContent, 20, 40, WIDE - 40, 19.5, 27, P.colors.ink, 2);
-  const drawn =
-    ui.shown === model ? P : { ...P, model: ui.shown, facts: stageFacts(ui.shown, view.t, view.s, view.act) };
-  shifted(ctx, 20, TOP, () => drawView(ctx, drawn, state.view, at.stage));
+  drawPage(ctx, parts.say.textContent, WIDE, at.h);
+  shifted(ctx, 20, TOP, () => drawView(ctx, shownOf(ui, P), state.view, at.stage));
   shifted(ctx, 20 + LEFT + 24, TOP, () => {
     put(ctx, parts.matrixTitle.textContent, 0, 16, 15, P.colors.ink, { bold: true });
     ctx.translate(0, 24);
@@ -35,9 +31,49 @@ export function pictureOf(ui) {
   drawBars(sizeCanvas(bars, at.geo.tw, at.rows + 40), P, at.geo);
   shifted(ctx, 20, at.timeY, () => drawScrub(ctx, P, at.geo));
   shifted(ctx, 20, at.timeY + 56, () => drawRows(ctx, P, at.geo, bars));
-  const from = /^https?:/.test(location.protocol) ? location.href : textAt(model.tl.meta.title, 0, state.language);
-  put(ctx, `collsim ${model.tl.meta.version ?? ""}   ${from}`, 20, at.h - 14, 12, P.colors.ink3);
+  put(ctx, sourceOf(ui), 20, at.h - 14, 12, P.colors.ink3);
   return canvas;
+}
+
+/** The scene of this moment in light colours, with nothing that a pointer lights up. */
+const sceneOf = ({ view }) => ({ ...view, colors: TOKENS.light, hover: null, dim: () => 1 });
+
+/** The same of the node that is open. */
+const shownOf = ({ shown, model, view }, scene) =>
+  shown === model ? scene : { ...scene, model: shown, facts: stageFacts(shown, view.t, view.s, view.act) };
+
+/** The stage of this moment with what is said of it, as the text of an SVG file. */
+export function drawSvg(ui) {
+  const { parts, state, view } = ui,
+    { stage } = measurePicture(ui),
+    ctx = new SvgContext(LEFT + 40, TOP + stage + 34),
+    said = parts.say.textContent;
+  drawPage(ctx, said, ctx.width, ctx.height);
+  shifted(ctx, 20, TOP, () => drawView(ctx, shownOf(ui, sceneOf(ui)), state.view, stage));
+  put(ctx, sourceOf(ui), 20, TOP + stage + 20, 12, TOKENS.light.ink3);
+  return ctx.finish(said, { step: view.s + 1, t: Number(view.t.toPrecision(9)) });
+}
+
+/** The stage alone into `ctx`, so many pixels wide; returns its height. */
+export function drawStage(ctx, ui, wide) {
+  const { h, w } = ui.shown.tl.stage,
+    tall = Math.round((h * wide) / w);
+  drawView(ctx, shownOf(ui, sceneOf(ui)), "physical", tall, wide);
+  return tall;
+}
+
+/** White paper, and on it what is said. */
+export function drawPage(ctx, said, wide, tall) {
+  ctx.fillStyle = TOKENS.light.card;
+  ctx.fillRect(0, 0, wide, tall);
+  wrap(ctx, said, 20, 40, wide - 40, 19.5, 27, TOKENS.light.ink, 2);
+}
+
+/** Where the picture is from: the address, if others can open it, or what is run. */
+function sourceOf({ model, state }) {
+  const isPublic = /^https?:/.test(location.protocol) && !/^(localhost|127\.|\[::1\])/.test(location.hostname),
+    from = isPublic ? location.href : textAt(model.tl.meta.title, 0, state.language);
+  return `collsim ${model.tl.meta.version ?? ""}   ${from}`;
 }
 
 const WIDE = 1598; // pixels of the picture, and of the stage in it
@@ -57,17 +93,17 @@ function measurePicture({ state, model, view, shown: stageModel }) {
   return { stage, rows, timeY, h: timeY + 56 + rows + 78, geo: { ...size, ...geometry, mode: state.mode, zoom: 1 } };
 }
 
-function drawView(ctx, P, view, height) {
+function drawView(ctx, P, view, height, wide = LEFT) {
   const { stage } = P.model.tl;
   if (view === "logical") {
-    P.lay = logicalLayout(P.model, P.slots.length, LEFT, height);
-    drawLogical(ctx, P, LEFT, height);
+    P.lay = logicalLayout(P.model, P.slots.length, wide, height);
+    drawLogical(ctx, P, wide, height);
     drawLogicalTokens(ctx, P);
     return;
   }
-  const k = Math.min(LEFT / stage.w, height / stage.h);
+  const k = Math.min(wide / stage.w, height / stage.h);
   Object.assign(P, { k, above: 0 });
-  ctx.translate((LEFT - stage.w * k) / 2, 0);
+  ctx.translate((wide - stage.w * k) / 2, 0);
   ctx.scale(k, k);
   drawPhysical(ctx, P);
   drawTokens(ctx, P);
@@ -78,20 +114,4 @@ function shifted(ctx, x, y, draw) {
   ctx.translate(x, y);
   draw();
   ctx.restore();
-}
-
-export function savePng(ui) {
-  const { model, view } = ui;
-  if (!model || !view) return;
-  pictureOf(ui).toBlob((blob) => {
-    const a = el("a", {
-      href: URL.createObjectURL(blob),
-      download: `collsim-${model.tl.meta.collective ?? "run"}-step${view.s + 1}.png`,
-    });
-    a.click();
-    setTimeout(() => URL.revokeObjectURL(a.href), 1000);
-    toast(ui, wordsOf(ui).saved);
-  });
-  if (view) forgetDrawn(ui);
-  invalidate(ui);
 }

@@ -3,7 +3,7 @@
 import { chooseLanguage } from "../../words/choice.js";
 import { buildCard } from "./card.js";
 import { createContext, forgetDrawn, invalidate, stateOf, toast, wordsOf } from "./context.js";
-import { copyText } from "./copy.js";
+import { copyText } from "../export/copy.js";
 import {
   dragTime,
   onKey,
@@ -18,13 +18,15 @@ import {
 } from "./controls.js";
 import { applyTheme, arrange, dress, setPatterns, turnChannel } from "./dress.js";
 import { onClock, render } from "./frame.js";
+import { download } from "../export/download.js";
+import { createExportMenu } from "../export/menu.js";
 import { insideOf, nodeAt, openNode } from "../model/inside.js";
 import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
 import { buildCrumbs } from "./crumbs.js";
 import { MachineEditor } from "../edit/machineeditor.js";
 import { goInto, nextNode } from "./nodes.js";
-import { pictureOf, savePng } from "./picture.js";
+import { drawStage, drawSvg, pictureOf } from "./picture.js";
 import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
 import { problem, unpack } from "../model/read.js";
 
@@ -41,6 +43,8 @@ import { problem, unpack } from "../model/read.js";
  *   node      number of the node that is open, where nodes are boxes
  *   editing   what of the machine can be changed (`app/editor/panel_document.py`)
  *   onEdit(value)        when somebody wants to change it
+ *   exports   what a server makes of the run: {film: whether it can make films, file: one that was made}
+ *   onExport(kind, t)    when a file is wanted of the moment t
  *   idle      the picture of the machine alone: nothing is on its way
  *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
@@ -57,6 +61,7 @@ export function createPlayer(host, opts = {}) {
     copy: (text) => copyMachine(ui, text),
     redraw: () => invalidate(ui),
   });
+  ui.exports = buildExports(ui);
   wire(ui);
   const stopListening = listen(ui);
   applyTheme(ui);
@@ -70,6 +75,7 @@ export function createPlayer(host, opts = {}) {
     toggle: () => togglePlay(ui),
     present: (on) => present(ui, on),
     picture: () => pictureOf(ui),
+    drawInto: (ctx, wide) => drawStage(ctx, ui, wide),
     play: () => clock.play(),
     pause: () => clock.pause(),
     seek: (t) => clock.seek(t),
@@ -85,6 +91,35 @@ export function createPlayer(host, opts = {}) {
   };
   player.ready = opts.timeline !== undefined ? setTimeline(ui, opts.timeline) : Promise.resolve();
   return player;
+}
+
+/** The menu of files. */
+function buildExports(ui) {
+  const { parts, opts } = ui,
+    nameOf = (suffix) => `collsim-${ui.model.tl.meta.collective ?? "run"}-step${ui.view.s + 1}.${suffix}`,
+    after = () => {
+      forgetDrawn(ui); // what the picture drew is not what is on the screen
+      invalidate(ui);
+    },
+    menu = createExportMenu({
+      root: parts.card,
+      acts: {
+        svg: () => {
+          download(nameOf("svg"), drawSvg(ui));
+          after();
+        },
+        png: () => {
+          pictureOf(ui).toBlob((blob) => download(nameOf("png"), blob));
+          after();
+        },
+        slide: () => present(ui, true, true),
+      },
+      make: (kind) => opts.onExport?.(kind, stateOf(ui).t),
+      place: () => (ui.model?.nsteps ? `step=${ui.view.s + 1}` : `t=${Number(stateOf(ui).t.toPrecision(6))}`),
+      say: (text) => toast(ui, text),
+    });
+  parts.full.before(menu.box);
+  return menu;
 }
 
 /** Follow what happens to the page; returns what ends that. */
@@ -127,6 +162,10 @@ function setOptions(ui, o) {
   if (o.theme !== undefined) change(state, "theme", o.theme);
   if (o.view != null) change(state, "view", o.view);
   if (o.node !== undefined && ui.model) goInto(ui, o.node, false);
+  if (o.exports) {
+    opts.exports = o.exports;
+    ui.exports.set(wordsOf(ui).exports, o.exports);
+  }
   for (const name of ["header", "compact", "marks", "hides", "idle"]) if (name in o) change(opts, name, o[name]);
   if ("editing" in o) changed = setEditing(ui, o.editing) || changed;
   if (!changed) return;
@@ -169,7 +208,6 @@ function wire(ui) {
   parts.busy.onclick = () => seekBusiest(ui);
   parts.wrong.onclick = () => seekMistake(ui);
   parts.link.onclick = () => shareLink(ui);
-  parts.png.onclick = () => savePng(ui);
   parts.full.onclick = () => present(ui);
   parts.channel.onchange = () => {
     state.channel = Number(parts.channel.value);

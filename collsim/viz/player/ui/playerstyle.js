@@ -1,5 +1,6 @@
 // The style sheet of the card.
 
+import { exportsCss } from "../export/menu.js";
 import { FONT } from "../model/look.js";
 
 export const CSS = `
@@ -179,6 +180,11 @@ text-align:left;font:700 14px/22px ${FONT};color:var(--ink)}
   border-radius:5px;padding:4px 7px;overflow-wrap:anywhere;user-select:all}
 @media (pointer:coarse){.cs .editpanel{gap:9px}
   .cs .editpanel :is(.seg button,.closer,.plain,select,input,li button){min-width:40px;min-height:40px;font-size:16px}}
+${exportsCss(".cs")}
+.cs.slide :is(.tr,.panel,.running,.legend,.crumbs,.seg,.kinds,.partbuttons,.editpanel){
+  display:none!important}
+.cs.slide .nar{height:auto;min-height:124px;font-size:36px;line-height:46px;padding:12px 0}
+.cs.slide .nar.long{font-size:30px;line-height:38px}
 @media (prefers-reduced-motion:reduce){.cs .toast{transition:none}}
 @media print{.cs .tr,.cs .tabs,.cs .foot,.cs .nar .seg{display:none}}
 `;

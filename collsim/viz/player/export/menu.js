@@ -1,0 +1,132 @@
+// The menu of a picture: for an article or a slide, as a file, as a frame of a page, or alone on the screen.
+
+import { el, icon, nameButton } from "../draw/elements.js";
+import { copyText } from "./copy.js";
+import { downloadEncoded } from "./download.js";
+
+/** Files that the server makes, in the order of the menu; a picture that makes one of them itself does. */
+const FILES = ["svg", "gif", "mp4", "html"];
+/** Ids of files that were handed over, for all bundles of the page: another mount of the same run gets them too. */
+const handed = () => (globalThis.collsimFiles ??= new Set());
+
+/**
+ * The menu of `root`: {box, set(words, exports), receive(file), frame()}. `acts` are what a picture can do by itself
+ * ({svg, png, slide}), `make(kind)` asks the server for a file, `place()` is the moment as the hash of an address, and
+ * `say(text)` tells the reader what was done; `page` is the name of the file of the page that is made.
+ */
+export function createExportMenu({ root, acts, make, place, say, page = "collsim.html" }) {
+  const button = el("button", { type: "button", className: "btn", "aria-haspopup": "menu" }, icon("png")),
+    list = el("div", { className: "exports", role: "menu", hidden: true }),
+    box = el("span", { className: "export" }, button, list),
+    menu = { root, button, list, acts, make, place, say, page, words: null, exports: null };
+  button.onclick = () => openMenu(menu, list.hidden);
+  list.addEventListener("keydown", (ev) => onMenuKey(menu, ev));
+  box.addEventListener("focusout", (ev) => {
+    if (!box.contains(/** @type {Node | null} */ (ev.relatedTarget))) openMenu(menu, false);
+  });
+  return {
+    box,
+    set: (words, exports) => setMenu(menu, words, exports),
+    close: () => openMenu(menu, false),
+  };
+}
+
+function setMenu(menu, words, exports) {
+  const { file } = exports ?? {};
+  if (file && !handed().has(file.id)) {
+    handed().add(file.id);
+    downloadEncoded(file);
+    menu.say(words.saved(file.name));
+  }
+  if (menu.words === words && menu.exports?.film === exports?.film) return;
+  Object.assign(menu, { words, exports });
+  nameButton(menu.button, words.title);
+  menu.button.setAttribute("aria-expanded", String(!menu.list.hidden));
+  menu.list.replaceChildren(...entriesOf(menu));
+}
+
+/** What can be had here: files only where a server makes them. */
+function entriesOf(menu) {
+  const { words, exports, acts, make } = menu,
+    own = ["svg", "png"].filter((kind) => acts[kind]).map((kind) => entry(menu, kind, acts[kind])),
+    kinds = exports ? FILES.filter((kind) => !acts[kind]) : [],
+    files = kinds.map((kind) => {
+      const isMissing = kind === "mp4" && !exports.film;
+      return entry(menu, isMissing ? "nofilm" : kind, isMissing ? null : () => order(menu, () => make(kind)));
+    }),
+    hasPage = exports || location.protocol === "file:"; // a page that a frame could show
+  return [
+    el("b", { textContent: words.copyAs }),
+    ...own,
+    ...files,
+    ...(hasPage ? [entry(menu, "frame", () => copyFrame(menu))] : []),
+    entry(menu, "slide", acts.slide),
+  ];
+}
+
+function entry(menu, kind, act) {
+  const [name, about] = menu.words.kinds[kind],
+    onclick = () => {
+      openMenu(menu, false);
+      menu.button.focus();
+      act();
+    },
+    label = el("span", { textContent: name }),
+    more = el("small", { textContent: about });
+  return el("button", { type: "button", role: "menuitem", disabled: !act, onclick }, label, more);
+}
+
+function order({ say, words }, make) {
+  say(words.making);
+  make();
+}
+
+/** A frame of an article at this moment: its file is the offline page, saved next to the article. */
+async function copyFrame({ root, place, say, page, words }) {
+  const own = location.protocol === "file:" ? decodeURIComponent(location.pathname.split("/").at(-1)) : page,
+    src = `${encodeURIComponent(own)}#${place()}`,
+    text = `<iframe src="${src}" title="collsim" style="border:0;width:100%;height:900px" allow="fullscreen"></iframe>`;
+  say((await copyText(text, root)) ? words.frameCopied(own) : text);
+}
+
+function openMenu({ button, list }, on) {
+  if (list.hidden === !on) return;
+  list.hidden = !on;
+  button.setAttribute("aria-expanded", String(on));
+  if (!on) return;
+  list.classList.remove("above", "start");
+  const { top, bottom, left } = list.getBoundingClientRect(),
+    above = button.getBoundingClientRect().top;
+  list.classList.toggle("above", bottom > globalThis.innerHeight && above > bottom - top);
+  list.classList.toggle("start", left < 0);
+  list.querySelector("button:not(:disabled)")?.focus({ preventScroll: true });
+}
+
+function onMenuKey(menu, ev) {
+  const items = [...menu.list.querySelectorAll("button:not(:disabled)")],
+    now = items.indexOf(ev.target),
+    to = { ArrowDown: now + 1, ArrowUp: now - 1 + items.length, Home: 0, End: items.length - 1 }[ev.key];
+  ev.stopPropagation(); // the keys of the picture are not meant
+  if (ev.key === "Escape") {
+    openMenu(menu, false);
+    menu.button.focus();
+  } else if (to == null) return;
+  else items[to % items.length].focus();
+  ev.preventDefault();
+}
+
+/** The style of a menu in `root`, a selector. */
+export const exportsCss = (root) => `
+${root} .export{position:relative;display:inline-flex}
+${root} .exports{position:absolute;right:0;top:calc(100% + 6px);z-index:30;width:330px;max-width:calc(100vw - 40px);
+  background:var(--card);border:2px solid var(--ink);border-radius:10px;padding:8px;text-align:left;
+  box-shadow:0 6px 22px rgba(0,0,0,.18)}
+${root} .exports[hidden]{display:none}${root} .exports.above{top:auto;bottom:calc(100% + 6px)}
+${root} .exports.start{right:auto;left:0}
+${root} .exports>b{display:block;font-size:15px;line-height:20px;padding:2px 10px 4px}
+${root} .exports button{display:grid;width:100%;border:0;background:none;padding:6px 10px;border-radius:6px;
+  text-align:left;font-size:15px;line-height:19px;color:var(--ink)}
+${root} .exports button:disabled{color:var(--ink3);cursor:default}
+${root} .exports button:not(:disabled):hover{background:var(--sunk)}
+${root} .exports small{font-size:13px;line-height:17px;color:var(--ink2)}
+`;
