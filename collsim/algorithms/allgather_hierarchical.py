@@ -1,4 +1,4 @@
-"""Allgather across nodes between ranks of the same place, then inside each node."""
+"""Allgather across nodes between ranks with the same local rank, then inside each node."""
 
 from typing import Literal
 
@@ -52,7 +52,7 @@ def _estimate_cost(n, S, alpha, beta, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
-    """Allgather across nodes between ranks of the same place, then inside each node.
+    """Allgather across nodes between ranks with the same local rank, then inside each node.
 
     Args:
         n: number of ranks.
@@ -63,7 +63,7 @@ def allgather_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", pe
     """
     across, inside = (phase(size) for phase, size, _ in find_parts("allgather", n, inner, outer, per_node, topology))
     rank = np.arange(n).reshape(across.ranks, inside.ranks)
-    # One allgather for each place in a node, all at once, over the GPUs at that place; then one in each node, whose
-    # block i is all that the GPU at place i has collected.
+    # One allgather for each local rank, all at once, over the GPUs with it; then one in each node, whose
+    # block i is all that the GPU of local rank i has collected.
     yield from (step.map_to(rank.T, rank.T[:, :, None]) for step in across.each_step())
     yield from (step.map_to(rank, rank.T) for step in inside.each_step())

@@ -1,4 +1,4 @@
-"""Reduce-scatter inside each node, then across nodes between ranks of the same place."""
+"""Reduce-scatter inside each node, then across nodes between ranks with the same local rank."""
 
 from typing import Literal
 
@@ -33,7 +33,7 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     chunks=lambda n: n,
 )
 def reduce_scatter_hierarchical(n, inner: Choice = "ring", outer: Choice = "ring", per_node=8, topology=None):
-    """Reduce-scatter inside each node, then across nodes between ranks of the same place.
+    """Reduce-scatter inside each node, then across nodes between ranks with the same local rank.
 
     Args:
         n: number of ranks.

@@ -46,12 +46,12 @@ def improve_order(
     n = topology.ranks
     if n < 2:
         return
-    best_order, draw = tuple(range(n)), np.random.default_rng(0)
+    best_order, random = tuple(range(n)), np.random.default_rng(0)
     for number in range(tries):
         if number == 0 and n <= _MAX_PRICED:
             order = _build_tour(topology)
         else:
-            order = _exchange_ranks(best_order, draw)
+            order = _exchange_ranks(best_order, random)
         seconds = time(order)
         yield order, seconds
         if seconds <= best:
@@ -61,11 +61,11 @@ def improve_order(
 def _build_tour(topology: Topology) -> tuple[int, ...]:
     """From rank 0 always on to the nearest rank not visited yet."""
     n = topology.ranks
-    left, order = np.ones(n, bool), [0]
+    is_unvisited, order = np.ones(n, bool), [0]
     price = _compute_prices(topology)
     for _ in range(n - 1):
-        left[order[-1]] = False
-        order.append(int(np.where(left, price[order[-1]], np.inf).argmin()))
+        is_unvisited[order[-1]] = False
+        order.append(int(np.where(is_unvisited, price[order[-1]], np.inf).argmin()))
     return tuple(order)
 
 
@@ -81,9 +81,9 @@ def _compute_prices(topology: Topology) -> npt.NDArray[np.float64]:
     return total.reshape(n, n)
 
 
-def _exchange_ranks(order: tuple[int, ...], draw: np.random.Generator) -> tuple[int, ...]:
-    """Two ranks change places, or a stretch is turned round."""
-    a, b = sorted(int(x) for x in draw.choice(len(order), 2, replace=False))
-    if draw.random() < 0.5:
+def _exchange_ranks(order: tuple[int, ...], random: np.random.Generator) -> tuple[int, ...]:
+    """Two ranks exchanged, or the ranks between them in reverse order."""
+    a, b = sorted(int(x) for x in random.choice(len(order), 2, replace=False))
+    if random.random() < 0.5:
         return (*order[:a], *order[a : b + 1][::-1], *order[b + 1 :])
     return (*order[:a], order[b], *order[a + 1 : b], order[a], *order[b + 1 :])

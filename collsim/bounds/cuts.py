@@ -37,9 +37,9 @@ from ..units import format_bandwidth, format_bytes
 MAX_WORK = 20_000_000  # ranks times links; about 2 s
 #: Links up to which maximum flows are computed; beyond them only the simple cuts are tried, which is a bound still.
 MAX_LINKS = 100_000
-# Ranks up to which the rates of routes are looked at, and how many of the ranks then are.
+#: Ranks up to which flows over routes are computed, and for how many of them: a flow takes long on a large topology.
 MAX_ROUTED, ROUTE_RANKS = 2048, 16
-MAX_CROSSED = 64  # ranks up to which links that no route crosses are told apart: routes grow as their square
+MAX_CROSSED = 64  # ranks up to which links without a route are left out: the number of routes is their square
 _MAX_NAMED = 8
 
 Side = npt.NDArray[np.bool_]

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 #: Files that hold the rows of a table for machines, and for a page.
 _ROW_FILES, _PAGE_FILES = (".csv", ".json"), (".md", ".tex")
-#: Cells of a terminal: a column that is no wider is never broken, so that names and figures stay whole.
-_WHOLE = 40
-#: Of a table that is not for a terminal, unless its columns need more: whoever searches a row in it finds all of it.
-_ON_PAPER = 160
-#: Between two columns.
+#: Characters up to which a column is never broken, so that names and figures stay whole.
+_UNBROKEN_WIDTH = 40
+#: Characters of a line that goes to a file or a pipe, unless its columns need more: a search for a row finds all of it.
+_FILE_WIDTH = 160
+#: Blanks between two columns.
 _GAP = 2
 
 
 def show(rows: list[dict[str, Any]], title: str) -> None:
-    """A table with a column for each key of the first row; of columns that do not fit beside one another the rest
-    follows below, after the first column again.
+    """A table with a column for each key of the first row; columns that do not fit into the width
+    follow below, after the first column again.
 
     Args:
         rows: All with the same columns.
@@ -44,7 +44,7 @@ def show(rows: list[dict[str, Any]], title: str) -> None:
     needed = sum(least) + _GAP * len(least)
     width = None
     if not sys.stdout.isatty():
-        width = max(_ON_PAPER, needed)
+        width = max(_FILE_WIDTH, needed)
     console = Console(width=width, markup=False, emoji=False)
     for number, part in enumerate(_split_columns(least, console.width)):
         if number:
@@ -57,7 +57,7 @@ def _measure_width(name: str, cells: list[str]) -> int:
     """The width below which a column is not read well: all of it, but sentences may break."""
     from rich.cells import cell_len
 
-    return min(max(map(cell_len, (name, *cells))), max(_WHOLE, cell_len(name)))
+    return min(max(map(cell_len, (name, *cells))), max(_UNBROKEN_WIDTH, cell_len(name)))
 
 
 def _split_columns(least: list[int], width: int) -> list[list[int]]:

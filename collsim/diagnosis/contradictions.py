@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 from ..locale import translate
 from .evidence_pieces import Evidence, EvidencePiece, Fact
@@ -14,6 +15,14 @@ from .job import list_tested_hosts
 
 #: The model in the name of a GPU: H100 of `NVIDIA H100 80GB HBM3`.
 _MODEL = re.compile(r"\b(?:RTX \d{4}|GB\d{3}|MI\d{3}|[ABHLTV]\d{1,3})")
+
+
+class _Statement(NamedTuple):
+    """A number or names of GPUs that a line of a piece states."""
+
+    fact: Fact
+    value: frozenset[str] | int
+    piece: EvidencePiece
 
 
 @dataclass(frozen=True)
@@ -58,51 +67,48 @@ def find_contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
     """
     result = []
     for key in ("ranks", "gpus", "models"):
-        stated = [(fact, value, piece) for piece in evidence.pieces for fact, value in _state(key, evidence, piece)]
-        for first, second in combinations(stated, 2):
-            if first[2] is not second[2] and _differ(key, first, second):
-                result.append(Contradiction(key, (first[0], second[0]), (_name(first[1]), _name(second[1]))))
+        statements = [statement for piece in evidence.pieces for statement in _find_statement(key, evidence, piece)]
+        for first, second in combinations(statements, 2):
+            if first.piece is not second.piece and _contradict(key, first, second):
+                values = (_format_value(first.value), _format_value(second.value))
+                result.append(Contradiction(key, (first.fact, second.fact), values))
                 break
     return tuple(result)
 
 
-def _state(key: str, evidence: Evidence, piece: EvidencePiece) -> Iterator[tuple[Fact, frozenset[str] | int]]:
+def _find_statement(key: str, evidence: Evidence, piece: EvidencePiece) -> Iterator[_Statement]:
     """What a piece says of ranks, GPUs or models, with a line that says it; at most one."""
     counts = [(f, v) for f, v in evidence.select_values("nccl.ranks", tuple) if f.piece == piece.name]
     names = [fact for fact in evidence.select("gpu.name") if fact.piece == piece.name]
     if key == "models":
         models = frozenset(match[0] for fact in names if (match := _MODEL.search(str(fact.value))))
         if models:
-            yield names[0], models
+            yield _Statement(names[0], models, piece)
     elif counts:
         position = {"ranks": 0, "gpus": 2}[key]
         fact, value = max(counts, key=lambda pair: pair[1][position])
-        yield fact, int(value[position])
+        yield _Statement(fact, int(value[position]), piece)
     elif key == "ranks":
         hosts = list_tested_hosts(evidence.texts.get(piece.name, ""))
         if hosts and names:
-            yield names[0], len(hosts)
+            yield _Statement(names[0], len(hosts), piece)
     else:
         rows = [(f, v) for f, v in evidence.select_values("topology.row", tuple) if f.piece == piece.name]
         if rows:
-            yield rows[0][0], len({value[0] for _, value in rows})
+            yield _Statement(rows[0][0], len({value[0] for _, value in rows}), piece)
 
 
-def _differ(
-    key: str,
-    first: tuple[Fact, frozenset[str] | int, EvidencePiece],
-    second: tuple[Fact, frozenset[str] | int, EvidencePiece],
-) -> bool:
-    a, b = first[1], second[1]
+def _contradict(key: str, first: _Statement, second: _Statement) -> bool:
+    a, b = first.value, second.value
     if isinstance(a, frozenset) and isinstance(b, frozenset):
         return not a & b
     if key == "gpus" and isinstance(a, int) and isinstance(b, int):  # a job may use fewer GPUs than the node has
-        by_kind = {first[0].kind: a, second[0].kind: b}
+        by_kind = {first.fact.kind: a, second.fact.kind: b}
         return by_kind.get("nccl.ranks", 0) > by_kind.get("topology.row", 0) > 0
     return a != b
 
 
-def _name(value: frozenset[str] | int) -> str:
+def _format_value(value: frozenset[str] | int) -> str:
     if isinstance(value, int):
         return str(value)
     return ", ".join(sorted(value))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 FleetVerdict = Literal["odd", "alike", "unknown"]
 #: A cause that more than this share of the nodes state is that of the fleet, and not of a node.
-_MAX_NODES = 0.5
+_MAX_SHARE_OF_NODES = 0.5
 #: A pair of nodes is slow below this share of the median of all pairs.
 _SLOW_PAIR = 0.9
 
@@ -140,7 +140,7 @@ class FleetDiagnosis:
         Args:
             language: `en` or `zh`.
         """
-        return _write(
+        return _translate_fleet(
             language,
             f"verdict.{self.verdict}",
             count=len(self.nodes),
@@ -156,10 +156,10 @@ class FleetDiagnosis:
         """
         rows = [self._write_odd_row(odd, language) for odd in self.odd]
         for cause in self.causes:
-            title = _say(language, f"{cause.key}.title")
+            title = _translate(language, f"{cause.key}.title")
             rows.append(_create_row(cause.node, title, evidence=cause.evidence))
         for pair in self.slow_pairs:
-            row = _create_row(" – ".join(pair.nodes), _write(language, "pair"))
+            row = _create_row(" – ".join(pair.nodes), _translate_fleet(language, "pair"))
             row |= {"value": format_bandwidth(pair.busbw), "usual": format_bandwidth(pair.usual)}
             row |= {"predicted": _write_amount("busbw", self.predicted_pair), "ratio": pair.busbw / pair.usual}
             rows.append(row)
@@ -168,8 +168,8 @@ class FleetDiagnosis:
     def _write_odd_row(self, odd: OddReading, language: str) -> dict[str, object]:
         reading = odd.reading
         evidence = filter(None, [reading.fact])
-        row = _create_row(odd.node, _write(language, f"quantity.{reading.quantity}"), reading.part, evidence)
-        missing = _write(language, "missing")
+        row = _create_row(odd.node, _translate_fleet(language, f"quantity.{reading.quantity}"), reading.part, evidence)
+        missing = _translate_fleet(language, "missing")
         row["value"] = _write_amount(reading.quantity, reading.value) or missing
         row["usual"] = _write_amount(reading.quantity, odd.usual) or missing
         row["predicted"] = _write_amount(reading.quantity, self.predict_reading(reading))
@@ -241,18 +241,25 @@ class FleetDiagnosis:
             language: `en` or `zh`.
             format: `markdown`, or `html` with every character of the evidence escaped.
         """
-        blocks: list[Block] = [("title", _write(language, "title")), ("text", self.explanation(language)), ("text", "")]
+        blocks: list[Block] = [
+            ("title", _translate_fleet(language, "title")),
+            ("text", self.explanation(language)),
+            ("text", ""),
+        ]
         rows = self.list_rows(language)
         if rows:
             columns = [name for name in _COLUMNS if any(row[name] not in ("", None) for row in rows)]
-            head = [_write(language, f"column.{name}") for name in columns]
+            head = [_translate_fleet(language, f"column.{name}") for name in columns]
             blocks += [("table", [head, *([_write_cell(row[name]) for name in columns] for row in rows)]), ("text", "")]
         for key in dict.fromkeys(cause.key for cause in self.causes):
-            blocks.append(("heading", _say(language, f"{key}.title")))
-            blocks.append(("text", _say(language, "report.check", command=_say(language, f"{key}.check"))))
-            blocks += [("text", _say(language, "report.fix", fix=_say(language, f"{key}.fix"))), ("text", "")]
+            blocks.append(("heading", _translate(language, f"{key}.title")))
+            blocks.append(("text", _translate(language, "report.check", command=_translate(language, f"{key}.check"))))
+            blocks += [
+                ("text", _translate(language, "report.fix", fix=_translate(language, f"{key}.fix"))),
+                ("text", ""),
+            ]
         if self.typical is not None:
-            blocks.append(("heading", _write(language, "typical", node=self.typical_node)))
+            blocks.append(("heading", _translate_fleet(language, "typical", node=self.typical_node)))
             blocks.append(("text", self.typical.explanation(language)))
         return write_document(blocks, format)
 
@@ -312,15 +319,18 @@ def compare_nodes(
             count=len(texts.nodes),
             fewest=FEWEST_NODES,
         )
-    evidence = {node: read_evidence(of_node) for node, of_node in texts.nodes.items()}
+    evidence = {node: read_evidence(node_texts) for node, node_texts in texts.nodes.items()}
     readings = {
-        node: {(reading.quantity, reading.part): reading for reading in (*list_readings(read), *_read_tables(read))}
-        for node, read in evidence.items()
+        node: {
+            (reading.quantity, reading.part): reading
+            for reading in (*list_readings(node_evidence), *_read_tables(node_evidence))
+        }
+        for node, node_evidence in evidence.items()
     }
     slow_nodes, slow_pairs = _find_slow_pairs(pairs)
     odd = (*find_odd_readings(readings), *slow_nodes)
     causes = _find_node_causes(evidence)
-    # Nodes with a finding of their own are no measure for the others.
+    # Nodes with a finding do not show what is usual.
     different = {reading.node for reading in odd} | {cause.node for cause in causes}
     # The typical node stands for the healthy ones: its diagnosis is what all of them share.
     typical_node = next((node for node in evidence if node not in different), "")
@@ -389,19 +399,19 @@ def _find_slow_pairs(pairs: Sequence[_PairTest]) -> tuple[tuple[OddReading, ...]
     if len(pairs) < FEWEST_NODES:
         return (), ()
     median_busbw = median(pair.busbw for pair in pairs)
-    left = list(pairs)
+    remaining = list(pairs)
     odd: list[OddReading] = []
     while True:
-        nodes = dict.fromkeys(node for pair in left for node in pair.nodes)
-        rates = {node: [pair.busbw for pair in left if node in pair.nodes] for node in nodes}
+        nodes = dict.fromkeys(node for pair in remaining for node in pair.nodes)
+        rates = {node: [pair.busbw for pair in remaining if node in pair.nodes] for node in nodes}
         slow = [node for node in nodes if len(rates[node]) > 1 and max(rates[node]) < _SLOW_PAIR * median_busbw]
         if not slow:
             break
         worst = max(slow, key=lambda node: (len(rates[node]), -min(rates[node])))
         odd.append(OddReading(worst, NodeReading("busbw", "", max(rates[worst]), None), median_busbw, len(nodes)))
-        left = [pair for pair in left if worst not in pair.nodes]
+        remaining = [pair for pair in remaining if worst not in pair.nodes]
     return tuple(odd), tuple(
-        SlowPair(p.nodes, p.busbw, median_busbw) for p in left if p.busbw < _SLOW_PAIR * median_busbw
+        SlowPair(p.nodes, p.busbw, median_busbw) for p in remaining if p.busbw < _SLOW_PAIR * median_busbw
     )
 
 
@@ -410,28 +420,28 @@ def _find_node_causes(evidence: Mapping[str, Evidence]) -> tuple[NodeCause, ...]
     causes: list[NodeCause] = []
     for rule in CAUSES:
         stating = []
-        for node, read in evidence.items():
-            facts = rule.find(read)
-            if facts and not rule.exclude(read):
+        for node, node_evidence in evidence.items():
+            facts = rule.find(node_evidence)
+            if facts and not rule.exclude(node_evidence):
                 stating.append(NodeCause(node, rule.key, facts))
-        if len(stating) <= _MAX_NODES * len(evidence):
+        if len(stating) <= _MAX_SHARE_OF_NODES * len(evidence):
             causes += stating
     return tuple(causes)
 
 
 def _anonymize(texts: FleetTexts) -> FleetTexts:
     """The same texts with stand-ins for names and addresses, each node's and host's the same everywhere."""
-    of_nodes = [text for of_node in texts.nodes.values() for text in of_node.values()]
-    anonymizer = Anonymizer([*of_nodes, *texts.shared.values()], hosts=list(texts.nodes))
-    nodes = {anonymizer.mask(node): anonymizer.mask_texts(of_node) for node, of_node in texts.nodes.items()}
+    all_texts = [text for node_texts in texts.nodes.values() for text in node_texts.values()]
+    anonymizer = Anonymizer([*all_texts, *texts.shared.values()], hosts=list(texts.nodes))
+    nodes = {anonymizer.mask(node): anonymizer.mask_texts(node_texts) for node, node_texts in texts.nodes.items()}
     return FleetTexts(nodes, anonymizer.mask_texts(texts.shared))
 
 
-def _write(language: str, key: str, **values: object) -> str:
+def _translate_fleet(language: str, key: str, **values: object) -> str:
     return translate(language, "diagnosis", f"fleet.{key}", **values)
 
 
-def _say(language: str, key: str, **values: object) -> str:
+def _translate(language: str, key: str, **values: object) -> str:
     return translate(language, "diagnosis", key, **values)
 
 

@@ -53,7 +53,7 @@ TimeCall: TypeAlias = "Callable[[CollectiveCall], InferenceCall]"
 #: A decode step of a model is captured in a CUDA graph, so no host launches its calls (vLLM and SGLang do so).
 _LAUNCH: Final = "graph"
 #: A call of which more than this part would remain at half the bytes waits for latency, not for a link's rate.
-_MOSTLY: Final = 0.5
+_LATENCY_BOUND: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class InferenceCall:
     @property
     def waits_for_latency(self) -> bool:
         """Whether a faster link would save less than half of its time."""
-        return self.latency_share > _MOSTLY
+        return self.latency_share > _LATENCY_BOUND
 
 
 @dataclass(frozen=True)
@@ -368,20 +368,20 @@ def time_inference(
             message, tensor=tensor, expert=expert, gpus=tensor * expert, name=topology.name, ranks=topology.ranks
         )
     speed = _find_speed(topology, dtype, compute)
-    reader, writer = build_model(model, seq=prompt), build_model(model, seq=1)
-    per_token = count_kv_bytes(writer, dtype)
-    require_partitions(writer, tensor, 1, expert)
-    cut = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
+    prefill_model, decode_model = build_model(model, seq=prompt), build_model(model, seq=1)
+    per_token = count_kv_bytes(decode_model, dtype)
+    require_partitions(decode_model, tensor, 1, expert)
+    partition = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
     # Calls of one size are predicted once: logits of both phases, tokens that go to experts and come back.
-    time_call = cache(partial(_time_call, topology=topology, cut=cut))
+    time_call = cache(partial(_time_call, topology=topology, partition=partition))
     prefill, decode = (
         InferencePhase(
             name,
             batch * table.tokens,
-            _sum_seconds(table, cut, speed, context),
-            tuple(_time_calls(_list_calls(table, cut, dispatch_dtype), time_call)),
+            _sum_seconds(table, partition, speed, context),
+            tuple(_time_calls(_list_calls(table, partition, dispatch_dtype), time_call)),
         )
-        for name, table, context in (("prefill", reader, 0), ("decode", writer, prompt))
+        for name, table, context in (("prefill", prefill_model, 0), ("decode", decode_model, prompt))
     )
     # A replica on several nodes has none whose GPUs hold all of a prompt.
     transfer = None
@@ -399,8 +399,9 @@ def time_inference(
         decode,
         kv_bytes_per_token=per_token,
         kv_transfer=transfer,
-        weight_bytes=sum(count_layer_parameters(layer, cut) for layer in writer.layers) * cut.item_bytes,
-        kv_bytes=sum(_count_read_bytes(layer, writer, cut) for layer in writer.layers) * prompt,
+        weight_bytes=sum(count_layer_parameters(layer, partition) for layer in decode_model.layers)
+        * partition.item_bytes,
+        kv_bytes=sum(_count_read_bytes(layer, decode_model, partition) for layer in decode_model.layers) * prompt,
         capacity=speed.capacity,
     )
 
@@ -418,27 +419,29 @@ def _find_speed(topology: Topology, dtype: str, compute: str | GpuSpeed | None) 
     return speed
 
 
-def _sum_seconds(model: Model, cut: LayerPartition, speed: GpuSpeed, context: int) -> float:
+def _sum_seconds(model: Model, partition: LayerPartition, speed: GpuSpeed, context: int) -> float:
     """Seconds that a GPU computes in a phase.
 
     Args:
         model: with the tokens of the phase.
-        cut: how its layers are shared.
+        partition: how its layers are shared.
         speed: of the GPU.
         context: tokens whose keys and values attention reads beside the new one; 0 in prefill, where all are new.
     """
-    return sum(_estimate_layer(number, layer, model, cut, speed, context) for number, layer in enumerate(model.layers))
+    return sum(
+        _estimate_layer(number, layer, model, partition, speed, context) for number, layer in enumerate(model.layers)
+    )
 
 
 def _estimate_layer(
-    number: int, layer: Layer, model: Model, cut: LayerPartition, speed: GpuSpeed, context: int
+    number: int, layer: Layer, model: Model, partition: LayerPartition, speed: GpuSpeed, context: int
 ) -> float:
-    work = build_layer_work(number, layer, cut)
-    weights = count_layer_parameters(layer, cut) * cut.item_bytes
+    work = build_layer_work(number, layer, partition)
+    weights = count_layer_parameters(layer, partition) * partition.item_bytes
     activations, flops = work.memory_bytes - weights, work.flops
     if layer.kv_size and context:
         # One query against all keys: a product of a matrix and a vector, as fast as keys and values are read.
-        nbytes = work.memory_bytes + context * _count_read_bytes(layer, model, cut)
+        nbytes = work.memory_bytes + context * _count_read_bytes(layer, model, partition)
         return speed.estimate_seconds(flops * context, nbytes, 0)
     if is_head(layer):  # only the last token of a sequence is continued
         flops, activations = flops / model.tokens, activations / model.tokens
@@ -446,11 +449,11 @@ def _estimate_layer(
         weights = 0
     read_share = 1.0
     if layer.experts:  # those that no token chose are not read, where each is as likely
-        read_share -= (1 - layer.top_k / layer.experts) ** (cut.micro_batch * model.tokens * cut.expert)
+        read_share -= (1 - layer.top_k / layer.experts) ** (partition.micro_batch * model.tokens * partition.expert)
     return speed.estimate_seconds(flops, read_share * weights + activations, 0, layer.kind, work.width)
 
 
-def _count_read_bytes(layer: Layer, model: Model, cut: LayerPartition) -> float:
+def _count_read_bytes(layer: Layer, model: Model, partition: LayerPartition) -> float:
     """Bytes of keys and values of one token of each sequence that a GPU keeps and reads in a layer of attention."""
     if not layer.kv_size:
         return 0.0
@@ -459,14 +462,16 @@ def _count_read_bytes(layer: Layer, model: Model, cut: LayerPartition) -> float:
     if find_latent_layer(layer, model.layers) is None:
         kv_heads = layer.kv_size / 2 / (layer.outputs / layer.heads)
         # With more GPUs than heads of keys and values each head is on several of them.
-        shares = min(cut.tensor, round(kv_heads))
-    return elements / shares * cut.micro_batch * cut.item_bytes
+        shares = min(partition.tensor, round(kv_heads))
+    return elements / shares * partition.micro_batch * partition.item_bytes
 
 
 # ---- collectives ----------------------------------------------------------------------------------------------------
 
 
-def _list_calls(model: Model, cut: LayerPartition, dispatch_dtype: str | None) -> list[tuple[str, CollectiveCall]]:
+def _list_calls(
+    model: Model, partition: LayerPartition, dispatch_dtype: str | None
+) -> list[tuple[str, CollectiveCall]]:
     """What a phase runs, each call once with its purpose and its number."""
     tensor: list[CollectiveCall] = []
     expert: list[CollectiveCall] = []
@@ -474,18 +479,25 @@ def _list_calls(model: Model, cut: LayerPartition, dispatch_dtype: str | None) -
         # What an expert for all tokens adds is summed over GPUs together with what the others add.
         if ".shared." in layer.name:
             continue
-        for call in list_layer_collectives(layer, cut):
+        for call in list_layer_collectives(layer, partition):
             (expert if call.stream == "expert" else tensor).append(call)
     calls = [("tensor", call) for call in merge_collectives(tensor)]
     for call in merge_collectives(expert):
         dispatch = combine = call._replace(repeats=call.repeats // 2)
         if dispatch_dtype is not None:
-            dispatch = dispatch._replace(nbytes=round(call.nbytes / cut.item_bytes * find_itemsize(dispatch_dtype)))
+            dispatch = dispatch._replace(
+                nbytes=round(call.nbytes / partition.item_bytes * find_itemsize(dispatch_dtype))
+            )
         calls += [("dispatch", dispatch), ("combine", combine)]
-    if cut.tensor > 1:
+    if partition.tensor > 1:
         # A product with the matrix of the head: two operations for each of its inputs and each word.
         words = sum(layer.flops / layer.activations / 2 for layer in model.layers if is_head(layer))
-        calls.append(("logits", CollectiveCall("tensor", "allgather", round(words * cut.micro_batch * cut.item_bytes))))
+        calls.append(
+            (
+                "logits",
+                CollectiveCall("tensor", "allgather", round(words * partition.micro_batch * partition.item_bytes)),
+            )
+        )
     return calls
 
 
@@ -496,11 +508,11 @@ def _time_calls(calls: Iterable[tuple[str, CollectiveCall]], time_call: TimeCall
         yield replace(timed, purpose=purpose, count=call.repeats)
 
 
-def _time_call(call: CollectiveCall, topology: Topology, cut: LayerPartition) -> InferenceCall:
+def _time_call(call: CollectiveCall, topology: Topology, partition: LayerPartition) -> InferenceCall:
     """Predict a call on the GPUs that run it: of one replica, or of all that share experts."""
-    count = cut.tensor
+    count = partition.tensor
     if call.stream == "expert":
-        count *= cut.expert
+        count *= partition.expert
     ranks = list(range(count))
     prediction, trace = predict_and_simulate(call.kind, topology, call.nbytes, ranks=ranks, launch=_LAUNCH)
     # Of a time a + b·n twice the size takes a + 2b·n: twice the time less that is a, which no rate shortens.

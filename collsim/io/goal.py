@@ -146,7 +146,7 @@ def _add_arrival(
     return label
 
 
-# ---- back
+# ---- reading
 
 _TASK = re.compile(
     r"([A-Za-z][A-Za-z0-9_]{0,63}):\s*"
@@ -154,7 +154,7 @@ _TASK = re.compile(
     r"(?:\s+cpu\s+\d{1,6})?(?:\s+nic\s+\d{1,6})?",
     re.ASCII,
 )
-_NEEDS = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za-z0-9_]{0,63})", re.ASCII)
+_REQUIREMENT = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,63})\s+i?requires\s+([A-Za-z][A-Za-z0-9_]{0,63})", re.ASCII)
 
 
 def read_goal(path: FilePath) -> list[GoalTask]:
@@ -168,7 +168,7 @@ def read_goal(path: FilePath) -> list[GoalTask]:
     """
     text = _strip_comments(path, read_text(path))
     tasks: dict[tuple[int, str], GoalTask] = {}
-    needs: dict[tuple[int, str], list[str]] = defaultdict(list)
+    requirements: dict[tuple[int, str], list[str]] = defaultdict(list)
     ranks, rank = None, -1
     # Lines are read one by one with a count, so that a huge file is refused before it is stored.
     for number, raw in enumerate(text.splitlines(), 1):
@@ -189,9 +189,9 @@ def read_goal(path: FilePath) -> list[GoalTask]:
             rank = -1
         elif rank >= 0 and (task := _TASK.fullmatch(line)) is not None:
             # Inside a rank a line is a task or a dependency; anything else is reported with what was expected.
-            _keep(path, where, tasks, rank, task, ranks)
-        elif rank >= 0 and (need := _NEEDS.fullmatch(line)) is not None:
-            needs[rank, need[1]].append(need[2])
+            _parse_task(path, where, tasks, rank, task, ranks)
+        elif rank >= 0 and (requirement := _REQUIREMENT.fullmatch(line)) is not None:
+            requirements[rank, requirement[1]].append(requirement[2])
         else:
             message = (
                 "{line!r}; expected a rank block, 'l: send Nb to R tag T', 'l: recv ...', 'l: calc N' or 'a requires b'"
@@ -199,19 +199,19 @@ def read_goal(path: FilePath) -> list[GoalTask]:
             refuse(path, where, message, line=line[:60])
     if ranks is None or rank >= 0:
         refuse(path, "", "ends inside a rank" if rank >= 0 else "no 'num_ranks N'")
-    _match(path, tasks)
-    return _with_needs(path, tasks, needs)
+    _check_messages(path, tasks)
+    return _attach_requirements(path, tasks, requirements)
 
 
 def _strip_comments(path: FilePath, text: str) -> str:
     """The same lines without `/* */`. Raises FormatError for half a million of them."""
     if text.count("/*") > _MAX_COMMENTS:
         refuse(path, "", "more than {most:,} comments", most=_MAX_COMMENTS)
-    end = text.rfind("*/") + 2  # what begins behind the last end has none, and would be sought to the end each time
+    end = text.rfind("*/") + 2  # a comment that begins behind the last end never ends
     return re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text[:end], flags=re.DOTALL) + text[end:]
 
 
-def _keep(
+def _parse_task(
     path: FilePath, where: Words, tasks: dict[tuple[int, str], GoalTask], rank: int, match: re.Match[str], ranks: int
 ) -> None:
     label, kind, nbytes, peer, tag, calc = match.groups()
@@ -224,7 +224,7 @@ def _keep(
         tasks[rank, label] = GoalTask(rank, label, "calc", int(calc))
 
 
-def _match(path: FilePath, tasks: dict[tuple[int, str], GoalTask]) -> None:
+def _check_messages(path: FilePath, tasks: dict[tuple[int, str], GoalTask]) -> None:
     """Every send has its receive, of as many bytes, in order of source and tag."""
     ends: dict[str, dict[tuple[int, int, int], list[GoalTask]]] = {"send": defaultdict(list), "recv": defaultdict(list)}
     for t in tasks.values():
@@ -240,13 +240,13 @@ def _match(path: FilePath, tasks: dict[tuple[int, str], GoalTask]) -> None:
             refuse(path, "", message, src=src, sent=len(sent), dst=dst, tag=tag, received=len(received))
 
 
-def _with_needs(
-    path: FilePath, tasks: dict[tuple[int, str], GoalTask], needs: dict[tuple[int, str], list[str]]
+def _attach_requirements(
+    path: FilePath, tasks: dict[tuple[int, str], GoalTask], requirements: dict[tuple[int, str], list[str]]
 ) -> list[GoalTask]:
-    for (rank, label), others in needs.items():
-        lost = next((x for x in (label, *others) if (rank, x) not in tasks), None)
-        if lost is not None:
-            refuse(path, Sentence("rank {rank}", rank=rank), "no task {lost!r}, which a 'requires' names", lost=lost)
+    for (rank, label), others in requirements.items():
+        missing = next((x for x in (label, *others) if (rank, x) not in tasks), None)
+        if missing is not None:
+            refuse(path, Sentence("rank {rank}", rank=rank), "no task {lost!r}, which a 'requires' names", lost=missing)
         tasks[rank, label] = replace(tasks[rank, label], requires=tuple(others))
     return list(tasks.values())
 

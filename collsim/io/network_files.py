@@ -88,15 +88,17 @@ def write_astra(topology: Topology, path: FilePath) -> None:
 
 
 def _load_dimensions(topology: Topology) -> list[tuple[str, int, float, float]]:
-    """(kind, size, B/s, s) of every dimension of a network from an ASTRA-sim file that it can still say."""
+    """(kind, size, B/s, s) of every dimension of a network from an ASTRA-sim file; none where it was changed since."""
     links, dims = topology.links, []
     for i, (kind, size) in enumerate(topology.facts.dimensions):
         first = int(np.argmax(links.cable == i))
         dims.append((kind, size, float(links.bandwidth[first]), float(links.alpha[first])))
-    again = links
+    rebuilt = links
     if dims:
-        again = build(dims, topology.name, []).links
-    same = [np.array_equal(getattr(links, name), getattr(again, name)) for name in ("src", "dst", "bandwidth", "alpha")]
+        rebuilt = build(dims, topology.name, []).links
+    same = [
+        np.array_equal(getattr(links, name), getattr(rebuilt, name)) for name in ("src", "dst", "bandwidth", "alpha")
+    ]
     if all(same):
         return dims
     return []

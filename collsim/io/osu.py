@@ -136,7 +136,7 @@ def parse_osu_rows(
     for number, raw in enumerate(lines, 1):
         line = raw.strip()
         if not (seen.columns and _ROW.match(line)):
-            _note(path, number, line[:_LONGEST], seen, collective)
+            _read_heading(path, number, line[:_LONGEST], seen, collective)
             continue
         yield number, _parse_row(path, number, line, seen, ranks)
         count += 1
@@ -144,7 +144,7 @@ def parse_osu_rows(
             refuse(path, Sentence("line {line}", line=number), "more than {most:,} rows", most=_MAX_ROWS)
 
 
-def _note(path: FilePath, number: int, line: str, seen: _Table, collective: str | None) -> None:
+def _read_heading(path: FilePath, number: int, line: str, seen: _Table, collective: str | None) -> None:
     """Take over a title or a line of columns; any other line says nothing."""
     if (title := _TITLE.match(line)) is not None:
         name = re.sub(r"[\s_-]|non.?blocking|persistent", "", title[2].lower())

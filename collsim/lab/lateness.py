@@ -26,7 +26,7 @@ _BLAME, _RANK = 0.5, 0.05
 #: What was measured beside a run explains it where it is at most this many times as late.
 _BUSIER = 1.5
 #: Below this share of the prediction nothing needs a cause.
-_NOTHING = 0.005
+_NEGLIGIBLE_SHARE = 0.005
 
 
 def compute_step_ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
@@ -193,7 +193,7 @@ def _blame_rank(trace: RealTrace) -> list[Text] | None:
     late = np.nan_to_num(_find_first_starts(trace) - _find_first_starts(trace.predicted))
     rank = int(np.argmax(late))
     beyond = float(late[rank] - np.median(late))
-    if beyond < _RANK * trace.time or trace.difference <= _NOTHING:
+    if beyond < _RANK * trace.time or trace.difference <= _NEGLIGIBLE_SHARE:
         return None
     name, late_by = trace.schedule.name_endpoint(rank), format_time(beyond)
     return [
@@ -206,7 +206,7 @@ def _blame_step(trace: RealTrace) -> list[Text] | None:
     """A step that is late by more than all others together."""
     late = np.median(compute_lateness(trace), axis=0)
     total, worst = float(late.clip(0).sum()), int(np.argmax(late))
-    if len(late) < 3 or trace.difference <= _NOTHING or late[worst] < _BLAME * total:
+    if len(late) < 3 or trace.difference <= _NEGLIGIBLE_SHARE or late[worst] < _BLAME * total:
         return None
     most, all_of_it = format_time(float(late[worst])), format_time(total)
     return [
@@ -221,7 +221,7 @@ def _blame_all_steps(trace: RealTrace) -> list[Text]:
     """All steps late by about the same: what a message or a byte costs here."""
     # The median over runs for each step: a single hiccup of the computer does not count.
     late = np.median(compute_lateness(trace), axis=0)
-    if abs(trace.difference) <= _NOTHING or not len(late):
+    if abs(trace.difference) <= _NEGLIGIBLE_SHARE or not len(late):
         # Within what two runs differ by anyway, there is nothing to explain.
         return [build_text("lab", "lateness.as_predicted_apart", difference=f"{abs(trace.difference):.1%}")]
     if trace.difference < 0:

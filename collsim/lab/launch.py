@@ -22,15 +22,16 @@ from .ranks.rank_process import CONNECT_SECONDS, RankOutcome, RankTask
 from .ranks.stepping import RankStep
 
 #: Ctrl-C reaches all processes of a terminal; what becomes of the ranks is for this process to say.
-_ALONE = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+_IGNORE_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 _LEAD = 0.05  # s between the order to start and the start: long enough for it to reach all
-#: s in which the end of a process may explain why others lost a connection, and in which one that says no more may end.
+#: s for which the end of a process is awaited, since it may explain why others lost a connection; the same where a
+#: process has closed its messages; and between two looks.
 _GRACE, _ENDING, _LOOK = 1.0, 5.0, 0.01
 
 ReportProgress = Callable[[int, int], None]
 
 
-class Crew:
+class RankProcesses:
     """The processes of a run, and what they say: `(endpoint, message)`, None where one has ended."""
 
     def __init__(self, count: int, module: str):
@@ -47,21 +48,24 @@ class Crew:
             for number in range(count):
                 self.processes.append(_start_process(module))
                 self._requests.append(queue.SimpleQueue())
-                threading.Thread(target=self._hear, args=(number, self.processes[-1]), daemon=True).start()
-                threading.Thread(target=self._write, args=(self.processes[-1], self._requests[-1]), daemon=True).start()
+                threading.Thread(target=self._read_messages, args=(number, self.processes[-1]), daemon=True).start()
+                threading.Thread(
+                    target=self._write_requests, args=(self.processes[-1], self._requests[-1]), daemon=True
+                ).start()
         except BaseException:
             self.end()
             raise
 
-    def _hear(self, number: int, process: subprocess.Popen[bytes]) -> None:
+    def _read_messages(self, number: int, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
                 self.messages.put((number, pickle.load(process.stdout)))
         self.messages.put((number, None))
 
-    def _write(self, process: subprocess.Popen[bytes], requests: queue.SimpleQueue[bytes | None]) -> None:
-        """One that has not begun to read keeps nobody else waiting; if it has ended, that will be heard."""
+    def _write_requests(self, process: subprocess.Popen[bytes], requests: queue.SimpleQueue[bytes | None]) -> None:
+        """In a thread for each process, so that one that does not read yet delays no other; that one has ended is seen
+        where its messages are read."""
         stdin: IO[bytes] | None = process.stdin
         assert stdin is not None
         with contextlib.suppress(OSError, ValueError):
@@ -128,7 +132,7 @@ class Crew:
                 process.kill()
         for process in self.processes:
             process.wait()
-            for pipe in (process.stdin, process.stderr):  # stdout belongs to the thread that hears
+            for pipe in (process.stdin, process.stderr):  # stdout belongs to the thread that reads it
                 assert pipe is not None
                 with contextlib.suppress(OSError):
                     pipe.close()
@@ -136,7 +140,7 @@ class Crew:
 
 def _start_process(module: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-c", _ALONE + build_program(module)],
+        [sys.executable, "-c", _IGNORE_SIGINT + build_program(module)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -153,9 +157,9 @@ def _describe_end(number: int, process: subprocess.Popen[bytes], code: int) -> C
 
 
 @contextlib.contextmanager
-def _start_crew(tasks: Sequence[RankTask | RankStep], until: float) -> Iterator[Crew]:
+def _start_crew(tasks: Sequence[RankTask | RankStep], until: float) -> Iterator[RankProcesses]:
     """The processes, connected with one another; gone when this is left, on whatever way."""
-    started = Crew(len(tasks), tasks[0].module)
+    started = RankProcesses(len(tasks), tasks[0].module)
     try:
         for number, task in enumerate(tasks):
             started.send(number, task)

@@ -51,7 +51,7 @@ class MeasuredPipe:
 
 
 @dataclass(frozen=True)
-class MeasuredCrowd:
+class MeasuredRing:
     """A ring allreduce of 1 MiB on several processes at the same time, without pacing.
 
     Attributes:
@@ -77,21 +77,21 @@ class ThisComputer:
     Attributes:
         processors: processors that this process could use.
         pipes: `pipe`, `socket`, `shared memory` and `ranks`, in this order.
-        crowds: rings of 2, 4, 8 ... processes, as many as were tried.
+        rings: rings of 2, 4, 8 ... processes, as many as were tried.
     """
 
     processors: int
     pipes: tuple[MeasuredPipe, ...]
-    crowds: tuple[MeasuredCrowd, ...]
+    rings: tuple[MeasuredRing, ...]
 
     @property
     def predictable(self) -> int:
         """The largest number of processes up to which all that were tried came within a quarter; 0 if none did."""
         processes = 0
-        for crowd in self.crowds:
-            if abs(crowd.difference) > _PREDICTABLE:
+        for ring in self.rings:
+            if abs(ring.difference) > _PREDICTABLE:
                 break
-            processes = crowd.processes
+            processes = ring.processes
         return processes
 
     @property
@@ -122,15 +122,15 @@ class ThisComputer:
             for pipe in self.pipes
         ]
         lines += [
-            f"{crowd.processes} processes      a ring of 1 MiB predicted {format_time(crowd.predicted)}, measured "
-            f"{format_time(crowd.measured)} ({crowd.difference:+.0%})"
-            for crowd in self.crowds
+            f"{ring.processes} processes      a ring of 1 MiB predicted {format_time(ring.predicted)}, measured "
+            f"{format_time(ring.measured)} ({ring.difference:+.0%})"
+            for ring in self.rings
         ]
         return "\n".join([*lines, self.verdict()])
 
     def verdict(self) -> str:
         """How many processes are predictable without pacing, in a sentence."""
-        tried = self.crowds[-1].processes if self.crowds else 0
+        tried = self.rings[-1].processes if self.rings else 0
         per = self.predictable / self.processors
         if self.predictable == tried:
             return f"predictable within {_PREDICTABLE:.0%}: all that were tried, up to {tried} processes"
@@ -168,12 +168,12 @@ def calibrate_computer(most: int = 8, report_progress: Callable[[int, int], None
     cost = measure_message_cost(2, ImitatedNetwork())
     # What a message between two ranks costs includes Python, as in the runs that are predicted.
     pipes.append(MeasuredPipe("ranks", cost.alpha, cost.bandwidth))
-    crowds = []
+    rings = []
     for count in counts:
         report()
-        crowds.append(_measure_crowd(count, pipes[-1]))
+        rings.append(_measure_ring(count, pipes[-1]))
     report()
-    return ThisComputer(count_processors(), tuple(pipes), tuple(crowds))
+    return ThisComputer(count_processors(), tuple(pipes), tuple(rings))
 
 
 def measure_socket() -> MeasuredPipe:
@@ -182,11 +182,11 @@ def measure_socket() -> MeasuredPipe:
         return _fit_line("socket", *(_measure_best(partner, SOCKET, size) for size in (_SMALL, _LARGE)))
 
 
-def _measure_crowd(count: int, pipe: MeasuredPipe) -> MeasuredCrowd:
-    """A ring of so many, each with a pipe of its own, as two of them had it."""
+def _measure_ring(count: int, pipe: MeasuredPipe) -> MeasuredRing:
+    """A ring of so many processes, and its time if each had such a pipe."""
     measured = measure_best_time(schedule("allreduce_ring", ranks=count), _RUN_BYTES, ImitatedNetwork(), _RUNS)
     steps = 2 * (count - 1)
-    return MeasuredCrowd(count, steps * (pipe.alpha + _RUN_BYTES / count / pipe.bandwidth), measured)
+    return MeasuredRing(count, steps * (pipe.alpha + _RUN_BYTES / count / pipe.bandwidth), measured)
 
 
 # ---- ping-pong
@@ -259,16 +259,16 @@ def _time_socket(request_pipe: int, answer_pipe: int, count: int, times: int) ->
 
 
 def _accept_partner(listening: socket.socket, token: bytes) -> socket.socket:
-    """The first who shows the token; others are shown out."""
+    """The first connection that sends the token; others are closed."""
     listening.settimeout(20)
     while True:
         sock = listening.accept()[0]
         sock.settimeout(20)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        shown_token = memoryview(bytearray(len(token)))
+        sent_token = memoryview(bytearray(len(token)))
         with contextlib.suppress(EOFError, OSError):
-            receive(sock, shown_token)
-        if secrets.compare_digest(bytes(shown_token), token):
+            receive(sock, sent_token)
+        if secrets.compare_digest(bytes(sent_token), token):
             return sock
         sock.close()
 

@@ -23,12 +23,12 @@ from ..units import format_bytes, format_time
 class LanePicture(Protocol):
     """A still picture of a section: the passes of a pipeline, or the lanes of a rank program."""
 
-    def describe(self, k: int) -> str:
-        """What the picture shows, in a text; k: 0 in English, 1 in Chinese."""
+    def describe(self, language_number: int) -> str:
+        """What the picture shows, in a text; `language_number`: position of the language in `LANGUAGES`."""
         ...
 
-    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
-        """The picture in a page; k: 0 in English, 1 in Chinese; `narrow`: also for narrow screens."""
+    def html(self, language_number: int, *, narrow: bool = True, dark: bool = False) -> str:
+        """The picture in a page, in the language as in `describe`; `narrow`: also for narrow screens."""
         ...
 
 
@@ -128,7 +128,7 @@ class Section:
     Attributes:
         key: its name in addresses and catalogs; no two sections share one.
         facts: makes the runs.
-        right: the place of the right choice.
+        right: the position of the right choice.
         view: how the player begins, `physical` or `logical`.
     """
 
@@ -181,22 +181,22 @@ class Section:
     @property
     def texts(self) -> tuple[Text, ...]:
         """Every template of it."""
-        spoken = [text for choice in self.choices for text in (choice.text, choice.reason)]
+        choice_texts = [text for choice in self.choices for text in (choice.text, choice.reason)]
         cells = [cell for row in self.table for cell in row]
         named = [self.title] if self.title else []
-        return (*named, *self.before, self.ask, *spoken, self.explanation, *self.after, *cells)
+        return (*named, *self.before, self.ask, *choice_texts, self.explanation, *self.after, *cells)
 
-    def fill_texts(self) -> Telling:
+    def fill_texts(self) -> FilledSection:
         """Run it, once in this process, and fill the texts in.
 
         Raises:
             KeyError: For a name that `facts` does not give.
             AttributeError: For an attribute that such a fact does not have.
         """
-        return self._telling
+        return self._filled_section
 
     @cached_property
-    def _telling(self) -> Telling:
+    def _filled_section(self) -> FilledSection:
         facts = self.facts()
 
         def fill(text: Text) -> Text:
@@ -208,11 +208,11 @@ class Section:
         table = (*(tuple(map(fill, row)) for row in self.table), *run_rows)
         before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
         pictures = facts.lanes, facts.lanes_after
-        return Telling(facts.trace, before, question, after, table, self.view, *pictures)
+        return FilledSection(facts.trace, before, question, after, table, self.view, *pictures)
 
 
 @dataclass(frozen=True, eq=False)
-class Telling:
+class FilledSection:
     """A section with its numbers in its texts; all else as in `Section`.
 
     Attributes:

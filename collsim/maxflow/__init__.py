@@ -18,7 +18,7 @@ Longs = npt.NDArray[np.int64]
 # Endless capacities of two arcs can be added within int64.
 ENDLESS = np.int64(2**62)
 #: Arcs up to which the flow is found before the compiler would be loaded (half a second).
-_FEW = 600
+_MAX_UNCOMPILED_ARCS = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ def max_flow(
     Returns:
         The value, and (nodes,) whether each node is on the source's side.
     """
-    if len(graph.order) <= _FEW and not _is_loaded():
+    if len(graph.order) <= _MAX_UNCOMPILED_ARCS and not _is_loaded():
         return _run_uncompiled(graph, capacity, source, sink, limit)
     from .kernels import augment
 
@@ -104,10 +104,10 @@ def _run_uncompiled(
 ) -> tuple[int, npt.NDArray[np.bool_] | None]:
     """The same without the compiler, on lists, which plain Python reads faster than arrays."""
     level, path, queue = ([0] * graph.nodes for _ in range(3))
-    left = capacity.tolist()
+    residual = capacity.tolist()
     start, order, head = graph.start.tolist(), graph.order.tolist(), graph.head.tolist()
-    value = int(loops.augment(start, order, head, left, source, sink, limit, level, path, queue))
-    capacity[:] = left
+    value = int(loops.augment(start, order, head, residual, source, sink, limit, level, path, queue))
+    capacity[:] = residual
     if value >= limit:
         return (value, None)
     return (value, np.array(level) < 0)

@@ -117,8 +117,8 @@ def _predict_with_calibration(
     links: LinkParameters | None,
     **settings: Unpack[NcclOptions],
 ) -> Prediction:
-    """The prediction for so many nodes of a machine, with what the machine was calibrated to where nothing else is
-    told."""
+    """The prediction for so many nodes of a machine, with what the machine was calibrated to where no links are
+    given."""
     p = predict(collective, facts, nbytes, links=get_link_parameters(machine) if links is None else links, **settings)
     known = None
     if links is None:

@@ -1,8 +1,8 @@
 """Fit effective link bandwidths to measured times: few named factors, by robust least squares on
 log(predicted / measured).
 
-`fit_calibration` does it for one cluster; `crossval` finds the constants in `links` with the same solver, and checks
-them.
+`fit_calibration` does it for one cluster; `docs/accuracy/crossval.py` finds and checks the
+constants of `model.links` with the same solver.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
-_NUDGE = 1e-4
+#: Change of the logarithm of a factor by which its derivative is taken.
+_DERIVATIVE_STEP = 1e-4
 #: Kinds of link that carry a ring inside a node where it has no links of GPUs' own all around.
 _KINDS_INSIDE = {"pcie": ("c2c", "pcie"), "host": ("c2c", "pcie")}
 #: How strongly factors are kept near 1, and the log ratio from which a measurement counts as an outlier.
 _PULL, _OUTLIER = 0.15, 0.1
-#: Width in octaves over which what the factors leave is smoothed, the weight of the prior, and sizes for a check
-#: with half of them.
-_OCTAVES, _NOTHING, _FEWEST_SIZES = 1.0, 0.1, 8
+#: Width in octaves over which what the factors leave is smoothed, the weight of the prior (that nothing is left), and
+#: the sizes from which on the fit is checked with half of them.
+_OCTAVES, _PRIOR_WEIGHT, _FEWEST_SIZES = 1.0, 0.1, 8
 
 
 @dataclass(frozen=True)
@@ -199,8 +200,8 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     worth is checked at sizes left out.
 
     Args:
-        measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `exchange` reads nccl-tests'
-            output.
+        measured: columns `collective, nbytes, time` (seconds) and perhaps `ranks`, as `cs.io.load` reads the
+            output of nccl-tests.
         machine: where it ran.
         environment: NCCL_ALGO, NCCL_PROTO as they were set.
 
@@ -221,8 +222,8 @@ def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environ
     """
     from ..errors.dependencies import pandas as pd
 
-    if strange := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
-        raise CollsimError(describe_unknown("variable of calibrate", sorted(strange)[0], ("NCCL_ALGO", "NCCL_PROTO")))
+    if unknown := set(environment) - {"NCCL_ALGO", "NCCL_PROTO"}:
+        raise CollsimError(describe_unknown("variable of calibrate", sorted(unknown)[0], ("NCCL_ALGO", "NCCL_PROTO")))
     facts = read_facts(machine)
     usable = _require_usable(measured, facts)
     samples = [build_sample(row, machine, environment) for row in usable.itertuples()]
@@ -273,8 +274,8 @@ def _require_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
 
 
 def _select_usable(measured: pd.DataFrame, facts: Facts) -> pd.DataFrame:
-    """Rows that say something of links: with a size and a time, of 2 ranks or more (all of the machine where none are
-    told)."""
+    """Rows that say something of links: with a size and a time, of 2 ranks or more. A log without a column of ranks
+    has all ranks of the machine."""
     table = measured.assign(
         **{name: _parse_numbers(measured, name) for name in ("nbytes", "time", "ranks") if name in measured}
     )
@@ -303,8 +304,8 @@ def _parse_numbers(measured: pd.DataFrame, column: str) -> pd.Series[float]:
 
 def _fit_with_size_corrections(samples: Sequence[Sample]) -> tuple[dict[str, float], tuple[SizeCorrection, ...]]:
     """The knobs that these samples move, and what they leave by size."""
-    spoken = {name: CLUSTER[name] for name in CLUSTER if has_effect(samples, MEASURED, CLUSTER[name])}
-    factors = fit_factors(samples, MEASURED, spoken, pull=_PULL, scale=_OUTLIER)
+    moved_knobs = {name: CLUSTER[name] for name in CLUSTER if has_effect(samples, MEASURED, CLUSTER[name])}
+    factors = fit_factors(samples, MEASURED, moved_knobs, pull=_PULL, scale=_OUTLIER)
     left = np.log([s.seconds for s in samples]) - np.log(_predict_seconds(samples, factors, ()))
     groups: dict[tuple[str, int], list[int]] = {}
     for i, sample in enumerate(samples):
@@ -329,7 +330,7 @@ def _smooth_over_sizes(x: Floats, left: Floats, points: Floats) -> Floats:
         weight = near / (1 + ((left - middle[:, None]) / (2 * _OUTLIER)) ** 2)
         middle = weight @ left / weight.sum(axis=1)
     known = near.sum(axis=1)
-    return np.asarray(middle * known / (known + _NOTHING))
+    return np.asarray(middle * known / (known + _PRIOR_WEIGHT))
 
 
 def _predict_seconds(
@@ -513,7 +514,7 @@ def fit_factors(
 
     everything, still = range(len(samples)), np.zeros(len(names))
     uncalibrated = compute_log_times(still, everything)
-    # most knobs move few samples, and only those need another look for the slope
+    # Most knobs move few samples, and only those are computed again for the slope.
     moved = [
         np.flatnonzero(np.any([compute_log_times(s * e, everything) != uncalibrated for s in (-0.5, 0.5)], axis=0))
         for e in np.eye(len(names))
@@ -521,10 +522,10 @@ def fit_factors(
 
     def compute_slope(x: Floats, seconds: Floats) -> Floats:
         base, columns = compute_residuals(x, seconds), []
-        for e, changed in zip(np.eye(len(names)), moved, strict=True):
-            near, nudged = x + _NUDGE * e, seconds.copy()
-            nudged[changed] = compute_log_times(near, changed)
-            columns.append((compute_residuals(near, nudged) - base) / _NUDGE)
+        for e, samples_moved in zip(np.eye(len(names)), moved, strict=True):
+            near, near_seconds = x + _DERIVATIVE_STEP * e, seconds.copy()
+            near_seconds[samples_moved] = compute_log_times(near, samples_moved)
+            columns.append((compute_residuals(near, near_seconds) - base) / _DERIVATIVE_STEP)
         return np.stack(columns, axis=1)
 
     optimum = minimize_squares(lambda x: compute_log_times(x, everything), compute_residuals, compute_slope, still)

@@ -64,8 +64,8 @@ def find_fixes(source: str, lines: Sequence[int], ranks: int, rerun: Rerun) -> t
         if run is None or not run.is_right:
             continue
         others = [count for count in (2, 3) if count != ranks]
-        good = [count for count in others if (other := _run(rerun, changed, count)) is not None and other.is_right]
-        fixes.append(Fix(label, changed, tuple(sorted([ranks, *good])), run))
+        passed = [count for count in others if (other := _run(rerun, changed, count)) is not None and other.is_right]
+        fixes.append(Fix(label, changed, tuple(sorted([ranks, *passed])), run))
     return tuple(fixes)
 
 

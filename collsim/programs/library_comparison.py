@@ -93,7 +93,7 @@ def compare_with_library(
     time: float,
     sent: int,
 ) -> LibraryComparison | None:
-    """Time what the library runs for a collective, and part the difference.
+    """Time what the library runs for a collective, and split the difference.
 
     Args:
         collective: what the program does.

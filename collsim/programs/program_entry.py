@@ -1,4 +1,4 @@
-"""`program`: a stranger's rank program, executed in the sandbox and judged here."""
+"""`program`: a rank program of the user, executed in the sandbox and judged here."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def program(
     limit = find_eager_limit(plan.program, eager_limit)
     request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
     run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
-    same = partial(
+    run_again = partial(
         program,
         collective=collective,
         entry=plan.entry,
@@ -125,8 +125,8 @@ def program(
     def rerun(changed: str, count: int) -> ProgramRun:
         # A change of the number of ranks leaves nothing that `late`, `expect` and the machine could refer to.
         if count == ranks:  # these three are of so many ranks
-            return same(changed, count, expect=expect, machine=topology, late=delays)
-        return same(changed, count)
+            return run_again(changed, count, expect=expect, machine=topology, late=delays)
+        return run_again(changed, count)
 
     run_source = partial(program, entry="", allow_unsandboxed=allow_unsandboxed)
     return replace(

@@ -29,7 +29,8 @@ _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
 #: Newton's steps double the digits that are right; so many are far more than a double has.
 _STEPS: Final = 60
 #: Checkpoints of so many mean times between failures: exp(-30) is lost beside 1.
-_HOPELESS: Final = 30.0
+_MAX_CHECKPOINT_RATIO: Final = 30.0
+_MAX_EXPONENT: Final = 700.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Goodput:
     @property
     def goodput(self) -> float:
         """Part of the time that advances the training, 0 to 1."""
-        return 1 / _stretch(self.interval, self.checkpoint, self.restart, self.mtbf)
+        return 1 / _compute_slowdown(self.interval, self.checkpoint, self.restart, self.mtbf)
 
     @property
     def failures_per_day(self) -> float:
@@ -249,7 +250,7 @@ def find_best_checkpoint_interval(checkpoint: float, mtbf: float) -> float:
         return 0.0
     ratio = checkpoint / mtbf
     # A checkpoint that takes many times as long as the job lives hardly ever succeeds; then the interval is that life.
-    if ratio > _HOPELESS:
+    if ratio > _MAX_CHECKPOINT_RATIO:
         return mtbf
     # The derivative of the expected time is 0 where exp((interval + checkpoint) / mtbf) (1 - interval / mtbf) = 1.
     # Young's interval lies close to it, and Newton's method goes on from there.
@@ -275,14 +276,14 @@ def format_long_time(seconds: float, language: str = "en") -> str:
     return format_time(seconds)
 
 
-def _stretch(interval: float, checkpoint: float, restart: float, mtbf: float) -> float:
+def _compute_slowdown(interval: float, checkpoint: float, restart: float, mtbf: float) -> float:
     """How many times as long it takes with checkpoints and failures."""
     if math.isinf(interval):
         return 1.0
     if math.isinf(mtbf):
         return 1 + checkpoint / interval
-    # Far beyond the mean time between failures a segment practically never ends.
-    if (interval + checkpoint) / mtbf > 700 or restart / mtbf > 700:
+    # Far beyond the mean time between failures a segment practically never ends; exp() overflows above 709.
+    if (interval + checkpoint) / mtbf > _MAX_EXPONENT or restart / mtbf > _MAX_EXPONENT:
         return math.inf
     return mtbf / interval * math.exp(restart / mtbf) * math.expm1((interval + checkpoint) / mtbf)
 

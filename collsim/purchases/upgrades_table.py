@@ -29,7 +29,7 @@ _NO_MORE = 0.01
 #: Prices from which on rows are ordered by what money brings.
 _RANKED_BY_PRICE = 2
 #: Seconds that are said to be none.
-_NOTHING = 1e-9
+_NEGLIGIBLE_SECONDS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class Upgrades:
             cells[head("saves")] = format_saving(row.saved)
             cells[head("range")] = ""
             # An interval narrower than what is shown would only repeat the saving.
-            if row.high > row.low + _NOTHING:
+            if row.high > row.low + _NEGLIGIBLE_SECONDS:
                 cells[head("range")] = f"{format_saving(row.low)} … {format_saving(row.high)}"
             cells[head("note")] = self._write_note(row, language)
             if has_price:
@@ -302,7 +302,7 @@ def format_saving(seconds: float) -> str:
     Args:
         seconds: what is saved; below 0 where it takes longer.
     """
-    if abs(seconds) < _NOTHING:
+    if abs(seconds) < _NEGLIGIBLE_SECONDS:
         return "0"
     sign = "\N{MINUS SIGN}"
     if seconds < 0:
@@ -317,7 +317,7 @@ def _format_share(share: float) -> str:
 def _write_alone(row: Upgrade, language: str) -> str:
     """What one part of a pair does by itself: "an NVLink board, 45.8 ms more"."""
     key = "alone.less"
-    if abs(row.saved) < _NOTHING:
+    if abs(row.saved) < _NEGLIGIBLE_SECONDS:
         key = "alone.nothing"
     elif row.saved < 0:
         key = "alone.more"
@@ -419,7 +419,7 @@ def _time_changes(
     # The savings at both ends of the interval of the model: they bound what can be promised.
     ends = [before - after for before, after in zip(timed.ends, changed.ends, strict=True)]
     price = sum_prices(changes, money) or None  # settings alone have no price
-    share = saved / max(timed.time, _NOTHING)
+    share = saved / max(timed.time, _NEGLIGIBLE_SECONDS)
     # Faster wires inside a node may make NCCL choose a protocol whose flags take part of a slow network's rate.
     other_protocol, has_more_gpus = None, any(change.part in COMPUTING_PARTS for change in changes)
     if share < -_WORTH and not has_more_gpus and changed.protocol != timed.protocol:

@@ -18,7 +18,7 @@ from .engine import ANY, Blocking, CollectivePost, Contributions, Engine, Messag
 from .stand_ins.tensors import KnownModule, build_torch_module
 
 #: The extent of a collective whose buffers need not agree.
-_NOTHING = (0, "")
+_NO_EXTENT = (0, "")
 
 
 @dataclass(frozen=True)
@@ -291,7 +291,7 @@ class TorchDistributed:
 
     def barrier(self, group: ProcessGroup | None = None, async_op: bool = False, **_: object) -> Blocking:
         """Wait for all members."""
-        return (yield from self._collective("barrier", (), _NOTHING, None, lambda values: None, group, async_op))
+        return (yield from self._collective("barrier", (), _NO_EXTENT, None, lambda values: None, group, async_op))
 
     def all_reduce(
         self, tensor: np.ndarray, op: str = "SUM", group: ProcessGroup | None = None, async_op: bool = False
@@ -528,7 +528,7 @@ class TorchDistributed:
 
         value = [part.copy() for part in inputs]
         signature = (str(value[0].dtype),)
-        return (yield from self._collective(call, signature, _NOTHING, value, store, group, async_op))
+        return (yield from self._collective(call, signature, _NO_EXTENT, value, store, group, async_op))
 
     def all_gather_object(self, object_list: list[Any], obj: object, group: ProcessGroup | None = None) -> Blocking:
         """Every rank gets an object of each."""
@@ -536,7 +536,7 @@ class TorchDistributed:
         def store(values: list[Any]) -> None:
             object_list[:] = values
 
-        return (yield from self._collective("all_gather_object", (), _NOTHING, obj, store, group, False))
+        return (yield from self._collective("all_gather_object", (), _NO_EXTENT, obj, store, group, False))
 
     def broadcast_object_list(
         self, object_list: list[Any], src: int = 0, group: ProcessGroup | None = None
@@ -548,7 +548,7 @@ class TorchDistributed:
             object_list[:] = values[root]
 
         value = list(object_list)
-        return (yield from self._collective("broadcast_object_list", (src,), _NOTHING, value, store, group, False))
+        return (yield from self._collective("broadcast_object_list", (src,), _NO_EXTENT, value, store, group, False))
 
     def gather_object(
         self,
@@ -573,7 +573,7 @@ class TorchDistributed:
             if self.rank == dst and object_gather_list is not None:
                 object_gather_list[:] = values
 
-        return (yield from self._collective("gather_object", (dst,), _NOTHING, obj, store, group, False, root))
+        return (yield from self._collective("gather_object", (dst,), _NO_EXTENT, obj, store, group, False, root))
 
     def scatter_object_list(
         self,
@@ -598,7 +598,9 @@ class TorchDistributed:
             scatter_object_output_list[0] = values[root][members.index(self.rank)]
 
         value = list(scatter_object_input_list or ())
-        return (yield from self._collective("scatter_object_list", (src,), _NOTHING, value, store, group, False, root))
+        return (
+            yield from self._collective("scatter_object_list", (src,), _NO_EXTENT, value, store, group, False, root)
+        )
 
     def monitored_barrier(
         self, group: ProcessGroup | None = None, timeout: object = None, wait_all_ranks: bool = False
@@ -610,7 +612,7 @@ class TorchDistributed:
             timeout: Not used.
             wait_all_ranks: Not used.
         """
-        yield from self._collective("monitored_barrier", (), _NOTHING, None, lambda values: None, group, False)
+        yield from self._collective("monitored_barrier", (), _NO_EXTENT, None, lambda values: None, group, False)
 
     # ---- groups and start
 

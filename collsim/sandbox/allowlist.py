@@ -40,67 +40,16 @@ _BUILTINS = _split_names(
     "range reversed round set slice sorted str sum tuple zip True False None ValueError IndexError AssertionError"
 )
 _MODULES = {"numpy": _ARRAYS, "collsim": _COLLSIM}
-_NODES = (
-    *(
-        ast.Module,
-        ast.FunctionDef,
-        ast.arguments,
-        ast.arg,
-        ast.Return,
-        ast.Yield,
-        ast.YieldFrom,
-        ast.Expr,
-        ast.Pass,
-        ast.Break,
-    ),
-    *(
-        ast.Continue,
-        ast.Assign,
-        ast.AugAssign,
-        ast.AnnAssign,
-        ast.For,
-        ast.While,
-        ast.If,
-        ast.IfExp,
-        ast.Assert,
-        ast.Raise,
-        ast.Delete,
-    ),
-    *(
-        ast.BinOp,
-        ast.UnaryOp,
-        ast.BoolOp,
-        ast.Compare,
-        ast.Call,
-        ast.keyword,
-        ast.Constant,
-        ast.Name,
-        ast.Attribute,
-        ast.Subscript,
-    ),
-    *(
-        ast.Slice,
-        ast.Starred,
-        ast.List,
-        ast.Tuple,
-        ast.Set,
-        ast.Dict,
-        ast.ListComp,
-        ast.SetComp,
-        ast.DictComp,
-        ast.GeneratorExp,
-    ),
-    *(
-        ast.comprehension,
-        ast.Lambda,
-        ast.JoinedStr,
-        ast.FormattedValue,
-        ast.NamedExpr,
-        ast.Nonlocal,
-        ast.Import,
-        ast.ImportFrom,
-    ),
-    *(ast.alias, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context),
+#: Kinds of nodes of the syntax tree; `ast.operator` and the like stand for all of theirs.
+_NODES = tuple(
+    getattr(ast, name)
+    for name in _split_names(
+        "Module FunctionDef arguments arg Return Yield YieldFrom Expr Pass Break Continue Assign AugAssign "
+        "AnnAssign For While If IfExp Assert Raise Delete BinOp UnaryOp BoolOp Compare Call keyword Constant Name "
+        "Attribute Subscript Slice Starred List Tuple Set Dict ListComp SetComp DictComp GeneratorExp comprehension "
+        "Lambda JoinedStr FormattedValue NamedExpr Nonlocal Import ImportFrom alias operator unaryop boolop cmpop "
+        "expr_context"
+    )
 )
 
 
@@ -218,7 +167,7 @@ def _check_node(node: ast.AST, modules: dict[str, frozenset[str]]) -> None:
             module = modules.get(node.value.id)
         if node.attr not in (_METHODS if module is None else module):
             raise Forbidden("write.attribute", line, name=_write_attribute(node))
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _REACHING:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in _REFUSED_BUILTINS:
         raise Forbidden("write.name", line, name=node.id)
 
 
@@ -260,4 +209,4 @@ def _list_refused_builtins() -> frozenset[str]:
     return frozenset(dir(builtins)) - _BUILTINS
 
 
-_REACHING = _list_refused_builtins()
+_REFUSED_BUILTINS = _list_refused_builtins()

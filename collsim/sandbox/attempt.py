@@ -15,8 +15,8 @@ from ..collective import get_collective
 from ..errors import CollsimError, ScheduleError, Sentence
 from ..schedule import Schedule, freeze
 from ..steps import Step
-from .frames import Ending, Kind, read_numbers, read_text, split
-from .produce import COLUMNS, FunctionRequest
+from .frames import Ending, Kind, read_numbers, read_text, split_frames
+from .learner_tables import COLUMNS, FunctionRequest
 from .resource_limits import MAX_PRINTED, MAX_SLOTS, Limits
 
 _NOT_A_TABLE = Sentence("the process of the function sent something that is not a table of transfers")
@@ -96,7 +96,7 @@ def read_attempt(ended: Ended, request: FunctionRequest, limits: Limits) -> Atte
     printed, done = "", False
     error: ScheduleError | None = None
     failed: int | None = None
-    for kind, body in split(ended.data):
+    for kind, body in split_frames(ended.data):
         if kind == Kind.DONE:
             printed, done = read_text(body, MAX_PRINTED), True
         elif error is None:

@@ -16,7 +16,7 @@ from typing import Any
 from . import syscalls
 from .attempt import Attempt, read_attempt
 from .isolation import Isolation
-from .produce import FunctionRequest, produce
+from .learner_tables import FunctionRequest, send_tables
 from .resource_limits import Limits
 from .sandbox_launcher import run_in_child
 
@@ -38,7 +38,7 @@ def try_function(function: Callable[..., Any], request: FunctionRequest, limits:
     if not there:
         _warn_once()
     ended = run_in_child(
-        lambda send: produce(lambda: function, request, limits, send),
+        lambda send: send_tables(lambda: function, request, limits, send),
         limits,
         Isolation.LANDLOCK if there else Isolation.NONE,
     )

@@ -36,14 +36,14 @@ def build_frame(kind: Kind, numbers: Sequence[int] = (), rest: bytes = b"") -> b
         rest: a table or a text.
 
     Examples:
-        >>> [(kind, bytes(body)) for kind, body in split(build_frame(Kind.DONE, rest=b"printed"))]
+        >>> [(kind, bytes(body)) for kind, body in split_frames(build_frame(Kind.DONE, rest=b"printed"))]
         [(3, b'printed')]
     """
     body = struct.pack(f"<{len(numbers)}q", *numbers) + rest
     return _HEAD.pack(kind, len(body)) + body
 
 
-def split(data: bytes) -> list[tuple[int, memoryview]]:
+def split_frames(data: bytes) -> list[tuple[int, memoryview]]:
     """Split bytes into frames.
 
     Args:

@@ -1,7 +1,7 @@
 """In the sandbox: which functions a handed-in file defines, and these functions.
 
 Reading Python, JSON and notebooks can cost as much as running them, and fail in as many ways; so it is done under the
-same limits, by `find` for all files of a student, and once more for the function that is run.
+same limits, by `send_found_exercises` for all files of a student, and once more for the function that is run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import CollsimError, FormatError
 from ..registry import Algorithm
 from .frames import Kind, build_frame
-from .produce import Send
+from .learner_tables import Send
 from .resource_limits import MAX_PRINTED
 
 PROGRESS = "collsim.progress/1"  # the schema of a progress file
@@ -51,7 +51,7 @@ class AnswerCode:
     function: str
 
 
-def find(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
+def send_found_exercises(files: Sequence[File], exercises: Sequence[str], send: Send) -> None:
     """Send which file answers which exercise, and why one cannot be read; a later file goes before an earlier.
 
     Args:

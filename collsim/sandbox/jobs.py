@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .attempt import Ended
-from .frames import Kind, read_numbers, split
-from .handins import File, find, load_from_text, load_function
-from .produce import FunctionRequest, Send, produce
+from .frames import Kind, read_numbers, split_frames
+from .handins import File, load_from_text, load_function, send_found_exercises
+from .learner_tables import FunctionRequest, Send, send_tables
 from .rank_programs import ProgramRequest, send_answer, send_executions
 from .resource_limits import Limits
 
@@ -17,7 +17,7 @@ FINDING = -1  # the position of the job that looks
 
 
 @dataclass(frozen=True)
-class BoxTask:
+class SandboxTask:
     """What is to run in the sandbox: a function, or a file that is a rank program.
 
     Attributes:
@@ -35,8 +35,8 @@ class BoxTask:
     program: ProgramRequest | None = None
 
 
-def run_all(
-    files: Sequence[File], tasks: Sequence[BoxTask], finds: bool, limits: Limits, run_job: Callable[[Job], Ended]
+def run_tasks(
+    files: Sequence[File], tasks: Sequence[SandboxTask], finds: bool, limits: Limits, run_job: Callable[[Job], Ended]
 ) -> Iterator[tuple[int, Ended]]:
     """Run the tasks, or those that a file answers.
 
@@ -50,33 +50,33 @@ def run_all(
     Returns:
         Positions of tasks with how these ended.
     """
-    left = dict(enumerate(tasks))
+    pending = dict(enumerate(tasks))
     if finds:
         exercises = [task.exercise for task in tasks]
-        ended = run_job(lambda send: find(files, exercises, send))
+        ended = run_job(lambda send: send_found_exercises(files, exercises, send))
         yield FINDING, ended
-        left = _select_tasks(ended, len(files), tasks)
-    for number, task in left.items():
+        pending = _select_tasks(ended, len(files), tasks)
+    for number, task in pending.items():
         yield number, run_job(lambda send, task=task: _run(files, task, limits, send))  # type: ignore[misc]
 
 
-def _select_tasks(ended: Ended, files: int, tasks: Sequence[BoxTask]) -> dict[int, BoxTask]:
+def _select_tasks(ended: Ended, files: int, tasks: Sequence[SandboxTask]) -> dict[int, SandboxTask]:
     """The tasks that a file answers, by position; a later file goes before an earlier one."""
     file_of: dict[int, int] = {}
-    for kind, body in split(ended.data):
+    for kind, body in split_frames(ended.data):
         (file, exercise), _ = read_numbers(body, 2)
         if kind == Kind.FOUND and 0 <= file < files and 0 <= exercise < len(tasks):
             file_of[exercise] = file
     return {number: replace(tasks[number], file=file_of[number]) for number in sorted(file_of)}
 
 
-def _run(files: Sequence[File], task: BoxTask, limits: Limits, send: Send) -> None:
+def _run(files: Sequence[File], task: SandboxTask, limits: Limits, send: Send) -> None:
     file = files[task.file]
     if task.program is not None and task.exercise:
         send_answer(file, task.exercise, task.program, task.request.ranks, send)
     elif task.program is not None:
         send_executions(file.data.decode(), task.program, send)
     elif task.function:
-        produce(lambda: load_from_text(file.data.decode(), task.function, file.name), task.request, limits, send)
+        send_tables(lambda: load_from_text(file.data.decode(), task.function, file.name), task.request, limits, send)
     else:
-        produce(lambda: load_function(file, task.exercise), task.request, limits, send)
+        send_tables(lambda: load_function(file, task.exercise), task.request, limits, send)

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import CollsimError
 from .frames import Kind, build_frame
 from .handins import File, find_program
-from .produce import Late, Send, build_failure
+from .learner_tables import DeadlinePassed, Send, build_failure
 
 _COLLECTED = 1_000_000  # new objects after which the garbage collector runs
 
@@ -68,7 +68,7 @@ def send_executions(source: str, request: ProgramRequest, send: Send) -> None:
         if request.collective is not None and not (executions[0].hangs or executions[0].errors):
             executions[0] = replace(executions[0], provenance=find_provenance(plan, executions[0]))
         send(build_frame(Kind.EXECUTIONS, (), pack_executions(executions)))
-    except Late:
+    except DeadlinePassed:
         raise
     except Stop:  # a signal came where no rank ran
         error = CollsimError("the program takes too long; fewer ranks or smaller messages take less time")

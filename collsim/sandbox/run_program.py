@@ -9,10 +9,10 @@ from ..errors import CollsimError, ScheduleError
 from ..rank_engine.execute import Execution
 from ..rank_engine.record import unpack_executions
 from .attempt import Ended, describe_ending, read_failure
-from .frames import Ending, Kind, split
+from .frames import Ending, Kind, split_frames
 from .handins import File
-from .jobs import BoxTask
-from .produce import FunctionRequest
+from .jobs import SandboxTask
+from .learner_tables import FunctionRequest
 from .rank_programs import ProgramRequest
 from .resource_limits import Limits
 from .sandbox_launcher import run_sandboxed
@@ -58,7 +58,7 @@ def execute_for_requests(
         For each request what the executions left, or why there are none.
     """
     tasks = [
-        BoxTask("", FunctionRequest(request.collective or "", (request.ranks,)), program=request)
+        SandboxTask("", FunctionRequest(request.collective or "", (request.ranks,)), program=request)
         for request in requests
     ]
     files = [File("program.py", text.encode("utf-8", "replace"))]
@@ -67,7 +67,7 @@ def execute_for_requests(
 
 
 def _read_executions(ended: Ended) -> list[Execution] | CollsimError:
-    for kind, body in split(ended.data):
+    for kind, body in split_frames(ended.data):
         if kind == Kind.EXECUTIONS:
             try:
                 return unpack_executions(bytes(body))

@@ -40,8 +40,8 @@ from .isolation import (
     enter_sandbox,
     list_readable_paths,
 )
-from .jobs import BoxTask, Job, run_all
-from .produce import Late
+from .jobs import Job, SandboxTask, run_tasks
+from .learner_tables import DeadlinePassed
 from .resource_limits import OPEN_FILES, Limits
 
 _ROOT = str(Path(__file__).resolve().parents[2])
@@ -59,7 +59,7 @@ _ANSWER_SECONDS = 1.0
 
 def run_sandboxed(
     files: Sequence[File],
-    tasks: Sequence[BoxTask],
+    tasks: Sequence[SandboxTask],
     limits: Limits,
     *,
     find: bool = False,
@@ -87,7 +87,7 @@ def run_sandboxed(
     if isolation is Isolation.NONE and not allow_unsandboxed:
         raise NoIsolation
     if sys.platform == "emscripten":  # a browser, where there are no processes
-        return run_all(files, tasks, find, limits, lambda job: _run_here(job, limits))
+        return run_tasks(files, tasks, find, limits, lambda job: _run_here(job, limits))
     job = {
         "files": [[file.name, base64.b64encode(file.data).decode()] for file in files],
         "tasks": [asdict(task) for task in tasks],
@@ -372,7 +372,7 @@ def _run_here(job: Job, limits: Limits) -> Ended:
     def watch(frame: Any, event: str, argument: Any) -> Any:
         frame.f_trace_opcodes = True  # a loop on one line has no other events
         if time.monotonic() > deadline:
-            raise Late
+            raise DeadlinePassed
         return watch
 
     before = sys.gettrace()
@@ -380,7 +380,7 @@ def _run_here(job: Job, limits: Limits) -> Ended:
     how = Ending.WELL
     try:
         job(sent.append)
-    except Late:
+    except DeadlinePassed:
         how = Ending.LATE
     finally:
         sys.settrace(before)

@@ -20,8 +20,8 @@ from . import system
 from .frames import build_ending
 from .handins import File
 from .isolation import Isolation
-from .jobs import BoxTask, run_all
-from .produce import FunctionRequest
+from .jobs import SandboxTask, run_tasks
+from .learner_tables import FunctionRequest
 from .rank_programs import ProgramRequest
 from .resource_limits import Limits
 from .sandbox_launcher import run_in_child
@@ -45,7 +45,7 @@ def main() -> None:
     files = [File(name, base64.b64decode(data)) for name, data in job["files"]]
     limits, isolation = Limits(**job["limits"]), Isolation(job["isolation"])
     tasks = [_read_task(task) for task in job["tasks"]]
-    for number, ended in run_all(
+    for number, ended in run_tasks(
         files, tasks, job["find"], limits, lambda run: run_in_child(run, limits, isolation, job["places"])
     ):
         left = memoryview(build_ending(number, ended.how, ended.data))
@@ -60,11 +60,11 @@ def _has_lost_reader(pipe: int) -> bool:
     return any(event & select.POLLERR for _, event in watched.poll(0))
 
 
-def _read_task(task: dict[str, Any]) -> BoxTask:
+def _read_task(task: dict[str, Any]) -> SandboxTask:
     conditions = task.pop("request")
     function_request = FunctionRequest(
         conditions["collective"], tuple(conditions["ranks"]), conditions["helpers"], conditions["is_new"]
     )
     if (request := task.pop("program")) is not None:
         task["program"] = ProgramRequest(**request)
-    return BoxTask(request=function_request, **task)
+    return SandboxTask(request=function_request, **task)

@@ -101,7 +101,7 @@ class MergedTrace(Trace):
         first_slot: its first slot.
         step_of: (steps, 2) part, and number of the step in it.
         row_of: for each part the rows of its transfers.
-        several: what it was made of.
+        concurrent: what it was made of.
 
     Examples:
         >>> import collsim as cs
@@ -116,12 +116,12 @@ class MergedTrace(Trace):
     first_slot: tuple[int, ...] = ()
     step_of: Longs = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     row_of: tuple[Longs, ...] = ()
-    several: ConcurrentTrace = field(kw_only=True)
+    concurrent: ConcurrentTrace = field(kw_only=True)
 
     @property
     def slowdown(self) -> Floats:
         """(parts,) how many times longer each takes than alone; runs each alone when first asked for."""
-        return self.several.slowdown
+        return self.concurrent.slowdown
 
     @property
     def busbw(self) -> float:
@@ -249,8 +249,8 @@ class ConcurrentTrace:
 # ---- as one run
 
 
-def _merge_traces(several: ConcurrentTrace) -> MergedTrace:
-    traces = several.traces
+def _merge_traces(concurrent: ConcurrentTrace) -> MergedTrace:
+    traces = concurrent.traces
     # Each schedule gets slots and channels of its own behind those of the schedules before it.
     slots = np.cumsum([0, *(t.schedule.slots for t in traces)]).tolist()
     channels = np.cumsum([0, *(t.schedule.channels for t in traces)]).tolist()
@@ -260,15 +260,14 @@ def _merge_traces(several: ConcurrentTrace) -> MergedTrace:
     order = np.argsort(begin, kind="stable")
     steps = [
         _renumber_step(step, placement, slots[p], channels[p])
-        for p, (t, placement) in enumerate(zip(traces, several.placements, strict=True))
+        for p, (t, placement) in enumerate(zip(traces, concurrent.placements, strict=True))
         for step in t.schedule.each_step()
     ]
     row_of = _find_rows(traces, steps, order)
     names = " + ".join(dict.fromkeys(t.schedule.name for t in traces))
-    schedule = Schedule(
-        names, traces[0].schedule.collective, several.topology.ranks, several.topology.endpoints, slots[-1], slots[-1],
-        tuple(steps[i] for i in order),
-    )  # fmt: skip
+    topology, collective = concurrent.topology, traces[0].schedule.collective
+    in_order = tuple(steps[i] for i in order)
+    schedule = Schedule(names, collective, topology.ranks, topology.endpoints, slots[-1], slots[-1], in_order)
     timing = Timing(
         begin[order],
         end[order],
@@ -280,29 +279,29 @@ def _merge_traces(several: ConcurrentTrace) -> MergedTrace:
     first = traces[0]
     return MergedTrace(
         schedule,
-        several.topology,
+        concurrent.topology,
         sum(t.nbytes for t in traces),
         first.dtype,
         first.engine,
         np.concatenate([t.slot_bytes for t in traces]),
-        np.arange(several.topology.endpoints),
+        np.arange(concurrent.topology.endpoints),
         timing,
-        partial(_run_whole_again, several),
+        partial(_run_whole_again, concurrent),
         first.conditions,
-        () if several.background is None else (several.background.timing,),
-        several.background,
+        () if concurrent.background is None else (concurrent.background.timing,),
+        concurrent.background,
         min(t.begin for t in traces),
         tuple(traces),
-        tuple(several.placements),
+        tuple(concurrent.placements),
         tuple(slots[:-1]),
         step_of[order],
         tuple(row_of),
-        several=several,
+        concurrent=concurrent,
     )
 
 
-def _run_whole_again(several: ConcurrentTrace, topology: Topology, no_bytes: bool) -> MergedTrace:
-    return several.rerun(topology, no_bytes).whole
+def _run_whole_again(concurrent: ConcurrentTrace, topology: Topology, no_bytes: bool) -> MergedTrace:
+    return concurrent.rerun(topology, no_bytes).whole
 
 
 def _renumber_step(step: Step, placement: Longs, slot: int, channel: int) -> Step:

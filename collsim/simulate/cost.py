@@ -1,7 +1,7 @@
 """How much work a run of the event engine will be, counted from its routes before it starts.
 
 What is counted: rows, distinct routes, and for max-min sharing *visits*: flows and links that are looked at when rates
-are worked out anew (`Timing.visits` says how many there were). Transfers of one step that are joined over shared links
+are computed anew (`Timing.visits` says how many there were). Transfers of one step that are joined over shared links
 form a part; whenever one of them begins or ends, all of its part that still flows is looked at, half of it in the mean.
 Those that cannot be told apart (equal latency, equal share, equal bytes) begin and end together. Beside each step flow
 background traffic and, for as many steps as it has, the largest step of each other schedule. With jitter a flow that
@@ -26,7 +26,7 @@ from .paths import Slots, group_by_pairs
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-_FEW = 1.0  # visits of a begin or an end itself, whatever it changes
+_VISITS_PER_MOMENT = 1.0  # of a begin or an end itself, whatever it changes
 
 
 class Effort(NamedTuple):
@@ -158,10 +158,10 @@ def _estimate_visits(
         owners, link = owner[selected], routes.link[selected].astype(np.int64)
         # Flows that share no link never meet, so each part of the traffic that hangs together is counted for itself.
         part = _find_parts(owners, link, n, links)
-        looked = moving & noticed
-        flows, many = np.bincount(part[looked], weight[looked], n), np.bincount(part[moving], minlength=n)
-        crowded = shared[link]
-        cables = np.bincount(np.unique(part[owners[crowded]] * links + link[crowded]) // links, minlength=n)
+        is_visited = moving & noticed
+        flows, many = np.bincount(part[is_visited], weight[is_visited], n), np.bincount(part[moving], minlength=n)
+        is_shared = shared[link]
+        cables = np.bincount(np.unique(part[owners[is_shared]] * links + link[is_shared]) // links, minlength=n)
         own_moving = np.flatnonzero(moving[:own_flows])
         # A visit happens when some flow begins or ends; flows of one latency begin together, and those of one share
         # end together.
@@ -171,7 +171,7 @@ def _estimate_visits(
             moments = _count_different(part[own_moving], latency[own_moving], n) + _count_different(
                 part[own_moving], latency[own_moving] + share[own_moving], n
             )
-        return float((moments * ((flows + cables) / 2 + _FEW))[many > 1].sum())
+        return float((moments * ((flows + cables) / 2 + _VISITS_PER_MOMENT))[many > 1].sum())
 
     if not conditions.jitter:
         return count_visits(np.ones(len(owner), np.bool_))

@@ -1,5 +1,5 @@
-"""When a barrier costs nothing: the event engine's times are then the lockstep engine's, and repeated steps are worked
-out once.
+"""When a barrier costs nothing: the event engine's times are then the lockstep engine's, and steps that
+repeat are computed once.
 
 The argument, by induction over the steps. If (1) in each step all transfers last equally long, and (2) each transfer
 has a predecessor on its channel (at its source or its destination) in the step before, then all transfers of a step

@@ -25,11 +25,11 @@ def report_waiting(progress: Progress | bool | None) -> Iterator[Progress | None
     Yields:
         None where nobody wants to know.
     """
-    with open_progress(progress, "transfers", *COUNTED) as tell, ExitStack() as listening:
-        if not isinstance(tell, ProgressBar):
-            yield tell
+    with open_progress(progress, "transfers", *COUNTED) as report, ExitStack() as listening:
+        if not isinstance(report, ProgressBar):
+            yield report
             return
-        bar = tell
+        bar = report
 
         def count(done: int, total: int) -> None:
             if not done:  # numba is loaded only by runs that need it, and those begin by saying 0

@@ -62,8 +62,8 @@ def _build_topology(key: str, n: int) -> Topology:
             return fully_connected(n, bandwidth=_RATE, alpha=_LATENCY)
         case "torus":
             return torus(n // 4, 4, bandwidth=_RATE, alpha=_LATENCY)
-    name, _, how = key.partition("~")
-    nodes, p2p, gdr = (2 if "2x" in how else 1), "no-p2p" not in how, "no-gdr" not in how
+    name, _, variant = key.partition("~")
+    nodes, p2p, gdr = (2 if "2x" in variant else 1), "no-p2p" not in variant, "no-gdr" not in variant
     return machine(name, nodes=nodes, p2p=p2p, gdr=gdr)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..display.markup import escape_text
 from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
-from ..lessons.lesson import LanePicture, Telling
+from ..lessons.lesson import FilledSection, LanePicture
 from ..locale import LANGUAGES, Text, translate
 from ..viz.hosts.player_page import build_html_document, encode_inline_json
 
@@ -101,18 +101,18 @@ def format_lesson_title(key: str, language: str) -> str:
     return f"{lesson.number}. {lesson.title[LANGUAGES.index(language)]}"
 
 
-def build_lesson_body(key: str, telling: Telling, language: str) -> str:
+def build_lesson_body(key: str, filled_section: FilledSection, language: str) -> str:
     """What is said before the run, the run, the questions, and, folded, what would give the answer away."""
     k = LANGUAGES.index(language)
     title = SECTIONS[key][1].title
     return (
         f"<h1>{escape_text(format_lesson_title(key, language))}</h1>\n"
         + (f"<h2>{escape_text(title[k])}</h2>\n" if title else "")
-        + _build_paragraphs(telling.before, k, "lead")
-        + draw_lanes(telling.lanes, k)
+        + _build_paragraphs(filled_section.before, k, "lead")
+        + draw_lanes(filled_section.lanes, k)
         + f'<div id="player" class="player"></div>\n<h2>{escape_text(get_text("questions", language))}</h2>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
-        + _build_conclusion(key, telling, language)
+        + _build_conclusion(key, filled_section, language)
         + f"<nav>{_link_neighbours(key, language)}</nav>"
     )
 
@@ -126,12 +126,12 @@ def draw_lanes(pictures: Sequence[LanePicture], k: int, narrow: bool = True) -> 
     return "".join(f'<div class="lanes">{picture.html(k, narrow=narrow)}</div>\n' for picture in pictures)
 
 
-def _build_conclusion(key: str, telling: Telling, language: str) -> str:
+def _build_conclusion(key: str, filled_section: FilledSection, language: str) -> str:
     """What follows from the answer, to unfold; after the last section, the notebook."""
     k, (lesson, section) = LANGUAGES.index(language), SECTIONS[key]
-    body = _build_paragraphs(telling.after, k, "after") + draw_lanes(telling.lanes_after, k)
-    if telling.table:
-        rows = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in telling.table]
+    body = _build_paragraphs(filled_section.after, k, "after") + draw_lanes(filled_section.lanes_after, k)
+    if filled_section.table:
+        rows = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in filled_section.table]
         body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
     folded = (
         f"<details><summary>{escape_text(get_text('following', language))}</summary>{body}</details>" if body else ""

@@ -11,17 +11,17 @@ const page = JSON.parse(document.getElementById("page").textContent);
 const waiting = new Map();
 
 globalThis.collsimRun = function (key, packed) {
-  unpacked(packed).then((run) => waiting.get(key)?.(run));
+  unpackRun(packed).then((run) => waiting.get(key)?.(run));
 };
 
-async function unpacked(text) {
+async function unpackRun(text) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
 
 const loaded = new Map();
-function load(key) {
+function loadRun(key) {
   if (!loaded.has(key)) {
     loaded.set(
       key,
@@ -37,7 +37,7 @@ function load(key) {
   return loaded.get(key);
 }
 
-function element(name, text, attributes) {
+function createElement(name, text, attributes) {
   const node = document.createElement(name);
   if (text != null) node.textContent = text;
   Object.assign(node, attributes ?? {});
@@ -47,7 +47,7 @@ function element(name, text, attributes) {
 // ---- questions
 
 const tally = { right: 0, answered: 0 };
-function counted(right) {
+function countAnswer(right) {
   tally.answered += 1;
   tally.right += right ? 1 : 0;
   for (const out of document.querySelectorAll(".tally")) {
@@ -55,31 +55,33 @@ function counted(right) {
   }
 }
 
-function ask(box, questions) {
-  box.replaceChildren(...questions.map((q, k) => (q.kind === "number" ? number(q, k) : choice(q, k))));
+function showQuestions(box, questions) {
+  box.replaceChildren(
+    ...questions.map((q, k) => (q.kind === "number" ? createNumberQuestion(q, k) : createChoiceQuestion(q, k))),
+  );
 }
 
-function card(q, k) {
-  const box = element("div", null, { className: "question" });
+function createCard(q, k) {
+  const box = createElement("div", null, { className: "question" });
   box.dataset.topic = q.topic;
-  box.append(element("p", `${k + 1}. ${q.text[language]}`));
-  const reply = element("p", "", { className: "reply" });
+  box.append(createElement("p", `${k + 1}. ${q.text[language]}`));
+  const reply = createElement("p", "", { className: "reply" });
   reply.setAttribute("aria-live", "polite");
   return { box, reply };
 }
 
-function choice(q, k) {
-  const { box, reply } = card(q, k),
-    list = element("div", null, { className: "choices" });
+function createChoiceQuestion(q, k) {
+  const { box, reply } = createCard(q, k),
+    list = createElement("div", null, { className: "choices" });
   let open = true;
   q.choices.forEach((alternative, position) => {
-    const button = element("button", `${String.fromCharCode(65 + position)}. ${alternative.text[language]}`);
+    const button = createElement("button", `${String.fromCharCode(65 + position)}. ${alternative.text[language]}`);
     button.onclick = () => {
       const right = position === q.answer;
       button.className = right ? "right" : "wrong";
       const head = right ? page.words.right : page.words.wrong;
       reply.textContent = [head, alternative.reason[language], ...(right ? [q.explanation[language]] : [])].join(" ");
-      if (open) counted(right);
+      if (open) countAnswer(right);
       open = false;
     };
     list.append(button);
@@ -87,7 +89,7 @@ function choice(q, k) {
   box.append(
     list,
     reply,
-    reveal(q, reply, () => list.children[q.answer].classList.add("right")),
+    createRevealButton(q, reply, () => list.children[q.answer].classList.add("right")),
   );
   return box;
 }
@@ -114,28 +116,28 @@ const FACTORS = {
   "×": 1,
   "": 1,
 };
-function value(text) {
+function parseQuantity(text) {
   const m = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*([a-zA-Zµμ×/]*)\s*$/.exec(text);
   const factor = m && FACTORS[m[2].toLowerCase()];
   return m && factor !== undefined ? Number(m[1].replace(/,/g, "")) * factor : NaN;
 }
 
-function number(q, k) {
-  const { box, reply } = card(q, k),
-    row = element("p");
-  const input = element("input", null, { type: "text", size: 24, placeholder: page.words.answer });
+function createNumberQuestion(q, k) {
+  const { box, reply } = createCard(q, k),
+    row = createElement("p");
+  const input = createElement("input", null, { type: "text", size: 24, placeholder: page.words.answer });
   input.setAttribute("aria-label", page.words.answer);
-  const button = element("button", page.words.check);
+  const button = createElement("button", page.words.check);
   let open = true;
   button.onclick = () => {
-    const answer = value(input.value);
+    const answer = parseQuantity(input.value);
     if (Number.isNaN(answer)) {
       reply.textContent = page.words.unclear;
       return;
     }
     const right = Math.abs(answer - q.answer) <= q.tolerance * Math.abs(q.answer);
     reply.textContent = `${right ? page.words.right : page.words.wrong} ${right ? q.explanation[language] : ""}`;
-    if (open) counted(right);
+    if (open) countAnswer(right);
     open = false;
   };
   input.onkeydown = (event) => {
@@ -145,15 +147,15 @@ function number(q, k) {
   box.append(
     row,
     reply,
-    reveal(q, reply, () => {
+    createRevealButton(q, reply, () => {
       input.value = q.answer_text;
     }),
   );
   return box;
 }
 
-function reveal(q, reply, mark) {
-  const button = element("button", page.words.reveal, { className: "reveal" });
+function createRevealButton(q, reply, mark) {
+  const button = createElement("button", page.words.reveal, { className: "reveal" });
   button.onclick = () => {
     mark();
     reply.textContent = q.explanation[language];
@@ -166,27 +168,27 @@ function reveal(q, reply, mark) {
 /** The player of the page. */
 let player = null;
 
-async function show(key, options = {}) {
-  const run = await load(key),
+async function playRun(key, options = {}) {
+  const run = await loadRun(key),
     host = document.getElementById("player"),
     before = player;
   player = createPlayer(host, { timeline: run.timeline, language, header: true, ...options });
   before?.destroy();
   await player.ready;
   const box = document.getElementById("questions");
-  if (box) ask(box, run.questions);
+  if (box) showQuestions(box, run.questions);
   document.body.dataset.run = key;
 }
 
 /** @param {string} id */
 const findSelect = (id) => /** @type {HTMLSelectElement} */ (document.getElementById(id));
 
-function gallery() {
+function openGallery() {
   const selects = ["algorithm", "network", "ranks"].map(findSelect);
   const [algorithm, network, ranks] = selects;
   const fill = (select, values, names) => {
     const previous = select.value;
-    select.replaceChildren(...values.map((v) => element("option", names?.[v] ?? v, { value: v })));
+    select.replaceChildren(...values.map((v) => createElement("option", names?.[v] ?? v, { value: v })));
     select.value = values.map(String).includes(previous) ? previous : values[0];
   };
   const unique = (values) => [...new Set(values)];
@@ -197,7 +199,7 @@ function gallery() {
     fill(ranks, unique(here.filter((r) => r.network === network.value).map((r) => r.ranks)));
     const run = here.find((r) => r.network === network.value && String(r.ranks) === ranks.value);
     if (changed) history.replaceState(null, "", "#run=" + run.key);
-    show(run.key);
+    playRun(run.key);
   }
   function fromAddress() {
     const requested = new URLSearchParams(location.hash.slice(1)).get("run");
@@ -208,7 +210,7 @@ function gallery() {
       [network, wanted.network],
       [ranks, wanted.ranks],
     ]) {
-      select.replaceChildren(element("option", String(v), { value: v }));
+      select.replaceChildren(createElement("option", String(v), { value: v }));
       select.value = String(v);
     }
     update(false);
@@ -218,7 +220,7 @@ function gallery() {
   fromAddress();
 }
 
-async function race() {
+async function openRace() {
   const networks = findSelect("network");
   let players = [];
   async function start() {
@@ -226,8 +228,8 @@ async function race() {
       clock = createClock(),
       box = document.getElementById("racers");
     players.forEach((p) => p.destroy());
-    const runs = await Promise.all(keys.map(load));
-    const hosts = runs.map(() => element("div", null, { className: "player" }));
+    const runs = await Promise.all(keys.map(loadRun));
+    const hosts = runs.map(() => createElement("div", null, { className: "player" }));
     box.replaceChildren(...hosts);
     const look = { language, header: true, view: "logical", clock };
     players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
@@ -239,24 +241,24 @@ async function race() {
   await start();
 }
 
-async function questions() {
+async function openQuestions() {
   const box = document.getElementById("questions"),
     all = [];
   for (const { key, href } of page.keys) {
-    const run = await load(key),
-      part = element("section"),
-      inner = element("div");
-    const head = element("h2", run.timeline.meta.title[language]),
-      link = element("a", page.words.show, { href });
+    const run = await loadRun(key),
+      part = createElement("section"),
+      inner = createElement("div");
+    const head = createElement("h2", run.timeline.meta.title[language]),
+      link = createElement("a", page.words.show, { href });
     part.append(head, link, inner);
-    ask(inner, run.questions);
+    showQuestions(inner, run.questions);
     all.push(part);
   }
   box.replaceChildren(...all);
   document.body.dataset.run = page.keys.map((k) => k.key).join(" ");
 }
 
-function story() {
+function openStory() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const links = { explore: "gallery.html", lessons: "index.html" };
   const data = () => ({ story: page.story, language, theme: dark.matches ? "dark" : "light", links });
@@ -265,14 +267,14 @@ function story() {
   document.body.dataset.run = "story";
 }
 
-async function choose() {
-  startChoice(await load("choice"), { words: page.words, read: value, element });
+async function openChoice() {
+  startChoice(await loadRun("choice"), { words: page.words, read: parseQuantity, element: createElement });
   document.body.dataset.run = "choice";
 }
 
-if (page.kind === "story") story();
-if (page.kind === "choose") choose();
-if (page.kind === "gallery") gallery();
-if (page.kind === "lesson") show(page.run, { view: page.view });
-if (page.kind === "race") race();
-if (page.kind === "questions") questions();
+if (page.kind === "story") openStory();
+if (page.kind === "choose") openChoice();
+if (page.kind === "gallery") openGallery();
+if (page.kind === "lesson") playRun(page.run, { view: page.view });
+if (page.kind === "race") openRace();
+if (page.kind === "questions") openQuestions();

@@ -19,7 +19,7 @@ from ..display.markup import escape_text
 from ..errors import CollsimError, require_path
 from ..files import require_writable_file, write_text
 from ..lessons.chapters import LESSONS
-from ..lessons.lesson import Lesson, Section, Telling
+from ..lessons.lesson import FilledSection, Lesson, Section
 from ..locale import LANGUAGES, Text
 from ..simulate import Trace
 from ..teach.language import require_language
@@ -91,28 +91,31 @@ def _build_lesson(lesson: Lesson, language: str) -> Iterator[str]:
         )
 
 
-def _build_section(lesson: Lesson, section: Section, telling: Telling, language: str) -> Iterator[tuple[str, ...]]:
+def _build_section(
+    lesson: Lesson, section: Section, filled_section: FilledSection, language: str
+) -> Iterator[tuple[str, ...]]:
     """The slides of a section: what stands on each, and what kind it is where that matters."""
     k = LANGUAGES.index(language)
     head = f"<h2>{escape_text((section.title or lesson.title)[k])}</h2>"
     played = f"<p class=played>{escape_text(get_text('played', language, number=lesson.number))}</p>"
-    yield (head + _build_paragraphs(telling.before, k) + played,)
+    yield (head + _build_paragraphs(filled_section.before, k) + played,)
     yield from _build_large_slide(
-        head, _build_picture(_draw_machine(telling.trace, language), telling.trace.topology.name)
+        head, _build_picture(_draw_machine(filled_section.trace, language), filled_section.trace.topology.name)
     )
-    yield from _build_large_slide(head, draw_lanes(telling.lanes, k, narrow=False))
-    ask = f"<h2>{escape_text(telling.question.ask[k])}</h2>"
+    yield from _build_large_slide(head, draw_lanes(filled_section.lanes, k, narrow=False))
+    ask = f"<h2>{escape_text(filled_section.question.ask[k])}</h2>"
     yield (
-        ask + f"<ol type=A>{''.join(f'<li>{escape_text(c.text[k])}</li>' for c in telling.question.choices)}</ol>",
+        ask
+        + f"<ol type=A>{''.join(f'<li>{escape_text(c.text[k])}</li>' for c in filled_section.question.choices)}</ol>",
         "ask",
     )
-    yield (ask + _build_answers(telling, k) + f"<p>{escape_text(telling.question.explanation[k])}</p>",)
-    yield from _build_large_slide(head, _build_paragraphs(telling.after, k))
+    yield (ask + _build_answers(filled_section, k) + f"<p>{escape_text(filled_section.question.explanation[k])}</p>",)
+    yield from _build_large_slide(head, _build_paragraphs(filled_section.after, k))
     yield from _build_large_slide(
-        head, _build_picture(_run(telling.trace, language), str(telling.trace.schedule.label))
+        head, _build_picture(_run(filled_section.trace, language), str(filled_section.trace.schedule.label))
     )
-    yield from _build_large_slide(head, draw_lanes(telling.lanes_after, k, narrow=False))
-    yield from _build_large_slide(head, _build_table(telling.table, k) if telling.table else "")
+    yield from _build_large_slide(head, draw_lanes(filled_section.lanes_after, k, narrow=False))
+    yield from _build_large_slide(head, _build_table(filled_section.table, k) if filled_section.table else "")
 
 
 def _build_large_slide(head: str, body: str) -> Iterator[tuple[str, ...]]:
@@ -121,11 +124,12 @@ def _build_large_slide(head: str, body: str) -> Iterator[tuple[str, ...]]:
         yield head + body, "large"
 
 
-def _build_answers(telling: Telling, k: int) -> str:
+def _build_answers(filled_section: FilledSection, k: int) -> str:
+    question = filled_section.question
     items = [
-        f"<li><span{' class=right' if position == telling.question.answer else ''}>{escape_text(choice.text[k])}</span>"
+        f"<li><span{' class=right' if position == question.answer else ''}>{escape_text(choice.text[k])}</span>"
         f"<small>{escape_text(choice.reason[k])}</small></li>"
-        for position, choice in enumerate(telling.question.choices)
+        for position, choice in enumerate(question.choices)
     ]
     return f"<ol type=A>{''.join(items)}</ol>"
 

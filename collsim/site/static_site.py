@@ -20,7 +20,7 @@ from ..display.progress import open_progress
 from ..errors import CollsimError
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
-from ..lessons.lesson import Telling
+from ..lessons.lesson import FilledSection
 from ..locale import LANGUAGES
 from ..simulate import Trace
 from ..teach.quiz.question import Question
@@ -142,8 +142,8 @@ def _write(
         raise CollsimError("no run fits these networks and algorithms, so there is nothing to build")
     _write_packed(work, "choice", build_coefficients())
     lessons = {key: section.fill_texts() for key, (_, section) in SECTIONS.items()}
-    for key, telling in lessons.items():
-        _write_run(work, f"lesson--{key}", telling.trace, SECTIONS[key][0].number, (telling.question,))
+    for key, filled_section in lessons.items():
+        _write_run(work, f"lesson--{key}", filled_section.trace, SECTIONS[key][0].number, (filled_section.question,))
     for language in languages:
         _write_pages(work / language, language, entries, lessons, networks)
     return len(entries) + len(lessons)
@@ -165,7 +165,7 @@ def _write_pages(
     folder: Path,
     language: str,
     entries: Sequence[Entry],
-    lessons: Mapping[str, Telling],
+    lessons: Mapping[str, FilledSection],
     networks: Sequence[GalleryNetwork],
 ) -> None:
     version = _read_version()
@@ -192,14 +192,14 @@ def _write_pages(
     )
 
 
-def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lessons: Mapping[str, Telling]) -> None:
+def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lessons: Mapping[str, FilledSection]) -> None:
     """A page for every section, and the list of lessons."""
-    for key, telling in lessons.items():
-        data = {"kind": "lesson", "run": f"lesson--{key}", "view": telling.view}
+    for key, filled_section in lessons.items():
+        data = {"kind": "lesson", "run": f"lesson--{key}", "view": filled_section.view}
         write(
             pages.name_lesson_file(key),
             pages.format_lesson_title(key, language),
-            pages.build_lesson_body(key, telling, language),
+            pages.build_lesson_body(key, filled_section, language),
             data,
         )
     counts = {

@@ -66,15 +66,15 @@ def compare_splits(
     if parallel is None:
         parallel = list_usual_splits(topology)
     groups = [list_splits(split) for split in list_pairs(parallel)]
-    every = [split for group in groups for split in group]
-    frame = sweep(model=model, topology=topology, parallel=every, **options, **execution)
-    if len(frame) != len(every):
+    all_splits = [split for group in groups for split in group]
+    frame = sweep(model=model, topology=topology, parallel=all_splits, **options, **execution)
+    if len(frame) != len(all_splits):
         raise CollsimError("compare takes one value of each option of a training step; a sweep takes several")
     rows, first = [], 0
     for group in groups:
         rows.append(_select_best(frame.iloc[first : first + len(group)]))
         first += len(group)
-    table = _build_table(rows, [split.label for split in every])
+    table = _build_table(rows, [split.label for split in all_splits])
     table.attrs["collectives"] = "nccl"
     if "collectives" in frame:
         table.attrs["collectives"] = frame["collectives"].iloc[0]

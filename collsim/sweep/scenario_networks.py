@@ -74,8 +74,8 @@ def _build_networks(entry: dict[str, object]) -> Iterable[Topology]:
         raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)
     keys = list(entry)
     # Counted before any machine is built, because each may be large.
-    several = prod(len(_list_values(entry[key])) for key in keys) * len(names)
-    require_few("topologies in a sweep", several, _MAX_TOPOLOGIES, "give shorter lists")
+    count = prod(len(_list_values(entry[key])) for key in keys) * len(names)
+    require_few("topologies in a sweep", count, _MAX_TOPOLOGIES, "give shorter lists")
     networks = []
     for name, *values in product(names, *(_list_values(entry[key]) for key in keys)):
         try:

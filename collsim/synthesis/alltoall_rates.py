@@ -237,7 +237,7 @@ def find_rates(
 
 
 def _weigh_aligned(pairs: Pairs) -> Floats:
-    """(pairs,) 1 for pairs joined by a link of their own, in one group, or in the same place of two groups; else 0.
+    """(pairs,) 1 for pairs joined by a link of their own, in one group, or in the same position of two groups; else 0.
 
     Few pairs with much each divide into whole trees better than many with little each. In a group only those pairs
     count that are joined by more than two groups are.

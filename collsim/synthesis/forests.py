@@ -96,15 +96,10 @@ def _plan_forest(
     pairs: Pairs, root: int | None, reverse: bool, effort: str, report: Callable[..., None] | None
 ) -> tuple[Forest, float, float]:
     most_trees, enough, _ = EFFORT[effort]
+    # Trees that reduce are trees that broadcast on the reversed network, read backwards.
+    directed, phase = pairs, search_phases.TREES
     if reverse:
-        directed = pairs.reversed
-    else:
-        # Trees that reduce are trees that broadcast on the reversed network, read backwards.
-        directed = pairs
-    if reverse:
-        phase = search_phases.REDUCING_TREES
-    else:
-        phase = search_phases.TREES
+        directed, phase = pairs.reversed, search_phases.REDUCING_TREES
     tick = (lambda: report(0, 1, search_phases.RATES)) if report is not None else None
     rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:

@@ -46,12 +46,12 @@ def has_reducing_switch(topology: Topology) -> bool:
     return False
 
 
-def _find_candidates(kind: Collective, topology: Topology, switches: bool, plain: bool) -> Iterator[Algorithm]:
-    """The algorithms to try: ring and tree where `plain`, those with reducing switches where `switches`."""
+def _find_candidates(kind: Collective, topology: Topology, switches: bool, ring_and_tree: bool) -> Iterator[Algorithm]:
+    """The algorithms to try: ring and tree where `ring_and_tree`, those with reducing switches where `switches`."""
     may_reduce = switches and has_reducing_switch(topology)
     for entry in algorithms(kind.name).values():
         is_listed = entry.pattern in (PERSONALIZED_PATTERNS if kind.name in PERSONALIZED else PATTERNS)
-        if (is_listed and plain) or (may_reduce and entry.helpers_on != "host"):
+        if (is_listed and ring_and_tree) or (may_reduce and entry.helpers_on != "host"):
             yield entry
 
 
@@ -62,7 +62,7 @@ def time_candidates(
     root: int,
     nbytes: int,
     switches: bool,
-    plain: bool,
+    ring_and_tree: bool,
     report: Callable[..., None] | None = None,
 ) -> dict[str, Trace]:
     """The fastest run of each algorithm that runs here, by the event engine.
@@ -74,14 +74,14 @@ def time_candidates(
         root: of the collective, where it has one.
         nbytes: of the operation.
         switches: try those that use switches which reduce.
-        plain: try ring and tree.
+        ring_and_tree: try ring and tree.
         report: called with (algorithms timed, in all, what).
 
     Returns:
         A run by the name of its algorithm.
     """
     best: dict[str, Trace] = {}
-    candidates = list(_find_candidates(kind, topology, switches, plain))
+    candidates = list(_find_candidates(kind, topology, switches, ring_and_tree))
     for number, entry in enumerate(candidates):
         if report is not None:
             report(number, len(candidates), search_phases.LIBRARY)
@@ -132,9 +132,9 @@ def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) 
     Returns:
         The schedule; None where there is none.
     """
-    pairs_found = find_pairs(topology, ranks)
+    direct_pairs = find_pairs(topology, ranks)
     pairs = np.zeros((ranks, ranks), bool)
-    pairs[pairs_found.src, pairs_found.dst] = True
+    pairs[direct_pairs.src, direct_pairs.dst] = True
     best = None
     for entry in algorithms(kind.name).values():
         try:

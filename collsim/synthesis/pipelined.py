@@ -87,9 +87,10 @@ def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, r
     s, d, far, number = (
         np.concatenate([*parts, np.zeros(0, np.int64)]).astype(np.int64) for parts in (src, dst, depth, unit)
     )
+    # The largest latency of a pair decides how many pieces pay: a pipeline waits for its slowest hop.
     alpha = float(pairs.alpha.max(initial=0.0))
-    alone, group = _find_unshared(pairs, s, d), find_group_size(pairs)
-    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, alone, group)
+    unshared, group = _find_unshared(pairs, s, d), find_group_size(pairs)
+    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, unshared, group)
 
 
 def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:
@@ -97,7 +98,6 @@ def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_
     number = np.full((pairs.ranks, pairs.ranks), -1, np.int64)
     number[pairs.src, pairs.dst] = np.arange(len(pairs))
     used = np.zeros(len(pairs), bool)
-    # The largest latency of a pair decides how many pieces pay: a pipeline waits for its slowest hop.
     used[number[src, dst]] = True
     # Only pairs that carry something count; a link that two of them cross is shared.
     crossed = np.bincount(pairs.routes.link[used[pairs.pair_of]], minlength=len(pairs.topology.links))

@@ -25,7 +25,7 @@ NEAR, NEAR_OF_MANY = 1.005, 1.01  # times what the trees' rates allow: nothing m
 FIRST_PIECES = 4  # with which rounds begin
 #: Numbers of lanes that are tried.
 LANES = (2, 3, 6, 9)
-FEW = 64  # ranks: of more, half as many transfers are timed, and NEAR_OF_MANY is near
+MAX_THOROUGH_RANKS = 64  # of more ranks half as many transfers are timed, and NEAR_OF_MANY is near
 #: Per effort: transfers that may be timed in all.
 TIMED = {"low": 200_000, "normal": 1_500_000, "high": 20_000_000}
 
@@ -42,8 +42,8 @@ class TimedForms:
         root: the root rank.
         nbytes: nccl-tests' size in bytes.
         options: of the schedules that are built.
-        most: pieces that the rows of a schedule allow.
-        left: transfers that may still be timed.
+        max_pieces: that the rows of a schedule allow.
+        transfers_left: transfers that may still be timed.
         best: the fastest form so far; None before the first.
         time: s that it takes; inf before the first.
         seconds: (pieces, lanes) -> s, of each form that was timed.
@@ -56,8 +56,8 @@ class TimedForms:
     root: int
     nbytes: int
     options: dict[str, Any]
-    most: int
-    left: int
+    max_pieces: int
+    transfers_left: int
     best: Schedule | None = None
     time: float = float("inf")
     seconds: dict[tuple[int, int], float] = field(default_factory=dict)
@@ -68,17 +68,17 @@ class TimedForms:
         return build_schedule(self.plan, self.kind, self.ranks, self.root, pieces, options, lanes, self.nbytes)
 
     def time_form(self, pieces: int, lanes: int) -> float:
-        """Seconds that one form takes; endless where it would be too large to time.
+        """Seconds that one form takes; infinite where it would be too large to time.
 
         Args:
-            pieces: Of each tree; 0 and more than `most` are endless.
+            pieces: Of each tree; 0 and more than `max_pieces` are never timed.
             lanes: Over which a rank's transfers are spread.
         """
         rows = self.plan.rows * pieces
-        if not 1 <= pieces <= self.most or (self.best is not None and rows > self.left):
+        if not 1 <= pieces <= self.max_pieces or (self.best is not None and rows > self.transfers_left):
             return float("inf")
         if (pieces, lanes) not in self.seconds:
-            self.left -= rows
+            self.transfers_left -= rows
             schedule = self.build(pieces, lanes)
             time = simulate(schedule, self.topology, self.nbytes, engine="event").time
             self.seconds[pieces, lanes] = time
@@ -133,10 +133,10 @@ def find_fastest_form(
         The schedule, and its seconds by the event engine.
     """
     pieces = count_pieces(plan, nbytes, effort)
-    left = TIMED[effort] // (1 if ranks <= FEW else 2)
-    forms = TimedForms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, left)
+    transfers_left = TIMED[effort] // (1 if ranks <= MAX_THOROUGH_RANKS else 2)
+    forms = TimedForms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, transfers_left)
     # Near enough to the rate of the trees, further orders of lanes cannot gain more than this margin.
-    enough = (NEAR if ranks <= FEW else NEAR_OF_MANY) * nbytes / plan.shares / plan.rate
+    enough = (NEAR if ranks <= MAX_THOROUGH_RANKS else NEAR_OF_MANY) * nbytes / plan.shares / plan.rate
     # Rounds and plain steps come first: nearly always one of them is best, and they are cheap to time.
     orders_tried = (*([ROUNDS] if all(map(has_rounds, plan.forests)) else []), 0, *LANES[:orders])
     for number, lanes in enumerate(orders_tried):
@@ -145,7 +145,7 @@ def find_fastest_form(
         if report is not None:
             report(number, len(orders_tried), search_phases.TIMING_TREES)
         if lanes == ROUNDS:
-            forms.climb(min(FIRST_PIECES, forms.most), ROUNDS)
+            forms.climb(min(FIRST_PIECES, forms.max_pieces), ROUNDS)
         elif lanes:
             forms.climb(max(1, _choose_first_pieces(forms, pieces)), lanes)
         else:

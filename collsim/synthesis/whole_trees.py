@@ -144,7 +144,7 @@ def _round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
     room -= np.bincount(pairs.routes.link, weights=trees[pairs.pair_of], minlength=len(links)).astype(np.int64)
     away = (pairs.dst - pairs.src) % pairs.ranks
     group = find_group_size(pairs)
-    # Of pairs that lack equally little, those in the same place of two groups first, so that rails stay rails.
+    # Of pairs that lack equally little, those in the same position of two groups first, so that rails stay rails.
     order = np.lexsort((away, away % group, -np.round(exact - trees, 6)))
     start, link = pairs.routes.start, pairs.routes.link
     for pair in order.tolist():

@@ -76,7 +76,7 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en
         >>> broken.error.step, broken.error.rank
         (5, 3)
     """
-    breakages = {**_SCHEDULES, **_MACHINES}
+    breakages = {**_SCHEDULE_BREAKAGES, **_MACHINE_BREAKAGES}
     if how not in breakages:
         raise CollsimError(describe_unknown("way to break a run", how, breakages))
     require_language(language)
@@ -85,8 +85,8 @@ def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en
         raise CollsimError(template, trace=trace, most=_MAX_TRANSFERS)
     random = np.random.default_rng(parse_count(seed, "seed", least=0))
     k = LANGUAGES.index(language)
-    if how in _MACHINES:
-        what, verdict, after, error = _MACHINES[how](trace, random)
+    if how in _MACHINE_BREAKAGES:
+        what, verdict, after, error = _MACHINE_BREAKAGES[how](trace, random)
         return BreakResult(how, what[k], verdict[k], after, error)
     plan, what = _break_schedule(trace.schedule, how, random)
     verdict, wrong = _check_plan(plan)
@@ -151,7 +151,7 @@ def _repeat_send(steps: list[Step], s: Schedule, random: Random) -> Text:
     return build_text("teach", "breaking.after_step_happens_second", number=number + 1, sending=sending)
 
 
-_SCHEDULES: dict[str, Callable[[list[Step], Schedule, Random], Text]] = {
+_SCHEDULE_BREAKAGES: dict[str, Callable[[list[Step], Schedule, Random], Text]] = {
     "lose": _drop_send,
     "swap": _swap_chunks,
     "oversize": _extend_send,
@@ -183,7 +183,7 @@ def _select_rows(step: Step, keep: np.ndarray) -> Step:  # type: ignore[type-arg
 def _break_schedule(s: Schedule, how: str, random: Random) -> tuple[Schedule | CollsimError, Text]:
     """The schedule with one thing wrong; or the error that says why there can be no such schedule."""
     steps = list(s.each_step())
-    what = _SCHEDULES[how](steps, s, random)
+    what = _SCHEDULE_BREAKAGES[how](steps, s, random)
     name = f"{s.name}_broken"
     try:
         plan = freeze(
@@ -263,5 +263,5 @@ def _compare_times(before: Trace, after: Trace) -> Text:
     return build_text("teach", "breaking.slower", before=a, after=b, times=times)
 
 
-_MACHINES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut_cable, "slow": _slow_rank}
-BREAKAGES = (*_SCHEDULES, *_MACHINES)
+_MACHINE_BREAKAGES: dict[str, Callable[[Trace, Random], Outcome]] = {"cut": _cut_cable, "slow": _slow_rank}
+BREAKAGES = (*_SCHEDULE_BREAKAGES, *_MACHINE_BREAKAGES)

@@ -131,12 +131,13 @@ def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
         short = "910"
     elif short.startswith("90"):
         short = ""
-    row = next(row for row in _load_tables()["xgmi"] if short.startswith(row["gcn"]))
+    tables = _load_tables()
+    row = next(row for row in tables["xgmi"] if short.startswith(row["gcn"]))
     return Cable(
         kind="xgmi",
         label=f"xGMI ×{links}",
         bandwidth=row["nominal"] * links,
-        alpha=0.7e-6,
+        alpha=tables["nvlink"]["alpha"],  # no figure of it is published; as of NVLink
         nominal=row["nominal"] * links,
         effective=row["effective"] * links,
         width=links,

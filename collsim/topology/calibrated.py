@@ -114,9 +114,9 @@ def calibrate_links(topology: Topology, measured: Measured) -> Topology:
         TopologyError: For a kind of link that it does not have.
     """
     kinds = sorted({c.kind for c in topology.links.cables})
-    if strange := sorted(set(measured.links) - set(kinds)):
+    if unknown_kinds := sorted(set(measured.links) - set(kinds)):
         message = "{name} has no links of that kind: {unknown}"
-        raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", strange[0], kinds))
+        raise TopologyError(message, name=topology.name, unknown=describe_unknown("kind", unknown_kinds[0], kinds))
     before = topology.facts
     name = topology.name
     if before.calibration is None:

@@ -177,8 +177,8 @@ def _require_routes(topology: Topology) -> None:
         node = topology.devices.node[topology.endpoint_device]
         _, first, which = np.unique(node, return_index=True, return_inverse=True)
         everyone = np.arange(n)
-        own_node = which.ravel()
-        for other in (first[own_node], first[(own_node + 1) % len(first)], np.zeros(n, np.int64)):
+        node_number = which.ravel()
+        for other in (first[node_number], first[(node_number + 1) % len(first)], np.zeros(n, np.int64)):
             topology.routes(everyone, other)
             topology.routes(other, everyone)
     except TopologyError as error:
@@ -234,7 +234,7 @@ def _relabel_links(links: Links, which: npt.NDArray[np.int64], rate: Floats, del
 def _change_cable(old: Cable, rate: float, delay: float) -> Cable:
     label = _relabel_cable(old, rate, delay)
     nominal = rate * ((old.nominal or old.bandwidth) / old.bandwidth)  # it still carries the share that it carried
-    return Cable(old.kind, label, rate, delay, f"changed by who asked; before: {old.source}", nominal=nominal)
+    return Cable(old.kind, label, rate, delay, f"changed by an edit; before: {old.source}", nominal=nominal)
 
 
 def _relabel_cable(old: Cable, rate: float, delay: float) -> str:
@@ -250,7 +250,7 @@ def _scale_cable(cable: Cable, by: float) -> Cable:
     rates = {"bandwidth": cable.bandwidth, "nominal": cable.nominal, "effective": cable.effective}
     scaled: dict[str, Any] = {key: None if rate is None else rate * by for key, rate in rates.items()}
     label = _relabel_cable(cable, cable.bandwidth * by, cable.alpha)
-    return replace(cable, label=label, source=f"×{by:g} by who asked; before: {cable.source}", **scaled)
+    return replace(cable, label=label, source=f"×{by:g} by an edit; before: {cable.source}", **scaled)
 
 
 def _parse_factor(bandwidth: object) -> float | None:

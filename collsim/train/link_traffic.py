@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .step_request import get_collective_model
 from .workload.collective_model import CollectiveModel
-from .workload.group_crowds import count_pair_bytes, count_sent_bytes
+from .workload.group_link_sharing import count_pair_bytes, count_sent_bytes
 from .workload.step_graph import StepTask, TrainingStep
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
     for task, times in counts.values():
         for group in step.get_groups(task):
             for member, kind, nbytes in counter.count_member_bytes(group, task):
-                key_ = lane_of.get(group[member], -1), task.strategy, kind
-                sent_bytes[key_] = sent_bytes.get(key_, 0.0) + times * nbytes
+                row_key = lane_of.get(group[member], -1), task.strategy, kind
+                sent_bytes[row_key] = sent_bytes.get(row_key, 0.0) + times * nbytes
     rows = [
         {
             "lane": lane,
@@ -104,8 +104,8 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
 
 
 class _LinkByteCounter:
-    """Bytes that the places of a group send over each kind of link; groups that lie alike on their nodes are read
-    once."""
+    """Bytes that the members of a group send over each kind of link; groups that are placed alike on their nodes are
+    counted once."""
 
     def __init__(self, trace: StepTrace):
         self.topology: Topology = trace.topology
@@ -115,7 +115,7 @@ class _LinkByteCounter:
         self.bandwidth: dict[str, float] = {}
 
     def count_member_bytes(self, group: tuple[int, ...], task: StepTask) -> list[tuple[int, str, float]]:
-        """(place in the group, kind of link, bytes)."""
+        """(position in the group, kind of link, bytes)."""
         numbers = self.network.numbers_by_node[list(group)]
         first = numbers[0] // self.ranks_per_node * self.ranks_per_node
         key = tuple((numbers - first).tolist()), task.kind, task.nbytes, task.algorithm, task.options

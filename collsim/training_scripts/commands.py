@@ -200,9 +200,9 @@ def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[i
         return 1, read_number("-np", "-n", "--np") or 1
     if launcher == "srun":
         # srun counts tasks over all nodes.
-        tasks, each = read_number("-n", "--ntasks"), read_number("--ntasks_per_node")
-        nodes_number = read_number("-N", "--nodes") or max(1, (tasks or 1) // (each or tasks or 1))
-        return nodes_number, each or max(1, (tasks or nodes_number) // nodes_number)
+        tasks, tasks_per_node = read_number("-n", "--ntasks"), read_number("--ntasks_per_node")
+        nodes_number = read_number("-N", "--nodes") or max(1, (tasks or 1) // (tasks_per_node or tasks or 1))
+        return nodes_number, tasks_per_node or max(1, (tasks or nodes_number) // nodes_number)
     if launcher == "deepspeed":
         return read_number("--num_nodes") or 1, read_number("--num_gpus")
     if launcher == "accelerate":  # it counts processes over all machines

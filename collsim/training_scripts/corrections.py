@@ -13,7 +13,7 @@ class SourceEdit:
 
     Attributes:
         start: line from 1 and column in bytes from 0, as `ast` counts, where it begins.
-        end: where it ends; the same place puts text in.
+        end: where it ends; at `start`, the text is inserted.
         text: what stands there afterwards.
     """
 

@@ -34,7 +34,7 @@ _ALIKE = 2 / 3
 
 @dataclass(frozen=True)
 class Origin:
-    """The place where it begins.
+    """Where a wrong result begins.
 
     Attributes:
         kind: a write that is not there (`lost`), one too many (`extra`), one of other data (`changed`), the sending on
@@ -97,9 +97,9 @@ def find_origin(schedule: Schedule) -> Origin | None:
     return _find_first_difference(schedule, similar)
 
 
-def _find_first_difference(schedule: Schedule, meant: Schedule) -> Origin | None:
+def _find_first_difference(schedule: Schedule, original: Schedule) -> Origin | None:
     """The first step in which two schedules do not move the same; a step that only one of them has counts as that."""
-    rows, original_rows = [_count_rows(s) for s in schedule.each_step()], [_count_rows(s) for s in meant.each_step()]
+    rows, original_rows = [_count_rows(s) for s in schedule.each_step()], [_count_rows(s) for s in original.each_step()]
     step = _find_first_differing_step(rows, original_rows)
     here, there = rows[step : step + 1], original_rows[step : step + 1]
     if not here and not there:

@@ -232,12 +232,12 @@ def _kind(field: str, entry: str | int | None) -> Kind:
     name = field if entry is None else f"{field}.{entry}"
     if name in links.READ_OFF:
         return "read off"
-    if name in links.NCCLS:
+    if name in links.FROM_NCCL:
         return "NCCL's own"
     is_fitted = any(field == f and (not entries or entry in entries) for knob in KNOBS.values() for f, entries in knob)
     if not is_fitted:
         raise LookupError(
-            f"links: {name} has no mark: no knob of crossval turns it, and it stands in neither READ_OFF nor NCCLS"
+            f"links: {name} has no mark: no knob of crossval turns it, and it stands in neither READ_OFF nor FROM_NCCL"
         )
     return "fitted"
 
@@ -253,7 +253,7 @@ def table(samples: Sequence[Sample] = (), runs: Sequence[tuple[str, str]] = ()) 
         source = (
             f"from {first:.3g}"
             if kind == "fitted"
-            else links.READ_OFF.get(_plain(field, entry)) or links.NCCLS[_plain(field, entry)]
+            else links.READ_OFF.get(_plain(field, entry)) or links.FROM_NCCL[_plain(field, entry)]
         )
         moved = _find_moved_samples(samples, field, entry) if kind == "fitted" else []
         behind = {runs[i] for i in moved} if runs else set()

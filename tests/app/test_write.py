@@ -17,7 +17,7 @@ from collsim.app.texts import say
 from collsim.locale import LANGUAGES
 from collsim.sandbox import Isolation, detect_isolation
 from collsim.sandbox.allowlist import LONGEST, Code, Forbidden, check_code
-from collsim.sandbox.produce import FunctionRequest
+from collsim.sandbox.learner_tables import FunctionRequest
 
 WRITE = pair_page_texts("write")
 

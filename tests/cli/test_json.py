@@ -106,13 +106,13 @@ def test_without_json_a_command_talks_to_people(folder):
 
 
 def test_this_computer_is_measured_as_a_document_too(monkeypatch):
-    pipes, crowds = (here.MeasuredPipe("ranks", 1e-5, 1e9),), (here.MeasuredCrowd(2, 0.1, 0.2),)
-    monkeypatch.setattr(here, "calibrate_computer", lambda report_progress=None: here.ThisComputer(4, pipes, crowds))
+    pipes, rings = (here.MeasuredPipe("ranks", 1e-5, 1e9),), (here.MeasuredRing(2, 0.1, 0.2),)
+    monkeypatch.setattr(here, "calibrate_computer", lambda report_progress=None: here.ThisComputer(4, pipes, rings))
     said = json.loads(CliRunner().invoke(app, ["calibrate", "--here", "--json"]).stdout)
     assert said == {
         "processors": 4,
         "pipes": [{"name": "ranks", "alpha": 1e-5, "bandwidth": 1e9}],
-        "crowds": [{"processes": 2, "predicted": 0.1, "measured": 0.2}],
+        "rings": [{"processes": 2, "predicted": 0.1, "measured": 0.2}],
     }
 
 

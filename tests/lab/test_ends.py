@@ -48,7 +48,7 @@ def soon(what, seconds=10.0):
 
 def while_running(act):
     """Run something long; act on its crew when the ranks run; the sentence that ends it."""
-    crews, old = [], launch.Crew
+    crews, old = [], launch.RankProcesses
 
     class Watched(old):
         def __init__(self, *given):
@@ -59,12 +59,12 @@ def while_running(act):
         if done == 0:
             threading.Timer(0.2, act, (crews[0],)).start()
 
-    launch.Crew = Watched
+    launch.RankProcesses = Watched
     try:
         with pytest.raises(cs.CollsimError) as caught:
             cs.run_for_real(cs.schedule("allreduce_ring", ranks=3), "1MiB", progress=report_runs, **LONG)
     finally:
-        launch.Crew = old
+        launch.RankProcesses = old
     assert all(process.poll() is not None for process in crews[0].processes)
     return str(caught.value)
 
@@ -75,7 +75,7 @@ def test_a_rank_that_is_killed_is_named_and_the_others_end():
 
 def test_a_rank_that_hangs_is_ended_when_the_time_is_up(monkeypatch):
     monkeypatch.setitem(LONG, "time_limit", "40s")
-    monkeypatch.setattr(launch.Crew, "collect_answers", _impatient(launch.Crew.collect_answers))
+    monkeypatch.setattr(launch.RankProcesses, "collect_answers", _impatient(launch.RankProcesses.collect_answers))
     said = while_running(lambda crew: crew.processes[2].send_signal(signal.SIGSTOP))
     assert "the time is up, and endpoints" in said
     assert "2" in said
@@ -83,7 +83,7 @@ def test_a_rank_that_hangs_is_ended_when_the_time_is_up(monkeypatch):
 
 def test_ranks_that_read_nothing_keep_nobody_waiting():
     """They are told more than a pipe holds; whoever tells them goes on, and the time limit counts."""
-    crew = launch.Crew(2, "rank_process")
+    crew = launch.RankProcesses(2, "rank_process")
     try:
         for process in crew.processes:
             process.send_signal(signal.SIGSTOP)

@@ -17,7 +17,7 @@ from collsim.lab.hosts import PROGRAM, TRACE, read_traces, write_program
 from collsim.lab.library_allreduce import GLOO_RING, _sum_as_gloo_ring, find_published_choices, time_library_allreduce
 from collsim.lab.mpiexec import require_library
 from collsim.lab.ranks.pingpong import PIPE, SHARED, SOCKET
-from collsim.lab.this_computer import MeasuredCrowd, MeasuredPipe, ThisComputer, _measure_best, _start_partner
+from collsim.lab.this_computer import MeasuredPipe, MeasuredRing, ThisComputer, _measure_best, _start_partner
 
 
 def needs(on):
@@ -93,8 +93,8 @@ def test_a_ping_pong_goes_over_each_pipe():
 
 
 def computer(*apart):
-    crowds = tuple(MeasuredCrowd(n, 1.0, 1.0 + by) for n, by in zip((2, 4, 8), apart, strict=False))
-    return ThisComputer(2, (MeasuredPipe("pipe", 1e-6, 1e9), MeasuredPipe("ranks", 2e-4, 1e8)), crowds)
+    rings = tuple(MeasuredRing(n, 1.0, 1.0 + by) for n, by in zip((2, 4, 8), apart, strict=False))
+    return ThisComputer(2, (MeasuredPipe("pipe", 1e-6, 1e9), MeasuredPipe("ranks", 2e-4, 1e8)), rings)
 
 
 def test_processes_are_predictable_as_long_as_all_before_are():

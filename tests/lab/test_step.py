@@ -184,14 +184,14 @@ def test_a_wrong_sum_is_an_error(monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_rank_that_is_killed_in_a_step_is_named_and_the_others_end(monkeypatch):
-    crews, old = [], launch.Crew
+    crews, old = [], launch.RankProcesses
 
     class Watched(old):
         def __init__(self, *given):
             super().__init__(*given)
             crews.append(self)
 
-    monkeypatch.setattr(launch, "Crew", Watched)
+    monkeypatch.setattr(launch, "RankProcesses", Watched)
     with pytest.raises(cs.CollsimError, match=r"the process of endpoint 2 was killed \(signal 9\)"):
         cs.lab.training_step_for_real(
             FOUR, 3, progress=lambda done, total: done and crews[0].processes[2].kill(), **GIVEN

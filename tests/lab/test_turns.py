@@ -121,7 +121,7 @@ def test_what_is_written_over_before_it_has_left_is_sent_as_it_was():
     one = Outgoing(Noted(1, notes), 0, slot.view(np.uint8).data, True, lambda left: None)
     nic = RankNic(0, {}, NETWORK)
     nic.send(one, 0.0)
-    one.keep()
+    one.copy_rest()
     slot[:] = -1
     sent(nic, 1e6)
     assert np.frombuffer(b"".join(data for *_, data in notes), np.float32).tolist() == [0, 1, 2, 3]

@@ -29,7 +29,7 @@ def test_every_constant_has_its_mark_and_every_mark_its_constant():
     }
     assert set(origins.ORIGINS) <= set(found), "a mark of something that is gone"
     names = {field if entry is None else f"{field}.{entry}" for field, entry, *_ in origins.of_links()}
-    assert {*links.READ_OFF, *links.NCCLS} <= names
+    assert {*links.READ_OFF, *links.FROM_NCCL} <= names
 
 
 def bare(source, known):
@@ -103,7 +103,7 @@ def test_no_constant_names_a_run_or_a_system():
     said = set()
     for module in (*origins.MODULES, SimpleNamespace(source=inspect.getsource(links))):
         said |= strings(getattr(module, "source", None) or inspect.getsource(module))
-    said -= {*links.READ_OFF.values(), *links.NCCLS.values(), *links.READ_OFF, *links.NCCLS}
+    said -= {*links.READ_OFF.values(), *links.FROM_NCCL.values(), *links.READ_OFF, *links.FROM_NCCL}
     for name in {*cases.case_id, *cases.system, *cases.source} - {""}:
         assert not any(name.lower() in text.lower() for text in said), name
 

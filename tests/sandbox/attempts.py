@@ -270,7 +270,7 @@ HELD: dict[str, str] = {
     "takes the filter off": "call((317, 277), 0, 0, 0) ; escaped()",
     "patches the library": """
         import collsim.sandbox.frames, collsim.verify
-        collsim.verify.verify = lambda s: None; collsim.sandbox.frames.split = lambda d: []
+        collsim.verify.verify = lambda s: None; collsim.sandbox.frames.split_frames = lambda d: []
         yield cs.copy(0, 99, chunk=0)""",
     "makes deep folders": """
         path = os.environ['TMPDIR']

@@ -17,8 +17,8 @@ def main() -> None:
     from collsim.sandbox import Isolation, Limits, sandbox_launcher
     from collsim.sandbox.attempt import read_attempt
     from collsim.sandbox.handins import File
-    from collsim.sandbox.jobs import BoxTask
-    from collsim.sandbox.produce import FunctionRequest
+    from collsim.sandbox.jobs import SandboxTask
+    from collsim.sandbox.learner_tables import FunctionRequest
     from collsim.sandbox.sandbox_launcher import run_sandboxed
 
     job = json.load(sys.stdin)
@@ -31,7 +31,7 @@ def main() -> None:
     limits, wanted = Limits(**job["limits"]), FunctionRequest("broadcast", (2,))
     codes = {name: code.replace("$SERVER", str(os.getpid())) for name, code in job["attempts"].items()}
     files = [File(f"a{number}.py", code.encode()) for number, code in enumerate(codes.values())]
-    tasks = [BoxTask(name, wanted, "f", number) for number, name in enumerate(codes)]
+    tasks = [SandboxTask(name, wanted, "f", number) for number, name in enumerate(codes)]
     before = itself()
     found = {}
     for number, ended in run_sandboxed(

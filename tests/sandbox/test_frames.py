@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.sandbox import Limits, attempt, frames
 from collsim.sandbox.attempt import Ended
 from collsim.sandbox.frames import Ending, Kind, build_frame
-from collsim.sandbox.produce import FunctionRequest, produce
+from collsim.sandbox.learner_tables import FunctionRequest, send_tables
 from collsim.teach import exercise
 from collsim.teach.exercises.exercise import judge_attempt
 
@@ -28,7 +28,7 @@ def table(*numbers, rest=ROW):
 
 def test_what_is_sent_comes_back():
     sent = []
-    produce(
+    send_tables(
         lambda: lambda n: [cs.copy(0, np.arange(1, n), chunk=0)],
         FunctionRequest("broadcast", (2, 5)),
         Limits(),
@@ -47,7 +47,7 @@ def test_a_repeated_pattern_comes_back_as_one():
 
     sent = []
     wanted = FunctionRequest("allgather", (4,))
-    produce(lambda: repeated, wanted, Limits(), sent.append)
+    send_tables(lambda: repeated, wanted, Limits(), sent.append)
     (only,) = tried(b"".join(sent), wanted).schedules[4].patterns
     assert (only.times, only.shift, only.modulus) == (3, -1, 4)
 
@@ -105,7 +105,7 @@ def test_six_thousand_random_frames_are_judged_without_an_exception():
         r = np.arange(n)
         yield cs.steps.repeat(cs.copy(r, (r + 1) % n, chunk=r), n - 1, -1, n)
 
-    produce(lambda: ring, wanted, Limits(), sent.append)
+    send_tables(lambda: ring, wanted, Limits(), sent.append)
     right = b"".join(sent)
     assert judge_attempt(exercise("ring-allgather"), tried(right, wanted)).schedule is not None
     outcomes = {"right": 0, "wrong": 0}

@@ -22,14 +22,14 @@ from collsim.sandbox import (
 )
 from collsim.sandbox.attempt import read_attempt
 from collsim.sandbox.handins import File
-from collsim.sandbox.jobs import FINDING, BoxTask
-from collsim.sandbox.produce import FunctionRequest
+from collsim.sandbox.jobs import FINDING, SandboxTask
+from collsim.sandbox.learner_tables import FunctionRequest
 from collsim.sandbox.sandbox_launcher import run_sandboxed
 from collsim.teach import exercise, grade
 from collsim.teach.exercises import grading
 
 CODE = b"import collsim as cs\ndef f(n):\n    yield cs.copy(0, 1, chunk=0)\n"
-TASK = BoxTask("mine", FunctionRequest("broadcast", (2,)), "f")
+TASK = SandboxTask("mine", FunctionRequest("broadcast", (2,)), "f")
 HERE = [kind for kind in Isolation if kind is Isolation.NONE or syscalls.has_seccomp()]
 
 
@@ -102,7 +102,7 @@ def test_one_launcher_gives_the_same_answer_in_every_box(inside):
 def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
     first = File("a.py", b"def one(n):\n    raise ValueError('the first')\n")
     second = File("b.py", CODE.replace(b"def f", b"def one"))
-    tasks = [BoxTask("none", TASK.request), BoxTask("one", TASK.request)]
+    tasks = [SandboxTask("none", TASK.request), SandboxTask("one", TASK.request)]
     made = dict(run_sandboxed([first, second], tasks, Limits(), find=True, allow_unsandboxed=True))
     assert set(made) == {FINDING, 1}
     assert read_attempt(made[1], TASK.request, Limits()).error is None
@@ -110,7 +110,7 @@ def test_only_what_a_file_answers_is_run_and_a_later_file_goes_first():
 
 def test_a_box_that_nobody_waits_for_any_more_ends():
     endless = File("a.py", CODE.replace(b"    yield", b"    while n > 2: pass\n    yield"))
-    late = BoxTask("late", FunctionRequest("broadcast", (3,)), "f")
+    late = SandboxTask("late", FunctionRequest("broadcast", (3,)), "f")
     coming = run_sandboxed([endless], [TASK, late], Limits(seconds=300), allow_unsandboxed=True)
     next(coming)
     coming.close()  # it waits for the process, and would wait for five minutes

@@ -12,7 +12,7 @@ BOX = cs.machine("dgx-a100")
 def sent(trace, kinds, rank=0):
     """Bytes that a rank sends in collectives of some kinds, of parameters and gradients only."""
     from collsim.train.workload.collective_model import CollectiveModel
-    from collsim.train.workload.group_crowds import count_sent_bytes
+    from collsim.train.workload.group_link_sharing import count_sent_bytes
 
     network = CollectiveModel(trace.topology)
     total = 0

@@ -87,13 +87,13 @@ def compile_schedule(
     """
     kind = get_collective(schedule.collective)
     _require_expressible(schedule, kind.name, protocol)
-    together = not kind.has_separate_result and (inplace is None or inplace)
-    buffers = BufferLayout(kind, schedule.ranks, schedule.chunks, schedule.root, together)
+    is_inplace = not kind.has_separate_result and (inplace is None or inplace)
+    buffers = BufferLayout(kind, schedule.ranks, schedule.chunks, schedule.root, is_inplace)
     operations = list(_list_operations(schedule, _Memory(schedule, buffers)))
     # A block that passes on what it receives saves a wait, but a send behind a receive can close a circle. Then sends
-    # and receives get blocks of their own, as far as the runtime has them.
+    # and receives get separate blocks, as long as the runtime has enough of them.
     programs = (_assemble(schedule, operations, pairing) for pairing in (True, False))
-    return _choose_first_right(schedule, programs, buffers, (name or schedule.name, protocol, (together,)))
+    return _choose_first_right(schedule, programs, buffers, (name or schedule.name, protocol, (is_inplace,)))
 
 
 def _choose_first_right(

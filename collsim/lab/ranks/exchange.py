@@ -195,7 +195,7 @@ class Exchange:
     def _write(self, slot: int, index: int) -> None:
         # Sends read their slot without a copy. One that is still under way copies it before it changes.
         for transfer in self.lent.pop(slot, ()):
-            transfer.keep()
+            transfer.copy_rest()
         array = self.slots[slot]
         data = np.frombuffer(self.there.pop(index), array.dtype)
         if self.program.receives[index].kind == REDUCE:

@@ -19,7 +19,7 @@ from itertools import count
 from .emulated_network import ImitatedNetwork, TokenBucket
 from .wire import DATA, Frame, PeerWire
 
-_AHEAD = 2  # stretches that the receiving bucket may be ahead of the clock before nothing more is read
+_AHEAD = 2  # bursts that the receiving bucket may be ahead of the clock before nothing more is read
 _TURNS = 16  # that a large transfer takes at most: each of them wakes a process
 
 
@@ -49,8 +49,8 @@ class Outgoing:
     left: Callable[[float], None]
     sent: int = 0
 
-    def keep(self) -> None:
-        """What has not left yet, as it is now: its slot is about to be written."""
+    def copy_rest(self) -> None:
+        """Copy what has not left yet, because its slot is about to be written."""
         if self.sent < len(self.data):
             self.data = memoryview(bytes(self.data))
 
@@ -67,7 +67,7 @@ class RankNic:
             network: Says what a byte costs on this endpoint's cables.
         """
         self.endpoint, self.wires, self.network = endpoint, wires, network
-        self.piece, self.stretch = network.find_piece_bytes(endpoint), network.find_burst_bytes(endpoint)
+        self.piece_bytes, self.burst_bytes = network.find_piece_bytes(endpoint), network.find_burst_bytes(endpoint)
         self.out: TokenBucket
         self.into: TokenBucket
         self.out, self.into = network.cables(endpoint)
@@ -97,17 +97,17 @@ class RankNic:
 
     # ---- the loop
 
-    def run(self, busy: Callable[[], bool]) -> None:
+    def run(self, is_busy: Callable[[], bool]) -> None:
         """Go on as long as there is something to do, or something that the system has not taken.
 
         Args:
-            busy: Whether there is something to do; asked again after each round.
+            is_busy: Whether there is something to do; asked again after each round.
         """
-        while busy() or self.full:
+        while is_busy() or self.full:
             now = time.perf_counter()
-            self._fall_due(now)
-            wake = min(self._push(now), self._due[0][0] if self._due else math.inf, self._throttled(now))
-            if busy() or self.full:
+            self._run_due_calls(now)
+            wake = min(self._push(now), self._due[0][0] if self._due else math.inf, self._find_read_moment(now))
+            if is_busy() or self.full:
                 self._wait(wake)
 
     @property
@@ -115,20 +115,20 @@ class RankNic:
         """Is there anything that the system has not taken yet?"""
         return any(wire.full for wire in self.wires.values())
 
-    def _fall_due(self, now: float) -> None:
+    def _run_due_calls(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             moment, _, act = heapq.heappop(self._due)
             act(moment)
 
-    def _throttled(self, now: float) -> float:
+    def _find_read_moment(self, now: float) -> float:
         """When the receiving side will have caught up so far that more can be read; never if that is now."""
-        ahead = self.into.free - _AHEAD * self.stretch * self.into.beta
+        ahead = self.into.free - _AHEAD * self.burst_bytes * self.into.beta
         return ahead if ahead > now else math.inf
 
     def _wait(self, wake: float) -> None:
         """Until something can be done."""
         now = time.perf_counter()
-        reads = list(self.wires.values()) if self._throttled(now) == math.inf else []
+        reads = list(self.wires.values()) if self._find_read_moment(now) == math.inf else []
         writes = [wire for wire in self.wires.values() if wire.full]
         seconds = None if wake == math.inf else max(0.0, wake - now)
         # `select` of three empty lists waits on Unix, and is an error on Windows (documentation of the module).
@@ -181,8 +181,8 @@ class RankNic:
     def _divide(self) -> None:
         """Hand over what has left of the only transfer so far; from now on it takes turns."""
         transfer = self.active[0]
-        # A transfer that was alone hands over long stretches, and part of the present one has left already. That part
-        # is sent as a piece, so that newcomers wait for a piece and not for the whole stretch.
+        # A transfer that was alone hands over long bursts, and part of the present one has left already. That part
+        # is sent as a piece, so that newcomers wait for a piece and not for the whole burst.
         left = int((time.perf_counter() - self.out.free) / self.out.beta) if self.out.beta else 0
         size = min(left, self._next_size(transfer))
         if size > 0 and size < len(transfer.data) - transfer.sent and not transfer.wire.full:
@@ -209,9 +209,9 @@ class RankNic:
 
     def _next_size(self, transfer: Outgoing) -> int:
         """Bytes that it hands over next: fewer where it shares a cable at either end."""
-        most = self.stretch
+        most = self.burst_bytes
         if not transfer.alone or len(self.active) > 1:
-            most = min(most, max(self.piece, len(transfer.data) // _TURNS))
+            most = min(most, max(self.piece_bytes, len(transfer.data) // _TURNS))
         return min(most, len(transfer.data) - transfer.sent)
 
     def _hand_over(self, transfer: Outgoing, size: int) -> None:

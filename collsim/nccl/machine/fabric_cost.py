@@ -124,7 +124,7 @@ def _compare_with_one_switch(flows: CallFlows) -> FabricCost:
     slowdown, busiest = fabric.busy.max() / one_switch.busiest_port, int(np.argmax(fabric.busy))
     hop_delay = max(0.0, fabric.latency - one_switch.latency)
     lanes = machine.router.fabric.lanes  # type: ignore[union-attr]
-    rail_changes, hops = (0, 0) if lanes is None else (int(fabric.uphill.sum()), len(src))
+    rail_changes, hops = (0, 0) if lanes is None else (int(fabric.is_over_spine.sum()), len(src))
     if slowdown <= _ROUNDING:
         return FabricCost(hop_delay=hop_delay, rail_changes=rail_changes, hops=hops)
     return FabricCost(float(slowdown), hop_delay, machine.link_name(busiest), rail_changes, hops)
@@ -138,13 +138,13 @@ class _FabricLoads:
         busy: seconds per byte of the call on each link of the fabric; 0 on links inside nodes.
         busiest_port: the same of the busiest card's cable.
         latency: seconds of a hop, on average, without cables between switches.
-        uphill: for each hop, whether it crosses cables between switches.
+        is_over_spine: for each hop, whether it crosses cables between switches.
     """
 
     busy: Floats
     busiest_port: float
     latency: float
-    uphill: npt.NDArray[np.bool_]
+    is_over_spine: npt.NDArray[np.bool_]
 
     @classmethod
     def measure(cls, machine: Topology, src: Longs, dst: Longs, share: Floats) -> _FabricLoads:
@@ -152,16 +152,16 @@ class _FabricLoads:
         links, count = machine.links, len(machine.links)
         outside = [machine.devices.node[end] < 0 for end in (links.src, links.dst)]
         port, uplink = outside[0] ^ outside[1], outside[0] & outside[1]
-        load, latency, uphill = np.zeros(count), np.zeros(len(src)), np.zeros(len(src), bool)
+        load, latency, is_over_spine = np.zeros(count), np.zeros(len(src)), np.zeros(len(src), bool)
         for pair, link in machine.columns(src, dst):
             hops: slice | npt.NDArray[np.int64] = slice(None)
             if pair is not None:
                 hops = pair
             load += np.bincount(link, share[hops], count)
             latency[hops] += np.where(uplink[link], 0.0, links.alpha[link])
-            uphill[hops] |= uplink[link]
+            is_over_spine[hops] |= uplink[link]
         busy = np.where(port | uplink, load / links.bandwidth, 0.0)
-        return cls(busy, float(busy[port].max()), float(np.average(latency, weights=share)), uphill)
+        return cls(busy, float(busy[port].max()), float(np.average(latency, weights=share)), is_over_spine)
 
 
 def _remove_lanes(machine: Topology) -> Topology:

@@ -215,8 +215,8 @@ READ_OFF: Final[dict[str, str]] = {
 }
 #: Fields of `LinkParameters` that are no constants: factors that turn a term of the model off.
 SWITCHES: Final = ("protocol_overhead", "channel_caps", "card_spread", "drain")
-#: What is NCCL's own, with its file.
-NCCLS: Final[dict[str, str]] = {"tree": "src/graph/tuning.cc: a tree's bandwidth x 0.92"}
+#: Constants that are NCCL's own, with the file that has them.
+FROM_NCCL: Final[dict[str, str]] = {"tree": "src/graph/tuning.cc: a tree's bandwidth x 0.92"}
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,14 @@ class NodeGraph:
     def _find_socket(self, device: int) -> int | None:
         return next(iter(self.paths.nearest(device, self.machine.of_kind("cpu"))), None)
 
+    def _number_port(self, card: int) -> int:
+        """The directed link out of a card; the one into it is the next."""
+        return 2 * len(self.machine.connections) + 2 * card
+
     def _find_path_out(self, gpu_number: int, card: int) -> LinkPath | None:
-        """To a card: directly, over NVLink through the GPU next to it (PXN) where that is nearer, else through the
-        socket."""
-        gpu, nic, port = self.gpus[gpu_number], self.nics[card], 2 * len(self.machine.connections) + 2 * card
+        """From a GPU to a card: directly; over NVLink through the GPU next to the card (PXN) where that is nearer; else
+        through the socket."""
+        gpu, nic, port = self.gpus[gpu_number], self.nics[card], self._number_port(card)
         direct = self.paths.best(gpu, nic)
         through_peers = [
             (to_card.bandwidth, -peer, self._build_path(hop, to_card, port=port, best_type=PXN))
@@ -137,7 +141,7 @@ class NodeGraph:
         return self._build_card_path(direct, gpu, nic, port)
 
     def _find_path_in(self, card: int, gpu_number: int) -> LinkPath | None:
-        gpu, nic, port = self.gpus[gpu_number], self.nics[card], 2 * len(self.machine.connections) + 2 * card + 1
+        gpu, nic, port = self.gpus[gpu_number], self.nics[card], self._number_port(card) + 1
         return self._build_card_path(self.paths.best(nic, gpu), nic, gpu, port)
 
     def _build_card_path(self, path: Path | None, src: int, dst: int, port: int) -> LinkPath | None:

@@ -36,8 +36,10 @@ import numpy as np
 from .internal_names import require_plain_name
 
 #: Modules of which every public name may be used.
-_WHOLE = (abc, bisect, collections, collections.abc, dataclasses, fractions, heapq, itertools, math)
-_WHOLE_TOO = (re, statistics, string, textwrap, typing)
+_WHOLE = (
+    *(abc, bisect, collections, collections.abc, dataclasses, fractions, heapq),
+    *(itertools, math, re, statistics, string, textwrap, typing),
+)
 _FUNCTOOLS = ("cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "total_ordering", "wraps")
 _CONTEXTLIB = ("ExitStack", "closing", "contextmanager", "nullcontext", "suppress")
 _ENUM = ("Enum", "Flag", "IntEnum", "IntFlag", "auto", "unique")
@@ -102,9 +104,7 @@ def list_library_words(rank: int, ranks: int, write: Callable[[str], object]) ->
     """
     # Random numbers depend on the rank alone, so that all executions of a program agree.
     generator, legacy = random.Random(rank), np.random.RandomState(rank)
-    words: dict[str, Mapping[str, object]] = {
-        module.__name__: _list_public(module) for module in (*_WHOLE, *_WHOLE_TOO)
-    }
+    words: dict[str, Mapping[str, object]] = {module.__name__: _list_public(module) for module in _WHOLE}
     return words | {
         "argparse": {
             "ArgumentParser": _ArgumentParser,

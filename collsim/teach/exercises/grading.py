@@ -17,8 +17,8 @@ from ...errors import CollsimError, describe_unknown
 from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
 from ...sandbox.attempt import Ended, read_attempt
-from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unprintable, split
-from ...sandbox.jobs import FINDING, BoxTask
+from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unprintable, split_frames
+from ...sandbox.jobs import FINDING, SandboxTask
 from ...sandbox.resource_limits import MAX_PRINTED
 from ...sandbox.sandbox_launcher import run_sandboxed
 from ..language import require_language
@@ -195,11 +195,11 @@ def _run_submission(
     return answered, problems, endings
 
 
-def _build_task(name: str) -> BoxTask:
+def _build_task(name: str) -> SandboxTask:
     task = GRADED[name]
     if isinstance(task, ProgramTask):
-        return BoxTask(name, task.function_request, program=task.request)
-    return BoxTask(name, task.function_request)
+        return SandboxTask(name, task.function_request, program=task.request)
+    return SandboxTask(name, task.function_request)
 
 
 def _read_search(
@@ -207,7 +207,7 @@ def _read_search(
 ) -> tuple[list[str], list[str]]:
     """What the process says that looked into the files; nothing of it is believed but which exercises to run."""
     answered, problems, done = set(), [], False
-    for kind, body in split(search.data):
+    for kind, body in split_frames(search.data):
         (file, exercise), _ = read_numbers(body, 2)
         if kind == Kind.DONE:
             done = True

@@ -20,7 +20,7 @@ from ...programs.program_entry import program
 from ...rank_engine.expected import build_expectation, make_inputs
 from ...rank_engine.record import unpack_executions
 from ...sandbox.attempt import Ended, describe_ending, read_failure
-from ...sandbox.frames import Kind, split
+from ...sandbox.frames import Kind, split_frames
 from ...sandbox.resource_limits import Limits
 from ...simulate.trace import views
 from ...units import parse_bytes
@@ -156,7 +156,7 @@ def judge_ended(exercise: ProgramExercise, ended: Ended, limits: Limits) -> Prog
     """
     task, runs = exercise.task, dict[int, ProgramRun]()
     numbers = iter(task.ranks)
-    for kind, body in split(ended.data):
+    for kind, body in split_frames(ended.data):
         if kind == Kind.FAILED:
             reason = CollsimError(read_failure(body)).text(exercise.language)
             return ProgramResult(exercise, False, reason or CollsimError(_NO_RESULT).text(exercise.language))

@@ -108,7 +108,7 @@ def _list_zip(path: Path) -> list[Submission]:
 
 
 def _list_unpacked(entries: list[ZipEntry]) -> Iterator[NamedReader]:
-    """A student's files in a zip, as `_inside` finds them in a folder."""
+    """A student's files in a zip, as `_list_files` finds them in a folder."""
     for seen, entry in enumerate(entries, 1):
         try:
             _require_few(seen, min(len(entry.parts) - 2, _DEEPEST))

@@ -62,7 +62,7 @@ class Question:
         topic: what it is about, one word: `steps`, `sent`, `link`, ...
         ask: what is asked, English and Chinese; `text` is it in the language of the question.
         explanation: the worked solution, likewise; `explanation_text` is it in one language.
-        answer: the number in SI units, or the place of the right choice.
+        answer: the number in SI units, or the position of the right choice.
         tolerance: how far a number may be off, as a part of the answer; a count must be exact.
         unit: of a number.
         choices: answers to choose from, each with its reason; empty for a number.
@@ -124,11 +124,11 @@ class Question:
         return "\n".join([self.text, *(f"  {chr(65 + k)}. {text}" for k, text in enumerate(self.options))])
 
     def check(self, answer: float | str) -> Reply:
-        """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its place from 0, its letter or its
-        text.
+        """Is it right? A number may carry its unit ("8 MiB", "4.7ms"); a choice is its position from 0, its letter or
+        its text.
 
         Args:
-            answer: A number, also with its unit ("8 MiB", "4.7ms"); of a choice its place from 0, its letter or its
+            answer: A number, also with its unit ("8 MiB", "4.7ms"); of a choice its position from 0, its letter or its
                 text.
 
         Raises:
@@ -142,7 +142,7 @@ class Question:
         return Reply(right, f"{self._verdict(right)} {reason}" + (f" {self.explanation_text}" if right else ""))
 
     def value(self, answer: float | str) -> float:
-        """An answer as a number: in SI units, or the place of a choice, from 0.
+        """An answer as a number: in SI units, or the position of a choice, from 0.
 
         Args:
             answer: As in `check`.

@@ -83,7 +83,7 @@ class RankGrid:
 
     @property
     def expert_rail_groups(self) -> Groups:
-        """Of those the ranks that have the same place in their nodes."""
+        """Of those the ranks that have the same local rank in their nodes."""
         g = self.ep_node or self.ep
         return tuple(group[i::g] for group in self.expert_groups for i in range(g))
 

@@ -454,7 +454,7 @@ def _list_dispatches(layer: Layer, cut: LayerPartition, nbytes: float) -> list[C
         # Each token goes to `top_k` experts; once there and once back.
         return _list_there_and_back(nbytes * layer.top_k * sum(load.gpu_loads) / gpus, load.gpu_loads)
     # DeepEP (README, csrc/kernels/internode.cu; DeepSeek-AI 2024, section 3.2.2): over the network once to a node, to
-    # the GPU of the same place, and over NVLink once to each GPU.
+    # the GPU of the same local rank, and over NVLink once to each GPU.
     # A token for two experts of one node, or of one GPU, goes there once.
     nodes, places = load.count_reached(gpus // node), load.count_reached(gpus)
     # All nodes wait for the one whose GPUs have most tokens.

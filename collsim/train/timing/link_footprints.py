@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...schedule import Schedule
 from ...simulate.ordered import HelperPlacement
 from ..workload.collective_model import CollectiveModel
-from ..workload.group_crowds import count_pair_bytes
+from ..workload.group_link_sharing import count_pair_bytes
 from ..workload.step_graph import StepTask, TrainingStep
 
 Floats = npt.NDArray[np.float64]

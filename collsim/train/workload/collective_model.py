@@ -29,7 +29,7 @@ from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import Launch, simulate, simulate_ordered
 from ...topology import Topology
-from .group_crowds import GroupCrowd, measure_crowd
+from .group_link_sharing import GroupLinkSharing, measure_link_sharing
 from .step_graph import Ranks, StepTask, TrainingStep
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -117,7 +117,7 @@ class CollectiveModel:
         self._schedules: dict[Hashable, Schedule] = {}
         self._is_machine: bool | None = None
         self._machines: dict[NodePlacement, tuple[Topology, int | None]] = {}
-        self._crowds: dict[Hashable, GroupCrowd] = {}
+        self._link_sharing: dict[Hashable, GroupLinkSharing] = {}
 
     @property
     def is_machine(self) -> bool:
@@ -280,12 +280,12 @@ class CollectiveModel:
         longest = max(self.time_group(group, task) for group in examples)
         if len(groups) == 1 or not longest or not self._may_share_links(groups[0], task):
             return longest
-        crowd = self._measure_crowd(groups, task)
-        if not crowd.is_crowded:
+        sharing = self._measure_link_sharing(groups, task)
+        if not sharing.has_shared_links:
             return longest
         if not is_predicted:
-            return self._simulate_groups(groups, task, longest * crowd.most)
-        return max(self._time_crowded(group, task, crowd) for group in examples)
+            return self._simulate_groups(groups, task, longest * sharing.highest_ratio)
+        return max(self._time_with_shared_links(group, task, sharing) for group in examples)
 
     def _may_share_links(self, group: Ranks, task: StepTask) -> bool:
         """Whether groups of a collective may use the same links; where each GPU has links and a card of its own they do
@@ -296,20 +296,20 @@ class CollectiveModel:
         has_card = len(self.find_placement(group).counts) == 1 or not 0 < facts.nics < facts.local_ranks
         return not has_card or facts.wiring not in FABRICS
 
-    def _measure_crowd(self, groups: tuple[Ranks, ...], task: StepTask) -> GroupCrowd:
+    def _measure_link_sharing(self, groups: tuple[Ranks, ...], task: StepTask) -> GroupLinkSharing:
         plans = [(self.build_schedule(group, task), group) for group in groups]
         key = groups, tuple(id(plan) for plan, _ in plans)
-        if key not in self._crowds:
-            self._crowds[key] = measure_crowd(self.topology, plans, task.nbytes)
-        return self._crowds[key]
+        if key not in self._link_sharing:
+            self._link_sharing[key] = measure_link_sharing(self.topology, plans, task.nbytes)
+        return self._link_sharing[key]
 
-    def _time_crowded(self, group: Ranks, task: StepTask, crowd: GroupCrowd) -> float:
+    def _time_with_shared_links(self, group: Ranks, task: StepTask, sharing: GroupLinkSharing) -> float:
         """Seconds of a predicted collective of one group while all others run it."""
         prediction = self.predict(group, task)
         if prediction.call is None:
             return prediction.time
-        crowded = compute_time(crowd.crowd_call(prediction.call)).total
-        return prediction.time * max(1.0, crowded / compute_time(prediction.call).total)
+        shared_time = compute_time(sharing.share_call(prediction.call)).total
+        return prediction.time * max(1.0, shared_time / compute_time(prediction.call).total)
 
     def _simulate_groups(self, groups: tuple[Ranks, ...], task: StepTask, estimate: float) -> float:
         """Seconds of a collective that all groups run at once on the links; the estimate where they are too many rows

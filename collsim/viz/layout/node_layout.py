@@ -28,7 +28,8 @@ _STRIP = 104.0  # height of a node in the strip
 _BETWEEN = 26.0  # from the strip to the open node
 _GAP = 8.0
 _EDGE = 3.0  # room for the outline of a node in the strip
-_ROOMY, _CLOSE = 132.0, 64.0  # between the middles of GPUs, where a node is open and where it is a small picture
+#: Between the middles of GPUs, where a node is open and where it is a small picture.
+_WIDE_PITCH, _NARROW_PITCH = 132.0, 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,7 @@ def _build_shared_picture(topology: Topology, alike: _Alike, carried: Carried) -
 
 
 def _arrange_node(
-    picture: Picture, topology: Topology, roomy: float = _ROOMY
+    picture: Picture, topology: Topology, widest_pitch: float = _WIDE_PITCH
 ) -> tuple[StageLayout, Sheet, NodeDevices] | None:
     """One node by itself, its cards on top; None where it is no machine we know."""
     near = picture.neighbours()
@@ -136,7 +137,7 @@ def _arrange_node(
     if racked and gpus > _MAX_IN_A_ROW:
         draw_rack(sheet, node, title)
     else:
-        arrange_side_by_side(sheet, [node], title, roomy=roomy)
+        arrange_side_by_side(sheet, [node], title, widest_pitch=widest_pitch)
     return finish_sheet(sheet, None), sheet, node
 
 
@@ -210,7 +211,7 @@ def lay_out_node(topology: Topology, carried: Carried) -> tuple[StageLayout, Int
     """
     alike = _group_alike_nodes(topology)[0]
     picture, own_link = _build_shared_picture(topology, alike, carried)
-    arranged = _arrange_node(picture, topology, roomy=_CLOSE)
+    arranged = _arrange_node(picture, topology, widest_pitch=_NARROW_PITCH)
     if arranged is None:
         return None
     link_of = np.full(len(topology.links), -1, np.int64)

@@ -14,14 +14,14 @@ from .levels import place_fabric_on_top
 from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_insides
 
 _EDGE = 12.0  # between a panel and what is in it
-_APART = 8.0  # between panels
-_LEVEL_CARDS = 84.0  # with so many pixels from GPU to GPU cards lie, below they stand
-_HOST = 50.0  # width of a socket that stands between its switches
+_PANEL_GAP = 8.0  # between panels
+_LEVEL_CARD_PITCH = 84.0  # pixels from GPU to GPU from which on cards are drawn level; below it they stand upright
+_SOCKET_WIDTH = 50.0  # width of a socket that stands between its switches
 
 
 @dataclass(eq=False)
 class _Rows:
-    """Tops of the rows in a panel, from its top."""
+    """Tops of the rows in a panel, in pixels from its top; `upper` and `lower` are those of PCIe switches."""
 
     nic: float = 12.0
     memory: float = 0.0
@@ -30,7 +30,7 @@ class _Rows:
     lower: float = 0.0
     gpu: float = 0.0
     bar: float = 0.0
-    tall: float = 0.0
+    height: float = 0.0  # of the whole panel
     card: float = 20.0  # height of a card
 
 
@@ -75,34 +75,37 @@ class _Inside:
         ]
 
 
-def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str, roomy: float = 64.0) -> None:
-    """Nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels.
-
-    `roomy`: pixels from GPU to GPU where there is room.
+def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str, widest_pitch: float = 64.0) -> None:
+    """Place nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
         nodes: Devices of each node.
         title: The title, a short text.
-        roomy: Pixels from GPU to GPU where there is room.
+        widest_pitch: Pixels from GPU to GPU where there is room; fewer where nodes are many.
     """
     pitch = max(
-        34.0, min(roomy, (1134.0 / len(nodes) - 2 * _EDGE - _APART) / max(len(list_rank_devices(n)) for n in nodes))
+        34.0,
+        min(
+            widest_pitch, (1134.0 / len(nodes) - 2 * _EDGE - _PANEL_GAP) / max(len(list_rank_devices(n)) for n in nodes)
+        ),
     )
-    rows = _find_rows(sheet, nodes, upright=pitch < _LEVEL_CARDS)
+    rows = _find_rows(sheet, nodes, upright=pitch < _LEVEL_CARD_PITCH)
     insides = [_Inside(sheet, n, pitch, rows) for n in nodes]
     for inside in insides:
         _assign_columns(inside)
-    wide = max(max(inside.x for inside in insides) + 2 * _EDGE, 190.0)
+    panel_width = max(max(inside.x for inside in insides) + 2 * _EDGE, 190.0)
     for i, inside in enumerate(insides):
-        left = _APART + i * (wide + _APART)
-        _place_boxes(inside, left + (wide - inside.x) / 2, rows)
+        left = _PANEL_GAP + i * (panel_width + _PANEL_GAP)
+        _place_boxes(inside, left + (panel_width - inside.x) / 2, rows)
         name_insides(sheet, inside.node)
-        panel = build_panel(inside.node, sheet.picture, Box(left, 0.0, wide, rows.tall), title)
+        panel = build_panel(inside.node, sheet.picture, Box(left, 0.0, panel_width, rows.height), title)
         sheet.panels.append(replace(panel, foot=True))
         draw_cables_to_bars(sheet, inside.node)
-        draw_arches(sheet, inside.node, rows.tall - rows.gpu - 76)
-    place_fabric_on_top(sheet, [d for n in nodes for d in n.get_devices("nic")], _APART, len(nodes) * (wide + _APART))
+        draw_arches(sheet, inside.node, rows.height - rows.gpu - 76)
+    place_fabric_on_top(
+        sheet, [d for n in nodes for d in n.get_devices("nic")], _PANEL_GAP, len(nodes) * (panel_width + _PANEL_GAP)
+    )
 
 
 def list_rank_devices(node: NodeDevices) -> list[int]:
@@ -145,7 +148,6 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) 
         rows.memory, top = top, top + 20 + 22
     if "cpu" in kinds:
         rows.cpu, top = top, top + 30 + 26
-    # A row that no node needs takes no room.
     if any(not n.list_attached(p, "gpu") and n.get_devices("gpu") for n in nodes for p in n.get_devices("pcie")):
         rows.upper, top = top, top + 22 + 26
     if "pcie" in kinds:
@@ -156,7 +158,7 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) 
     elif any(n.pairs for n in nodes):
         # Arches of cables between GPUs need room in proportion to their number, within limits.
         top += 16 + min(120.0, 9.0 * max(len(n.pairs) for n in nodes))
-    rows.tall = top + 36
+    rows.height = top + 36
     return rows
 
 
@@ -164,12 +166,12 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) 
 
 
 def _assign_columns(inside: _Inside) -> None:
-    """A stretch of x for every device that is not above another."""
+    """Give every device that is not above another its range of x."""
     node = inside.node
     for root in node.get_devices("cpu") or [p for p in node.get_devices("pcie") if find_parent(node, p) is None]:
         _assign_column(inside, root)
-    for lost in [d for d in [*node.get_devices("pcie"), *list_rank_devices(node)] if d not in inside.span]:
-        _assign_column(inside, lost)
+    for unplaced in [d for d in [*node.get_devices("pcie"), *list_rank_devices(node)] if d not in inside.span]:
+        _assign_column(inside, unplaced)
     _place_lone_cards(inside)
 
 
@@ -213,12 +215,12 @@ def _assign_column(inside: _Inside, device: int) -> None:
 def _assign_own_column(inside: _Inside, device: int) -> None:
     """Room for a socket by itself; its cards above it, and beside it those that its memory leaves no room for."""
     cards, has_no_memory = inside.list_nics(device), not inside.list_memory(device)
-    inside.span[device] = (inside.x, inside.x + _HOST)
+    inside.span[device] = (inside.x, inside.x + _SOCKET_WIDTH)
     for i, card in enumerate(cards):
-        inside.cards[card] = inside.x + _HOST + 16 + 32 * (i - has_no_memory)
+        inside.cards[card] = inside.x + _SOCKET_WIDTH + 16 + 32 * (i - has_no_memory)
     if has_no_memory and cards:
-        inside.cards[cards[0]] = inside.x + _HOST / 2
-    inside.x += _HOST + 32 * max(0, len(cards) - has_no_memory) + 4
+        inside.cards[cards[0]] = inside.x + _SOCKET_WIDTH / 2
+    inside.x += _SOCKET_WIDTH + 32 * max(0, len(cards) - has_no_memory) + 4
 
 
 # ---- boxes and cables
@@ -246,15 +248,16 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
         sheet.boxes[card] = center_box(left + x, rows.nic + rows.card / 2, card_width, rows.card)
     bars = node.get_devices("nvswitch")
     rank_boxes = [sheet.boxes[g] for g in list_rank_devices(node)]
-    low, wide = min(b.x for b in rank_boxes), max(b.right for b in rank_boxes) - min(b.x for b in rank_boxes)
+    low = min(b.x for b in rank_boxes)
+    width = max(b.right for b in rank_boxes) - low
     for i, bar in enumerate(bars):
-        part = wide / len(bars)
+        part = width / len(bars)
         gap = 6 * (i < len(bars) - 1)
         sheet.boxes[bar] = Box(low + i * part, rows.bar, part - gap, 28)
     for c in node.get_devices("cpu"):
         for m in inside.list_memory(c):
             box = sheet.boxes[c]
-            if box.w <= _HOST:
+            if box.w <= _SOCKET_WIDTH:
                 x, memory_width = box.cx, 46
             else:
                 x, memory_width = box.x + 30, 58

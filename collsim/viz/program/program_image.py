@@ -27,19 +27,19 @@ class ProgramPicture:
 
     run: ProgramRun = field(repr=False)
 
-    def describe(self, k: int) -> str:
-        """What the picture shows, in a text; k: 0 in English, 1 in Chinese."""
-        return self.run.explanation(("en", "zh")[k])
+    def describe(self, language_number: int) -> str:
+        """What the picture shows, in a text; language_number: 0 in English, 1 in Chinese."""
+        return self.run.explanation(("en", "zh")[language_number])
 
-    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
+    def html(self, language_number: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The picture in a page.
 
         Args:
-            k: Language of the description: 0 for English, 1 for Chinese.
+            language_number: Language of the description: 0 for English, 1 for Chinese.
             narrow: Also a picture for narrow screens.
             dark: For a dark page.
         """
-        label = self.describe(k)
+        label = self.describe(language_number)
         images, look = self._draw_image("wide", _WIDE, label, dark), ""
         if narrow:
             images += self._draw_image("narrow", _NARROW, label, dark)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...simulate import Bottleneck, Trace
 
-_NOTHING = 0.0005  # a part of the time too small to be told
+_NEGLIGIBLE_SHARE = 0.0005  # a part of the time too small to be told
 
 
 def describe_bottleneck(facts: RunFacts) -> dict[str, dict[str, str]] | None:
@@ -72,7 +72,7 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
     kind = trace.topology.links.kind(limit.busiest)
     saved = limit.savings[kind]
     key = "causes.busier_in_vain"
-    if saved >= _NOTHING:
+    if saved >= _NEGLIGIBLE_SHARE:
         key = "causes.busier"
     return build_text(
         "sentences",
@@ -137,10 +137,10 @@ def _describe_gains(facts: RunFacts, limit: Bottleneck) -> Text:
     others = sorted(
         ((kind, saved) for kind, saved in limit.savings.items() if kind not in named_kinds), key=lambda it: -it[1]
     )
-    for kind, saved in (pair for pair in others if pair[1] >= _NOTHING):
+    for kind, saved in (pair for pair in others if pair[1] >= _NEGLIGIBLE_SHARE):
         values = {"kind": words.name_kind(kind), "saving": _format_saving(saved)}
         sentences.append(build_text("sentences", "causes.doubling_kind", **values))
-    if idle := [words.name_kind(kind) for kind, saved in others if saved < _NOTHING]:
+    if idle := [words.name_kind(kind) for kind, saved in others if saved < _NEGLIGIBLE_SHARE]:
         sentences.append(build_text("sentences", "causes.doubling_in_vain", kinds=list_items(idle, last="or")))
     gains = build_text("sentences", "causes.gains", gains=join_texts("gains", sentences))
     if (channels := _describe_channels(facts)) is not None:
@@ -175,20 +175,20 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
     name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.duration)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
-    called = words.name_kind(kind)
+    kind_name = words.name_kind(kind)
     if kind == "cable":
-        called = build_text("sentences", "causes.cable")
+        kind_name = build_text("sentences", "causes.cable")
     name_text = name_link(trace, link)
     kinds = table[table["what"] == "kind"].sort_values("doubled", ascending=False, kind="stable")
     gain = [(words.name_all_of_kind(k), saved) for k, saved in zip(kinds["name"], kinds["doubled"], strict=True)]
     parts = [build_text("sentences", "causes.this_alone", saving=_format_saving(alone))]
     for kind_text, saved in gain:
-        if saved >= _NOTHING:
+        if saved >= _NEGLIGIBLE_SHARE:
             parts.append(build_text("sentences", "causes.kind_saves", kind=kind_text, saving=_format_saving(saved)))
-    if idle := [kind_text for kind_text, saved in gain if saved < _NOTHING]:
+    if idle := [kind_text for kind_text, saved in gain if saved < _NEGLIGIBLE_SHARE]:
         parts.append(build_text("sentences", "causes.kinds_in_vain", kinds=list_items(idle, last="or")))
-    if not name_text[0].startswith(called[0]):  # PCIe 0 → CPU 0 says it already
-        name_text = build_text("sentences", "causes.kind_and_name", kind=called, name=name_text)
+    if not name_text[0].startswith(kind_name[0]):  # PCIe 0 → CPU 0 says it already
+        name_text = build_text("sentences", "causes.kind_and_name", kind=kind_name, name=name_text)
     carried = int(trace.other_bytes[link])
     return words.tidy_text(
         build_text(
@@ -204,7 +204,7 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
 
 def _format_saving(share: float) -> Text:
     """What is saved, as the object of `saves`."""
-    if share < _NOTHING:
+    if share < _NEGLIGIBLE_SHARE:
         return build_text("sentences", "causes.nothing")
     return build_text("sentences", "causes.saving", share=_format_saved_share(share))
 
@@ -218,7 +218,7 @@ def _format_saved_share(share: float) -> str:
 
 def _describe_next_limit(trace: Trace, kind: str, limit: Bottleneck) -> Text:
     """What is the limit once a kind of link is twice as fast: the kind of the busiest link then."""
-    if len(limit.savings) < 2 or limit.savings[kind] < _NOTHING or len(trace.schedule) > MAX_TRANSFERS_RERUN:
+    if len(limit.savings) < 2 or limit.savings[kind] < _NEGLIGIBLE_SHARE or len(trace.schedule) > MAX_TRANSFERS_RERUN:
         return repeat_text("")
     busiest = limit.next_kinds[kind]
     if busiest == kind:

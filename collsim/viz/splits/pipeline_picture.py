@@ -63,48 +63,48 @@ class PipelinePicture:
     runner: Mapping[str, Any] = field(repr=False)
     until: float = 0.0
 
-    def title(self, k: int) -> str:
-        """What is shown, with its time and bubble; k: 0 in English, 1 in Chinese.
+    def title(self, language_number: int) -> str:
+        """What is shown, with its time and bubble; language_number: 0 in English, 1 in Chinese.
 
         Args:
-            k: Language: 0 for English, 1 for Chinese.
+            language_number: Language: 0 for English, 1 for Chinese.
         """
         time, share = f"{self.runner['time']:g}", f"{100 * self.runner['share']:.3g}"
         return (
             f"{self.schedule}, {self.ranks} GPUs, {self.microbatches} microbatches: {time} forward passes long, "
             f"{share} % bubble",
             f"{self.schedule}，{self.ranks} 个 GPU，{self.microbatches} 个微批：共 {time} 个前向的时间，气泡 {share} %",
-        )[k]
+        )[language_number]
 
-    def describe(self, k: int) -> str:
+    def describe(self, language_number: int) -> str:
         """The same and what every GPU runs, in order: `GPU 0: F0 F1 B0 B1, idle for 3`.
 
         Args:
-            k: Language: 0 for English, 1 for Chinese.
+            language_number: Language: 0 for English, 1 for Chinese.
         """
-        head, colon = self.title(k), (": ", "：")[k]
-        return (". ", "。")[k].join(
-            [head, *(f"GPU {row['label']}{colon}{_describe_passes(row, k)}" for row in self._rows)]
+        head, colon = self.title(language_number), (": ", "：")[language_number]
+        return (". ", "。")[language_number].join(
+            [head, *(f"GPU {row['label']}{colon}{_describe_passes(row, language_number)}" for row in self._rows)]
         )
 
-    def svg(self, k: int, *, narrow: bool = False, dark: bool = False) -> str:
+    def svg(self, language_number: int, *, narrow: bool = False, dark: bool = False) -> str:
         """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page.
 
         Args:
-            k: Language: 0 for English, 1 for Chinese.
+            language_number: Language: 0 for English, 1 for Chinese.
             narrow: For a column of text or a telephone.
             dark: For a dark page.
         """
         ink = {name: both[dark] for name, both in TOKENS.items()}
-        wide, lines = _WIDE, [self.title(k)]
+        wide, lines = _WIDE, [self.title(language_number)]
         if narrow:
-            wide, lines = _NARROW, self.title(k).split((": ", "：")[k])
+            wide, lines = _NARROW, self.title(language_number).split((": ", "：")[language_number])
         scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
         top = 8 + _LINE * len(lines)
         rows = "".join(_draw_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
         kinds = [kind for kind in _PASSES if any(box[3] == kind for row in self._rows for box in row["boxes"])]
         below = top + _ROW * len(self._rows)
-        key, under = _draw_key(kinds, self.runner["stages"] > 1, below + 20, wide, k, ink)
+        key, under = _draw_key(kinds, self.runner["stages"] > 1, below + 20, wide, language_number, ink)
         tall = under + _FOOT
         head = _draw_text(12, 20, lines[0], ink["ink"], 15, _BOLD)
         for i, line in enumerate(lines[1:], 1):
@@ -118,23 +118,23 @@ class PipelinePicture:
             f'<rect x="{end:.1f}" y="{top - 3}" width="2" height="{below - top + 2}" fill="{ink["ink"]}"/>{key}</svg>'
         )
 
-    def html(self, k: int, *, narrow: bool = True, dark: bool = False) -> str:
+    def html(self, language_number: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The same in a page: wide, or `narrow` where there is little room, so that its numbers stay readable. Images
         and not elements: Streamlit takes SVG elements out of the HTML of a page.
 
         Args:
-            k: Language: 0 for English, 1 for Chinese.
+            language_number: Language: 0 for English, 1 for Chinese.
             narrow: For a column of text or a telephone.
             dark: For a dark page.
         """
-        images = self._image(k, False, dark)
+        images = self._image(language_number, False, dark)
         if narrow:
-            images += self._image(k, True, dark)
+            images += self._image(language_number, True, dark)
         return f'<div class="cs-rows">{images}<style>{_LOOK}</style></div>'
 
-    def _image(self, k: int, narrow: bool, dark: bool) -> str:
-        data = base64.b64encode(self.svg(k, narrow=narrow, dark=dark).encode()).decode("ascii")
-        return f'<img alt="{escape(self.describe(k))}" src="data:image/svg+xml;base64,{data}">'
+    def _image(self, language_number: int, narrow: bool, dark: bool) -> str:
+        data = base64.b64encode(self.svg(language_number, narrow=narrow, dark=dark).encode()).decode("ascii")
+        return f'<img alt="{escape(self.describe(language_number))}" src="data:image/svg+xml;base64,{data}">'
 
     @property
     def _rows(self) -> list[dict[str, Any]]:
@@ -156,10 +156,10 @@ def build_pipeline_picture(
     return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
 
 
-def _describe_passes(row: Mapping[str, Any], k: int) -> str:
+def _describe_passes(row: Mapping[str, Any], language_number: int) -> str:
     passes = " ".join(f"{kind}{micro}" for _, _, micro, kind, *_ in row["boxes"])
     idle = sum(b - a for a, b in row["idle"])
-    if k == 0:
+    if language_number == 0:
         return f"{passes}, idle for {idle:g}"
     return f"{passes}，空闲 {idle:g}"
 
@@ -195,15 +195,19 @@ def _draw_text(x: float, y: float, words: str, ink: str, size: int, more: str = 
     return f'<text x="{x:.1f}" y="{y:g}" font-size="{size}" fill="{ink}" {more}>{escape_text(words)}</text>'
 
 
-def _draw_key(kinds: list[str], further: bool, y: int, wide: int, k: int, ink: Mapping[str, str]) -> tuple[str, int]:
+def _draw_key(
+    kinds: list[str], further: bool, y: int, wide: int, language_number: int, ink: Mapping[str, str]
+) -> tuple[str, int]:
     """What the fills mean, in as many lines as it takes, and where the last of them stands."""
     out, x = "", 12
-    signs: list[tuple[str, str]] = [(f"{kind}: {_PASSES[kind][k]}", ink[_FILLS[kind][0]]) for kind in kinds]
-    signs.append((_BUBBLE[k], _HATCH))
+    signs: list[tuple[str, str]] = [
+        (f"{kind}: {_PASSES[kind][language_number]}", ink[_FILLS[kind][0]]) for kind in kinds
+    ]
+    signs.append((_BUBBLE[language_number], _HATCH))
     if further:
-        signs.append((_FURTHER[k], ""))
+        signs.append((_FURTHER[language_number], ""))
     for label, fill in signs:
-        long = 44 + 7 * len(label) * (1 + k)
+        long = 44 + 7 * len(label) * (1 + language_number)
         if x > 12 and x + long > wide:
             x, y = 12, y + _LINE
         indent = 0

@@ -50,15 +50,15 @@ class Drawing:
             k: [] for k in ("src", "dst", "kind", "label", "alpha", "bandwidth", "path")
         }
         for inside in self.insides:
-            what = inside.stage.picture
+            picture = inside.stage.picture
             for k in range(len(inside.nodes)):
-                columns["src"] += [-1] * len(what.src)
-                columns["dst"] += [-1] * len(what.src)
-                columns["kind"] += what.link_kind
-                columns["label"] += what.link_label
-                columns["alpha"] += what.alpha.tolist()
+                columns["src"] += [-1] * len(picture.src)
+                columns["dst"] += [-1] * len(picture.src)
+                columns["kind"] += picture.link_kind
+                columns["label"] += picture.link_label
+                columns["alpha"] += picture.alpha.tolist()
                 columns["bandwidth"] += inside.bandwidth[k].tolist()
-                columns["path"] += [[]] * len(what.src)
+                columns["path"] += [[]] * len(picture.src)
         return columns
 
     def build_bars(self, trace: Trace) -> list[list[dict[str, object]]]:
@@ -156,7 +156,7 @@ def describe_insides(trace: Trace, drawing: Drawing) -> list[dict[str, object]]:
 def _describe_inside(
     inside: Insides, rank_of: dict[int, int], boxes: list[int], box_of: dict[int, int]
 ) -> dict[str, object]:
-    what, stage, panel = inside.stage.picture, inside.stage, inside.stage.panels[0]
+    picture, stage, panel = inside.stage.picture, inside.stage, inside.stage.panels[0]
     nodes = [
         {
             "node": k,
@@ -180,13 +180,13 @@ def _describe_inside(
             **{k: [round(getattr(box, k), 2) for box in inside.strip] for k in ("x", "y", "w", "h")},
         },
         "devices": {
-            "name": what.name,
-            "kind": what.kind,
+            "name": picture.name,
+            "kind": picture.kind,
             **{k: [round(getattr(box, k), 2) for box in stage.boxes] for k in ("x", "y", "w", "h")},
         },
         "links": {
-            "src": what.src.tolist(),
-            "dst": what.dst.tolist(),
+            "src": picture.src.tolist(),
+            "dst": picture.dst.tolist(),
             "path": [flatten_points(line) for line in stage.lines],
         },
         "nodes": nodes,

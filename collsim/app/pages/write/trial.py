@@ -14,8 +14,8 @@ from collsim.sandbox import Attempt, Limits, NoIsolation
 from collsim.sandbox.allowlist import Code, Forbidden, check_code
 from collsim.sandbox.attempt import Ended, read_attempt
 from collsim.sandbox.handins import File
-from collsim.sandbox.jobs import BoxTask
-from collsim.sandbox.produce import FunctionRequest
+from collsim.sandbox.jobs import SandboxTask
+from collsim.sandbox.learner_tables import FunctionRequest
 from collsim.sandbox.sandbox_launcher import run_sandboxed
 from collsim.schedule import Schedule
 
@@ -144,6 +144,6 @@ def run_code(code: Code, request: FunctionRequest, *, allow_unsandboxed: bool = 
     Raises:
         NoIsolation: No sandbox is available, and `allow_unsandboxed` is False.
     """
-    files, tasks = [File(f"{_FILE}.py", code.text.encode())], [BoxTask("write", request, code.function)]
+    files, tasks = [File(f"{_FILE}.py", code.text.encode())], [SandboxTask("write", request, code.function)]
     results = dict(run_sandboxed(files, tasks, LIMITS, allow_unsandboxed=allow_unsandboxed))
     return read_attempt(results.get(0, Ended()), request, LIMITS)

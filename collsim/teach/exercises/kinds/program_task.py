@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ....rank_engine.expected import ProgramCollective
-from ....sandbox.produce import FunctionRequest
+from ....sandbox.learner_tables import FunctionRequest
 from ....sandbox.rank_programs import ProgramRequest
 from ....units import parse_bytes
 from .localized_task import TaskTexts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....locale import Text, build_text
-from ....sandbox.produce import FunctionRequest
+from ....sandbox.learner_tables import FunctionRequest
 from ....topology import Topology, switch
 from .localized_task import TaskTexts
 

@@ -43,11 +43,11 @@ export const linkChart = {
     },
   ],
   bars(ctx, view, geo, lines) {
-    const devices = rowData(view.model, columnsOf(geo));
+    const data = rowData(view.model, columnsOf(geo));
     lines.forEach((line, q) =>
       line.idle
-        ? drawIdle(ctx, view, geo, devices.idle, q)
-        : drawLinkBar(ctx, view, geo, line, devices.rows[q], devices.most, q),
+        ? drawIdle(ctx, view, geo, data.idle, q)
+        : drawLinkBar(ctx, view, geo, line, data.rows[q], data.most, q),
     );
   },
   figure(ctx, view, geo, line, mid, ly) {
@@ -157,7 +157,7 @@ function drawIdle(ctx, view, geo, idle, q) {
 
 function linkFigure(ctx, view, geo, line, mid, ly) {
   const { model, colors } = view,
-    devices = rowData(model, columnsOf(geo)),
+    data = rowData(model, columnsOf(geo)),
     bytes = Math.max(0, ...line.links.map((l) => linkBytes(model, l, view.t)));
   const share = Math.max(0, ...line.links.map((l) => view.facts.share[l])),
     look = {
@@ -165,7 +165,7 @@ function linkFigure(ctx, view, geo, line, mid, ly) {
       color: share > 0.95 ? colors.fulltext : colors.ink,
     },
     text = share > 1e-9 ? fmtShare(share) : view.words.idleBar;
-  meters(ctx, view, geo, mid, ly, { text: fmtBytes(bytes), share: bytes / devices.most }, { text, share, ...look });
+  meters(ctx, view, geo, mid, ly, { text: fmtBytes(bytes), share: bytes / data.most }, { text, share, ...look });
 }
 
 /**

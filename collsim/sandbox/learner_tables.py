@@ -33,7 +33,7 @@ COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 Send = Callable[[bytes], None]
 
 
-class Late(BaseException):
+class DeadlinePassed(BaseException):
     """The deadline where no process can be ended; not an Exception, so that a learner's `except Exception` does not
     catch it."""
 
@@ -55,7 +55,7 @@ class FunctionRequest:
     is_new: bool = False
 
 
-def produce(find: Callable[[], object], request: FunctionRequest, limits: Limits, send: Send) -> None:
+def send_tables(find: Callable[[], object], request: FunctionRequest, limits: Limits, send: Send) -> None:
     """Find the function (a file may have to be run first), call it for each n, send a frame for each, and one at the
     end.
 
@@ -66,9 +66,9 @@ def produce(find: Callable[[], object], request: FunctionRequest, limits: Limits
         send: takes a frame.
 
     Raises:
-        Late: The time is over, in a process that cannot be ended from outside.
+        DeadlinePassed: The time is over, in a process that cannot be ended from outside.
     """
-    printed = _Printed()
+    printed = _BoundedOutput()
     n = request.ranks[0]
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
@@ -77,7 +77,7 @@ def produce(find: Callable[[], object], request: FunctionRequest, limits: Limits
                 with _watch_borrowing(request, entry.function):
                     schedule = entry(n)
                 send(_pack_schedule(n, schedule))
-        except Late:
+        except DeadlinePassed:
             raise
         except BaseException as error:
             send(build_failure(n, error))
@@ -170,8 +170,8 @@ def _has_steps(value: object, depth: int = 3) -> bool:
     return depth > 0 and any(_has_steps(item, depth - 1) for item in itertools.islice(value, 50))
 
 
-class _Printed(io.StringIO):
-    """Keeps the beginning of what is printed and forgets the rest."""
+class _BoundedOutput(io.StringIO):
+    """Keeps the beginning of what is printed, and drops the rest."""
 
     def write(self, text: str) -> int:
         if self.tell() < MAX_PRINTED:

@@ -38,43 +38,43 @@ _SORTS: Final[dict[str, LinkSort]] = {
 
 
 @dataclass(frozen=True)
-class GroupCrowd:
+class GroupLinkSharing:
     """How many times as much links carry when all groups run at once.
 
     Attributes:
         ratios: of each sort of links the bytes on its busiest link over those of one group on its own busiest; at
             least 1.
         busy_cards: share of a node's network cards that some group uses.
-        is_crowded: whether any link is used by two groups.
+        has_shared_links: whether any link is used by two groups.
     """
 
     ratios: dict[LinkSort, float]
     busy_cards: float
-    is_crowded: bool
+    has_shared_links: bool
 
     @property
-    def most(self) -> float:
+    def highest_ratio(self) -> float:
         """The largest ratio."""
         return max(self.ratios.values(), default=1.0)
 
-    def crowd_call(self, call: Call) -> Call:
+    def share_call(self, call: Call) -> Call:
         """A call of one group with the links as all groups load them.
 
         Args:
             call: of one group by itself.
         """
         if call.loads is not None:
-            return replace(call, loads=self._crowd_loads(call.loads))
+            return replace(call, loads=self._scale_loads(call.loads))
         facts = replace(call.facts, nic_rate=call.facts.nic_rate / self.ratios.get("card", 1.0))
         return replace(call, facts=facts)
 
-    def _crowd_loads(self, loads: LinkLoads) -> LinkLoads:
+    def _scale_loads(self, loads: LinkLoads) -> LinkLoads:
         pcie = self.ratios.get("pcie", 1.0)
         spread, by_channel = loads.card_spread, None
         if self.busy_cards:  # cards beside a GPU's nearest are no help where other groups use them
             spread = min(spread, max(1.0, 1 / self.busy_cards))
         if loads.by_channel is not None:
-            by_channel = self._crowd_loads(loads.by_channel)
+            by_channel = self._scale_loads(loads.by_channel)
         return replace(
             loads,
             pcie=tuple((direct * pcie, staged * pcie) for direct, staged in loads.pcie),
@@ -116,7 +116,7 @@ def count_pair_bytes(plan: Schedule, nbytes: int, item: int = 4) -> tuple[Longs,
     return listed // ends, listed % ends, np.array(list(total.values()))
 
 
-def measure_crowd(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], nbytes: int) -> GroupCrowd:
+def measure_link_sharing(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], nbytes: int) -> GroupLinkSharing:
     """Measure how much more links carry when groups run at once than for each of them.
 
     Args:
@@ -143,7 +143,7 @@ def measure_crowd(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], n
                 hops = pair
             loaded += np.bincount(link, sizes[hops], count)
         total += loaded
-        # A link that only one group uses may be crowded by it alone; the ratio compares the two.
+        # A link that only one group uses may be the busiest; the ratio compares the two.
         alone = np.maximum(alone, loaded)
         users += loaded > 0
     sorts, nodes = _sort_links(network), network.devices.node
@@ -160,7 +160,7 @@ def measure_crowd(topology: Topology, plans: Sequence[tuple[Schedule, Ranks]], n
     if in_use.any():
         in_nodes = np.isin(nodes_of_ports, nodes_of_ports[in_use])
         busy_cards = float(in_use.sum() / in_nodes.sum())
-    return GroupCrowd(ratios, busy_cards, bool((users > 1).any()))
+    return GroupLinkSharing(ratios, busy_cards, bool((users > 1).any()))
 
 
 def _sort_links(topology: Topology) -> npt.NDArray[np.str_]:
