@@ -1,8 +1,8 @@
 """Measure the figures of docs/performance.md that repeat, and write them into the page: `python benchmarks/figures.py`.
 
 The benchmarks of `BENCHMARKS` run in one process with processor time as their clock, since other work on a machine
-makes wall-clock times worthless. `docs/performance.json` stores each figure with its benchmark, the machine and the
-date; both pages take the figures from there, by marks such as `0.061 s<!--= event.order.fair -->`. Figures that were
+makes wall-clock times worthless. `docs/performance.json` stores each figure with its session: the machine, the date
+and the load; both pages take the figures from there, by marks such as `0.061 s<!--= event.order.fair -->`. Figures that were
 measured once are in the same file with their session: `tests/site/test_performance.py` finds a number without a source.
 """
 
@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,19 @@ BENCHMARKS = {
     "event.queue.fifo": "test_event.py::test_ring_of_1024[events-fifo]",
     "event.queue.none": "test_event.py::test_ring_of_1024[events-none]",
     "event.queue.jitter": "test_event.py::test_ring_of_1024_with_jitter",
-    "event.ring4096.order": "test_event.py::test_ring_of_4096_in_program_order",
+    "event.ring4096.symmetry": "test_event.py::test_ring_of_4096[symmetry-0]",
+    "event.ring4096.order": "test_event.py::test_ring_of_4096[program order-4]",
+    "event.ring4096.even": "test_event.py::test_ring_of_4096[events-0]",
+    "event.ring4096.uneven": "test_event.py::test_ring_of_4096[events-4]",
     "event.flows256": "test_event.py::test_sixteen_random_flows_per_host[256]",
     "event.flows1024": "test_event.py::test_sixteen_random_flows_per_host[1024]",
+    "event.fattree1024": "test_event.py::test_sixteen_random_flows_per_host_on_a_fat_tree",
     "event.server4096": "test_event.py::test_incast_of_4096_workers",
     "event.alltoall256": "test_event.py::test_alltoall_of_256",
-    "event.dgx.order": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[True]",
-    "event.dgx.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False]",
+    "event.dgx.order": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[True-8]",
+    "event.dgx.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False-8]",
+    "event.dgx.one": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[True-1]",
+    "event.dgx.one.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False-1]",
     "training.alone1024": "test_training.py::test_1024_gpus_with_three_ways_of_splitting",
     "training.shared1024": "test_training.py::test_the_same_1024_gpus_on_one_shared_network",
     "training.alone16384": "test_training.py::test_16384_gpus_with_three_ways_of_splitting",
@@ -53,19 +60,22 @@ BENCHMARKS = {
 }
 
 
-def run_benchmarks() -> dict[str, float]:
-    """Run the benchmarks once.
+def run_benchmarks(names: Collection[str]) -> dict[str, float]:
+    """Run the benchmarks of some figures once.
+
+    Args:
+        names: of the figures.
 
     Returns:
         Seconds of processor time by figure, the least of the rounds.
     """
-    files = sorted({name.partition("::")[0] for name in BENCHMARKS.values()})
+    tests = sorted(f"benchmarks/{BENCHMARKS[name]}" for name in names)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "benchmarks.json"
         flags = ["--benchmark-only", "--benchmark-timer=time.process_time", f"--benchmark-json={out}"]
-        command = [sys.executable, "-m", "pytest", "-q", *(f"benchmarks/{name}" for name in files), *flags]
-        subprocess.run(command, cwd=ROOT, check=True)
-        return read_times(json.loads(out.read_text(encoding="utf-8")))
+        subprocess.run([sys.executable, "-m", "pytest", "-q", *tests, *flags], cwd=ROOT, check=True)
+        times = read_times(json.loads(out.read_text(encoding="utf-8")))
+    return {name: times[BENCHMARKS[name]] for name in names}
 
 
 def read_times(document: Any) -> dict[str, float]:
@@ -75,10 +85,9 @@ def read_times(document: Any) -> dict[str, float]:
         document: its JSON document.
 
     Returns:
-        Seconds by figure.
+        Seconds by benchmark.
     """
-    times = {bench["fullname"].removeprefix("benchmarks/"): bench["stats"]["min"] for bench in document["benchmarks"]}
-    return {figure: times[name] for figure, name in BENCHMARKS.items()}
+    return {bench["fullname"].removeprefix("benchmarks/"): bench["stats"]["min"] for bench in document["benchmarks"]}
 
 
 def describe_session() -> dict[str, str]:
@@ -95,20 +104,26 @@ def describe_session() -> dict[str, str]:
     }
 
 
-def renew(page: str, figures: dict[str, str]) -> str:
+def renew(page: str, figures: dict[str, dict[str, str]]) -> str:
     """Put figures in front of their marks."""
-    return MARK.sub(lambda match: f"{figures[match[1]]}<!--= {match[1]} -->", page)
+    return MARK.sub(lambda match: f"{figures[match[1]]['time']}<!--= {match[1]} -->", page)
 
 
 def main() -> None:
     """Measure, and write file and pages; or write the pages from the file."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--pages", action="store_true", help="measure nothing: write the pages from the file")
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS), help="measure these figures")
+    options = parser.parse_args()
     data = json.loads(DATA.read_text(encoding="utf-8"))
-    if not parser.parse_args().pages:
-        session = describe_session()
-        data["repeated"] = {figure: format_time(seconds) for figure, seconds in run_benchmarks().items()}
-        data["sessions"]["repeated"] = session
+    if not options.pages:
+        description = describe_session()
+        session = f"repeated-{description['date']}-at-load-{description['load']}"
+        for figure, seconds in run_benchmarks(options.only).items():
+            data["repeated"][figure] = {"time": format_time(seconds), "session": session}
+        used = {figure["session"] for figure in data["repeated"].values()} | {one["session"] for one in data["once"]}
+        data["sessions"][session] = description
+        data["sessions"] = {name: text for name, text in data["sessions"].items() if name in used}
         DATA.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     for page in PAGES:
         page.write_text(renew(page.read_text(encoding="utf-8"), data["repeated"]), encoding="utf-8")

@@ -53,21 +53,40 @@ def test_ring_of_1024_with_jitter(benchmark):
     assert t.how == "events"
 
 
-def test_ring_of_4096_in_program_order(benchmark):
+@pytest.mark.parametrize(
+    ("how", "extra"), [("symmetry", 0), ("program order", 4), ("events", 0), ("events", 4)], ids=str
+)
+def test_ring_of_4096(benchmark, how, extra):
+    """Even chunks, or uneven ones with four bytes more."""
     s, topo = cs.schedule("allreduce_ring", 4096), switch(4096)
-    t = timed(benchmark, lambda: cs.simulate(s, topo, 64 * MIB + 4, engine="event"), rounds=1)
-    assert (t.how, len(s)) == ("program order", 33_546_240)
+    nbytes, shortcuts = 64 * MIB + extra, how != "events"
+    t = timed(benchmark, lambda: cs.simulate(s, topo, nbytes, engine="event", shortcuts=shortcuts), rounds=1)
+    assert (t.how, len(s)) == (how, 33_546_240)
+
+
+def draw_flows(hosts):
+    """Sixteen flows per host to random others: sources, destinations, bytes."""
+    rng = np.random.default_rng(1)
+    src = np.repeat(np.arange(hosts), 16)
+    dst = (src + rng.integers(1, hosts, len(src))) % hosts
+    return src, dst, rng.integers(MIB, 64 * MIB, len(src))
 
 
 @pytest.mark.parametrize("hosts", [256, 1024])
 def test_sixteen_random_flows_per_host(benchmark, hosts):
-    rng = np.random.default_rng(1)
-    src = np.repeat(np.arange(hosts), 16)
-    dst = (src + rng.integers(1, hosts, len(src))) % hosts
-    nbytes = rng.integers(MIB, 64 * MIB, len(src))
+    src, dst, nbytes = draw_flows(hosts)
     topo = switch(hosts)
     t = timed(benchmark, lambda: simulate_flows(topo, src, dst, nbytes), rounds=1)
     assert t.link_bytes.sum() == 2 * nbytes.sum()
+
+
+def test_sixteen_random_flows_per_host_on_a_fat_tree(benchmark):
+    """1,024 hosts in three layers."""
+    topo = cs.topology.fat_tree(16, bandwidth="25GB/s", alpha="1us")
+    src, dst, nbytes = draw_flows(topo.ranks)
+    t = timed(benchmark, lambda: simulate_flows(topo, src, dst, nbytes), rounds=1)
+    assert (topo.ranks, len(topo.routes([0], [1023])[0])) == (1024, 6)
+    assert 2 * nbytes.sum() < t.link_bytes.sum() <= 6 * nbytes.sum()
 
 
 def test_incast_of_4096_workers(benchmark):
@@ -82,9 +101,10 @@ def test_alltoall_of_256(benchmark):
     assert t.sent_bytes.sum() == 256 * 255 * 64 * MIB // 256
 
 
+@pytest.mark.parametrize("channels", [8, 1])
 @pytest.mark.parametrize("shortcuts", [True, False])
-def test_ring_of_1024_on_an_oversubscribed_fat_tree(benchmark, shortcuts):
+def test_ring_of_1024_on_an_oversubscribed_fat_tree(benchmark, shortcuts, channels):
     topo = cs.machine("dgx-h100", nodes=128, fabric="fat-tree", oversubscription=2)
-    s = cs.schedule("allreduce_ring", topology=topo)
+    s = cs.schedule("allreduce_ring", topology=topo, channels=channels)
     t = timed(benchmark, lambda: cs.simulate(s, topo, 64 * MIB, engine="event", shortcuts=shortcuts))
     assert t.sent_bytes.sum() == 2 * 1023 * 64 * MIB
