@@ -9,21 +9,23 @@ help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
 install: .venv/ready  ## a virtual environment with everything the tests need
-.venv/ready: pyproject.toml
-	python3 -m venv .venv
+.venv/ready: EXTRAS = app,dev
+.venv/app: EXTRAS = app
+.venv/ready .venv/app: pyproject.toml  # who only starts the app needs half of it
+	[ -x .venv/bin/python ] || python3 -m venv .venv
 	$(PYTHON) -m pip install --quiet --upgrade pip uv
-	$(PYTHON) -m uv pip install --quiet --compile-bytecode --python $(PYTHON) -e '.[app,dev]' || \
-	$(PYTHON) -m pip install --quiet -e '.[app,dev]'  # slower, where uv does not know the way to the packages
+	$(PYTHON) -m uv pip install --quiet --compile-bytecode --python $(PYTHON) -e '.[$(EXTRAS)]' || \
+	$(PYTHON) -m pip install --quiet -e '.[$(EXTRAS)]'  # slower, where uv does not know the way to the packages
 	$(PYTHON) -m compileall -q collsim  # an editable install leaves it to the first start
-	touch $@
+	touch .venv/app $@
 
-app: install     ## start the app, for this computer only
+app: .venv/app   ## start the app, for this computer only
 	$(PYTHON) -m collsim app
 
-class: install   ## start the app for a room: students join with a code
+class: .venv/app  ## start the app for a room: students join with a code
 	$(PYTHON) -m collsim app --class
 
-notebooks: install  ## JupyterLab with the lessons, for this computer only
+notebooks: .venv/app  ## JupyterLab with the lessons, for this computer only
 	$(PYTHON) -m pip install --quiet -e '.[app,notebook]'
 	$(PYTHON) -m jupyter lab notebooks $$([ $$(id -u) -ne 0 ] || echo --allow-root)  # root, as in containers
 

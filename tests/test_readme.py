@@ -164,3 +164,18 @@ def test_the_animated_picture_is_what_the_film_writer_makes(language):
             assert kept.size == made.size
             off = np.abs(np.asarray(kept.convert("RGB"), float) - np.asarray(made.convert("RGB"), float)).max(axis=2)
             assert (off > 96).mean() < 0.01  # letters of another font are less; eight pictures too late is more
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make")
+def test_who_starts_the_app_by_make_installs_nothing_of_the_tests(tmp_path):
+    """And who has both installed does not wait for the app's part again."""
+    for name in ("Makefile", "pyproject.toml"):
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    lines = {
+        goal: subprocess.run(["make", "-n", goal], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        for goal in ("app", "class", "install")
+    }
+    assert "'.[app]'" in lines["app"]
+    assert "dev" not in lines["app"] + lines["class"]
+    assert "'.[app,dev]'" in lines["install"]
+    assert "touch .venv/app .venv/ready" in lines["install"]
