@@ -15,7 +15,7 @@ for it only the bound of each rank counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from weakref import WeakKeyDictionary
 
@@ -24,11 +24,10 @@ import numpy.typing as npt
 
 from ..collective import Collective, get_collective, split_evenly
 from ..dtypes import find_itemsize
-from ..errors import CollsimError, TopologyError
+from ..errors import CollsimError
 from ..errors.keywords import check_keywords
 from ..topology import Topology
-from ..topology.parts.rank_selection import select_ranks
-from ..topology.parts.shared_gpus import share_gpus
+from ..topology.parts.rank_selection import restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, parse_bytes, parse_count
 from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
@@ -115,7 +114,7 @@ def lower_bound(
         kind = get_collective(kind)
     topology = resolve_topology(topology, "lower_bound")
     nbytes = parse_bytes(nbytes)
-    topology = _restrict_ranks(topology, ranks)
+    topology = restrict_ranks(topology, ranks)
     n = topology.ranks
     root = parse_count(root, "root", least=0)
     if root >= n:
@@ -133,31 +132,6 @@ def lower_bound(
     if network_cut is not None and network_cut.time >= bandwidth:
         bandwidth, cut = network_cut.time, network_cut
     return Bound(_compute_latency(kind, topology, n, root), bandwidth, cut)
-
-
-def _restrict_ranks(topology: Topology, ranks: int | Sequence[int] | None) -> Topology:
-    """The topology with the ranks that take part: so many of them, or those that are named."""
-    if ranks is None:
-        return topology
-    # A string is a Sequence too, and is left to `parse_count`, which says what is wrong with it.
-    if isinstance(ranks, Sequence) and not isinstance(ranks, str):
-        selected = np.array(ranks)
-        is_whole = selected.ndim == 1 and selected.dtype.kind in "iu"
-        if not is_whole or not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
-            message = "ranks={value!r} must be ranks of {name}, which has 0 to {last}"
-            raise CollsimError(message, value=ranks, name=topology.name, last=topology.ranks - 1)
-    else:
-        count = parse_count(ranks, "ranks")
-        if count > topology.ranks:
-            raise TopologyError(
-                "{n} ranks do not fit on {name}, which has {ranks}", n=count, name=topology.name, ranks=topology.ranks
-            )
-        if count == topology.ranks:
-            return topology
-        selected = select_ranks(topology, count)
-    topology = share_gpus(topology, selected)
-    devices = topology.endpoint_device[selected]
-    return replace(topology, ranks=len(selected), endpoint_device=devices, orders=None)
 
 
 def _bound_by_rank_links(

@@ -260,9 +260,10 @@ def find_group_size(pairs: Pairs) -> int:
     Returns:
         All ranks where no equal groups are found.
     """
-    machine = pairs.topology.facts.machine
-    if machine is not None and pairs.ranks % len(machine.ranks) == 0:
-        return len(machine.ranks)
+    node = pairs.topology.devices.node[pairs.topology.endpoint_device[: pairs.ranks]]
+    size = int((node == node[0]).sum())
+    if node.min() >= 0 and pairs.ranks % size == 0 and (node == np.repeat(node[::size], size)).all():
+        return size
     narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
     wide = narrow > narrow.min()
     near, before = np.zeros(pairs.ranks, bool), 0

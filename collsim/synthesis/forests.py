@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from ..errors import CollsimError
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
-from . import search_phases
+from . import search_phases, solver
+from .allreduce_rates import MAX_PAIRS_OF_PROGRAM, find_allreduce_rates
+from .allreduce_trees import plan_allreduce_trees, yield_allreduce
 from .alltoall_rates import Pairs, find_highest_rate, find_pairs, find_rates
 from .lane_order import order_by_lane
 from .node_rounds import schedule_rounds
@@ -22,6 +24,7 @@ from .pipelined import Forest, build_forest, choose_pieces, pipeline_trees
 from .whole_trees import find_whole_trees
 
 FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
+_GAIN = 1.005  # times the rate of a reduce_scatter and an allgather, for which one pass is worth its longer pipeline
 ROUNDS = -1  # in place of lanes: rounds of nodes
 #: Per effort: trees per share; what part of the optimum is enough; rows of a schedule.
 EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
@@ -29,19 +32,22 @@ EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64
 
 @dataclass(frozen=True, eq=False)
 class ForestPlan:
-    """One or two forests, one after the other: an allreduce is a reduce_scatter and an allgather.
+    """One forest, or the two of an allreduce: a reduce_scatter and then an allgather, or both in one pass.
 
     Attributes:
         forests: in the order in which they run.
-        shares: into which the buffer is cut, one for each rank that has trees.
+        shares: into which the buffer is cut, one for each rank that has trees; 1 where roots have unequal shares.
         rate: B/s per share that the forests carry.
-        most: B/s per share that no cut and no route allows to exceed.
+        most: B/s per share that no cut and no route allows to exceed; in one pass, that no trees on these routes
+            exceed.
+        in_one_pass: does the second forest carry a piece as soon as the first has reduced it?
     """
 
     forests: tuple[Forest, ...]
     shares: int
     rate: float
     most: float
+    in_one_pass: bool = False
 
     @property
     def trees(self) -> int:
@@ -75,6 +81,8 @@ def plan_forests(
         finer: as many trees as the highest effort has.
     """
     pairs = find_pairs(topology, ranks)
+    if kind.name == "allreduce" and (plan := _plan_one_pass(pairs, "high" if finer else effort, report)) is not None:
+        return plan
     reversals = {
         "allgather": [False],
         "reduce_scatter": [True],
@@ -90,6 +98,21 @@ def plan_forests(
     # Forests run one after the other: seconds for each byte add up, and the rate is one over their sum.
     times = sum(1 / reached for _, reached, _ in planned), sum(1 / most for _, _, most in planned)
     return ForestPlan(tuple(f for f, _, _ in planned), 1 if kind.rooted else ranks, 1 / times[0], 1 / times[1])
+
+
+def _plan_one_pass(pairs: Pairs, effort: str, report: Callable[..., None] | None) -> ForestPlan | None:
+    """The trees of an allreduce in one pass; None where a reduce_scatter and an allgather allow as much."""
+    if not solver.is_installed() or len(pairs) > MAX_PAIRS_OF_PROGRAM:
+        return None
+    apart = 1 / sum(1 / find_highest_rate(pairs, None, reverse) for reverse in (True, False)) * pairs.ranks
+    tick = (lambda: report(0, 1, search_phases.RATES)) if report is not None else None
+    rates = find_allreduce_rates(pairs, tick)
+    if rates.total <= _GAIN * apart:
+        return None
+    most_trees, enough, _ = EFFORT[effort]
+    count = (lambda done, total: report(done, total, search_phases.TREES)) if report is not None else None
+    forests = plan_allreduce_trees(pairs, rates, most_trees * pairs.ranks, enough, count)
+    return ForestPlan(forests, 1, forests[0].trees * forests[0].rate, rates.total, in_one_pass=True)
 
 
 def _plan_forest(
@@ -111,7 +134,7 @@ def _plan_forest(
     count = (lambda done, total: report(done, total, phase)) if report is not None else None
     trees = pack(pairs.ranks, directed.src, directed.dst, whole_trees.capacity, need, count)
     return (
-        build_forest(trees, whole_trees.trees, whole_trees.rate, directed, root is not None, reverse),
+        build_forest(trees, whole_trees.trees, whole_trees.rate, directed, reverse),
         whole_trees.trees * whole_trees.rate,
         find_highest_rate(pairs, root, reverse),
     )
@@ -126,7 +149,11 @@ def count_pieces(plan: ForestPlan, nbytes: int, effort: str) -> int:
         effort: which limits the rows.
     """
     most = max(1, EFFORT[effort][2] // max(1, plan.rows))
-    return max(1, *(choose_pieces(f, nbytes / plan.shares, most) * f.trees // plan.trees for f in plan.forests))
+    pipelines = plan.forests
+    if plan.in_one_pass:
+        # A piece passes both forests before the pipeline is full.
+        pipelines = (replace(plan.forests[1], height=sum(f.height for f in plan.forests)),)
+    return max(1, *(choose_pieces(f, nbytes / plan.shares, most) * f.trees // plan.trees for f in pipelines))
 
 
 def build_schedule(
@@ -153,6 +180,9 @@ def build_schedule(
     """
 
     def yield_steps() -> Iterator[Step]:
+        if plan.in_one_pass:
+            yield from yield_allreduce(plan.forests[0], plan.forests[1], pieces, nbytes, lanes)
+            return
         for f in plan.forests:
             parts = pieces * plan.trees // f.trees
             if lanes == ROUNDS:

@@ -37,19 +37,24 @@ def _choose_edge(edges: Longs, first: int, last: int, sent: Longs, have: Longs, 
 
 @compile_kernel()
 def _run_clock(
-    trees: tuple[Longs, Longs, Longs, Longs, Longs], lanes: tuple[Longs, Longs, Floats], have: Longs, step: Longs
+    pairs: tuple[Longs, Longs],
+    order: tuple[Longs, Longs, Longs, Longs],
+    lanes: tuple[Longs, Longs, Floats],
+    step: Longs,
 ) -> None:
     """Fill in `step`: (edges, pieces, 2) step and lane of each piece.
 
     Args:
-        trees: edges of pair p are `edges[start[p]:start[p + 1]]`, those below edge e `below[begin[e]:begin[e + 1]]`;
-            priority of each edge.
+        pairs: edges of pair p are `edges[start[p]:start[p + 1]]`.
+        order: those that wait for edge e are `next[begin[e]:begin[e + 1]]`; for how many edges each waits; its
+            priority.
         lanes: pair of each lane; the lanes of pair p are `first[p]` to `first[p + 1] - 1`; s per piece of each lane.
-        have: pieces at the source of each edge.
     """
-    edges, start, below, begin, tail = trees
+    edges, start = pairs
+    following, begin, waits, tail = order
     pair, first, seconds = lanes
     total, sent, ready = len(pair), np.zeros(len(tail), np.int64), np.full(step.shape[:2], -1, np.int64)
+    have, arrived = np.where(waits == 0, step.shape[1], 0), np.zeros(step.shape[:2], np.int64)
     key, clock, asleep = np.zeros(total), np.zeros(total, np.int64), np.zeros(total, np.bool_)
     heap, carried, ended = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
     awake, awakes, size, now = np.arange(total), total, 0, 0.0
@@ -84,10 +89,13 @@ def _run_clock(
             size -= 1
         for i in range(awakes):
             e, piece = carried[ended[i]] // step.shape[1], carried[ended[i]] % step.shape[1]
-            # Children of the edge may carry this piece now; lanes that slept for want of work wake up.
-            for f in below[begin[e] : begin[e + 1]]:
+            # Edges that waited for this one alone may carry the piece now; lanes that slept for want of work wake up.
+            for f in following[begin[e] : begin[e + 1]]:
+                ready[f, piece] = max(ready[f, piece], step[e, piece, 0] + 1)
+                arrived[f, piece] += 1
+                if arrived[f, piece] < waits[f]:
+                    continue
                 have[f] += 1
-                ready[f, piece] = step[e, piece, 0] + 1
                 for lane in range(first[pair_of[f]], first[pair_of[f] + 1]):
                     if asleep[lane]:
                         asleep[lane] = False
@@ -125,24 +133,37 @@ def order_by_lane(forest: Forest, pieces: int, share: float, lanes: int) -> Iter
         lanes: at most so many for each pair.
     """
     parent, tail = find_parents(forest)
-    available = np.where(parent < 0, pieces, 0).astype(np.int64)
-    table = np.zeros((len(parent), pieces, 2), np.int64)
-    _run_clock(
-        (*_sort_edges(forest), *_find_children(parent), _AHEAD * tail),
-        _assign_lanes(forest, share / (forest.trees * pieces), lanes),
-        available,
-        table,
-    )
-    step, lane = table[..., 0], table[..., 1]
+    below = np.flatnonzero(parent >= 0)
+    step, lane = run_lanes(forest, (parent[below], below), tail, pieces, share, lanes)
     channel = color_pairs(*forest.ends)[:, None] * (1 + lane.max(initial=0)) + lane
     yield from build_steps(forest, pieces, step, channel.ravel())
 
 
-def _find_children(parent: Longs) -> tuple[Longs, Longs]:
-    """The edges below each edge e, `below[begin[e]:begin[e + 1]]`."""
-    below = np.argsort(parent, kind="stable")[(parent < 0).sum() :].astype(np.int64)
-    count = np.bincount(parent[parent >= 0], minlength=len(parent))
-    return below, np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+def run_lanes(
+    forest: Forest, waiting: tuple[Longs, Longs], tail: Longs, pieces: int, share: float, lanes: int
+) -> tuple[Longs, Longs]:
+    """When each edge carries each piece, and on which lane of its pair.
+
+    Args:
+        forest: the edges; a pair is their src and dst.
+        waiting: edge `waiting[1][i]` carries a piece only after edge `waiting[0][i]` has.
+        tail: (edges,) levels that still follow.
+        pieces: into which the share of each tree is cut.
+        share: bytes of each unit of demand.
+        lanes: at most so many for each pair.
+
+    Returns:
+        Two arrays of shape (edges, pieces): the step, and the lane.
+    """
+    before, after = waiting
+    edges = len(tail)
+    following = after[np.argsort(before, kind="stable")].astype(np.int64)
+    begin = np.concatenate([[0], np.cumsum(np.bincount(before, minlength=edges))]).astype(np.int64)
+    waits = np.bincount(after, minlength=edges).astype(np.int64)
+    table = np.zeros((edges, pieces, 2), np.int64)
+    order = following, begin, waits, _AHEAD * tail
+    _run_clock(_sort_edges(forest), order, _assign_lanes(forest, share / (forest.trees * pieces), lanes), table)
+    return table[..., 0], table[..., 1]
 
 
 def _number_pairs(forest: Forest) -> tuple[Longs, Longs]:

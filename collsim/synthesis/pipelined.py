@@ -61,7 +61,7 @@ class Forest:
         return (self.src, self.dst)
 
 
-def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, rooted: bool, reverse: bool) -> Forest:
+def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, reverse: bool) -> Forest:
     """Number the trees: those of one root are its share.
 
     Args:
@@ -69,16 +69,14 @@ def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, r
         per_share: trees of each share.
         rate: B/s of each tree.
         pairs: of ranks.
-        rooted: there is one share, the whole buffer.
         reverse: data run from the leaves to the root and are reduced.
     """
     src, dst, depth, unit = [], [], [], []
-    used: dict[int, int] = {}
+    begun = 0
     # Trees of one root follow one another, so that their numbers are one range: that root's share.
     for tree in sorted(trees, key=lambda t: t.root):
-        first = used.get(tree.root, 0)
-        used[tree.root] = first + tree.count
-        numbers = (0 if rooted else tree.root * per_share) + first + np.arange(tree.count)
+        numbers = begun + np.arange(tree.count)
+        begun += tree.count
         src.append(np.tile(tree.src, tree.count))
         dst.append(np.tile(tree.dst, tree.count))
         depth.append(np.tile(tree.depth, tree.count))
@@ -142,23 +140,36 @@ def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:
         forest: Run backwards where it is `reverse`: contributions go up to the roots.
         pieces: Into which each tree's data is cut.
     """
-    src, dst = forest.ends
     if forest.reverse:
         level = forest.height - forest.depth
     else:
         level = forest.depth - 1
+    yield from pipeline_levels(forest.ends, level, forest.unit, np.full(len(level), forest.reverse), pieces)
+
+
+def pipeline_levels(
+    ends: tuple[Longs, Longs], level: Longs, unit: Longs, reduces: npt.NDArray[np.bool_], pieces: int
+) -> Iterator[Step]:
+    """In step t an edge carries piece t - level.
+
+    Args:
+        ends: (edges,) rank that sends, and rank that receives.
+        level: (edges,) step in which an edge carries its first piece.
+        unit: (edges,) tree of each.
+        reduces: (edges,) does it reduce?
+        pieces: into which each tree's data is cut.
+    """
     order = np.argsort(level, kind="stable")
-    src, dst, level, unit = (a[order] for a in (src, dst, level, forest.unit))
-    channel = color_pairs(src, dst).astype(np.int32)
-    until = np.searchsorted(level, np.arange(forest.height + 1))
-    for t in range(forest.height + pieces - 1 if len(src) else 0):
+    src, dst, level, unit = (a[order] for a in (*ends, level, unit))
+    reduces = reduces[order]
+    channel, levels = color_pairs(src, dst).astype(np.int32), int(level.max(initial=-1)) + 1
+    until = np.searchsorted(level, np.arange(levels + 1))
+    for t in range(levels + pieces - 1 if levels else 0):
         # In step t the levels that have a piece under way are those from t - pieces + 1 to t; edges are sorted by
         # level.
-        low, high = until[max(0, t - pieces + 1)], until[min(forest.height - 1, t) + 1]
-        part = slice(int(low), int(high))
+        part = slice(int(until[max(0, t - pieces + 1)]), int(until[min(levels - 1, t) + 1]))
         chunk = (unit[part] * pieces + t - level[part]).astype(np.int32)
-        ends = src[part].astype(np.int32), dst[part].astype(np.int32)
-        yield Step(*ends, chunk, chunk, np.full(len(chunk), forest.reverse), channel[part])
+        yield Step(src[part].astype(np.int32), dst[part].astype(np.int32), chunk, chunk, reduces[part], channel[part])
 
 
 def build_steps(forest: Forest, pieces: int, step: Longs, channel: Longs) -> Iterator[Step]:
@@ -170,15 +181,30 @@ def build_steps(forest: Forest, pieces: int, step: Longs, channel: Longs) -> Ite
         step: (edges, pieces) counted from the root, so that a forest in reverse begins with the last.
         channel: (edges * pieces,).
     """
-    last = int(step.max(initial=-1))
-    moment = (last - step if forest.reverse else step).ravel()
-    chunk = (forest.unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
-    sender, receiver = (np.repeat(ends, pieces).astype(np.int32) for ends in forest.ends)
-    channels = channel.astype(np.int32)
+    if forest.reverse:
+        step = int(step.max(initial=-1)) - step
+    yield from place_in_steps(forest.ends, forest.unit, np.full(len(step), forest.reverse), step, channel)
+
+
+def place_in_steps(
+    ends: tuple[Longs, Longs], unit: Longs, reduces: npt.NDArray[np.bool_], step: Longs, channel: Longs
+) -> Iterator[Step]:
+    """Each piece of each edge in the step that is given for it.
+
+    Args:
+        ends: (edges,) rank that sends, and rank that receives.
+        unit: (edges,) tree of each.
+        reduces: (edges,) does it reduce?
+        step: (edges, pieces).
+        channel: (edges * pieces,).
+    """
+    pieces, moment = step.shape[1], step.ravel()
+    chunk = (unit[:, None] * pieces + np.arange(pieces)).ravel().astype(np.int32)
+    sender, receiver = (np.repeat(ranks, pieces).astype(np.int32) for ranks in ends)
+    channels, reducing = channel.astype(np.int32), np.repeat(reduces, pieces)
     order = np.argsort(moment, kind="stable")
-    for part in np.split(order, np.cumsum(np.bincount(moment, minlength=last + 1))[:-1]):
-        reducing = np.full(len(part), forest.reverse)
-        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing, channels[part])
+    for part in np.split(order, np.cumsum(np.bincount(moment))[:-1]):
+        yield Step(sender[part], receiver[part], chunk[part], chunk[part], reducing[part], channels[part])
 
 
 def choose_pieces(forest: Forest, share: float, most: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -16,8 +16,9 @@ from ..errors.keywords import check_keywords
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
+from ..topology.parts.rank_selection import restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
-from ..units import ByteSize, format_bandwidth, parse_bytes, parse_count
+from ..units import ByteSize, RankSelection, format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import forests, greedy, library_algorithms, search_phases, solver, tree_forms
 from .personalized import PERSONALIZED, SEARCHED_AS
@@ -107,7 +108,7 @@ def synthesize(
     objective: ByteSize = "bandwidth",
     effort: Effort = "normal",
     *,
-    ranks: int | None = None,
+    ranks: int | RankSelection | None = None,
     root: int = 0,
     method: Method | None = None,
     pieces: int | None = None,
@@ -123,7 +124,8 @@ def synthesize(
             `"4MiB"`, for which the methods' schedules and the library's are timed by the event engine and the fastest
             is taken.
         effort: `low`, `normal` or `high`: how long to search and how large a schedule may be.
-        ranks: so many, the first of the topology; all unless given.
+        ranks: so many, as many of each node, or the ranks of a process group such as `[0, 3, 5]`; all unless given.
+            The schedule's rank r is the r-th of them, so `simulate` wants the same `ranks=`.
         root: where the collective has one.
         method: `trees`, `greedy` or `exact`; chosen by objective and collective unless given.
         pieces: into how many the share of each tree (of each block, in a matching) is cut; chosen by size unless given.
@@ -177,7 +179,7 @@ def search_schedule(
     objective: ByteSize = "bandwidth",
     effort: Effort = "normal",
     *,
-    ranks: int | None = None,
+    ranks: int | RankSelection | None = None,
     root: int = 0,
     method: Method | None = None,
     pieces: int | None = None,
@@ -191,7 +193,7 @@ def search_schedule(
         topology: As in `synthesize`.
         objective: "bandwidth", "latency", or a size in bytes or as a text.
         effort: How long to search.
-        ranks: The first so many take part; None for all.
+        ranks: As in `synthesize`.
         root: Of a rooted collective.
         method: Only this one; None for all.
         pieces: Of each tree; None to search for it.
@@ -208,14 +210,14 @@ def search_schedule(
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)
-    n, root = _parse_ranks(topology, ranks, root)
+    topology, root = _parse_ranks(topology, ranks, root)
     if pieces is not None:
         pieces = parse_count(pieces, "pieces")
     goal: str | int = str(objective)
     if goal not in ("bandwidth", "latency"):
         goal = parse_bytes(objective)
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
-        search = _Search(kind, topology, n, root, goal, effort, pieces, switches, tell)
+        search = _Search(kind, topology, topology.ranks, root, goal, effort, pieces, switches, tell)
         schedule, outcome = search.find_best(method)
     # Not only searched for right, but replayed: a synthesized schedule gets no trust in advance.
     verify(schedule)
@@ -223,19 +225,20 @@ def search_schedule(
     return SynthesisOutcome(schedule, search.library)
 
 
-def _parse_ranks(topology: Topology, ranks: object, root: object) -> tuple[int, int]:
-    """How many ranks take part, and the root. Raises CollsimError for what the topology does not have."""
-    if ranks is None:
-        n = topology.ranks
-    else:
-        n = parse_count(ranks, "ranks", least=1)
-    if n > topology.ranks or n < 2:
-        message = "ranks={n}: {name} has {ranks}, and a collective to synthesize needs 2"
-        raise CollsimError(message, n=n, name=topology.name, ranks=topology.ranks)
+def _parse_ranks(topology: Topology, ranks: int | RankSelection | None, root: object) -> tuple[Topology, int]:
+    """The network of the ranks that take part, and the root. Raises CollsimError for those that it does not have."""
+    group = restrict_ranks(topology, ranks)
+    if group.ranks < 2:
+        message = "ranks={ranks!r} of {name}: a collective to synthesize needs 2 ranks"
+        raise CollsimError(message, ranks=group.ranks if ranks is None else ranks, name=topology.name)
+    if len(np.unique(group.endpoint_device[: group.ranks])) < group.ranks:
+        message = "ranks={ranks!r} names a rank twice; synthesis wants a GPU for each"
+        raise CollsimError(message, ranks=ranks)
     root = parse_count(root, "root", least=0)
-    if root >= n:
-        raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
-    return n, root
+    if root >= group.ranks:
+        message = "root={root} is not a rank; with {n} ranks it is 0 to {last}"
+        raise CollsimError(message, root=root, n=group.ranks, last=group.ranks - 1)
+    return group, root
 
 
 #: A schedule, and what is proved of it.
@@ -250,6 +253,7 @@ class _Search:
         tell: reports progress.
         seconds: of each schedule that the event engine timed.
         gaps: of each schedule of trees, its time over what the narrowest cut and the routes allow.
+        filled: the schedules of trees of so many pieces that filling and draining the trees takes next to nothing.
         library: the fastest run of each algorithm of the library.
     """
 
@@ -264,6 +268,7 @@ class _Search:
     tell: ReportProgress
     seconds: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
+    filled: WeakSet[Schedule] = field(default_factory=WeakSet)
     library: dict[str, Trace] = field(default_factory=dict)
 
     def find_best(self, method: Method | None) -> _Found:
@@ -308,8 +313,7 @@ class _Search:
 
     def is_near_bound(self, schedule: Schedule) -> bool:
         """Was it timed, and near enough to what the narrowest cut and the routes allow, or of many pieces?"""
-        pieces = schedule.options.get("pieces", 0) * (2 if self.kind.name == "allreduce" else 1)
-        return bool(schedule.steps <= _FILLED * pieces) or self.gaps.get(schedule, np.inf) <= _FILLED
+        return schedule in self.filled or self.gaps.get(schedule, np.inf) <= _FILLED
 
     def time_library(self) -> list[_Found]:
         """The fastest algorithm of the library: those with switches that reduce; for a size ring and tree as well."""
@@ -397,6 +401,8 @@ class _Search:
             finer = self.plan_trees(finer=True)
             if self.gaps[finer[1]] < self.gaps[schedule]:
                 plan, schedule = finer
+        if plan.in_one_pass:
+            return schedule, self.describe_one_pass(plan)
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS
         sentence = Sentence(
             "{counts} trees {where}, at most {height} links high, carry {rate} of {what}: {share} % of what the "
@@ -409,6 +415,21 @@ class _Search:
             share=f"{100 * plan.rate / plan.most:.4g}",
         )
         return schedule, sentence
+
+    def describe_one_pass(self, plan: forests.ForestPlan) -> Sentence:
+        """What is proved of an allreduce whose pieces are broadcast while the next are reduced."""
+        up, down = plan.forests
+        return Sentence(
+            "In one pass: each piece is reduced along a tree to its root and broadcast along another while the next "
+            "pieces follow. Trees: {trees}; roots: {roots}; at most {up} links up and {down} down. They carry {rate} "
+            "of the buffer: {share} % of what a linear program allows trees on these routes.",
+            trees=up.trees,
+            roots=len(np.unique(down.src[down.depth == 1])),
+            up=up.height,
+            down=down.height,
+            rate=format_bandwidth(plan.rate),
+            share=f"{100 * plan.rate / plan.most:.4g}",
+        )
 
     def plan_trees(self, finer: bool) -> tuple[forests.ForestPlan, Schedule]:
         """A plan and its fastest form; `finer` with more trees, of which less is lost."""
@@ -424,6 +445,9 @@ class _Search:
         result = tree_forms.find_fastest_form(plan, *request, self.nbytes, effort, options, orders, self.tell)
         schedule, time = result
         self.seconds[schedule], self.gaps[schedule] = time, time * plan.most * plan.shares / self.nbytes
+        passes = 1 if plan.in_one_pass else len(plan.forests)
+        if schedule.steps <= _FILLED * passes * schedule.options["pieces"]:
+            self.filled.add(schedule)
         return plan, schedule
 
     def match(self) -> tuple[Schedule, Sentence]:

@@ -138,7 +138,11 @@ def find_fastest_form(
     # Near enough to the rate of the trees, further orders of lanes cannot gain more than this margin.
     enough = (NEAR if ranks <= MAX_THOROUGH_RANKS else NEAR_OF_MANY) * nbytes / plan.shares / plan.rate
     # Rounds and plain steps come first: nearly always one of them is best, and they are cheap to time.
-    orders_tried = (*([ROUNDS] if all(map(has_rounds, plan.forests)) else []), 0, *LANES[:orders])
+    orders_tried = (
+        *([ROUNDS] if not plan.in_one_pass and all(map(has_rounds, plan.forests)) else []),
+        0,
+        *LANES[:orders],
+    )
     for number, lanes in enumerate(orders_tried):
         if forms.time <= enough:
             break

@@ -115,29 +115,50 @@ def fit_trees(pairs: Pairs, rate: Floats, unit: float, root: int | None, trees: 
     Returns:
         (pairs,) trees, or None.
     """
-    capacity = _round_rates(pairs, rate, unit)
-    need = build_demand(pairs.ranks, root) * trees
+    capacity = round_rates(pairs, rate, unit)
+    if holds_trees(pairs, capacity, build_demand(pairs.ranks, root) * trees):
+        return capacity
+    return None
+
+
+def holds_trees(pairs: Pairs, capacity: Longs, need: Longs) -> bool:
+    """Can every rank be reached by all trees that do not begin at it?
+
+    Args:
+        pairs: All of them.
+        capacity: (pairs,) trees that may cross each.
+        need: (ranks,) trees that begin at each.
+    """
     lacking = need.sum() - need
     # Cheap and often decisive: what comes into a rank must hold every tree that does not begin there.
     if (np.bincount(pairs.dst, weights=capacity, minlength=pairs.ranks) < lacking).any():
-        return None
-    graph, feed = build_fed_graph(pairs, np.minimum(capacity, int(need.sum())))
-    graph.capacity[feed] = need
+        return False
     total = int(need.sum())
+    graph, feed = build_fed_graph(pairs, np.minimum(capacity, total))
+    graph.capacity[feed] = need
     # By Edmonds' theorem (1973) the trees exist exactly if each rank alone can be reached by all of them, so one
     # maximum flow a rank decides it and no tree has to be built.
-    for sink in np.flatnonzero(lacking > 0):
-        if max_flow(graph, graph.capacity.copy(), pairs.ranks, int(sink), total)[1] is not None:
-            return None
-    return capacity
+    return all(
+        max_flow(graph, graph.capacity.copy(), pairs.ranks, int(sink), total)[1] is None
+        for sink in np.flatnonzero(lacking > 0)
+    )
 
 
-def _round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
-    """Whole trees per pair: what fits of its rate, then one more for those that lack least, while links have room."""
+def round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
+    """Whole trees per pair: what fits of its rate, then one more for those that lack least, while links have room.
+
+    Args:
+        pairs: All of them.
+        rate: (pairs,) B/s.
+        unit: B/s of one tree.
+
+    Returns:
+        (pairs,) trees.
+    """
     # A rate that is a whole number of trees but for rounding must not lose one.
     exact = rate / unit * (1 + 1e-9)
     trees = np.floor(exact).astype(np.int64)
-    if (pairs.routes.hops == 1).all():
+    if (pairs.routes.hops == 1).all() and len(np.unique(pairs.routes.link)) == len(pairs):
         return trees
     links = pairs.topology.links
     room = np.floor(links.bandwidth / unit * (1 + 1e-9)).astype(np.int64)

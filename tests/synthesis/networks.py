@@ -103,3 +103,16 @@ def random_network(seed):
             graph.add_edge(a, "switch", bandwidth=rate, alpha="1us")
             graph.add_edge("switch", a, bandwidth=rate, alpha="1us")
     return cs.Topology.from_networkx(graph, name=f"random{seed}")
+
+
+def uneven_network(seed):
+    """6 to 16 ranks, a random tree and more links, each with one of six rates between 12.5 and 300 GB/s."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(6, 17))
+    order = rng.permutation(n).tolist()
+    pairs = {frozenset((order[i], order[int(rng.integers(0, i))])) for i in range(1, n)}
+    more = rng.integers(0, n, (int(rng.integers(n // 2, 2 * n)), 2)).tolist()
+    pairs |= {frozenset(pair) for pair in more if pair[0] != pair[1]}
+    rates = rng.choice([12.5e9, 25e9, 50e9, 100e9, 200e9, 300e9], len(pairs)).tolist()
+    edges = [(*sorted(pair), rate) for pair, rate in zip(sorted(pairs, key=sorted), rates, strict=True)]
+    return graph_of(edges, n, alpha="1us")

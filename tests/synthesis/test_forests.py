@@ -8,6 +8,7 @@ import collsim as cs
 from collsim.bounds.cuts import compute_allgather_ratio
 from collsim.collective import get_collective
 from collsim.errors import CollsimError
+from collsim.synthesis.allreduce_rates import find_allreduce_rates
 from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs, find_rates, share_rates
 from collsim.synthesis.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.packing import pack
@@ -58,11 +59,15 @@ def test_forestcoll_optimum_of_two_boxes_of_mi250_is_reached_by_its_trees():
 @pytest.mark.parametrize("kind", ["allgather", "reduce_scatter", "broadcast", "reduce", "allreduce"])
 @pytest.mark.parametrize("network", [dgx1(), cs.topology.mesh(3, 3), cs.topology.hypercube(8)], ids=lambda t: t.name)
 def test_every_collective_of_trees_reaches_the_rate_of_its_cut(kind, network):
-    """An allreduce is two of them one after the other: twice the allgather's bound on these symmetric networks."""
+    """An allreduce reaches what the linear program allows: on the DGX-1 and the hypercube, where all ranks are alike, as
+    much as a reduce_scatter and an allgather do; on the mesh more."""
     made = cs.synthesize(kind, network, root=2 if kind in ("broadcast", "reduce") else 0)
     trace = cs.simulate(made, network, LARGE, engine="event")
-    n = network.ranks
-    best = 2 * 2**36 / n * compute_allgather_ratio(network) if kind == "allreduce" else trace.bound.bandwidth
+    best, n = trace.bound.bandwidth, network.ranks
+    if kind == "allreduce":
+        best = 2**36 / find_allreduce_rates(find_pairs(network, n)).total
+        halves = 2 * 2**36 / n * compute_allgather_ratio(network)
+        assert halves / best == pytest.approx(4 / 3 if network.name == "mesh(3, 3)" else 1)
     assert best * (1 - 1e-9) <= trace.time <= 1.011 * best
 
 

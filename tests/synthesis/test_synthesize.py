@@ -30,7 +30,17 @@ def test_a_size_takes_the_fastest_of_the_methods():
             assert best <= cs.simulate(alone, network, size, engine="event").time * (1 + 1e-9)
 
 
-def test_the_first_ranks_alone_can_be_asked_for():
+@pytest.mark.parametrize("ranks", [8, [0, 1, 2, 3, 4, 5, 6, 7], [7, 0, 15], [1, 9]])
+def test_a_number_of_ranks_and_a_process_group_are_those_that_simulate_and_the_bound_take(ranks):
+    network = cs.machine("dgx-a100", nodes=2)
+    found = cs.synthesize("allgather", network, ranks=ranks)
+    n = ranks if isinstance(ranks, int) else len(ranks)
+    assert found.ranks == n
+    time = cs.simulate(found, network, "1GiB", ranks=ranks, engine="event").time
+    assert time <= 1.1 * cs.lower_bound("allgather", network, "1GiB", ranks=ranks).time
+
+
+def test_so_many_ranks_have_a_root():
     made = cs.synthesize("broadcast", cs.machine("dgx-a100", nodes=2), ranks=8, root=5, effort="low")
     cs.verify(made)
     assert (made.ranks, made.root) == (8, 5)
@@ -91,7 +101,10 @@ def test_every_phase_that_is_told_has_a_name():
         (lambda: cs.synthesize("allgather", dgx1(), "fast"), "fast"),
         (lambda: cs.synthesize("allgather", dgx1(), effort="huge"), "unknown effort 'huge'"),
         (lambda: cs.synthesize("allgather", dgx1(), method="tacos"), "unknown method 'tacos'"),
-        (lambda: cs.synthesize("allgather", dgx1(), ranks=9), "ranks=9"),
+        (lambda: cs.synthesize("allgather", dgx1(), ranks=9), "9 ranks do not fit on graph, which has 8"),
+        (lambda: cs.synthesize("allgather", dgx1(), ranks=[0, 8]), "which has 0 to 7"),
+        (lambda: cs.synthesize("allgather", "dgx-1v", ranks=[0, 0, 1]), "names a rank twice"),
+        (lambda: cs.synthesize("allgather", dgx1(), ranks=[3]), "needs 2"),
         (lambda: cs.synthesize("broadcast", dgx1(), root=8), "root=8 is not a rank"),
         (lambda: cs.synthesize("gather", dgx1(), method="trees"), "method 'trees' knows"),
         (lambda: cs.synthesize("sendrecv", dgx1(), "latency"), "sendrecv cannot be synthesized"),

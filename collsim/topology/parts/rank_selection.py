@@ -6,12 +6,17 @@ node gives the first of its GPUs. Networks without nodes give their first ranks.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import Sentence, TopologyError, join_words
+from ...errors import CollsimError, Sentence, TopologyError, join_words
+from ...units import RankSelection, parse_count
 from ..graph import format_ranks
 from ..network import DEVICE_KINDS, Topology
+from .shared_gpus import share_gpus
 
 #: At most so many nodes are named one by one.
 _MAX_NAMED = 4
@@ -45,6 +50,47 @@ def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
         )
     nodes, numbers = _list_nodes(topology), _number_gpus(topology)
     return np.sort(np.lexsort((nodes, numbers))[:count])
+
+
+def restrict_ranks(topology: Topology, ranks: int | RankSelection | None) -> Topology:
+    """The network with the ranks that take part; its other GPUs stay, and may lie on routes.
+
+    Args:
+        topology: Where they run.
+        ranks: How many, chosen by `select_ranks`; or their numbers in order, of which some may be the same GPU; all
+            when None.
+
+    Raises:
+        CollsimError: For anything else.
+        TopologyError: For more ranks than the topology has.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim.topology.parts.rank_selection import restrict_ranks
+        >>> restrict_ranks(cs.machine("dgx-a100"), [0, 5]).ranks
+        2
+    """
+    if ranks is None:
+        return topology
+    # A string is a Sequence too, and is left to `parse_count`, which says what is wrong with it.
+    if isinstance(ranks, Sequence | np.ndarray) and not isinstance(ranks, str):
+        selected = np.array(ranks)
+        is_whole = selected.ndim == 1 and selected.dtype.kind in "iu"
+        if not is_whole or not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
+            message = "ranks={value!r} must be ranks of {name}, which has 0 to {last}"
+            raise CollsimError(message, value=ranks, name=topology.name, last=topology.ranks - 1)
+    else:
+        count = parse_count(ranks, "ranks")
+        if count > topology.ranks:
+            raise TopologyError(
+                "{n} ranks do not fit on {name}, which has {ranks}", n=count, name=topology.name, ranks=topology.ranks
+            )
+        if count == topology.ranks:
+            return topology
+        selected = select_ranks(topology, count)
+    topology = share_gpus(topology, selected)
+    devices = topology.endpoint_device[selected]
+    return replace(topology, ranks=len(selected), endpoint_device=devices, orders=None)
 
 
 def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence:
