@@ -1,6 +1,6 @@
 """Which form of a plan of trees is the fastest: the event engine times a few of them.
 
-How many pieces follow one another, in steps of all trees (`pipelined`), in rounds of nodes (`node_rounds`) or a pair's
+How many pieces follow one another, in steps of all trees (`pipelined`), in rounds of nodes or a pair's
 pieces one after another (`lane_order`), balances latency against filling and draining. A model says where to begin;
 from there the number of pieces is halved or doubled as long as the run gets shorter.
 """
@@ -19,7 +19,7 @@ from ..simulate import simulate
 from ..topology import Topology
 from . import search_phases
 from .forests import ROUNDS, ForestPlan, build_schedule, count_pieces
-from .node_rounds import has_rounds
+from .lane_order import has_rounds
 
 NEAR, NEAR_OF_MANY = 1.005, 1.01  # times what the trees' rates allow: nothing more is tried
 FIRST_PIECES = 4  # with which rounds begin
