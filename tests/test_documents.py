@@ -177,7 +177,7 @@ def test_the_limits_that_the_design_names_are_those_of_the_code():
     assert (limits.MEMORY, limits.FILE_MEMORY, custom_machine.MAX_MEMORY) == (4 * 2**30, 512 * 2**20, 16 * 2**20)
     assert "(over about 1.5 s as `expected_cost` predicts)" in text
     assert "A page that waits checks it every 0.4 s." in text
-    assert "does not check for 15 s counts as closed (75 s while the tab is connected" in text
+    assert "does not check for 15 s counts as closed; while its tab is connected, 75 s" in text
     assert (results.ON_THE_SPOT, results.GLANCE, worker_pool.PATIENCE, worker_pool.HIDDEN_PATIENCE) == (
         1.5,
         0.4,

@@ -271,7 +271,7 @@ def test_a_dgx1_that_loses_an_nvlink_gets_a_schedule_that_beats_the_fallback_of_
 def test_a_question_cuts_a_cable_that_the_machine_can_lose_and_asks_for_a_new_schedule():
     choice = ONE_BOX
     change = dict(list_questions(choice, run_edits.list_cables(choice)))["broken"]
-    assert (change.do, change.synthesize) == ("cut", True)
+    assert (change.cable_change, change.synthesize) == ("cut", True)
     run_edits.build_changed_topology(choice, change)
     star = Choice(machine="switch", ranks=4, nbytes="1MiB")
     assert "broken" not in dict(list_questions(star, run_edits.list_cables(star))), (
@@ -293,7 +293,7 @@ def test_machines_breaks_a_cable_of_the_way_and_what_if_synthesizes_for_what_is_
     assert "gpu0 – gpu3" in at.button(key="machines_break").label
     fine(at.button(key="machines_break").click().run())
     kept = at.session_state["session"].page_values["whatif"]
-    assert (kept.cable, kept.do, kept.synthesize) == ("node0/gpu0~node0/gpu3", "cut", True)
+    assert (kept.cable, kept.cable_change, kept.synthesize) == ("node0/gpu0~node0/gpu3", "cut", True)
     assert at.session_state["session"].choice.machine == "dgx-1v"
 
 

@@ -433,7 +433,14 @@ class SplitBuilder:
         return self.step_builder.add_task(name, _KINDS[kind], (lane,), **rest)
 
     def add_call(self, lane: int, message: CollectiveCall, micro: int, after: tuple[int, ...]) -> int:
-        """A collective of the lane's groups."""
+        """A collective of the lane's groups.
+
+        Args:
+            lane: whose groups.
+            message: what each of them sends.
+            micro: number of the microbatch.
+            after: tasks that come before.
+        """
         stream, kind, nbytes, times, named, options = message
         groups = self.placement.stream_groups[named or stream][lane]
         name = named or stream
