@@ -25,6 +25,7 @@ import { sentAt } from "../player/model/sent.js";
 import { SIMPLE_CSS } from "./simplestyle.js";
 import { toggleFullScreen } from "../transport/transport.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
+import { cabledRanks } from "./cables.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
 import { drawTrack } from "./trackdraw.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
@@ -49,7 +50,15 @@ export function createSimple(host, on = {}) {
     }),
     { root } = shell,
     simple = { root, on, clock: createClock(), still: media("(prefers-reduced-motion: reduce)"), dead: false };
-  Object.assign(simple, { asked: null, questions: [], all: false, predict: false, ticket: 0, off: () => {} });
+  Object.assign(simple, {
+    cabled: new Set(),
+    asked: null,
+    questions: [],
+    all: false,
+    predict: false,
+    ticket: 0,
+    off: () => {},
+  });
   simple.rearrange = () => arrange0(simple);
   buildGuide(simple);
   buildParts(simple);
@@ -178,6 +187,7 @@ async function setSimple(simple, data) {
     if (model) model.goalSent = data.runs[q].sent ?? data.runs[q].most;
   });
   simple.track = trackOf(simple.models[0]);
+  simple.cabled = simple.track ? cabledRanks(simple.track, simple.models[1] && pairsOf(simple.models[1])) : new Set();
   simple.all = !!(data.all && simple.models[1]);
   simple.predict = !!data.predict;
   simple.questions = (data.questions ?? []).map((q) => ({ ...q, given: null, shown: false }));
@@ -301,10 +311,10 @@ function arrange0(simple) {
     room = globalThis.innerHeight - (isSlide ? 190 : around),
     rows = Math.max(...(track?.panels.map(({ ranks }) => Math.ceil(ranks.length / 2)) ?? [4])),
     tall = slim
-      ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + 80)
+      ? Math.min(640, (track?.panels.length ?? 1) * rows * 50 + (simple.cabled.size ? 140 : 80))
       : Math.max(300, Math.min(isSlide ? Infinity : 596, room));
   simple.size = [w, tall];
-  if (track && w > 100) simple.place = placeTrack(track, simple.pairs, w, tall, slim);
+  if (track && w > 100) simple.place = placeTrack(track, simple.pairs, w, tall, slim, simple.cabled);
   simple.player?.set({ compact: Math.max(260, Math.min(560, room)) });
   render0(simple);
 }

@@ -2,6 +2,7 @@
 
 import { routeLinks } from "../player/model/hops.js";
 import { textAt } from "../player/model/read.js";
+import { gapOfCables, placeCables, roomOfCables, wayOf } from "./cables.js";
 
 const MAX_RANKS = 24;
 
@@ -68,28 +69,35 @@ export function pairsOf(model) {
 // ---- places
 
 /**
- * Where everything stands in w x h pixels: boxes by rank, panels, and for each pair {pts, lane}. Nodes are beside one
- * another, on a narrow screen one above the other.
+ * Where everything stands in w x h pixels: boxes by rank, panels, and for each pair {pts}. Nodes are beside one
+ * another, on a narrow screen one above the other. `cabled` are the ranks that have a card and a cable when the run
+ * uses all of them: there is room for those, too, as long as only one is used.
  */
-export function placeTrack(track, pairs, w, h, slim) {
-  const layout = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null },
+export function placeTrack(track, pairs, w, h, slim, cabled = new Set()) {
+  const layout = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null, cables: new Map() },
     two = track.panels.length > 1;
   const long = slim ? h : w,
     wide = slim ? w : h,
-    gap = two ? (slim ? 62 : Math.max(190, Math.min(320, 0.175 * w))) : 0,
-    size = (long - gap) / track.panels.length;
+    half = Math.ceil(Math.max(...track.panels.map(({ ranks }) => ranks.length)) / 2),
+    between = slim ? 62 : Math.max(190, Math.min(320, 0.175 * w)),
+    gap = two ? Math.max(between, cabled.size ? gapOfCables(half, slim) : 0) : 0,
+    size = (long - gap) / track.panels.length,
+    outside = cabled.size ? roomOfCables(half, slim) : null;
   track.panels.forEach((panel, p) => {
     const from = p * (size + gap);
     layout.panels.push(turned(slim, { x: from, y: 0, w: size, h: wide }, panel));
-    standInPanel(layout, panel, p, { from, size, wide, two });
+    standInPanel(layout, panel, p, { from, size, wide, two, outside });
   });
   if (two) layout.gap = turned(slim, { x: size, y: 0, w: gap, h: wide });
   const node = new Map(track.panels.flatMap(({ ranks }, p) => ranks.map((rank) => [rank, p])));
   const across = [...pairs.values()].filter(({ src, dst }) => node.get(src) !== node.get(dst));
-  layout.laned = across.length > 2;
+  if (cabled.size) Object.assign(layout, placeCables(layout, cabled, { size, gap, across: wide }));
+  layout.laned = across.length > track.panels.length;
   for (const [key, pair] of pairs) {
-    const line = node.get(pair.src) === node.get(pair.dst) ? inside(layout, pair) : null;
-    layout.lines.set(key, line ?? crossing(layout, pair, across, node));
+    const isInside = node.get(pair.src) === node.get(pair.dst),
+      pts =
+        layout.laned && !isInside ? wayOf(layout, pair) : edges(layout.boxes.get(pair.src), layout.boxes.get(pair.dst));
+    layout.lines.set(key, { pts, across: !isInside });
   }
   return layout;
 }
@@ -98,14 +106,16 @@ const turned = (slim, { x, y, w, h }, more = {}) =>
   slim ? { ...more, x: y, y: x, w: h, h: w } : { ...more, x, y, w, h };
 
 /** Ranks of a node on the two sides of the loop; the ends of the loop stand at the gap. */
-function standInPanel(layout, { ranks }, p, { from, size, wide, two }) {
+function standInPanel(layout, { ranks }, p, { from, size, wide, two, outside }) {
   const { slim } = layout,
     k = ranks.length,
     half = Math.ceil(k / 2),
-    head = slim ? 8 : two ? 54 : 20,
+    plain = slim || !two ? (slim ? 8 : 20) : 54,
+    head = outside ?? plain,
     pitch = (size - (slim ? 8 : 28)) / half,
-    room = wide - head - (slim ? 8 : 26);
-  const along = slim ? Math.min(38, pitch - 12) : Math.min(124, Math.max(44, pitch * 0.62)),
+    foot = outside ?? (slim ? 8 : 26),
+    room = wide - head - foot;
+  const along = slim ? Math.min(38, pitch - 12) : Math.min(124, Math.max(44, pitch * (outside ? 0.7 : 0.62))),
     most = along < 58 ? 56 : 108, // without room for a counter a rank is its number
     deep = slim ? Math.min(108, room * 0.31) : Math.min(most, room * 0.3);
   ranks.forEach((rank, i) => {
@@ -119,11 +129,7 @@ function standInPanel(layout, { ranks }, p, { from, size, wide, two }) {
   });
 }
 
-/** From edge to edge between two ranks of one node. */
-function inside(layout, { src, dst }) {
-  return { pts: edges(layout.boxes.get(src), layout.boxes.get(dst)) };
-}
-
+/** From edge to edge between two ranks. */
 function edges(a, b) {
   const level = Math.abs(a.cx - b.cx) >= Math.abs(a.cy - b.cy);
   if (level) {
@@ -132,18 +138,4 @@ function edges(a, b) {
   }
   const down = b.cy > a.cy;
   return [a.cx, down ? a.y + a.h : a.y, b.cx, down ? b.y : b.y + b.h];
-}
-
-/** Between two nodes: from box to box, or, where there are many, each on a line of its own from panel to panel. */
-function crossing(layout, pair, across, node) {
-  if (!layout.laned) return { pts: edges(layout.boxes.get(pair.src), layout.boxes.get(pair.dst)), across: true };
-  const { gap, slim } = layout,
-    out = node.get(pair.src) === 0,
-    same = across.filter(({ src }) => (node.get(src) === 0) === out).sort((a, b) => a.channel - b.channel),
-    half = (slim ? gap.w : gap.h) / 2,
-    pitch = (half - (slim ? 6 : 44)) / same.length,
-    at = (out ? half : slim ? 6 : 44) + pitch * (same.indexOf(pair) + 0.5);
-  const [near, far] = slim ? [gap.y + 2, gap.y + gap.h - 2] : [gap.x + 24, gap.x + gap.w - 24],
-    [a, b] = out ? [near, far] : [far, near];
-  return { pts: slim ? [gap.x + at, a, gap.x + at, b] : [a, gap.y + at, b, gap.y + at], across: true, lane: pitch };
 }

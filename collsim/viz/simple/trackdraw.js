@@ -1,6 +1,8 @@
 // One frame of the loop: pipes, ranks with their counters, pieces on the way and pieces that wait.
 
+import { measure, pointAt } from "../player/model/geometry.js";
 import { bandOf } from "../player/model/order.js";
+import { drawCables, drawCards, drawHub, linesOfHub } from "./cables.js";
 import { arrow, box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { waitingAt } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
@@ -16,8 +18,7 @@ const UNITS = [
 ];
 const MID = { align: "center" };
 const BOLD = { align: "center", bold: true };
-const pipeWidth = (capacity, lane) =>
-  Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9), lane ? lane * 0.5 : 24));
+const pipeWidth = (capacity) => Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9)));
 
 /**
  * What is drawn: {m, C, W (words), language, t, s, place, pairs, asked (the question that is open, or null), lit (how
@@ -26,8 +27,7 @@ const pipeWidth = (capacity, lane) =>
 export function drawTrack(ctx, view) {
   const { colors, place: layout } = view;
   for (const panel of layout.panels) drawPanel(ctx, view, panel);
-  const visible = visiblePairs(view);
-  for (const key of visible) drawPipe(ctx, view, view.pairs.get(key), layout.lines.get(key));
+  drawWays(ctx, view);
   const sent = sentAt(view.model, view.t);
   for (const [rank, b] of layout.boxes) drawRank(ctx, view, rank, b, sent[rank]);
   if (view.asked) drawLetters(ctx, view);
@@ -36,11 +36,23 @@ export function drawTrack(ctx, view) {
   return colors;
 }
 
-/** Pairs that are shown: while cables light up one after another, those between nodes in the order of channels. */
-function visiblePairs({ pairs, place: layout, lit }) {
-  const all = [...pairs.keys()];
-  if (lit == null) return all;
-  return all.filter((key) => !layout.lines.get(key).across || pairs.get(key).channel < lit);
+/** Pipes within nodes and between them; cables where every rank has one of its own. */
+function drawWays(ctx, view) {
+  const { pairs, place: layout, lit } = view,
+    ends = { src: new Map(), dst: new Map() };
+  for (const [key, pair] of pairs) {
+    const line = layout.lines.get(key);
+    if (!layout.laned || !line.across) drawPipe(ctx, view, pair, line);
+    // While cables light up one after another, those between nodes are shown in the order of channels.
+    if (line.across && (lit == null || pair.channel < lit))
+      for (const end of ["src", "dst"]) ends[end].set(pair[end], pair);
+  }
+  const isLit = (rank) => ends.src.has(rank) || ends.dst.has(rank);
+  if (layout.laned) {
+    const classOf = (rank, end) => (ends[end].has(rank) ? usedOf(view, ends[end].get(rank)).cls : "idle");
+    drawCables(ctx, view, isLit, classOf);
+  }
+  drawCards(ctx, view, isLit);
 }
 
 function drawPanel(ctx, { colors, language, place: layout }, panel) {
@@ -48,7 +60,7 @@ function drawPanel(ctx, { colors, language, place: layout }, panel) {
   box(ctx, panel.x + 0.5, panel.y + 0.5, panel.w - 1, panel.h - 1, 10, colors.sunk, colors.line);
   const title = textAt(panel.label, 0, language),
     note = textAt(panel.note, 0, language);
-  if (layout.slim) return;
+  if (layout.slim || layout.cables.size) return; // it is said in the middle
   put(ctx, title, panel.x + 22, panel.y + 34, 20, colors.ink, { bold: true });
   const from = panel.x + 22 + ctx.measureText(title).width + 10,
     px = fitFont(ctx, note, 14, panel.x + panel.w - from - 12, false, 11);
@@ -63,9 +75,9 @@ export function usedOf({ model, s }, pair) {
   return { share, cls: useClass(share) };
 }
 
-function drawPipe(ctx, view, pair, { pts, lane }) {
+function drawPipe(ctx, view, pair, { pts }) {
   const { model, colors, t } = view,
-    d = pipeWidth(pair.capacity, lane);
+    d = pipeWidth(pair.capacity);
   if (view.asked) {
     stroke(ctx, pts, d + 1.6, colors.edge);
     stroke(ctx, pts, d, colors.casing);
@@ -73,7 +85,7 @@ function drawPipe(ctx, view, pair, { pts, lane }) {
   }
   const { cls, share } = usedOf(view, pair),
     full = cls === "full" && share > 0;
-  if (full && model.hot.size) stroke(ctx, pts, d + (lane ? 5 : 18), colors.fulltint);
+  if (full && model.hot.size) stroke(ctx, pts, d + 18, colors.fulltint);
   stroke(ctx, pts, d + 1.6, colors.edge);
   stroke(ctx, pts, d, colors[`${cls}tint`]);
   const most = pair.capacity * model.total,
@@ -81,7 +93,7 @@ function drawPipe(ctx, view, pair, { pts, lane }) {
   if (core > 0.5) stroke(ctx, pts, core, colors[cls]);
   const [x0, y0, x1, y1] = pts,
     long = Math.hypot(x1 - x0, y1 - y0) || 1;
-  if (long > 40 && !lane) {
+  if (long > 40) {
     const dx = (x1 - x0) / long,
       dy = (y1 - y0) / long;
     arrow(ctx, x1 - dx * 12, y1 - dy * 12, dx, dy, Math.max(9, d * 0.8), colors[cls]);
@@ -165,15 +177,13 @@ function addPiece(many, model, i, share, waits) {
   else many.set(key, [{ i, share, waits }]);
 }
 
-function drawPiece(ctx, view, { pts, lane }, { i, share, waits }, count) {
-  const { colors, model } = view,
-    [x0, y0, x1, y1] = pts,
-    long = Math.hypot(x1 - x0, y1 - y0) || 1,
-    size = lane ? Math.min(22, lane * 0.92) : waits ? 22 : Math.max(20, Math.min(38, long * 0.24)),
-    edge = Math.min(long / 2, size * 0.62),
-    at = (edge + (long - 2 * edge) * share) / long,
-    x = x0 + (x1 - x0) * at,
-    y = y0 + (y1 - y0) * at,
+function drawPiece(ctx, view, { pts, across }, { i, share, waits }, count) {
+  const { colors, model, place: layout } = view,
+    line = measure(pts),
+    moving = waits ? 22 : Math.max(20, Math.min(38, line.len * 0.24)),
+    size = across && layout.laned ? (layout.slim ? 13 : 19) : moving,
+    edge = Math.min(line.len / 2, size * 0.62),
+    { x, y } = pointAt(line, edge + (line.len - 2 * edge) * share),
     a = size / 2;
   if (waits) box(ctx, x - a - 4, y - a - 4, size + 8, size + 8, 5, null, colors.wait, 1.5, [4, 3]);
   if (model.reduce[i]) {
@@ -195,7 +205,7 @@ const pieceOf = (model, chunk) => (model.slots === model.ranks * model.channels 
 function drawSaid(ctx, view) {
   const { place: layout } = view;
   if (view.s < 0) return;
-  if (layout.laned) sayLanes(ctx, view);
+  if (layout.laned) sayCables(ctx, view);
   else sayCrossings(ctx, view);
   for (const panel of layout.panels) sayInside(ctx, view, panel);
 }
@@ -244,21 +254,14 @@ function sayCrossings(ctx, view) {
 
 const fullInk = (view, pair) => (usedOf(view, pair).cls === "full" ? view.colors.fulltext : view.colors.ink);
 
-function sayLanes(ctx, view) {
-  const { colors, words, place: layout, lit } = view,
-    across = crossings(view),
-    { gap } = layout;
-  if (layout.slim || !across.length) return;
-  const [, pair] = across[0];
-  const text = words.cables(across.length, words.kinds[pair.kind] ?? pair.label),
-    px = fitFont(ctx, text, 16, gap.w - 8, true, 11);
-  put(ctx, text, gap.x + gap.w / 2, gap.y + 30, px, fullInk(view, pair), BOLD);
-  for (const [key, { src, dst, channel }] of across) {
-    if (lit != null && channel >= lit) continue;
-    const [x0, y0, x1] = layout.lines.get(key).pts;
-    put(ctx, String(src), x0 + (x0 < x1 ? -6 : 6), y0 + 4, 12, colors.ink2, { align: x0 < x1 ? "right" : "left" });
-    put(ctx, String(dst), x1 + (x0 < x1 ? 6 : -6), y0 + 4, 12, colors.ink2, { align: x0 < x1 ? "left" : "right" });
-  }
+function sayCables(ctx, view) {
+  const { pairs, lit } = view,
+    across = crossings(view).map(([, pair]) => pair),
+    [pair] = across;
+  if (!pair) return;
+  const visible = across.filter(({ channel }) => lit == null || channel < lit),
+    cables = new Set([...pairs.values()].filter((each) => across.includes(each)).map(({ src }) => src));
+  drawHub(ctx, view, visible, linesOfHub(view, pair, cables.size, usedOf(view, pair)));
 }
 
 /** What happens within a node: how long its cables take, and how long pieces have waited since. */
@@ -268,8 +271,12 @@ function sayInside(ctx, view, panel) {
     pair = [...pairs.values()].find(({ src, dst }) => ownRanks.has(src) && ownRanks.has(dst));
   if (!pair) return;
   const x = panel.x + panel.w / 2,
-    y = panel.y + panel.h / 2 + (layout.slim ? 0 : 14),
-    room = panel.w - 2 * (Math.max(...[...ownRanks].map((rank) => layout.boxes.get(rank).w)) + (layout.slim ? 8 : 20));
+    y = panel.y + panel.h / 2 + (layout.slim || layout.cables.size ? 0 : 14),
+    boxes = panel.ranks.map((rank) => layout.boxes.get(rank)),
+    // between the two sides of the loop on a narrow screen, else between its ends
+    room = layout.slim
+      ? 2 * Math.min(...boxes.map((b) => Math.abs(b.cx - x) - b.w / 2)) - 6
+      : panel.w - 2 * (Math.max(...boxes.map(({ w }) => w)) + 20);
   let longest = 0,
     waits = 0;
   for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++) {
@@ -286,7 +293,11 @@ function sayInside(ctx, view, panel) {
         `${words.kinds[pair.kind] ?? pair.label}${words.colon}${fmtSpan(longest)}`,
         since,
       ]
-    : [words.inside(words.kinds[pair.kind] ?? pair.label, fmtRate(pair.capacity), fmtSpan(longest)), since];
+    : [
+        ...(layout.cables.size ? [textAt(panel.label, 0, view.language)] : []),
+        words.inside(words.kinds[pair.kind] ?? pair.label, fmtRate(pair.capacity), fmtSpan(longest)),
+        since,
+      ];
   lines.forEach((line, q) => {
     if (!line) return;
     const strong = q === 0,
@@ -310,7 +321,8 @@ function drawLetters(ctx, { colors, asked: question, place: layout, model }) {
     for (const [src, dst] of marks) {
       const line = layout.lines.get(src * model.endpoints + dst);
       if (!line) continue;
-      const [x0, y0, x1, y1] = line.pts,
+      const [x0, y0] = line.pts,
+        [x1, y1] = line.pts.slice(-2),
         off = line.across ? 0 : 30,
         flat = Math.abs(x1 - x0) >= Math.abs(y1 - y0),
         up = (y0 + y1) / 2 < layout.h / 2 ? -1 : 1,
