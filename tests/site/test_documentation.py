@@ -163,7 +163,7 @@ def test_an_example_that_is_wrong_is_found(tmp_path):
 def test_every_page_for_readers_is_in_both_languages():
     ours = [p for p in DOCS.rglob("*.md") if p.parent.name in ("howto", "explained")]
     ours += [DOCS / f"{name}.md" for name in ("index", "tutorial", "teaching", "training", "synthesis", "sweeps")]
-    ours += [DOCS / f"{name}.md" for name in ("timeline", "tables", "performance", "where", "real")]
+    ours += [DOCS / f"{name}.md" for name in ("timeline", "tables", "performance", "where", "real", "design")]
     ours += [DOCS / f"{name}.md" for name in ("algorithms", "formats", "machines", "studies")]
     english = [path for path in ours if ".zh." not in path.name]
     assert len(english) >= 20
