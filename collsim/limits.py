@@ -49,7 +49,7 @@ MAX_TASKS = 1_000_000
 # again while it is checked (tests/test_limits.py holds them against tracemalloc).
 _LINK, _DEVICE, _ROW, _NUMBER = 80, 24, 64, 8
 
-_memory_limit: ContextVar[int | None] = ContextVar("most", default=None)
+_memory_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
 
 
 @dataclass(frozen=True)

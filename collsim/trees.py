@@ -1,6 +1,6 @@
 """Trees that algorithms share, as arrays: `parent[r]` is the parent of r, and -1 for the root.
 
-`up` and `down` walk a tree level by level: a level sends when everything below (above) it has arrived.
+`reduce_up` and `broadcast_down` walk a tree level by level: a level sends when everything below (above) it has arrived.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def _build_section(
     yield (ask + _build_answers(filled_section, k) + f"<p>{escape_text(filled_section.question.explanation[k])}</p>",)
     yield from _build_large_slide(head, _build_paragraphs(filled_section.after, k))
     yield from _build_large_slide(
-        head, _build_picture(_run(filled_section.trace, language), str(filled_section.trace.schedule.label))
+        head, _build_picture(_draw_run(filled_section.trace, language), str(filled_section.trace.schedule.label))
     )
     yield from _build_large_slide(head, draw_lanes(filled_section.lanes_after, k, narrow=False))
     yield from _build_large_slide(head, _build_table(filled_section.table, k) if filled_section.table else "")
@@ -156,7 +156,7 @@ def _draw_machine(trace: Trace, language: str) -> Any:
         return None
 
 
-def _run(trace: Trace, language: str) -> Any:
+def _draw_run(trace: Trace, language: str) -> Any:
     try:
         return draw_machine_figure(trace, language)
     except CollsimError:

@@ -32,9 +32,9 @@ from . import pages
 from .coefficients import build_coefficients
 from .gallery import NETWORKS, GalleryNetwork, list_runs
 
-_ASKED = 5
+_QUESTIONS_PER_RUN = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
-_MARK = "collsim-site.txt"
+_MARK_FILE = "collsim-site.txt"
 #: Writes one page: name of the file, title, body, data for its script.
 Write = Callable[[str, str, str, dict[str, Any]], None]
 
@@ -96,7 +96,7 @@ def build_site(
         CollsimError: For a folder that holds something else.
     """
     target = Path(out)
-    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK).is_file())):
+    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK_FILE).is_file())):
         raise CollsimError(
             "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
         )
@@ -129,7 +129,7 @@ def _write(
     (work / "assets" / "site.js").write_text(read_bundle("site"), encoding="utf-8")
     (work / "assets" / "site.css").write_text(pages.read_style("site.css"), encoding="utf-8")
     (work / "index.html").write_text(pages.build_entrance(), encoding="utf-8")
-    (work / _MARK).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
+    (work / _MARK_FILE).write_text("Built by `collsim site`; building again replaces this folder.\n", encoding="utf-8")
     entries = []
     for number, run in enumerate(list_runs(networks, only), 1):
         _write_run(work, run.key, run.trace, 1)
@@ -151,7 +151,7 @@ def _write(
 
 def _write_run(work: Path, key: str, trace: Trace, seed: int, own_questions: Sequence[Question] = ()) -> None:
     """A run, questions of its own and those that are made from it."""
-    records = [q.record() for q in (*own_questions, *questions(trace, seed, _ASKED))]
+    records = [q.record() for q in (*own_questions, *questions(trace, seed, _QUESTIONS_PER_RUN))]
     _write_packed(work, key, {"timeline": build_timeline(trace), "questions": records})
 
 

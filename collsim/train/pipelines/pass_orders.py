@@ -27,10 +27,10 @@ def assign_stages(schedule: str, ranks: int, interleave: int) -> list[int]:
     Returns:
         The rank of each stage.
     """
-    there = list(range(ranks))
+    first_pass = list(range(ranks))
     if schedule in ("zbv", "dualpipe-v"):
-        return there + there[::-1]
-    return there * interleave
+        return first_pass + first_pass[::-1]
+    return first_pass * interleave
 
 
 def build_orders(schedule: str, ranks: int, micros: int, interleave: int) -> list[PassOrder]:
@@ -169,11 +169,11 @@ class _Passes:
 
     def add_pass(self, kind: str, number: int) -> None:
         # A round is `group` microbatches through each stage of the rank: all of one stage, then all of the next.
-        around, within = divmod(number, self.group * self.interleave)
-        turn, micro = divmod(within, self.group)
+        round_number, within_round = divmod(number, self.group * self.interleave)
+        stage_turn, micro = divmod(within_round, self.group)
         if kind == FORWARD:
-            local = turn
+            local_stage = stage_turn
         else:
             # Backward passes go through the rank's stages from the last to the first.
-            local = self.interleave - 1 - turn
-        self.out.append((Action(kind, local * self.ranks + self.rank, around * self.group + micro),))
+            local_stage = self.interleave - 1 - stage_turn
+        self.out.append((Action(kind, local_stage * self.ranks + self.rank, round_number * self.group + micro),))

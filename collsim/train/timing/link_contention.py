@@ -71,7 +71,7 @@ class LinkContention:
             The collectives.
         """
         begin, end = (np.array([times[s][which][i] for s, i in self.collectives]) for which in (0, 1))
-        near = _TOUCHING * float(end.max(initial=0.0))
+        tolerance = _TOUCHING * float(end.max(initial=0.0))
         of_kind = _group_by_kind(self.kinds)
         met = np.zeros(len(self.collectives), bool)
         for kinds in self._shared_kinds:
@@ -80,8 +80,8 @@ class LinkContention:
             # In the order in which they begin, one meets an earlier one where it begins before the latest end so far,
             # and a later one where the next begins before its own end: no pairs are listed.
             first, last = begin[tasks], np.maximum.accumulate(end[tasks])
-            met[tasks[1:][first[1:] < last[:-1] - near]] = True
-            met[tasks[:-1][end[tasks][:-1] > first[1:] + near]] = True
+            met[tasks[1:][first[1:] < last[:-1] - tolerance]] = True
+            met[tasks[:-1][end[tasks][:-1] > first[1:] + tolerance]] = True
         return {self.collectives[k] for k in np.flatnonzero(met)}
 
 
