@@ -178,11 +178,7 @@ def compare_routing(
         fabrics = " or ".join(f"fabric={fabric!r}" for fabric in ROUTED_FABRICS)
         raise TopologyError(message, name=network.name, fabrics=fabrics)
     time_once = _build_timer(timed, nbytes, dtype, engine, ranks)
-    numbers = _parse_seeds(seeds)
-    if isinstance(routings, str):
-        routings = (routings,)
-    words = list(dict.fromkeys(str(routing).lower().replace("_", "-") for routing in routings))
-    plan = {word: numbers if word in SEEDED_ROUTINGS else numbers[:1] * 0 for word in words}
+    plan = _plan_seeds(routings, _parse_seeds(seeds))
     # Built first, so that an unknown word is refused before anything runs.
     networks = {word: build_seeded(network, word, int(chosen[0])) for word, chosen in plan.items()}
     require_progress(progress, *_COUNTED)
@@ -198,6 +194,14 @@ def compare_routing(
                     tell(done, total)
             compared[word] = RoutingTimes(word, networks[word], chosen, times, flows)
     return Catalog(compared, lambda entry: {key: value for key, value in entry.row().items() if key != "routing"})
+
+
+def _plan_seeds(routings: Sequence[str], seeds: Longs) -> dict[str, Longs]:
+    """The seeds of each routing; one run, with seed 0, where it has none."""
+    if isinstance(routings, str):
+        routings = (routings,)
+    words = list(dict.fromkeys(str(routing).lower().replace("_", "-") for routing in routings))
+    return {word: seeds if word in SEEDED_ROUTINGS else seeds[:1] * 0 for word in words}
 
 
 def build_seeded(topology: Topology, routing: str, seed: int) -> Topology:

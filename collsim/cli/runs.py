@@ -132,10 +132,7 @@ def run(
 
     print_assumptions(network, time)
     if as_json:
-        record = _build_trace_record(trace)
-        if race is not None:
-            record["synthesis"] = build_race_record(race)
-        print_json(record)
+        _print_run_json(trace, race)
         return
     print(trace)
     _print_channels(plan, "channels" in options)
@@ -143,6 +140,14 @@ def run(
     show(_list_busiest_links(trace), "busiest links, one direction each")
     if race is not None:
         show_race(race)
+
+
+def _print_run_json(trace: cs.Trace, race: SynthesisRace | None) -> None:
+    """The figures of a run; with --synthesize the race as `synthesis`."""
+    record = _build_trace_record(trace)
+    if race is not None:
+        record["synthesis"] = build_race_record(race)
+    print_json(record)
 
 
 def _find_schedule(
@@ -375,15 +380,13 @@ def compare(
         {"batch": batch, "micro-batch": micro_batch},
     )  # fmt: skip
     if model is not None:
-        _compare_strategies(
-            model, machine_spec.build_network(), batch, micro_batch, timing.dtype, progress, out, as_json
-        )
+        network = machine_spec.build_network()
+        _compare_strategies(model, network, batch, micro_batch, timing.dtype, progress, out, as_json)
         return
     # Words may be the collective and schedule files in any order.
     kind, stored = _split_words(what or [], collective)
     network = machine_spec.build_network(next((schedule.ranks for schedule in stored), None), assumed=False)
-    sizes = cs.size_range(nbytes)
-    entries = _choose_algorithms(kind, algorithm, stored, synthesize)
+    sizes, entries = cs.size_range(nbytes), _choose_algorithms(kind, algorithm, stored, synthesize)
     frame = cs.compare(
         kind,
         network,
@@ -402,8 +405,8 @@ def compare(
     race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
     if as_json:
         _print_comparison_json(frame, race, synthesize)
-    else:
-        _show_comparison(f"{kind} on {network.name}", frame, sizes, race)
+        return
+    _show_comparison(f"{kind} on {network.name}", frame, sizes, race)
 
 
 def _print_comparison_json(frame: pd.DataFrame, race: SynthesisRace | None, synthesize: bool) -> None:
