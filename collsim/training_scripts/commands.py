@@ -1,6 +1,7 @@
 """Command lines that start a training: which launcher, how many processes, and what the options of the script say.
 
-Sources: `torchrun --help` (torch/distributed/run.py), mpirun(1) of Open MPI, and main.py of pytorch/examples/imagenet,
+Sources: `torchrun --help` (torch/distributed/run.py), mpirun(1) of Open MPI, mpiexec of MPICH (-ppn), srun(1), jsrun of
+IBM Spectrum LSF (resource sets: --nrs, --tasks_per_rs, --rs_per_host), and main.py of pytorch/examples/imagenet,
 whose options articles quote: its --dist-backend does nothing unless --multiprocessing-distributed or --world-size
 above 1 makes it start a process group, and its --world-size counts nodes.
 """
@@ -8,23 +9,34 @@ above 1 makes it start a process group, and its --world-size counts nodes.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from ..errors import CollsimError
 from .findings import BACKENDS, ScriptFinding
+from .wrappers import (
+    LAUNCHERS,
+    WRAPPERS,
+    find_command,
+    read_assignments,
+    split_commands,
+    split_shell_words,
+    unwrap_command,
+)
 
 _LONGEST_COMMAND = 4_000  # characters
 #: Of a batch, that of all GPUs together too.
 MAX_SAMPLES = 10**6
-_LAUNCHERS = ("torchrun", "mpirun", "mpiexec", "srun", "horovodrun", "deepspeed", "accelerate")
-#: Commands that start another one, which is what counts.
-_PREFIXES = ("nohup", "sudo", "time", "env")
+#: Launchers inside one another, such as srun that starts a torchrun on each node; beyond it is no command of a person.
+_DEEPEST = 4
+#: A line of a text that is a command: python or a launcher at its beginning, or behind a program that runs it (then the
+#: line names a script, or a sentence that begins with "time" would count).
+_BEFORE = "|".join((*WRAPPERS, "cd", "source", "export", "module"))
 _START = re.compile(
-    rf"^[ \t]*(?:[$>#][ \t]+)?((?:(?:[A-Z][A-Z0-9_]*=\S+|{'|'.join(_PREFIXES)})[ \t]+)*"
-    rf"(?:python[\d.]*|{'|'.join(_LAUNCHERS)})[ \t]+\S.*)$",
+    rf"^[ \t]*(?:[$>#][ \t]+)?((?:[A-Z][A-Z0-9_]*=\S+[ \t]+)*"
+    rf"(?:(?:{_BEFORE})[ \t]+(?=.*(?:\.py\b|[ \t]-m[ \t]))(?:.*?[ \t\"'])??)?"
+    rf"(?:python[\d.]*|{'|'.join(map(re.escape, LAUNCHERS))})[ \t]+\S.*)$",
     re.MULTILINE,
 )
 #: Modules that are launchers, as `python -m` names them.
@@ -41,6 +53,8 @@ _TYPOGRAPHIC = re.compile("[“”‘’—–]")
 _BATCH = ("-b", "--batch-size", "--batch_size", "--per_device_train_batch_size", "--micro-batch-size")
 _BACKEND = ("--dist-backend", "--dist_backend", "--backend", "--ddp-backend")
 _MODEL = ("-a", "--arch", "--model", "--model_name_or_path")
+#: Options of mpirun and horovodrun with the nodes, divided by commas.
+_HOSTS = ("-H", "--host", "-host", "-hosts", "--hosts")
 _FLAGS = ("--multiprocessing-distributed", "-e", "--evaluate", "--pretrained", "--dummy")
 
 
@@ -122,34 +136,56 @@ def read_command_line(text: str) -> CommandLine:
         CollsimError: it starts no script.
     """
     try:
-        words = shlex.split(text[:_LONGEST_COMMAND], comments=True)
+        words = split_shell_words(text[:_LONGEST_COMMAND])
     except ValueError as error:
         raise CollsimError("the command cannot be read: {reason}", reason=str(error)) from None
-    environment: dict[str, str] = {}
-    # Assignments before the command are its environment (`NCCL_DEBUG=INFO python main.py`).
-    while words and (words[0] in _PREFIXES or re.match(r"^[A-Z][A-Z0-9_]*=", words[0])):
-        name, sign, value = words.pop(0).partition("=")
-        if sign:
-            environment[name] = value
-    if not words:
-        raise CollsimError("the command starts no script: {text!r}", text=text[:80])
-    launcher = PurePath(words.pop(0)).name
+    exported: dict[str, str] = {}
+    for command_words in split_commands(words):
+        if command_words[:1] == ["export"]:
+            exported |= read_assignments(command_words)
+        elif command := _read_words(text, command_words):
+            return replace(command, environment=exported | command.environment)
+    raise CollsimError("the command starts no script: {text!r}", text=text[:80])
+
+
+def _read_words(text: str, words: list[str], depth: int = 0) -> CommandLine | None:
+    """The command that words are; None where they start no script."""
+    environment, words = unwrap_command(words)
+    if not words or depth > _DEEPEST:
+        return None
+    launcher = PurePath(words[0]).name
+    words = words[1:]
     if re.fullmatch(r"python[\d.]*", launcher):
         launcher = "python"
         while words and re.match(r"^-[a-ln-zA-Z]+$", words[0]):  # -u, of Python itself
-            words.pop(0)
+            words = words[1:]
         # `python -m torch.distributed.launch` is a launcher, not a script.
         if words[:1] == ["-m"] and words[1:2] and words[1] in _MODULES:
             launcher = _MODULES[words[1]]
             words = words[2:]
+    elif (start := find_command(words)) is not None and launcher in LAUNCHERS:
+        inner = _read_words(text, words[start:], depth + 1)
+        return inner and _join_launchers(launcher, words[:start], environment, inner)
     launcher_words, script_words = _split_at_script(words)
-    if not script_words:
-        raise CollsimError("the command starts no script: {text!r}", text=text[:80])
-    launcher_options = _read_options(launcher_words)
-    nodes, ranks_per_node = _count_processes(launcher, launcher_options)
+    if not script_words or launcher not in {"python", *LAUNCHERS, *_MODULES.values()}:
+        return None
+    nodes, ranks_per_node = _count_processes(launcher, _read_options(launcher_words))
     return CommandLine(
         text, launcher, script_words[0], nodes, ranks_per_node, _read_options(script_words[1:]), environment
     )
+
+
+def _join_launchers(
+    launcher: str, launcher_words: list[str], environment: dict[str, str], inner: CommandLine
+) -> CommandLine:
+    """The command of a launcher that starts another command: `srun -N 2 torchrun --nproc_per_node=8 train.py`."""
+    nodes, ranks_per_node = _count_processes(launcher, _read_options(launcher_words))
+    variables = environment | read_assignments(launcher_words) | inner.environment
+    if inner.launcher == "python":
+        return replace(inner, launcher=launcher, nodes=nodes, ranks_per_node=ranks_per_node, environment=variables)
+    # Each task of the outer launcher is the inner one, on a node of its own.
+    tasks = nodes * (ranks_per_node or 1)
+    return replace(inner, nodes=max(inner.nodes, tasks), environment=variables)
 
 
 def _split_at_script(words: list[str]) -> tuple[list[str], list[str]]:
@@ -172,7 +208,7 @@ def _read_options(words: list[str]) -> dict[str, str]:
         if not re.match(r"^--?[A-Za-z]", word):
             continue
         name, sign, value = word.partition("=")
-        if re.match(r"^-[nN]\d", word):  # -n16, as srun takes it
+        if re.match(r"^-[A-Za-z]\d", word):  # -n16, as srun takes it, and -b512
             name, sign, value = word[:2], "=", word[2:]
         if not sign and name not in _FLAGS and number < len(words) and not re.match(r"^--?[A-Za-z]", words[number]):
             value = words[number]
@@ -196,13 +232,26 @@ def _count_processes(launcher: str, launcher_options: dict[str, str]) -> tuple[i
         if per_node in ("gpu", "auto") or per_node.startswith("$"):
             return _read_number(nodes) or 1, None
         return _read_number(nodes) or 1, _read_number(per_node) or 1
-    if launcher in ("mpirun", "mpiexec", "horovodrun"):
-        return 1, read_number("-np", "-n", "--np") or 1
+    if launcher in ("mpirun", "mpiexec", "mpiexec.hydra", "horovodrun", "aprun"):
+        tasks = read_number("-np", "-n", "--np", "-c", "--n") or 1
+        of_node = read_number("-ppn", "-perhost", "-npernode", "--npernode", "-N")
+        if per_node_text := re.match(r"ppr:(\d{1,7}):node", launcher_options.get("--map-by", "")):
+            of_node = int(per_node_text[1])
+        hosts = next((launcher_options[name] for name in _HOSTS if name in launcher_options), "").count(",") + 1
+        if of_node:
+            return max(1, tasks // of_node), min(of_node, tasks)
+        return (hosts, tasks // hosts) if tasks % hosts == 0 else (1, tasks)
+    if launcher == "jsrun":  # resource sets, and tasks in each
+        tasks_of_set = read_number("-a", "--tasks_per_rs") or 1
+        tasks = read_number("-p", "--np") or (read_number("-n", "--nrs") or 1) * tasks_of_set
+        sets_of_node = read_number("-r", "--rs_per_host")
+        tasks_of_node = min(tasks, sets_of_node * tasks_of_set) if sets_of_node else tasks
+        return max(1, tasks // tasks_of_node), tasks_of_node
     if launcher == "srun":
         # srun counts tasks over all nodes.
-        tasks, tasks_per_node = read_number("-n", "--ntasks"), read_number("--ntasks_per_node")
-        nodes_number = read_number("-N", "--nodes") or max(1, (tasks or 1) // (tasks_per_node or tasks or 1))
-        return nodes_number, tasks_per_node or max(1, (tasks or nodes_number) // nodes_number)
+        stated, tasks_per_node = read_number("-n", "--ntasks"), read_number("--ntasks_per_node")
+        nodes_number = read_number("-N", "--nodes") or max(1, (stated or 1) // (tasks_per_node or stated or 1))
+        return nodes_number, tasks_per_node or max(1, (stated or nodes_number) // nodes_number)
     if launcher == "deepspeed":
         return read_number("--num_nodes") or 1, read_number("--num_gpus")
     if launcher == "accelerate":  # it counts processes over all machines

@@ -167,6 +167,7 @@ def search(tab, query):
 def open_page(tab, address):
     tab.goto(address)
     tab.wait_for_selector(".md-search__input", state="attached")
+    tab.wait_for_load_state("networkidle")  # a query that comes before the index finds nothing
 
 
 def test_each_language_finds_its_own_pages(tab, small_site, address):

@@ -1,6 +1,7 @@
 """Command lines: who starts how many processes, and what their options mean to the script."""
 
 import json
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.cli import app
 from collsim.training_scripts import predict_step, read_script
-from collsim.training_scripts.commands import read_command_line
+from collsim.training_scripts.commands import find_command_lines, read_command_line
 
 EXAMPLE = "python main.py -b 512 --dist-backend nccl -a resnet18 imagenet/"
 
@@ -26,7 +27,32 @@ EXAMPLE = "python main.py -b 512 --dist-backend nccl -a resnet18 imagenet/"
             1,
             2,
         ),
-        ("mpirun -np 16 -H a:8,b:8 -x NCCL_DEBUG=INFO python train.py", "mpirun", 1, 16),
+        ("mpirun -np 16 -H a:8,b:8 -x NCCL_DEBUG=INFO python train.py", "mpirun", 2, 8),
+        ("mpirun -np 16 python train.py", "mpirun", 1, 16),
+        ("mpirun --map-by ppr:4:node -np 8 --bind-to none python train.py", "mpirun", 2, 4),
+        ("mpiexec -n 16 -ppn 8 python train.py", "mpiexec", 2, 8),
+        ("horovodrun -np 16 -H a:4,b:4,c:4,d:4 python train.py", "horovodrun", 4, 4),
+        ("jsrun -n 12 -a 1 -c 7 -g 1 -r 6 python train.py", "jsrun", 2, 6),
+        ("jsrun -n12 -r6 -a2 python train.py", "jsrun", 2, 12),
+        ("srun -N 2 --ntasks-per-node=1 torchrun --nnodes=$SLURM_NNODES --nproc_per_node=8 train.py", "torchrun", 2, 8),
+        ("srun -N 2 --ntasks-per-node=8 apptainer exec --nv img.sif python train.py", "srun", 2, 8),
+        ("docker run --gpus all --rm img:2 torchrun --nproc_per_node=8 train.py", "torchrun", 1, 8),
+        ("docker run --name python img mpirun -np 4 python train.py", "mpirun", 1, 4),
+        ("singularity exec --nv torch.sif python train.py", "python", 1, 1),
+        ("kubectl exec -it pod-0 -c main -- torchrun --nproc_per_node 4 train.py", "torchrun", 1, 4),
+        ('bsub -n 16 -R "span[ptile=8]" mpirun -np 16 -ppn 8 python train.py', "mpirun", 2, 8),
+        ('bash -c "cd /app && torchrun --nproc_per_node=8 train.py"', "torchrun", 1, 8),
+        ("docker exec c1 bash -lc 'source /opt/env.sh; deepspeed --num_gpus 8 train.py'", "deepspeed", 1, 8),
+        ('ssh node1 "cd app; python train.py"', "python", 1, 1),
+        ('sbatch --wrap="srun -n 16 -N 2 python train.py"', "srun", 2, 8),
+        ("nsys profile -o out torchrun --nproc_per_node=2 train.py", "torchrun", 1, 2),
+        (
+            "torchrun --nnodes $(wc -l < hosts) --master_port $(python port.py) --nproc_per_node 8 train.py",
+            "torchrun",
+            1,
+            8,
+        ),
+        ("torchrun --nproc_per_node `nvidia-smi -L | wc -l` train.py | tee log.txt", "torchrun", 1, None),
         ("srun -N 4 --ntasks-per-node=8 python train.py", "srun", 4, 8),
         ("horovodrun -np 4 python train.py", "horovodrun", 1, 4),
         ("srun -n16 --gres=gpu:8 --ntasks-per-node=8 python train.py", "srun", 2, 8),
@@ -48,7 +74,41 @@ def test_a_launcher_and_its_processes(text, launcher, nodes, ranks):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "python", "torchrun --nproc_per_node=8", "python -c 'print(1)'", "python 'unclosed"]
+    ("text", "environment"),
+    [
+        ("docker run -e NCCL_DEBUG=INFO --env=A=1 img python train.py", {"NCCL_DEBUG": "INFO", "A": "1"}),
+        ("export NCCL_P2P_DISABLE=1 && B=2 python train.py", {"NCCL_P2P_DISABLE": "1", "B": "2"}),
+        ("env -u X lower=1 python train.py --x=3", {"lower": "1"}),
+        ("mpirun -np 2 -x PATH -x NCCL_ALGO=Ring python train.py", {"NCCL_ALGO": "Ring"}),
+    ],
+)
+def test_variables_in_front_of_a_command_are_its_environment(text, environment):
+    assert read_command_line(text).environment == environment
+
+
+def test_a_command_inside_others_is_found_in_a_text_and_a_sentence_is_none():
+    command = "docker run --gpus all img \\\n  torchrun --nproc_per_node=8 \\\n  train.py"
+    text = f"time flies like python in the night\n\n$ {command}\nssh is not python\n"
+    assert find_command_lines(text) == ["docker run --gpus all img  torchrun --nproc_per_node=8  train.py"]
+
+
+@pytest.mark.parametrize("unit", ["docker x ", "A=1 ", "\\\n", "docker run .py ", "time .py\n", "$(", "`(", "srun "])
+def test_hostile_text_is_read_at_once(unit):
+    text = unit * (200_000 // len(unit))
+    before = time.process_time()
+    assert find_command_lines(text) == []
+    with pytest.raises(cs.CollsimError):
+        read_command_line(text)
+    assert time.process_time() - before < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "python", "torchrun --nproc_per_node=8", "python -c 'print(1)'", "python 'unclosed"),
+        *("docker run -it img bash", "docker build -t python .", "bash -c 'bash -c \"x\"'", "kubectl exec pod --"),
+        *('bash -c "python \'unclosed"', "srun " * 9 + "python train.py"),
+    ],
 )
 def test_a_command_without_a_script_is_refused(text):
     with pytest.raises(cs.CollsimError):
