@@ -160,6 +160,39 @@ def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
     return text
 
 
+def read_source(source: str | os.PathLike[str], most: int = MAX_BYTES) -> str:
+    """Read a program that is given as a text or as a file.
+
+    A text is never opened as a file, because texts come from addresses and pages, too.
+
+    Args:
+        source: the text itself, or a Path.
+        most: bytes that a file may have.
+
+    Returns:
+        The text.
+
+    Raises:
+        CollsimError: a text is the name of a file; the message says how to give the file.
+        FormatError: a file cannot be read.
+
+    Examples:
+        >>> read_source("train.py")
+        Traceback (most recent call last):
+        collsim.errors.CollsimError: 'train.py' is the name of a file, and a text is read as the program itself; give
+        pathlib.Path('train.py'), or the text in the file
+    """
+    if isinstance(source, os.PathLike):
+        return read_text(source, most)
+    if re.fullmatch(r"\S{1,400}\.(?:py|sh)(?::\w+)?", source.strip()):
+        message = (
+            "{source!r} is the name of a file, and a text is read as the program itself; give pathlib.Path({file!r}), "
+            "or the text in the file"
+        )
+        raise CollsimError(message, source=source.strip(), file=re.sub(r":\w+$", "", source.strip()))
+    return source
+
+
 def open_csv(path: FilePath) -> csv.DictReader[str]:
     """Open a CSV file with a header. Lines end where csv says so, not at every character that ends one in Unicode.
 

@@ -41,7 +41,7 @@ def on_page_markdown(markdown, page, **_):
     """The page's text, where a link to a file of the repository that is no page (sources, scripts) is only its words:
     the site has no sources. The search also finds a page by its title in the menu, which its heading may lack, and has
     the pages that explain a word before those that only use it."""
-    page.meta["tags"] = [str(page.title)]
+    page.meta["tags"] = [separate_words(str(page.title))]
     page.meta["search"] = {"boost": next((boost for path, boost in _BOOSTS.items() if page.url.startswith(path)), 1)}
     page.meta["summary"] = find_first_sentence(markdown)
     if page.file.src_uri == "glossary.md":
@@ -49,6 +49,11 @@ def on_page_markdown(markdown, page, **_):
             lambda row: row[0].replace(row[1], f'<span id="{name_row(row[1])}"></span>{row[1]}', 1), markdown
         )
     return _LINK.sub(r"\1", markdown)
+
+
+def separate_words(text):
+    """The text with U+200B between its Chinese words, as the index has them."""
+    return _HAN.sub(lambda han: "\u200b".join(jieba.cut(han[0])), text)
 
 
 def name_row(term):
@@ -68,9 +73,7 @@ def split_glossary(entries, glossary):
         else:
             yield entry
             for term, chinese, meaning in rows:
-                words = _HAN.sub(
-                    lambda han: "\u200b".join(jieba.cut(han[0])), f"{term} · {chinese}" if term != chinese else term
-                )
+                words = separate_words(f"{term} · {chinese}" if term != chinese else term)
                 meaning = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", meaning)
                 yield {"location": f"glossary.html#{name_row(term)}", "title": words, "text": meaning, "boost": 3}
 

@@ -11,7 +11,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import Sentence
-from collsim.files import read_text, require_writable_file, write_text
+from collsim.files import require_writable_file, write_text
 from collsim.programs import ProgramRun
 from collsim.programs.job_records.flight_recorder import save_dumps
 from collsim.programs.job_records.hang_report import HangReport
@@ -83,7 +83,7 @@ def program(
     # The function follows the file after a colon, as in pytest and uvicorn.
     path, _, entry = file.partition(":")
     run = cs.program(
-        read_text(Path(path)),
+        Path(path),
         ranks,
         cast("ProgramCollective | None", collective),  # `program` refuses any other word
         entry=entry or None,
@@ -232,7 +232,7 @@ def read_script_command(
     if file == "-":
         reading = read_script(sys.stdin.read())
     else:
-        reading = read_script(read_text(Path(file)))
+        reading = read_script(Path(file))
     steps = {}
     if machine is not None:
         steps = {number: predict_step(part, machine) for number, part in enumerate(reading.parts) if part.trains}

@@ -66,7 +66,18 @@ def require_keywords(function: str, keywords: Iterable[str], known: Collection[s
             _refuse_size(function, keyword, meanings, known)
             if takes_any:
                 continue
+            _refuse_type(function, keyword, meanings, known)
         raise CollsimError(describe_unknown(Sentence("keyword of {name}", name=function), keyword, known))
+
+
+def _refuse_type(function: str, keyword: str, meanings: Collection[str], known: Collection[str]) -> None:
+    """Raise CollsimError for a type of elements where the bytes say all."""
+    if "dtype" in (keyword, *meanings) and "nbytes" in known:
+        message = (
+            "{function} has no {name}=: its times depend on bytes alone; nbytes= counts them, "
+            "2 for each float16 and 4 for each float32"
+        )
+        raise CollsimError(message, function=function, name=keyword)
 
 
 def _refuse_size(function: str, keyword: str, meanings: Collection[str], known: Collection[str]) -> None:

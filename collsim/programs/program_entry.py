@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..errors import CollsimError, Sentence
+from ..files import read_source
 from ..rank_engine.execute import StartPlan
 from ..rank_engine.expected import ProgramCollective
 from ..rank_engine.pasted_source import restore_source
@@ -33,7 +35,7 @@ _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
 
 
 def program(
-    source: str | Callable[..., object],
+    source: str | os.PathLike[str] | Callable[..., object],
     ranks: int = 4,
     collective: ProgramCollective | None = None,
     *,
@@ -53,8 +55,8 @@ def program(
     on buffering or on when a buffer is read shows.
 
     Args:
-        source: Python source, or a function. Line breaks and indentation that a web page has lost are put back where
-            the grammar says where they belong.
+        source: Python source, a function, or a file as a `pathlib.Path` (a text is never read as the name of a file).
+            Line breaks and indentation that a web page has lost are put back where the grammar says where they belong.
         ranks: how many ranks run it, 1 to 64; some faults show only with 3 or more.
         collective: what it should do: `allreduce`, `reduce`, `broadcast`, `allgather`, `gather`, `scatter`,
             `reduce_scatter` or `alltoall` (to and from rank 0). The entry gets an array that it changes in place (and
@@ -273,9 +275,10 @@ def _read_delays(late: Mapping[int, Duration], ranks: int) -> dict[int, float]:
     return {rank: parse_moment(f"late[{rank}]", delay) for rank, delay in late.items()}
 
 
-def _read_source(source: str | Callable[..., object]) -> tuple[str, str | None]:
+def _read_source(source: str | os.PathLike[str] | Callable[..., object]) -> tuple[str, str | None]:
     """The text of a program, and the name of the function that it was given as."""
-    if isinstance(source, str):
+    if isinstance(source, (str, os.PathLike)):
+        source = read_source(source)
         if len(source) > LONGEST_PROGRAM:
             raise CollsimError(
                 "a program of {characters:,} characters is too long; {most:,} is the most",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from functools import cached_property
 from typing import Literal, TypedDict
 
 from ..errors import CollsimError
+from ..files import read_source
 from ..locale import translate
 from .article import find_code
 from .commands import MAX_SAMPLES, CommandLine, find_command_mistakes, read_command_line
@@ -240,14 +242,14 @@ class ScriptReading:
         return json.dumps(self.to_dict(language), ensure_ascii=False, indent=2)
 
 
-def read_script(source: str) -> ScriptReading:
+def read_script(source: str | os.PathLike[str]) -> ScriptReading:
     """Read a training script of PyTorch, a command line that starts one, or an article with both.
 
     Only the text is read: nothing of it runs, and nothing needs torch. Code that a web page has robbed of its line
     breaks or indentation is put back; of an article its code blocks and commands are read.
 
     Args:
-        source: at most 200,000 characters.
+        source: at most 200,000 characters, or a file as a `pathlib.Path` (a text is never read as the name of a file).
 
     Returns:
         What each script does, what is wrong or missing in it with line, reason and correction.
@@ -263,6 +265,7 @@ def read_script(source: str) -> ScriptReading:
         >>> reading.parts[0].batch
         512
     """
+    source = read_source(source)
     if len(source) > MAX_CHARACTERS:
         message = "the script has {length:,} characters; at most {most:,} are read"
         raise CollsimError(message, length=len(source), most=MAX_CHARACTERS)

@@ -21,6 +21,8 @@ SWITCH = cs.topology.switch(8)
         (lambda: cs.compare("allreduce", SWITCH, algorithms=["allreduce_ring"]), "did you mean 'algorithm'"),
         (lambda: cs.sweep("allreduce", topologies=[SWITCH]), "did you mean 'topology'"),
         (lambda: cs.sweep("allreduce", None, SWITCH, sizes=["1MiB"]), "did you mean 'nbytes'"),
+        (lambda: cs.nccl.predict("allreduce", "dgx-a100", "1MiB", dtype="float16"), "depend on bytes alone; nbytes="),
+        (lambda: cs.nccl.predict("allreduce", "dgx-a100", "1MiB", precision="fp16"), "predict has no precision=: its"),
         (lambda: cs.best("allreduce", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
         (lambda: cs.best("allreduce", SWITCH, "1MiB", world_size=8), "the topology says how many ranks there are"),
         (lambda: cs.best("allreduce", SWITCH), r"best: missing a required argument: 'nbytes'; it is called as best\("),

@@ -648,3 +648,15 @@ elif comm.rank == 63:
     assert (run.verdict, len(run.execution.messages), run.results[63]) == ("ends", 10_000, 49_995_000)
     with pytest.raises(cs.CollsimError, match="ranks=65 must be 1 to 64"):
         cs.program(many, 65)
+
+
+def test_a_program_in_a_file_is_a_path_and_a_text_is_never_opened(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ring.py").write_text(RING, encoding="utf-8")
+    run = cs.program(Path("ring.py"), 3, "allreduce")
+    assert (run.verdict, run.source) == ("right", RING)
+    for name in ("ring.py", "ring.py:allreduce", "../ring.py"):
+        with pytest.raises(cs.CollsimError, match=rf"give pathlib.Path\('{re.escape(name.partition(':')[0])}'\)"):
+            cs.program(name, 3)
+    with pytest.raises(cs.FormatError, match="no file"):
+        cs.program(Path("none.py"))

@@ -237,3 +237,11 @@ def test_nothing_of_a_script_runs(tmp_path):
     target = tmp_path / "touched"
     read_script(f"import os\nopen({str(target)!r}, 'w')\n__import__('os').mkdir({str(target)!r})\n")
     assert not target.exists()
+
+
+def test_a_script_in_a_file_is_a_path_and_a_text_is_never_opened(tmp_path):
+    file = tmp_path / "train.py"
+    file.write_text(RIGHT, encoding="utf-8")
+    assert read_script(file) == read_script(RIGHT)
+    with pytest.raises(cs.CollsimError, match="is the name of a file"):
+        read_script(str(file))
