@@ -10,7 +10,7 @@ import pytest
 
 import collsim
 from collsim.lessons.chapters import SECTIONS
-from collsim.locale import LANGUAGES, list_placeholders
+from collsim.locale import LANGUAGES, _fill_placeholders, list_placeholders
 from collsim.registry import algorithms
 from collsim.teach import list_exercises, settings
 from collsim.teach.exercises.tasks import PROGRAMS
@@ -131,3 +131,37 @@ def test_hardly_any_chinese_is_left_in_python():
         if re.search("[\u4e00-\u9fff]", line)
     ]
     assert len(lines) <= MAX_CHINESE_LINES, "new texts belong into collsim/locale"
+
+
+#: Nouns that texts count.
+NOUNS = """
+GPUs algorithms answers bits buckets buffers cables calls cards channels chunks collectives
+contributions copies cores days devices edits elements errors experts files groups hops hours jobs
+kernels layers lines links machines measurements messages microbatches minutes neighbours networks
+nodes operations parameters pieces places points processes processors programs questions ranks
+replicas rings rounds rows runs samples seconds seeds sizes stages steps students switches tokens
+transfers trees votes warnings workers
+"""
+PLURALS = re.compile(rf"(?<![\d.,–+-])(?<![-−] )\b1 ({'|'.join(NOUNS.split())})\b(?!/s)")
+
+
+def fill_with_ones(text):
+    """A template in which everything is 1, as of one rank, one step and one chunk."""
+    values = dict.fromkeys(list_placeholders(text), 1)
+    return _fill_placeholders(text, values, 0)
+
+
+@pytest.mark.parametrize("package", [package for package in list_packages() if package != "lessons"])
+def test_one_of_a_thing_is_in_the_singular(package):
+    wrong = {
+        key: match[0]
+        for texts in read_catalogs("en", package).values()
+        for key, text in texts.items()
+        if isinstance(text, str) and (match := PLURALS.search(fill_with_ones(text)))
+    }
+    assert wrong == {}
+
+
+def test_the_search_for_plurals_finds_them():
+    assert PLURALS.search(fill_with_ones("over {n} ranks"))
+    assert not PLURALS.search(fill_with_ones("over {n} {n:rank|ranks}, {x} times as long, 2.1 GB"))

@@ -119,7 +119,7 @@ ${t} .foot i{display:inline-block;flex:none;width:20px;height:14px;border-radius
 .ln .tabs{display:none;margin:6px 0;max-width:100%;overflow-x:auto}.ln.slim .tabs{display:inline-flex}
 .ln:fullscreen .says{font-size:28px;line-height:36px}
 .ln:fullscreen .tip{font-size:19px;line-height:26px;min-height:26px}
-`,Kc=`${Be(".sm")}
+`,Yc=`${Be(".sm")}
 .sm .both{display:grid;grid-template-columns:minmax(0,1.15fr) minmax(0,1fr);gap:20px;align-items:start}
 .sm.mid .both{grid-template-columns:minmax(0,.85fr) minmax(0,1fr)}
 .sm.slim .both,.sm.none .both{grid-template-columns:minmax(0,1fr)}.sm.none .card:first-child{display:none}

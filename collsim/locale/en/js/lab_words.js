@@ -1,12 +1,14 @@
 // English words of lab.
 
+import { counted } from "./counted.js";
+
 export default {
   stop: ". ",
   label: "a measured run below its prediction",
   predicted: "Predicted",
   measured: "Measured",
   medianRun: (k, n) => `median run, no. ${k} of ${n}`,
-  alike: (n) => (n === 1 ? "1 process" : `${n} processes`),
+  alike: (n) => counted(n, "process", "processes"),
   each: "Each rank",
   one: "One line",
   view: "Rows",
@@ -19,7 +21,7 @@ export default {
   ahead: (late) => `, ${late} ahead.`,
   waits: "Nothing is measured yet: Run starts the processes.",
   asAsked: "on the configured network",
-  median: (n) => `median of ${n} runs`,
+  median: (n) => `median of ${counted(n, "run")}`,
   middle: "the middle half",
   best: "the best",
   to: "to",
@@ -30,7 +32,7 @@ export default {
   bytesReduce: "bytes, measured: reduce",
   copy: "copy",
   alpha: "α: nothing moves, the message is on its way",
-  bar: (n) => `bar: median of ${n} runs`,
+  bar: (n) => `bar: median of ${counted(n, "run")}`,
   band: "band: the middle half of the runs",
   triangle: "a delayed run",
   dashed: "expected with the measured α and bandwidth",

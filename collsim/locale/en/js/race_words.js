@@ -1,5 +1,6 @@
 // English words of race.
 
+import { counted } from "./counted.js";
 import { NB } from "../../../viz/player/model/units.js";
 import exports from "./export_words.js";
 import transport from "./transport_words.js";
@@ -35,7 +36,8 @@ export default {
   same: (slow, fast) => `A rank of ${slow} sends as much as a rank of ${fast}, and waits longer.`,
   more: (slow, fast) => `A rank of ${slow} sends more than a rank of ${fast}, and waits longer.`,
   buffers: (slow, a, fast, b) =>
-    `${a} ${a === "1" ? "buffer leaves" : "buffers leave"} each rank of ${slow} at most, ${b} each rank of ${fast}.`,
-  meet: (name, into, out) => ` But ${into} buffers go into the ${name} and ${out} come out of it:`,
+    `${counted(a, "buffer leaves", "buffers leave")} each rank of ${slow} at most, ${b} each rank of ${fast}.`,
+  meet: (name, into, out) =>
+    ` But ${counted(into, "buffer goes", "buffers go")} into the ${name} and ${counted(out, "comes", "come")} out of it:`,
   times: (slow, fast) => ` ${slow} against ${fast}.`,
 };

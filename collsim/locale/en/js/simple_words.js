@@ -1,5 +1,6 @@
 // English words of simple.
 
+import { counted } from "./counted.js";
 import { NB } from "../../../viz/player/model/units.js";
 import exports from "./export_words.js";
 
@@ -17,13 +18,13 @@ export default {
   sofar: (now) => `so far ${now}`,
   whole: { 1: "once", 2: "once to add, once to copy" },
   times: (k) => `${k} times`,
-  parts: (above, below) => `${above} of ${below} pieces: one stays at home`,
+  parts: (above, below) => `${above} of ${counted(below, "piece")}: one stays at home`,
   buffer: "the buffer of every GPU",
   useCards: (count) => `Use all ${count} network cards`,
-  useChannels: (count) => `Use all ${count} channels`,
+  useChannels: (count) => `Use all ${counted(count, "channel")}`,
   back: { cards: "Back to 1 card", channels: "Back to 1 channel" },
   now: { cards: "1 card", channels: "1 channel" },
-  all: { cards: (n) => `all ${n} cards`, channels: (n) => `all ${n} channels` },
+  all: { cards: (n) => `all ${counted(n, "card")}`, channels: (n) => `all ${counted(n, "channel")}` },
   faster: (x) => `${x} times as fast`,
   step: (k, all) => `Step ${k} of ${all}.`,
   passes: (n, size) => (n === 1 ? `Every GPU passes a ${size} piece` : `Every GPU passes ${n} pieces of ${size}`),
@@ -33,7 +34,7 @@ export default {
   slower: (count, kind, time) =>
     count === 1 ? `over the ${kind} cable ${time}` : `over the ${count} ${kind} cables ${time}`,
   wait: "and all others wait for them.",
-  done: (n, time) => `Done. All ${n} GPUs hold the sum after ${time}.`,
+  done: (n, time) => `Done. All ${counted(n, "GPU")} hold the sum after ${time}.`,
   sent: (unit) => `${unit} sent`,
   of: (now, all) => `${now} of ${all}`,
   at: (size, rate) => `${size} at ${rate}`,
@@ -44,9 +45,9 @@ export default {
   },
   card: "card",
   hub: "switch",
-  hubCables: (n) => `${n} cables`,
+  hubCables: (n) => counted(n, "cable"),
   eachWay: "each way",
-  cables: (count, kind) => `${count} ${kind} cables`,
+  cables: (count, kind) => counted(count, `${kind} cable`),
   inside: (kind, rate, time) => `${kind}, ${rate}: here in ${time}`,
   waited: (count, time, slim) => (slim ? `then waits ${time}` : `${count} pieces have waited ${time}`),
   colon: ": ",

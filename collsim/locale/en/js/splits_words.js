@@ -1,5 +1,7 @@
 // English words of splits.
 
+import { counted } from "./counted.js";
+
 export default {
   zh: 0,
   comma: ", ",
@@ -8,12 +10,12 @@ export default {
   map: "Where the ranks live",
   mapNote: (nodes, per, order, stages) =>
     `${[
-      `${nodes} nodes of ${per} GPUs`,
+      `${counted(nodes, "node")} of ${counted(per, "GPU")}`,
       ...(order ? [`order ${order}`] : []),
       ...(stages ? ["a column is a stage"] : []),
     ].join("; ")}. Click a GPU.`,
   rank: (r) => `rank ${r}`,
-  group: (axis, n, nodes) => `its ${axis} group: ${n} GPUs, ${nodes === 1 ? "one node" : `${nodes} nodes`}`,
+  group: (axis, n, nodes) => `its ${axis} group: ${counted(n, "GPU")}, ${counted(nodes, "node")}`,
   sends: (k, stages) => (stages > 1 ? `What a GPU of stage ${k} sends in a step` : "What a GPU sends in a step"),
   sendsNote: "bars: bytes, one scale for all links; seconds: its collectives, each alone",
   nothing: "Nothing is sent.",

@@ -1,5 +1,6 @@
 // English words of step.
 
+import { counted } from "./counted.js";
 import { fmtBytes, fmtSpan } from "../../../viz/player/model/units.js";
 import exports from "./export_words.js";
 import transport from "./transport_words.js";
@@ -47,7 +48,7 @@ export default {
   turn: (s) => `waits ${s} for its turn`,
   atonce: "and sent at once",
   runs: "Runs for",
-  links: (s, n) => `${s} on the links alone, ${n} steps`,
+  links: (s, n) => `${s} on the links alone, ${counted(n, "step")}`,
   exposed: "Exposed",
   hidden: (s) => `the other ${s} are hidden`,
   step: (k, n) => `step ${k} of ${n}`,

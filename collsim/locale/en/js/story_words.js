@@ -1,5 +1,7 @@
 // English words of story.
 
+import { counted } from "./counted.js";
+
 export default {
   sentIs: "sent = 2",
   title: "How GPUs agree on a sum",
@@ -11,8 +13,8 @@ export default {
   pause: "Pause this picture",
   chapter: "Chapter",
   free: "γ = 0",
-  buckets: (count) => (count === 1 ? "1 bucket" : `${count} buckets`),
-  channels: (count) => (count === 1 ? "1 channel" : `${count} channels`),
+  buckets: (count) => counted(count, "bucket"),
+  channels: (count) => counted(count, "channel"),
   names: {
     n: "Number of GPUs",
     more: "Another number of GPUs",
@@ -163,7 +165,7 @@ export default {
     beta: "β: bytes move",
     gamma: "γ: bytes are added",
     machine: (k) => `machine ${k}`,
-    card: (count) => (count === 1 ? "1 card" : `${count} cards`),
+    card: (count) => counted(count, "card"),
     compute: "compute",
     network: "network",
     forward: "forward",
