@@ -98,7 +98,13 @@ class Collective:
         return chunks
 
     def mark_initial_slots(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
-        """(ranks, slots): the slots that hold a rank's data before the first step."""
+        """(ranks, slots): the slots that hold a rank's data before the first step.
+
+        Args:
+            ranks: Number of ranks.
+            chunks: Chunks that each buffer is divided into.
+            root: Rank that holds the data of a broadcast or scatter.
+        """
         filled = np.zeros((ranks, self.slots(chunks)), bool)
         filled[:, :chunks] = _mark_slots(self.before, ranks, chunks, root)
         return filled

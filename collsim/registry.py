@@ -271,7 +271,13 @@ class Algorithm:
         return self._evaluate_number("cost", n, {**complete, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: object) -> float | None:
-        """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options."""
+        """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options.
+
+        Args:
+            what: `"steps"`, or `"sent"`: buffers that the busiest endpoint sends.
+            n: Number of ranks.
+            options: Options of the algorithm, as its builder takes them.
+        """
         n = parse_count(n, "ranks")
         return self._evaluate_number(
             require_word("claim", what, ("steps", "sent")), n, self._complete_options(n, options)

@@ -265,7 +265,11 @@ class Schedule(NamesNearAttributes):
         return f"{self.name}({self.ranks}{extra})"
 
     def name_endpoint(self, endpoint: int) -> str:
-        """`rank 3`, or `helper 0` for an endpoint beyond the ranks."""
+        """`rank 3`, or `helper 0` for an endpoint beyond the ranks.
+
+        Args:
+            endpoint: Number of a rank, or of a helper counted on from the ranks.
+        """
         return str(format_endpoint(self.ranks, endpoint))
 
     def __add__(self, other: Schedule) -> Schedule:

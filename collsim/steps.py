@@ -83,7 +83,11 @@ class Step:
         return len(self) * self.width * self.times
 
     def has_same_rows(self, other: Step) -> bool:
-        """Whether another step without repetitions has the same transfers in the same order."""
+        """Whether another step without repetitions has the same transfers in the same order.
+
+        Args:
+            other: The step to compare with.
+        """
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in COLUMNS)
 
     def __add__(self, other: Step) -> Step:

@@ -133,6 +133,26 @@ def test_a_public_function_describes_each_parameter_its_result_and_its_errors(na
         assert "raises" in parsed
 
 
+def public_methods():
+    """Methods that the classes of the reference define themselves, by the name that people write."""
+    for name, thing in THINGS.items():
+        for key, member in vars(thing).items() if inspect.isclass(thing) else ():
+            method = getattr(member, "__func__", member)  # of a class method
+            is_own = inspect.isfunction(method) and method.__qualname__ == f"{thing.__qualname__}.{key}"
+            if is_own and not key.startswith("_") and method.__doc__:
+                yield f"{name}.{key}", method
+
+
+def test_a_method_of_a_public_class_describes_each_parameter():
+    lacking = {}
+    for name, method in public_methods():
+        described = {entry.name.strip("*") for entry in sections(method).get("parameters", [])}
+        if missing := set(inspect.signature(method).parameters) - {"self", "cls"} - described:
+            lacking[name] = missing
+    assert len(list(public_methods())) > 100
+    assert lacking == {}
+
+
 def test_every_public_name_has_an_example():
     assert [name for name, thing in THINGS.items() if "examples" not in sections(thing)] == []
 

@@ -70,7 +70,11 @@ class TrainingCost:
         return _HOURS * min(1.0, self.possible / self.step)
 
     def text(self, language: str = "en") -> str:
-        """Write the figures with what was assumed, in `en` or `zh`."""
+        """Write the figures with what was assumed, in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
         return translate(
             language,
             "diagnosis",

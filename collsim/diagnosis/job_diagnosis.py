@@ -100,17 +100,29 @@ class Cause:
     is_fault: bool = True
 
     def explanation(self, language: str = "en") -> str:
-        """What is wrong, in a sentence in `en` or `zh`."""
+        """What is wrong, in a sentence in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
         if self.detail is not None:
             return self.detail.text(language)
         return translate(language, "diagnosis", f"{self.key}.title")
 
     def check(self, language: str = "en") -> str:
-        """The command that shows it."""
+        """The command that shows it.
+
+        Args:
+            language: `en` or `zh`.
+        """
         return translate(language, "diagnosis", f"{self.key}.check")
 
     def fix(self, language: str = "en") -> str:
-        """What fixes it, in `en` or `zh`."""
+        """What fixes it, in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
         return translate(language, "diagnosis", f"{self.key}.fix")
 
 
@@ -268,7 +280,11 @@ class Diagnosis:
         ]
 
     def list_notes(self, language: str = "en") -> list[str]:
-        """Return what was taken for granted and what could not be used, in `en` or `zh`."""
+        """Return what was taken for granted and what could not be used, in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
         return [Sentence.from_words(note).text(language) for note in self.job.notes]
 
     def to_json(self) -> str:

@@ -38,11 +38,19 @@ class StudiedCase:
     texts: Mapping[str, str]
 
     def title(self, language: str = "en") -> str:
-        """Name it in a line, in `en` or `zh`."""
+        """Name it in a line, in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
         return translate(language, "diagnosis", f"case.{self.key}.title")
 
     def story(self, language: str = "en") -> str:
-        """Tell what was seen and what it was, in `en` or `zh`."""
+        """Tell what was seen and what it was, in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
         return translate(language, "diagnosis", f"case.{self.key}.story")
 
 

@@ -100,16 +100,28 @@ class RealStep(RepeatedRuns):
         )
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the measured step, as `StepTrace.save`. Raises CollsimError."""
+        """Write the measured step, as `StepTrace.save`. Raises CollsimError.
+
+        Args:
+            path: File to write; its suffix says the format.
+        """
         return self.measured.save(path)
 
     def explain(self, language: str = "en") -> str:
-        """How far from the prediction it is, and which task loses or wins most."""
+        """How far from the prediction it is, and which task loses or wins most.
+
+        Args:
+            language: `en` or `zh`.
+        """
         language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
         return join_texts("sentences", write_sentences(self))[language_number]
 
     def text(self, language: str = "en") -> str:
-        """What was run, the prediction, the measurement, what was checked, and why they differ, a line each."""
+        """What was run, the prediction, the measurement, what was checked, and why they differ, a line each.
+
+        Args:
+            language: `en` or `zh`.
+        """
         language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
         return "\n".join([*(pair[language_number] for pair in _format_lines(self)), self.explain(language)])
 

@@ -148,11 +148,20 @@ class RealTrace(RepeatedRuns, Trace):
         return replace(bottleneck, busy_share=float(self.link_busy[bottleneck.link] / self.duration))
 
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
-        """The prediction on other links: what was measured cannot be measured again on them."""
+        """The prediction on other links: what was measured cannot be measured again on them.
+
+        Args:
+            topology: The network with the other links.
+            no_bytes: Whether messages cost their latency only, as if they had no bytes.
+        """
         return self.predicted.run_again(topology, no_bytes)
 
     def explain(self, language: str = "en") -> str:
-        """How far from the prediction it is, and the likely cause."""
+        """How far from the prediction it is, and the likely cause.
+
+        Args:
+            language: `en` or `zh`.
+        """
         from .lateness import explain
 
         return explain(self, language)
@@ -167,7 +176,11 @@ class RealTrace(RepeatedRuns, Trace):
         return self.text()
 
     def text(self, language: str = "en") -> str:
-        """All of it in a few lines: predicted, measured, checked, and why."""
+        """All of it in a few lines: predicted, measured, checked, and why.
+
+        Args:
+            language: `en` or `zh`.
+        """
         from .lateness import format_summary
 
         return format_summary(self, language)

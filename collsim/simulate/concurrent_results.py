@@ -75,7 +75,11 @@ class FlowTrace:
         return self.timing.flows()
 
     def usage(self, link: int) -> Usage:
-        """What one link carries over time, B/s."""
+        """What one link carries over time, B/s.
+
+        Args:
+            link: Number of the link, its row in `topology.links`.
+        """
         return compute_usage(self.segments, require_link(link, self.topology), self.topology.routes(self.src, self.dst))
 
     def to_frame(self) -> pd.DataFrame:
@@ -209,7 +213,11 @@ class ConcurrentTrace:
         return self.whole.links
 
     def usage(self, link: int) -> Usage:
-        """What one link carries over time, of all collectives."""
+        """What one link carries over time, of all collectives.
+
+        Args:
+            link: Number of the link, its row in `topology.links`.
+        """
         return self.whole.usage(link)
 
     def to_frame(self) -> pd.DataFrame:
@@ -228,11 +236,21 @@ class ConcurrentTrace:
         return [t.row() for t in self.traces]
 
     def animate(self, language: str = "en", **options: object) -> Any:
-        """The player with all of them, for a notebook cell."""
+        """The player with all of them, for a notebook cell.
+
+        Args:
+            language: `en` or `zh`.
+            options: As those of `Trace.animate`.
+        """
         return self.whole.animate(language, **options)
 
     def save(self, path: str | Path, **options: object) -> Any:
-        """Write all of them to one file, as `Trace.save`."""
+        """Write all of them to one file, as `Trace.save`.
+
+        Args:
+            path: File to write; its suffix says the format.
+            options: As those of `Trace.save`.
+        """
         return self.whole.save(path, **options)
 
     def _repr_html_(self) -> str | None:

@@ -349,7 +349,11 @@ class Trace(NamesNearAttributes):
         return self.topology.routes(self.placement[t["src"]], self.placement[t["dst"]])
 
     def usage(self, link: int) -> Usage:
-        """What one link carries over time: an exact step function in B/s, and the transfers that make it up."""
+        """What one link carries over time: an exact step function in B/s, and the transfers that make it up.
+
+        Args:
+            link: Number of the link, its row in `topology.links`.
+        """
         return compute_usage(self.segments, require_link(link, self.topology), self._routes)
 
     # ---- tables

@@ -310,7 +310,11 @@ class Links(_Columns[Link]):
         return len(self.src)
 
     def kind(self, link: int) -> str:
-        """The kind of a link by its number."""
+        """The kind of a link by its number.
+
+        Args:
+            link: Number of the link.
+        """
         return self.cables[int(self.cable[link])].kind
 
     def __eq__(self, other: object) -> bool:
@@ -719,7 +723,11 @@ class Topology(NamesNearAttributes):
             ) from None
 
     def link_name(self, link: int) -> str:
-        """`"node0/gpu3 → node0/nvswitch"`."""
+        """`"node0/gpu3 → node0/nvswitch"`.
+
+        Args:
+            link: Number of the link.
+        """
         return f"{self.devices.name[self.links.src[link]]} → {self.devices.name[self.links.dst[link]]}"
 
     def endpoint(self, name: str | int) -> int:
@@ -783,7 +791,12 @@ class Topology(NamesNearAttributes):
         ]
 
     def explain(self, src: str | int, dst: str | int) -> str:
-        """A sentence: which way the data go, hop by hop, why that way, and what limits it."""
+        """A sentence: which way the data go, hop by hop, why that way, and what limits it.
+
+        Args:
+            src: Name or number of the device that sends.
+            dst: Name or number of the device that receives.
+        """
         from .explain import explain
 
         return explain(self, src, dst)
@@ -861,7 +874,11 @@ class Topology(NamesNearAttributes):
         return remove_link(self, a, b)
 
     def without_device(self, device: str | int) -> Topology:
-        """The same with all cables of a device gone. Raises TopologyError if a rank sits on it or ranks are cut off."""
+        """The same with all cables of a device gone. Raises TopologyError if a rank sits on it or ranks are cut off.
+
+        Args:
+            device: Name or number of the device.
+        """
         from .edits import remove_device
 
         return remove_device(self, device)

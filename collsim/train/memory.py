@@ -61,7 +61,11 @@ class Memory:
     end: Floats
 
     def list_kinds(self, lane: int = 0) -> list[str]:
-        """What a lane's GPUs hold, by name."""
+        """What a lane's GPUs hold, by name.
+
+        Args:
+            lane: Number of the lane: ranks that do the same, drawn as one row.
+        """
         return list(dict.fromkeys([*self.step.resident_bytes[lane], *(kind for kind, *_ in self._alive[lane])]))
 
     @cached_property

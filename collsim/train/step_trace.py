@@ -295,7 +295,11 @@ class StepTrace(NamesNearAttributes):
         return tuple(reversed(chain))
 
     def explain(self, language: str = "en") -> str:
-        """Why the step takes as long as it does, in a few sentences; `language` is en or zh."""
+        """Why the step takes as long as it does, in a few sentences; `language` is en or zh.
+
+        Args:
+            language: `en` or `zh`.
+        """
         from .step_explanation import explain_step
 
         return explain_step(self, language)
@@ -398,7 +402,11 @@ class StepTrace(NamesNearAttributes):
         return write_script(self)
 
     def launch_lines(self, init: str = "env://") -> str:
-        """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`)."""
+        """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`).
+
+        Args:
+            init: `env://` or `tcp://`: how the processes find each other.
+        """
         from .step_script import write_launch_lines
 
         return write_launch_lines(self, init)

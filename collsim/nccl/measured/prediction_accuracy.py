@@ -82,12 +82,20 @@ class Accuracy:
     notes: Mapping[str, tuple[str, ...]]
 
     def summarize_bands(self, library: str = "nccl") -> pd.DataFrame:
-        """By size band: runs, median `relative_error`, share of runs whose median ratio is within 1.25 and 1.6."""
+        """By size band: runs, median `relative_error`, share of runs whose median ratio is within 1.25 and 1.6.
+
+        Args:
+            library: `nccl` or `mpi`: whose runs count.
+        """
         chosen = self.cases[self.cases.library == library]
         return _summarize(chosen, "band").reindex([b for b, *_ in BANDS]).dropna(subset=["runs"])
 
     def summarize_kinds(self, library: str = "nccl") -> pd.DataFrame:
-        """The same by kind of machine and band."""
+        """The same by kind of machine and band.
+
+        Args:
+            library: `nccl` or `mpi`: whose runs count.
+        """
         return _summarize(self.cases[self.cases.library == library], ["kind", "band"])
 
     def summarize_effects(self) -> pd.DataFrame:

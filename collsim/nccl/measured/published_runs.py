@@ -94,7 +94,12 @@ class MeasuredRun:
             raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 
     def predict_sizes(self, links: LinkParameters = MEASURED, **settings: Unpack[PredictOptions]) -> list[Prediction]:
-        """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own."""
+        """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own.
+
+        Args:
+            links: Rates and latencies of the links; the measured ones if not given.
+            settings: NCCL_ALGO ... of `predict`; each replaces what the run was measured with.
+        """
         chosen: dict[str, Any] = {**dict(self.settings), **settings}
         machine = self.machine or self.facts
         return [predict(self.collective, machine, n, self.facts.ranks, links=links, **chosen) for n in self.nbytes]

@@ -56,11 +56,19 @@ class Hang:
         return "mpi4py" if "mpi4py" in self.source else "torch.distributed"
 
     def run(self, ranks: int = 4) -> ProgramRun:
-        """Run the program that hangs. It belongs to the package, so it runs also where there is no sandbox."""
+        """Run the program that hangs. It belongs to the package, so it runs also where there is no sandbox.
+
+        Args:
+            ranks: Number of ranks.
+        """
         return self._run(self.source, ranks)
 
     def run_fixed(self, ranks: int = 4) -> ProgramRun:
-        """Run the fixed program."""
+        """Run the fixed program.
+
+        Args:
+            ranks: Number of ranks.
+        """
         return self._run(self.fixed_source, ranks)
 
     def _run(self, source: str, ranks: int) -> ProgramRun:

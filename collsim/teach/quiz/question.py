@@ -153,7 +153,11 @@ class Question:
         return _parse_answer(answer, self.unit) if self.kind == "number" else float(self._find_choice(answer))
 
     def right(self, value: float) -> bool:
-        """Is this value the answer, within its tolerance?"""
+        """Is this value the answer, within its tolerance?
+
+        Args:
+            value: Number of the choice, or the number answered, in the unit of the question.
+        """
         exact = self.kind != "number" or self.unit == "count"
         return value == self.answer if exact else abs(value - self.answer) <= self.tolerance * abs(self.answer)
 

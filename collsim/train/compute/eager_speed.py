@@ -191,7 +191,11 @@ class EagerSpeed(GpuSpeed):
         return self._move(memory_bytes, "pointwise"), tensors * launch
 
     def casts_weights(self, layer: Layer) -> bool:
-        """Whether torch.autocast casts the weights of a layer: float32 weights of a product in 16 bits."""
+        """Whether torch.autocast casts the weights of a layer: float32 weights of a product in 16 bits.
+
+        Args:
+            layer: The layer.
+        """
         is_product = layer.kind in ("gemm", "moe", "convolution")
         return is_product and find_itemsize(self.dtype) < find_itemsize(layer.dtype)
 

@@ -163,7 +163,12 @@ class GpuSpeed:
         return max(gpu + ops * self.op_time, ops * self.launch_time)
 
     def estimate_layer_seconds(self, work: LayerWork, layer: Layer) -> float:
-        """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for."""
+        """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for.
+
+        Args:
+            work: FLOPs, bytes and kernels of the box.
+            layer: The layer that it belongs to.
+        """
         spent = self.estimate_seconds(work.flops, work.memory_bytes, work.ops, layer.kind, work.width, work.is_backward)
         return spent + work.wait_count * self.wait_time
 

@@ -69,7 +69,11 @@ class Split(ParallelStrategy):
         return "DeviceMesh"
 
     def select_builder(self, recompute: str) -> Split:
-        """Itself."""
+        """Itself.
+
+        Args:
+            recompute: Activations that are computed again; a product builds every one.
+        """
         return self
 
     @property
@@ -81,7 +85,11 @@ class Split(ParallelStrategy):
         return f"({product}).with_rank_order({self.rank_order!r})"
 
     def find_part(self, kind: type[_Kind]) -> _Kind | None:
-        """The part of a kind."""
+        """The part of a kind.
+
+        Args:
+            kind: Class of the part, `TensorParallel`.
+        """
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     @property
@@ -129,7 +137,11 @@ class Split(ParallelStrategy):
         return self.get_size(TensorParallel) * self.get_size(ContextParallel) * self.get_size(Pipeline)
 
     def with_rank_order(self, order: str) -> Split:
-        """The same with ranks counted in another order, `"tp-cp-ep-dp-pp"` in Megatron-LM: the first varies fastest."""
+        """The same with ranks counted in another order, `"tp-cp-ep-dp-pp"` in Megatron-LM: the first varies fastest.
+
+        Args:
+            order: The parts, joined by `-`; each once.
+        """
         return replace(self, rank_order=require_order(order))
 
     def count_replicas(self, ranks: int) -> int:
@@ -162,7 +174,11 @@ class Split(ParallelStrategy):
         return dp
 
     def build_grid(self, ranks: tuple[int, ...]) -> RankGrid:
-        """Where ranks stand."""
+        """Where ranks stand.
+
+        Args:
+            ranks: The ranks, in the order in which the parts count them.
+        """
         t, c, p, e = (self.get_size(kind) for kind in (TensorParallel, ContextParallel, Pipeline, ExpertParallel))
         return RankGrid(ranks, t, c, self.count_replicas(len(ranks)), p, e, self.rank_order, self._experts.per_node)
 
@@ -225,7 +241,11 @@ class Split(ParallelStrategy):
         return [tuple(part) for part in divide_units(listed, len(ranks), self.label)]
 
     def has_torch_buckets(self, workload: Workload) -> bool:
-        """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have."""
+        """Nothing but DDP, which then has torch's own buckets: gradients in them beside those that tensors have.
+
+        Args:
+            workload: Model and how it is trained; what is recomputed counts.
+        """
         return len(self.parts) == 1 and self.parts[0].select_builder(workload.recompute) is self.parts[0]
 
     def build_step(self, workload: Workload) -> TrainingStep:

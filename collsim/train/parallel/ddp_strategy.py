@@ -98,7 +98,12 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
         return first, cap
 
     def format_option(self, name: str, value: object) -> str:
-        """The value of an option; a size in the largest unit of which it is a whole number."""
+        """The value of an option; a size in the largest unit of which it is a whole number.
+
+        Args:
+            name: Name of the option.
+            value: Its value.
+        """
         if name in ("bucket", "first"):
             return repr(_format_size(value))
         return repr(value)
@@ -109,7 +114,11 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
         return "DistributedDataParallel"
 
     def describe_torch(self, dtype: str) -> TorchReplicas:
-        """`replicate`, which has no buckets."""
+        """`replicate`, which has no buckets.
+
+        Args:
+            dtype: Number format of the computation, `"bf16"`.
+        """
         return TorchReplicas(
             call="replicate",
             imports=(
@@ -142,7 +151,11 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
         return missing | {"no_sync=False": not self.no_sync}
 
     def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
-        """Buckets of gradients that are reduced."""
+        """Buckets of gradients that are reduced.
+
+        Args:
+            builder: What builds the tasks of the step.
+        """
         return BucketedSync(builder, self)
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:

@@ -136,7 +136,12 @@ class ExpertParallel(ParallelStrategy):
         return self.routing.find_load(layer.experts, layer.top_k, self.size)
 
     def format_option(self, name: str, value: object) -> str:
-        """The value of an option as its call has it; counts as a short text."""
+        """The value of an option as its call has it; counts as a short text.
+
+        Args:
+            name: Name of the option.
+            value: Its value.
+        """
         if isinstance(value, tuple):
             value = ",".join(f"{count:g}" for count in value)
         return super().format_option(name, value)
@@ -189,7 +194,11 @@ class Pipeline(ParallelStrategy):
         return {name: changed[name] for name in self.list_options() if name in changed}
 
     def with_options(self, **options: object) -> ParallelStrategy:
-        """The same with other options; another schedule has as many stages as it has by itself."""
+        """The same with other options; another schedule has as many stages as it has by itself.
+
+        Args:
+            options: Options to replace, as `pipeline` takes them.
+        """
         if "schedule" in options and "interleave" not in options:
             options["interleave"] = None
         return super().with_options(**options)
@@ -210,7 +219,11 @@ class Pipeline(ParallelStrategy):
         return {"scatter=True": self.scatter}
 
     def build_orders(self, microbatches: int) -> list[PassOrder]:
-        """What every rank runs, in order. Raises CollsimError for numbers that the schedule cannot take."""
+        """What every rank runs, in order. Raises CollsimError for numbers that the schedule cannot take.
+
+        Args:
+            microbatches: Microbatches that every rank runs in a step.
+        """
         return build_orders(self.schedule, self.size, parse_count(microbatches, "microbatches"), self.interleave)
 
     @property

@@ -62,7 +62,12 @@ class ParameterServer(WholeModelStrategy):
     accumulate: int | None = None
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:
-        """Numbers of the tensors of each group, in the order of pushing: as `ddp` puts them into buckets."""
+        """Numbers of the tensors of each group, in the order of pushing: as `ddp` puts them into buckets.
+
+        Args:
+            model: The model.
+            step: Number of the training step; the groups are the same in all.
+        """
         return rebuild_buckets(model, self.bucket, self.bucket)
 
     @property

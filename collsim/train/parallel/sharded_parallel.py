@@ -84,7 +84,11 @@ class Zero(ReplicaStrategy):
         return self.stage > 1
 
     def describe_torch(self, dtype: str) -> TorchReplicas:
-        """`fully_shard`; with weights that stay in stages 1 and 2."""
+        """`fully_shard`; with weights that stay in stages 1 and 2.
+
+        Args:
+            dtype: Number format of the computation, `"bf16"`.
+        """
         return TorchReplicas(
             **_FULLY_SHARD,
             reduce_dtype=self.reduce_dtype or dtype,
@@ -116,7 +120,11 @@ class Zero(ReplicaStrategy):
         return missing
 
     def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
-        """Stage 3 gathers weights as FSDP does; 1 and 2 reduce gradients in buckets."""
+        """Stage 3 gathers weights as FSDP does; 1 and 2 reduce gradients in buckets.
+
+        Args:
+            builder: What builds the tasks of the step.
+        """
         if self.stage == 3:
             return FsdpSync(builder, FSDP(prefetch=self.overlap, reduce_dtype=self.reduce_dtype))
         return ZeroSync(builder, self)
@@ -233,7 +241,11 @@ class FSDP(ReplicaStrategy):
         return True
 
     def describe_torch(self, dtype: str) -> TorchReplicas:
-        """`fully_shard`."""
+        """`fully_shard`.
+
+        Args:
+            dtype: Number format of the computation, `"bf16"`.
+        """
         return TorchReplicas(
             **_FULLY_SHARD,
             reduce_dtype=self.reduce_dtype or dtype,
@@ -262,7 +274,11 @@ class FSDP(ReplicaStrategy):
         return missing | {"prefetch=False": not self.prefetch, "no_sync=True": self.no_sync}
 
     def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
-        """Blocks are gathered before they compute, and their gradients reduced."""
+        """Blocks are gathered before they compute, and their gradients reduced.
+
+        Args:
+            builder: What builds the tasks of the step.
+        """
         return FsdpSync(builder, self)
 
 

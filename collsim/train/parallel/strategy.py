@@ -142,11 +142,20 @@ class ParallelStrategy:
         }
 
     def format_option(self, name: str, value: object) -> str:
-        """The value of an option as its call has it."""
+        """The value of an option as its call has it.
+
+        Args:
+            name: Name of the option.
+            value: Its value.
+        """
         return repr(value)
 
     def with_options(self, **options: object) -> ParallelStrategy:
-        """The same with other options, checked by the function that makes it."""
+        """The same with other options, checked by the function that makes it.
+
+        Args:
+            options: Options to replace, as the function that makes the strategy takes them.
+        """
         stated = {name: getattr(self, name) for name in self.list_options()} | options
         return STRATEGIES[self.name](*(getattr(self, name) for name in self.leading), **stated)
 
@@ -225,7 +234,11 @@ class ParallelStrategy:
         return self.select_builder("none").count_replicas(ranks)
 
     def build_step(self, workload: Workload) -> TrainingStep:
-        """The TrainingStep of a model. Raises CollsimError for what cannot be split so."""
+        """The TrainingStep of a model. Raises CollsimError for what cannot be split so.
+
+        Args:
+            workload: Model, batch, number format and GPU.
+        """
         return self.select_builder(workload.recompute).build_step(workload)
 
     def assign_tensors(self, model: Model, step: int = 2) -> list[list[int]]:

@@ -208,11 +208,19 @@ class TrainingStep:
         return tuple(number for number, task in enumerate(self.tasks) if not task.is_compute)
 
     def get_ranks(self, task: StepTask) -> Ranks:
-        """The ranks of a collective `task`; of one of its groups, where several run it at the same time."""
+        """The ranks of a collective `task`; of one of its groups, where several run it at the same time.
+
+        Args:
+            task: A collective of this step.
+        """
         return task.ranks or tuple(rank for lane in task.lanes for rank in self.lanes[lane])
 
     def get_groups(self, task: StepTask) -> tuple[Ranks, ...]:
-        """The ranks of each group that runs the collective `task` at the same time."""
+        """The ranks of each group that runs the collective `task` at the same time.
+
+        Args:
+            task: A collective of this step.
+        """
         return task.groups or (self.get_ranks(task),)
 
     def build_schedule(self, number: int, topology: Topology) -> Schedule:

@@ -32,6 +32,7 @@ class Pair(MachineChoice):
     """Two ranks of a machine, and what is compared between them.
 
     Attributes:
+        nodes: Servers of the machine.
         a: The rank that sends.
         b: The rank that receives.
         by: What is switched on and off: `p2p` or `gdr`.
