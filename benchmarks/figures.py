@@ -53,6 +53,8 @@ BENCHMARKS = {
     "event.dgx.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False-8]",
     "event.dgx.one": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[True-1]",
     "event.dgx.one.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False-1]",
+    "routing.alltoall64": "test_routing.py::test_a_hundred_seeds_of_an_alltoall_on_64_hosts",
+    "routing.ring256": "test_routing.py::test_a_hundred_seeds_of_a_ring_on_256_gpus",
     "training.alone1024": "test_training.py::test_1024_gpus_with_three_ways_of_splitting",
     "training.shared1024": "test_training.py::test_the_same_1024_gpus_on_one_shared_network",
     "training.alone16384": "test_training.py::test_16384_gpus_with_three_ways_of_splitting",

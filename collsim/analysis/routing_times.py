@@ -26,6 +26,8 @@ from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..simulate.conditions import Progress
 from ..simulate.lockstep import iterate_paths
+from ..simulate.paths import Paths
+from ..steps import Step
 from ..topology import Topology
 from ..topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from ..topology.network import DEVICE_KINDS
@@ -288,13 +290,24 @@ def count_uplink_flows(trace: Trace) -> tuple[Longs, Floats]:
     links, uplinks = trace.topology.links, find_uplinks(trace.topology)
     bonded = np.array([cable.width for cable in links.cables])[links.cable[uplinks]]
     most = np.zeros(len(uplinks))
-    for _, paths in iterate_paths(trace.schedule, trace.topology, trace.placement):
+    for group, paths in iterate_paths(trace.schedule, trace.topology, trace.placement):
         counts = np.zeros(len(links))
-        counts[paths.used] = paths.crossings[0]
+        counts[paths.used] = _count_pairs(trace.schedule.patterns[group[0]], paths, trace.schedule.endpoints)
         flows = counts[uplinks] / bonded
         if flows.max(initial=0) > most.max(initial=0):
             most = flows
     return uplinks, most
+
+
+def _count_pairs(step: Step, paths: Paths, endpoints: int) -> npt.NDArray[np.integer]:
+    """(used links,) pairs that cross each link: several chunks of one pair are one flow."""
+    _, first = np.unique(step.src.astype(np.int64) * endpoints + step.dst, return_index=True)
+    if len(first) == len(step):
+        return paths.crossings[0]
+    is_first = np.zeros(len(step), bool)
+    is_first[first] = True
+    crossed = [link[is_first if pair is None else is_first[pair]] for pair, link in paths.hops]
+    return np.bincount(np.concatenate([*crossed, np.zeros(0, np.int32)]), minlength=len(paths.bandwidth))
 
 
 def expected_maximum_load(flows: int, cables: int, switches: int = 1) -> float:

@@ -56,7 +56,7 @@ def main(first: str = "explore") -> None:
 GROUPS: dict[str, tuple[str, ...]] = {
     "learn": ("story", "lessons", "write", "program", "script", "hangs", "class"),
     "see": ("explore", "race", "train"),
-    "decide": ("compare", "whatif", "machines", "diagnosis", "measured"),
+    "decide": ("compare", "whatif", "machines", "routing", "diagnosis", "measured"),
     "lab": ("lab",),
 }
 _OTHERS = "see"

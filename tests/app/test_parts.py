@@ -48,7 +48,12 @@ def test_what_is_no_part_is_complained_about(text):
 
 def test_every_value_on_the_shelf_builds_a_machine():
     values = list_part_values(BOX)
-    assert set(values) == set(PARTS) - {"oversubscription"}
+    assert set(values) == set(PARTS) - {"oversubscription", "routing", "hash_seed"}
+    hashed = BOX.with_(fabric="leaf-spine", routing="ecmp")
+    assert set(list_part_values(hashed)) == set(PARTS)
+    assert "hash_seed" not in list_part_values(BOX.with_(fabric="rail"))
+    for seed in list_part_values(hashed)["hash_seed"]:
+        assert hashed.with_(hash_seed=seed) != hashed
     for name, each in values.items():
         for value in each:
             assert BOX.with_(**{name: value}).ranks

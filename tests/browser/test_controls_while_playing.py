@@ -46,6 +46,7 @@ PAGES = {
     "script": ("script?", "[data-testid=stCode] code"),
     "diagnosis": ("diagnosis?", "h1"),
     "inference": ("inference?", "h1"),
+    "routing": ("routing?nodes=2&seeds=20&", "h1"),
 }
 #: Components that play, each with a button of its own for it; a player inside one of them has none.
 PLAYS = ".sp, .cs:not(.compact), .st section.now, .rc, .ts, .rv, .ln, .wy"

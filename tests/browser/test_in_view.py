@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 SIZES = {"projector": (1366, 768), "large": (1920, 1080), "phone": (390, 844)}
 MIN_SHARE = 0.6
 #: Pages without a picture that plays: a class to join, files to read, tables of measurements, splits.
-STILL_PAGES = {"class", "inference", "diagnosis", "script", "measured", "compare", "split", "hangs", "lab"}
+STILL_PAGES = {"class", "inference", "routing", "diagnosis", "script", "measured", "compare", "split", "hangs", "lab"}
 #: Where a page's picture is; that of a player unless said.
 STAGES = {
     "first": ".sp .stage",
@@ -31,7 +31,7 @@ STAGES = {
 LESSONS = {f"lesson {name}": f"lessons?lesson={name}&" for name in SECTIONS}
 #: Pages that are measured at every size each time; the others are in the slow run.
 QUICK = ("first", "lesson ring", "race")
-WITHOUT_A_PICTURE = {"class", "inference", "diagnosis", "measured", "compare", "script"}
+WITHOUT_A_PICTURE = {"class", "inference", "routing", "diagnosis", "measured", "compare", "script"}
 
 
 def open_page(tab, url, page, size):

@@ -22,6 +22,7 @@ SHOWN = {
     "compare": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "whatif": ".rc .cs[data-t]",
     "machines": ".wy .cs[data-t]",
+    "routing": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "write": ".cs[data-transfers]",
     "measured": "[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg",
     "lessons": ".cs[data-transfers]",

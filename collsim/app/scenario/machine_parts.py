@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import collsim as cs
 from collsim.errors import CollsimError, describe_unknown
 from collsim.topology.cables import load_nics
+from collsim.topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from collsim.topology.machine_builder import Machine
 from collsim.topology.parts.gpus import find_model
 from collsim.topology.parts.nvlinks import NVLINK_WORDS
@@ -21,15 +22,16 @@ from collsim.train.compute.gpu_speeds import list_gpus
 #: Parts by name, as they were chosen; in the order of `PARTS`.
 Parts: TypeAlias = tuple[tuple[str, str | int], ...]
 #: What can be changed of a machine, beside its nodes, fabric and GPUDirect.
-PARTS = ("gpus", "gpu", "nvlink", "pcie", "cpu", "nics", "nic", "oversubscription")
+PARTS = ("gpus", "gpu", "nvlink", "pcie", "cpu", "nics", "nic", "oversubscription", "routing", "hash_seed")
 #: Characters that all parts take in an address.
 LONGEST = 160
 _VALUE = re.compile(r"[\w. -]{1,24}", re.ASCII)
-_MAX_PARTS = 64
+_MAX_PARTS, _MAX_SEED = 64, 99_999
+#: Seeds on the shelf; an address may have others.
+_SEEDS = (1, 2, 3, 4)
 _PCIE = re.compile(r"PCIe (\d)\.0 ")
 #: Processors that stand for a kind, and for none.
 _KINDS_OF_PROCESSOR = ("arm", "unknown")
-_FABRICS_WITH_SPINES = ("leaf-spine", "fat-tree", "rail")
 
 
 def read_parts(text: str) -> Parts:
@@ -52,10 +54,9 @@ def read_parts(text: str) -> Parts:
         if name in chosen or not _VALUE.fullmatch(value):
             raise CollsimError("{word!r} is not part:value, each part once, such as nic:roce-25", word=word[:40])
         if value.isdigit():
-            if not 0 < int(value) <= _MAX_PARTS:
-                raise CollsimError(
-                    "{name}={value} is not between 1 and {most}", name=name, value=value, most=_MAX_PARTS
-                )
+            most = _MAX_SEED if name == "hash_seed" else _MAX_PARTS
+            if not 0 < int(value) <= most:
+                raise CollsimError("{name}={value} is not between 1 and {most}", name=name, value=value, most=most)
             chosen[name] = int(value)
         else:
             chosen[name] = value
@@ -104,8 +105,10 @@ def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
         del candidates["cpu"]
     if base.of_kind("nic") and topology.facts.nodes > 1:
         candidates |= {"nics": [1, 2, 4, 8], "nic": list(load_nics())}
-    if topology.facts.fabric in _FABRICS_WITH_SPINES:
-        candidates["oversubscription"] = [1, 2, 4]
+    if topology.facts.fabric in ROUTED_FABRICS:
+        candidates |= {"oversubscription": [1, 2, 4], "routing": list(ROUTINGS)}
+        if topology.facts.options.get("routing") in SEEDED_ROUTINGS:
+            candidates["hash_seed"] = list(_SEEDS)
     parts = dict(topology.facts.parts)
     values = {name: [value for value in each if _fits(base, parts, name, value)] for name, each in candidates.items()}
     return {name: each for name, each in values.items() if len(each) > 1}
@@ -121,6 +124,8 @@ def find_original_values(topology: cs.Topology) -> dict[str, str | int]:
     if base is None or not base.of_kind("gpu"):
         return {}
     original_values: dict[str, str | int] = {"gpus": len(base.of_kind("gpu")), "oversubscription": 1}
+    if topology.facts.fabric in ROUTED_FABRICS:
+        original_values |= {"routing": ROUTINGS[0], "hash_seed": 0}
     labels = {cable.label for *_, cable in base.connections if cable.kind == "pcie"}
     generations = {int(match[1]) for label in labels if (match := _PCIE.match(label))}
     if len(generations) == 1:

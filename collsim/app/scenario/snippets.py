@@ -310,7 +310,7 @@ def write_machine_words(choice: Choice) -> list[str]:
         if isinstance(value, bool):
             words += [f"--{'' if value else 'no-'}{name}"]
         else:
-            words += [f"--{name}", str(value)]
+            words += [f"--{name.replace('_', '-')}", str(value)]
     return words
 
 
