@@ -418,6 +418,9 @@ _NO_ACCELERATOR = Sentence(
     "there is no machine with NPUs (HCCL) or HPUs; describe yours in YAML or as a networkx graph "
     "(cs.Topology.from_networkx)"
 )
+_NO_GOSSIP = Sentence(
+    "gossip lets neighbours average, so no step ends with the sum of all; allreduce_ring also talks to neighbours only"
+)
 _NO_CARD_SWITCH = Sentence(
     "which card carries the data is part of the machine: cs.machine('dgx-a100', nodes=2, nic='tcp-100') is TCP sockets"
 )
@@ -435,6 +438,7 @@ ABSENT_NAMES = {
     "fpga": Sentence(
         "there is no machine with FPGAs; describe yours in YAML or as a networkx graph (cs.Topology.from_networkx)"
     ),
+    **dict.fromkeys(("gossip", "流言"), _NO_GOSSIP),
     **dict.fromkeys(("npu", "ascend", "昇腾", "910b", "gaudi", "hpu", "hccl"), _NO_ACCELERATOR),
     **dict.fromkeys(("_ib_disable", "_socket_ifname", "_ib_hca"), _NO_CARD_SWITCH),
     "_debug": Sentence("NCCL_DEBUG changes what NCCL prints, and no time; collsim reads what it printed (cs.load)"),

@@ -1,7 +1,9 @@
 """Addresses that nobody wrote in good faith: whatever they say there is a page, and a sentence for every value that
 cannot be used."""
 
+import html
 import random
+import re
 
 import pytest
 from sampling import sample
@@ -178,3 +180,54 @@ def test_a_page_that_runs_itself_again_keeps_what_an_older_address_does_not_say(
     at.query_params.clear()  # a person
     at.run()
     assert session.choice.nbytes == Choice().nbytes
+
+
+#: What people write from articles, and what the page answers: the words of the field, in both languages.
+GUESSES = {
+    "explore": [
+        ("collective", "ring-allreduce", "'allreduce'"),
+        ("collective", "scatter_reduce", "'reduce_scatter'"),
+        ("algorithm", "参数服务器", "'allreduce_parameter_server'"),
+        ("algorithm", "gossip", "allreduce_ring"),
+        ("machine", "V100", "'dgx-1v'"),
+        ("machine", "集群", "'dgx-a100'"),
+        ("machine", "服务器", "'pcie-8gpu'"),
+        ("network", "infiniband", "'switch'"),
+        ("fabric", "胖树", "'fat-tree'"),
+        ("dtype", "fp16", "'float16'"),
+        ("dtype", "混合精度", "'bfloat16'"),
+        ("sharing", "max-min", "'fair'"),
+        ("world_size", "8", "ranks=8"),
+        ("nnodes", "2", "nodes=2"),
+        ("size", "1MiB", "nbytes=1MiB"),
+        ("colective", "reduce", "collective=reduce"),
+        ("backend", "gloo", "Gloo|NCCL"),
+    ],
+    "train": [
+        ("model", "ResNet-50", "'resnet50'"),
+        ("model", "gpt-3", "'gpt3-175b'"),
+        ("model", "大模型", "'gpt2'"),
+        ("parallel", "数据并行", "'ddp'"),
+        ("parallel", "ZeRO-3", "FSDP"),
+        ("parallel", "FSDP", "FSDP"),
+        ("parallel", "模型并行", "GPU"),
+        ("strategy", "ddp", "parallel=ddp"),
+    ],
+    "write": [("start", "ring-allreduce", "'ring'"), ("place", "交换机", "'switch'")],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("page", GUESSES)
+def test_words_of_articles_are_answered_with_those_of_the_field(page, language):
+    words = {name: [] for name, _, _ in GUESSES[page]}
+    for name, text, answer in GUESSES[page]:
+        words[name].append((text, answer))
+    # Each address holds one guess for each of its words.
+    while any(words.values()):
+        guesses = {name: pairs.pop() for name, pairs in words.items() if pairs}
+        at = opened(page, {name: text for name, (text, _) in guesses.items()} | {"lang": language})
+        assert not at.exception
+        said = html.unescape(" ".join(messages(at)))
+        missing = {name: text for name, (text, answer) in guesses.items() if not re.search(answer, said)}
+        assert missing == {}, said

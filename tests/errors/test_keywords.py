@@ -142,6 +142,8 @@ def test_a_checked_function_is_what_it_was():
         ("2D torus", "allreduce_torus_ring"),
         ("Horovod", "allreduce_ring"),
         ("P2P", "sendrecv_direct"),
+        ("NVLSTree", "allreduce_nvls_tree"),
+        ("RingAllReduce", "allreduce_ring"),
     ],
 )
 def test_an_algorithm_by_the_words_of_an_article_is_found(word, likeliest):
@@ -159,6 +161,7 @@ def test_an_algorithm_by_the_words_of_an_article_is_found(word, likeliest):
         ("torch.distributed.reduce_scatter_tensor", "reduce_scatter"),
         ("ncclBcast", "broadcast"),
         ("ncclSend", "sendrecv"),
+        ("ring-allreduce", "allreduce'?"),
     ],
 )
 def test_a_collective_by_the_name_of_a_library_is_found(word, meant):

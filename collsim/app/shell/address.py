@@ -6,13 +6,15 @@ an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, cast
 
 import streamlit as st
 
 from collsim.locale import LANGUAGES
+from collsim.locale.synonyms import find_synonyms
 
 from ..scenario.address_parameters import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, list_option_keys, to_query
@@ -82,7 +84,17 @@ def _complain_of_strangers(page: Page, query: Mapping[str, str]) -> list[Complai
         known |= list_option_keys()
     strangers = [name for name in query if name not in known | _FOREIGN]
     words = ", ".join(sorted({"lang", "theme", *(word.name for word in page.words)}))
-    return [Complaint(shorten(name), shorten(query[name]), "stranger", words) for name in strangers]
+    return [_complain_of_stranger(shorten(name), shorten(query[name]), known, words) for name in strangers]
+
+
+def _complain_of_stranger(name: str, value: str, known: Collection[str], words: str) -> Complaint:
+    """The complaint about a word that means nothing on a page: what is meant, or else the words that mean something."""
+    if name.lower() in ("backend", "dist_backend", "dist-backend", "后端"):
+        return Complaint(name, value, "backend", words)
+    near = find_synonyms(name, sorted(known)) or get_close_matches(name.lower(), known, n=2, cutoff=0.75)
+    if near:
+        return Complaint(name, value, "near", ", ".join(f"{word}={value}" for word in near))
+    return Complaint(name, value, "stranger", words)
 
 
 def _identify_run(page: Page, value: object) -> tuple[Choice | None, object]:

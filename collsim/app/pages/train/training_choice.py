@@ -8,13 +8,15 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.locale.synonyms import find_synonyms
 from collsim.train.compute.compute_costs import resolve_interference
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import list_model_options, models
 from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
+from collsim.train.parallel.strategy import STRATEGIES as ALL_STRATEGIES
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten
 from ...scenario.choice import (
     MACHINE_PARAMETERS,
     WORDS,
@@ -204,6 +206,16 @@ def _name(name: str, known: Callable[[], object], field: str = "") -> Word:
     return Word(name, create_name_reader(name, known), field)
 
 
+def _read_strategy(text: str) -> str:
+    """The name of a strategy of this page; one of another page is answered with its page."""
+    others = ({text.lower(), *find_synonyms(text, ALL_STRATEGIES)} & set(ALL_STRATEGIES)) - set(STRATEGIES)
+    if text in STRATEGIES or not others:
+        return create_name_reader("parallel", lambda: STRATEGIES)(text)
+    if others <= {"fsdp", "zero"}:
+        raise CollsimError("this page has no {name}; the page “The water level of FSDP” has it", name=shorten(text))
+    raise CollsimError("this page has no {name}; the page “One model on a thousand GPUs” has it", name=shorten(text))
+
+
 _WORDS = (
     _name("model", models),
     Word("samples", count("samples", MAX_SAMPLES)),
@@ -213,7 +225,7 @@ _WORDS = (
     _name("attention", lambda: ATTENTION),
     _name("gpu", list_gpus),
     *(WORDS[name] for name in MACHINE_PARAMETERS),
-    _name("parallel", lambda: STRATEGIES, "strategy"),
+    Word("parallel", _read_strategy, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
     Word("bucket_view", read_flag),
     Word("find_unused", read_flag),
