@@ -58,6 +58,9 @@ BENCHMARKS = {
     "training.alone1024": "test_training.py::test_1024_gpus_with_three_ways_of_splitting",
     "training.shared1024": "test_training.py::test_the_same_1024_gpus_on_one_shared_network",
     "training.alone16384": "test_training.py::test_16384_gpus_with_three_ways_of_splitting",
+    "app.edit.explore": "test_app_edits.py::test_an_edit_of_the_machine[explore]",
+    "app.edit.train": "test_app_edits.py::test_an_edit_of_the_machine[train]",
+    "app.upgrades": "test_app_edits.py::test_the_upgrades_of_a_step",
     "training.search1024": "test_training.py::test_the_search_over_1024_gpus",
 }
 

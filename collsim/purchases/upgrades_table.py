@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -347,7 +348,8 @@ def upgrades(
         parts: names in `collsim.purchases.PART_NAMES` to look at; all unless given.
         prices: money by part (`"nic"`) or change (`"nic=roce-100"`), in any currency, for the whole machine. With two
             priced rows or more, rows are ordered by seconds saved for the money; those without a price come last.
-        progress: True for a bar, or a function that is called with (changes done, in all, the row) as rows come.
+        progress: True for a bar, or a function that is called with (changes done, in all, the row or None) after
+            each.
 
     Returns:
         The rows, the explanation in every language, and the table.
@@ -369,26 +371,27 @@ def upgrades(
     changes = [change for change in timed.list_changes() if change.part in chosen]
     refused: list[tuple[PartChange, CollsimError]] = []
     rows: list[Upgrade] = []
+    # Until the rows of single parts are known the number of pairs can only be estimated: one for each two parts.
+    pair_count = math.comb(len({change.part for change in changes if change.is_of_machine}), 2)
     with open_progress(progress, "changes", "done", "in all", "row") as report_progress:
-        for change in changes:
+        for number, change in enumerate(changes, 1):
             row = _time_changes(timed, (change,), money, refused)
             # A setting that costs nothing and saves nothing is no row; a part that does not help is one, because it
             # warns.
-            if row is not None and (row.saved > 0 or not row.is_free):
-                rows.append(_mark_enough(row, rows))
+            if row is None or (row.is_free and row.saved <= 0):
+                row = None
+            else:
+                row = _mark_enough(row, rows)
+                rows.append(row)
             if report_progress is not None:
-                report_progress(len(rows) + len(refused), len(changes), row)
+                report_progress(number, len(changes) + pair_count, row)
         pairs = _list_pairs(rows)
-        for number, (a, b) in enumerate(pairs):
-            row = _time_changes(timed, (*a.changes, *b.changes), money, refused)
-            # Pairs are shown where both together save more than the better one alone; else they would only fill the
-            # table.
-            if row is not None and row.saved > max(a.saved, b.saved) + _NO_MORE * timed.time:
-                row = replace(row, more_than_alone=row.saved - max(a.saved, b.saved))
-                if not _is_bettered(row, rows):
-                    rows.append(row)
+        for number, (a, b) in enumerate(pairs, 1):
+            row = _time_pair(timed, (a, b), rows, money, refused)
+            if row is not None:
+                rows.append(row)
             if report_progress is not None:
-                report_progress(len(changes) + number + 1, len(changes) + len(pairs), row)
+                report_progress(len(changes) + number, len(changes) + len(pairs), row)
     return Upgrades(run, timed.time, timed.computing_share, tuple(_order_rows(rows)), tuple(refused))
 
 
@@ -428,6 +431,22 @@ def _time_changes(
     return Upgrade(
         changes, changed.run, changed.time, saved, low, high, share, price=price, other_protocol=other_protocol
     )
+
+
+def _time_pair(
+    timed: TimedRun,
+    pair: tuple[Upgrade, Upgrade],
+    rows: Sequence[Upgrade],
+    money: Mapping[str, float],
+    refused: list[tuple[PartChange, CollsimError]],
+) -> Upgrade | None:
+    """The row of two parts together; None where they save no more than the better one alone, or than a smaller pair:
+    such rows would only fill the table."""
+    a, b = pair
+    row, alone = _time_changes(timed, (*a.changes, *b.changes), money, refused), max(a.saved, b.saved)
+    if row is None or row.saved <= alone + _NO_MORE * timed.time or _is_bettered(row, rows):
+        return None
+    return replace(row, more_than_alone=row.saved - alone)
 
 
 def _mark_enough(row: Upgrade, smaller: Sequence[Upgrade]) -> Upgrade:

@@ -20,6 +20,13 @@ def count(to, seconds, report_progress):
     return list(range(to))
 
 
+def count_aloud(to, report_progress):
+    for k in range(to):
+        report_progress("run", (k + 1) / to, tuple(range(k + 1)))
+        time.sleep(0.2)
+    return tuple(range(to))
+
+
 def one_long_operation(report_progress):
     report_progress("run", 0.5)
     return sum(range(10**12))

@@ -81,6 +81,15 @@ def test_a_result_comes_back_with_shares_on_the_way_and_is_kept(staff):
     assert workers.cache.get(build_job_key(chores.count, (4, 0.2))) == job.result
 
 
+def test_a_part_of_the_result_is_there_before_the_rest(staff):
+    job = staff().submit(tab_of("a"), chores.count_aloud, (5,), 1.0)
+    parts = set()
+    while not job.over.wait(0.02):
+        parts.add(job.partial)
+    assert len(parts - {None}) >= 3
+    assert pickle.loads(job.result) == job.partial == (0, 1, 2, 3, 4)
+
+
 def test_a_run_in_a_worker_is_the_run_on_the_spot(staff):
     choice = Choice(engine="event", nbytes="1MiB")
     job = staff().submit(tab_of("a"), compute_outcome, (choice,), 1.0)

@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.app.pages.train import step_upgrades
 from collsim.app.pages.train.step_costs import CostOptions, list_costs
 from collsim.app.pages.train.training_choice import ADDRESS
-from collsim.app.scenario import snippets
+from collsim.app.scenario import run_upgrades, snippets
 from collsim.app.scenario.choice import from_query, to_query
 from collsim.app.scenario.machine_parts import PARTS, list_part_values
 from collsim.app.scenario.outcome import build_topology
@@ -68,6 +68,21 @@ def test_the_panel_says_the_digits_of_python():
     table = cs.upgrades(step, prices={"nic": 2400})
     assert shown.explanation == tuple(table.explanation(language) for language in LANGUAGES)
     assert [list(rows) for rows in shown.cells] == [table.list_cells(language) for language in LANGUAGES]
+
+
+def test_rows_are_reported_as_they_are_priced_and_free_changes_first(monkeypatch):
+    monkeypatch.setattr(run_upgrades, "_REPORT_EVERY", 0.0)
+    choice, reports = ADDRESS.read(QUESTION)[0], []
+    shown = step_upgrades.list_upgrades(choice, (), lambda stage, share, cells: reports.append((share, cells[0])))
+    counts = [len(rows) for _, rows in reports]
+    assert counts == sorted(counts)
+    assert len(set(counts)) > 8
+    assert 0 < reports[0][0] < 0.1
+    assert reports[-1][0] == 1
+    assert {row["part"] for row in reports[-1][1]} == {row["part"] for row in shown.cells[0]}
+    notes = [row["note"] for row in reports[-1][1]]
+    free = [number for number, note in enumerate(notes) if "free" in note]
+    assert free == list(range(len(free)))
 
 
 def test_the_costs_of_a_step_are_those_of_python():

@@ -63,7 +63,9 @@ def draw_upgrades(
     except CollsimError as error:
         draw_mistake(write_sentence(error, get_language()))
         return
-    latest_result = get_latest(list_upgrades, choice, prices, expected=expected, compiled=compiled, only=True)
+    latest_result = get_latest(
+        list_upgrades, choice, prices, expected=expected, compiled=compiled, only=True, draw_partial=draw_cells
+    )
     if latest_result is None:
         return
     panel: UpgradesView = latest_result[0]

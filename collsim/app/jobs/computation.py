@@ -63,6 +63,7 @@ class Computation:
         began: when a worker took it (`time.monotonic`), or None while it waits.
         stage: `queue`, `start`, `compile` or `run`.
         share: how much of it is done, 0 to 1.
+        partial: what there is of the result so far; None where its function does not say.
         over: set at its end; then `result` is its pickle, or `error` says why there is none; neither, where it was
             stopped.
         waiting: the tabs that wait for it, and when each was last seen.
@@ -74,6 +75,7 @@ class Computation:
         self.queue: QueueName = _choose_queue(expected, exclusive)
         self.began: float | None = None
         self.stage, self.share = "queue", 0.0
+        self.partial: object = None
         self.over = threading.Event()
         self.result: bytes | None = None
         self.error: Exception | None = None
@@ -81,9 +83,11 @@ class Computation:
         self.waiting: dict[Tab, float] = {}
         self.payers: frozenset[str] = frozenset()
 
-    def note_progress(self, stage: str, share: float) -> None:
-        """Note the stage and the share of the work that is done."""
+    def note_progress(self, stage: str, share: float, partial: object = None) -> None:
+        """Note the stage, the share of the work that is done, and what there is of the result."""
         self.stage, self.share = stage, share
+        if partial is not None:
+            self.partial = partial
 
     @property
     def is_stopped(self) -> bool:

@@ -1,7 +1,8 @@
 """A worker: a process that computes for the app, one thing after another, and reports its progress.
 
 It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, report_progress=...)`, and
-writes pickles to its standard output: `("progress", stage, share)` as it goes, then `("done", pickled result)`,
+writes pickles to its standard output: `("progress", stage, share)` as it goes, some with a part of the result behind
+them, then `("done", pickled result)`,
 `("refused", CollsimError)` or `("failed", sentence)`. Both ends are ours, so pickle is safe here. Whoever wants it to
 stop kills it; when its input ends, it ends by itself.
 """
@@ -26,6 +27,8 @@ from collsim.errors import CollsimError
 
 #: Is called with the stage and the share of the work that is done.
 ReportProgress = Callable[[str, float], None]
+#: The same, and what there is of the result so far.
+ReportPartial = Callable[[str, float, object], None]
 #: How a computation ended (`done`, `refused`, `failed` or `died`), and what came of it.
 Answer = tuple[str, Any]
 

@@ -43,14 +43,15 @@ class WorkerProcess:
         self,
         function: Callable[..., object],
         arguments: tuple[object, ...],
-        report_progress: Callable[[str, float], None],
+        report_progress: Callable[..., None],
     ) -> Answer:
         """Return the answer to one request, however it ends.
 
         Args:
             function: of a module that the process can import; takes `report_progress` besides.
             arguments: of the function.
-            report_progress: is called with the stage and the share of the work that is done.
+            report_progress: is called with the stage and the share of the work that is done, and with what there is of
+                the result so far where the function says it.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass
 
 import collsim as cs
 from collsim.locale import LANGUAGES, Text
-from collsim.purchases import compare_wires
+from collsim.purchases import Upgrade, Upgrades, compare_wires
 from collsim.purchases.part_prices import parse_price_texts
+from collsim.purchases.timed_runs import wrap_run
 
-from ..jobs.worker import ReportProgress
+from ..jobs.worker import ReportPartial
 from .choice import Choice
-from .outcome import estimate_outcome, ignore_progress, simulate
+from .outcome import estimate_outcome, simulate
 
 #: Prices by part or change, as `cs.upgrades` takes them.
 Prices = tuple[tuple[str, float], ...]
@@ -22,6 +23,8 @@ Cells = tuple[tuple[dict[str, str], ...], ...]
 _MAX_RUNS = 20
 #: Characters of the field with prices.
 LONGEST_PRICES = 200
+#: Seconds between two reports of rows.
+_REPORT_EVERY = 0.2
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class UpgradesView:
     wires: Cells
 
 
+def ignore_partial(stage: str, share: float, partial: object) -> None:
+    """What nobody waits for reports to nobody.
+
+    Args:
+        stage: Name of the stage.
+        share: How much of it is done, 0 to 1.
+        partial: What there is of the result.
+    """
+
+
 def read_prices(text: str) -> Prices:
     """Read prices as a person types them: `nic=2400, nvlink=60000`.
 
@@ -52,19 +65,36 @@ def read_prices(text: str) -> Prices:
     return tuple(parse_price_texts(words).items())
 
 
-def describe_upgrades(
-    run: cs.StepTrace | cs.Trace, prices: Prices, report_progress: Callable[[str, float], None]
-) -> UpgradesView:
+def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progress: ReportPartial) -> UpgradesView:
     """Run it for every part that could be better, and with other wires.
 
     Args:
         run: As `cs.upgrades` takes it.
         prices: What parts cost.
-        report_progress: Called with "run" and the share done, 0 to 1.
+        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
     """
-    table = cs.upgrades(
-        run, prices=dict(prices), progress=lambda done, count, _: report_progress("run", done / max(1, count))
-    )
+    rows: list[Upgrade] = []
+    timed, reported = wrap_run(run), 0.0
+
+    def report_row(done: int, count: int, row: Upgrade | None) -> None:
+        """Report the rows so far, the free ones first as they are run first; not each of them to a page that looks now
+        and then.
+
+        Args:
+            done: Changes that were run.
+            count: Changes in all.
+            row: What was found; None where a change is no row.
+        """
+        nonlocal reported
+        rows.extend([row] if row is not None else [])
+        if time.monotonic() - reported < _REPORT_EVERY:
+            return
+        reported = time.monotonic()
+        so_far = Upgrades(run, timed.time, timed.computing_share, tuple(rows))
+        cells = tuple(tuple(so_far.list_cells(language)) for language in LANGUAGES)
+        report_progress("run", done / max(1, count), cells)
+
+    table = cs.upgrades(run, prices=dict(prices), progress=report_row)
     wires = compare_wires(run)
     return UpgradesView(
         tuple(table.explanation(language) for language in LANGUAGES),
@@ -73,15 +103,13 @@ def describe_upgrades(
     )
 
 
-def list_run_upgrades(
-    choice: Choice, prices: Prices, report_progress: ReportProgress = ignore_progress
-) -> UpgradesView:
+def list_run_upgrades(choice: Choice, prices: Prices, report_progress: ReportPartial = ignore_partial) -> UpgradesView:
     """What to buy first for a collective.
 
     Args:
         choice: The run that is chosen.
         prices: What parts cost.
-        report_progress: Called with "run" and the share done, 0 to 1.
+        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
 
     Raises:
         CollsimError: The run or its machine cannot be.

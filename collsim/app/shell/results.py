@@ -43,11 +43,13 @@ class Awaited:
         key: The function and its arguments.
         job: The computation while it is under way.
         ended: The error of the computation, where it has no result.
+        draw_partial: Draws what there is of the result while the rest is computed; None for nothing.
     """
 
     key: JobKey
     job: Computation | None = None
     ended: CollsimError | None = None
+    draw_partial: Callable[[Any], None] | None = None
 
     @property
     def over(self) -> bool:
@@ -93,6 +95,7 @@ def get_latest(
     only: bool = False,
     in_worker: bool = False,
     exclusive: bool = False,
+    draw_partial: Callable[[Any], None] | None = None,
 ) -> tuple[Any, tuple[Any, ...]] | None:
     """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that
     says why.
@@ -106,6 +109,7 @@ def get_latest(
         only: no other result will do in its place: the answer then is None, and nothing is kept to be shown later.
         in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
         exclusive: by a worker, and never two at a time: it measures this computer.
+        draw_partial: draws what the function reported of its result so far, under the bar; always by a worker then.
     """
     requests = get_requests()
     key = build_job_key(function, arguments)
@@ -113,6 +117,7 @@ def get_latest(
     if request is None or request.key != key:
         cancel_request(key[0])
         request = requests.open[key[0]] = Awaited(key)
+    request.draw_partial = draw_partial
     # a stop wins over what came a moment later
     if request.ended is not None:
         result = None
@@ -181,7 +186,7 @@ def _get_result(
         seconds = expected(*arguments)
         if compiled and not ENGINE.is_ready.is_set():
             job = get_worker_pool().submit(get_requests().tab, compile_engine, (), COMPILE_SECONDS)
-        elif in_worker or exclusive or seconds > ON_THE_SPOT:
+        elif in_worker or exclusive or request.draw_partial is not None or seconds > ON_THE_SPOT:
             job = _request_result(function, arguments, seconds, exclusive)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
@@ -237,6 +242,8 @@ def _draw_progress(name: str) -> None:
         words, button = st.columns([5, 1], vertical_alignment="center", gap="medium")
         words.progress(_share(request.job), text=_describe_job(request.job))
         button.button(t("work.stop"), key=f"stop_{name}", on_click=_stop, args=(request,), width="stretch")
+    if request.draw_partial is not None and request.job.partial is not None:
+        request.draw_partial(request.job.partial)
 
 
 def _share(job: Computation) -> float:

@@ -90,6 +90,11 @@ class GpuRanking:
         self.node, self.pattern, gpus = node, pattern, range(len(node.gpus))
         self.first_gpus = {card: self._find_nearest(card) for card in node.cards}
         self._closeness = [[_rank_closeness(node.gpu_to_gpu.get((a, b))) for b in gpus] for a in gpus]
+        self._card_closeness = {
+            card: [_rank_closeness(node.card_to_gpu.get((card, gpu))) for gpu in gpus] for card in (*node.cards, -1)
+        }
+        # Rounds of all speeds ask for the same orders.
+        self._orders: dict[tuple[int, int, int, bool], list[int]] = {}
 
     def _find_nearest(self, card: int) -> list[int]:
         paths = {gpu: self.node.card_to_gpu.get((card, gpu)) for gpu in range(len(self.node.gpus))}
@@ -108,6 +113,12 @@ class GpuRanking:
         Returns:
             Numbers of unused GPUs.
         """
+        key = gpu, used, card, returns_later
+        if key not in self._orders:
+            self._orders[key] = self._order_next_gpus(*key)
+        return self._orders[key]
+
+    def _order_next_gpus(self, gpu: int, used: int, card: int, returns_later: bool) -> list[int]:
         count = len(self.node.gpus)
         if self.node.has_nvswitch:
             after, before = (gpu + 1) % count, (gpu - 1) % count
@@ -115,9 +126,7 @@ class GpuRanking:
             return [other for other in dict.fromkeys(neighbours) if not used >> other & 1]
         unused = [other for i in range(1, count) if not used >> (other := (gpu + i) % count) & 1]
         to_gpu = self._closeness[gpu]
-        to_card = [(0.0, 0)] * count
-        if card >= 0:
-            to_card = [_rank_closeness(self.node.card_to_gpu.get((card, other))) for other in range(count)]
+        to_card = self._card_closeness[card]
         ranked = sorted(unused, key=lambda other: (to_card[other], to_gpu[other]))
         if returns_later and len({to_gpu[other] for other in unused}) == 1:
             return ranked[::-1]

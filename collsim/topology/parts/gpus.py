@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ...errors import TopologyError, describe_unknown
 from ...package_data import read_csv
@@ -119,17 +119,22 @@ def find_model(text: object) -> GpuModel | None:
     Returns:
         The row; None where there is none.
     """
-    upper = str(text).upper()
-    matches = [name for name in GPUS if re.search(_build_pattern(name), upper)]
+    return _find_model(str(text).upper())
+
+
+@lru_cache(maxsize=256)
+def _find_model(upper: str) -> GpuModel | None:
+    matches = [name for name in GPUS if _build_pattern(name).search(upper)]
     return GPUS.get(max(matches, key=len, default=""))
 
 
-def _build_pattern(name: str) -> str:
+@cache
+def _build_pattern(name: str) -> re.Pattern[str]:
     """A name with or without blanks, not followed by a digit, as L4 is not L40."""
     words = r"[\s_-]*".join(map(re.escape, name.upper().split()))
     if len(name) <= _SHORT:
         words = rf"(?<![A-Z0-9]){words}"
-    return rf"{words}(?!\d)"
+    return re.compile(rf"{words}(?!\d)")
 
 
 def find_nearest_model(text: object) -> GpuModel | None:

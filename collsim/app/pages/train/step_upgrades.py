@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
-from ...scenario.run_upgrades import Prices, UpgradesView, describe_upgrades
+from ...jobs.worker import ReportPartial
+from ...scenario.run_upgrades import Prices, UpgradesView, describe_upgrades, ignore_partial
 from . import step_scenarios
 from .training_choice import TrainingChoice
 
@@ -12,14 +11,14 @@ _RUNS = 60  # so many changes at most, with their pairs
 
 
 def list_upgrades(
-    choice: TrainingChoice, prices: Prices, report_progress: ReportProgress = ignore_progress
+    choice: TrainingChoice, prices: Prices, report_progress: ReportPartial = ignore_partial
 ) -> UpgradesView:
     """Run the step for every part that could be better, with the switches of the page that are on.
 
     Args:
         choice: Of the page.
         prices: What parts cost.
-        report_progress: Called with "run" and the share done, 0 to 1.
+        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
     """
     step = step_scenarios.apply_switches(choice, step_scenarios.time_step(step_scenarios.strip_switches(choice)))
     return describe_upgrades(step, prices, report_progress)
