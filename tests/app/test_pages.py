@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 import warnings
 
 import pytest
@@ -9,6 +10,7 @@ from sampling import cross, sample
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
+from collsim.app.scenario.choice import Choice
 from collsim.app.texts import say
 from collsim.locale import LANGUAGES
 
@@ -161,6 +163,16 @@ HOSTILE = [
     {"lang": "tlh"},
     {"nbytes": "{used}{reason}"},
 ]
+
+
+def test_the_first_table_of_a_comparison_takes_less_than_two_seconds_of_the_processor():
+    """The comparison that the page opens with is whole at once: no bar, no shorter one in its place."""
+    begin = time.process_time()
+    at = fine(opened(compare, machine="dgx-a100", nodes="4", collective="allreduce"))
+    assert time.process_time() - begin < 2.0
+    (table,) = at.dataframe
+    assert len(table.value) == len(cs.size_range(Choice().sizes))
+    assert not [button for button in at.button if str(button.key).startswith("stop_")]
 
 
 @pytest.mark.parametrize("page", [explore, compare])

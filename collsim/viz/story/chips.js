@@ -17,7 +17,7 @@ export function written(story, text) {
 const plainly = (story, text) =>
   text
     .replaceAll(" × ", "\u00a0×\u00a0")
-    .replaceAll("2 S", "2\u00a0S")
+    .replaceAll("2 K", "2\u00a0K")
     .split(/(\[\w+\]|\{\w+\})/)
     .filter(Boolean)
     .map((part) => {

@@ -11,14 +11,14 @@ const words = (text) => part("op", text);
 const term = (story, name, ...kids) => part("term", part("line", ...kids), live(story, name, "worth"));
 
 const N = () => variable("N", "n");
-const S = () => variable("S", "s");
+const K = () => variable("K", "s");
 const lessOverN = () => fraction([N(), " − 1"], [N()]);
 
-/** sent = 2 S (N - 1)/N, with names and with numbers. */
+/** sent = 2 K (N - 1)/N, with names and with numbers. */
 function volumeFormula(story) {
   return [
     words(story.words.sentIs),
-    S(),
+    K(),
     words("·"),
     lessOverN(),
     words("= 2 ·"),
@@ -30,15 +30,15 @@ function volumeFormula(story) {
   ];
 }
 
-/** T = 2 (N - 1) alpha + 2 (N - 1)/N S beta + (N - 1)/N S gamma. */
+/** T = 2 (N - 1) alpha + 2 (N - 1)/N K beta + (N - 1)/N K gamma. */
 function timeFormula(story) {
   return [
     words("T ="),
     term(story, "starting", "2 (", N(), " − 1) ", variable("α", "a")),
     words("+"),
-    term(story, "sending", "2 ", lessOverN(), S(), " ", variable("β", "b")),
+    term(story, "sending", "2 ", lessOverN(), K(), " ", variable("β", "b")),
     words("+"),
-    term(story, "adding", lessOverN(), S(), " ", variable("γ", "g")),
+    term(story, "adding", lessOverN(), K(), " ", variable("γ", "g")),
     words("="),
     live(story, "time", "result"),
   ];
@@ -46,8 +46,8 @@ function timeFormula(story) {
 
 const FORMULAS = { volume: volumeFormula, time: timeFormula };
 const READ = {
-  volume: "sent = 2 S (N − 1) / N",
-  time: "T = 2 (N − 1) α + 2 (N − 1) / N · S β + (N − 1) / N · S γ",
+  volume: "sent = 2 K (N − 1) / N",
+  time: "T = 2 (N − 1) α + 2 (N − 1) / N · K β + (N − 1) / N · K γ",
 };
 
 /** A formula as an element; a screen reader gets it in one line. */

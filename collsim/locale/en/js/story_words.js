@@ -48,7 +48,7 @@ export default {
       text: [
         [
           1,
-          "GPU 0's cable carries (N − 1) × S = **{serverBytes}** in each direction, every other one " +
+          "GPU 0's cable carries (N − 1) × K = **{serverBytes}** in each direction, every other one " +
             "**{otherBytes}**.",
         ],
         [1, "Doubling that one cable saves **{saves}**. Doubling all the others saves {rest}."],
@@ -85,7 +85,7 @@ export default {
         [
           1,
           "From [n] to [far] it changes by {grows}, from {sent} to {sentFar}. It is **never more than 2 " +
-            "S**, {most}, with any number of GPUs.",
+            "K**, {most}, with any number of GPUs.",
         ],
       ],
     },
@@ -98,7 +98,7 @@ export default {
           1,
           "**α** is the time to start a message, in which nothing moves: [alpha]. **β** is the time of " +
             "one byte on a cable, 1/B = {beta} at [rate]. **γ** is the time to add one byte: [gamma]. " +
-            "**S** is the size of the gradient: [small].",
+            "**K** is the size of the gradient: [small].",
         ],
         [1, "With [many] there are {steps} steps. Starting them takes {starting}, **{idle} of the time**."],
         [
@@ -157,7 +157,7 @@ export default {
     copying: (size) => `each neighbour keeps a copy of ${size}`,
     faster: (x) => `${x} times as fast`,
     sends: "MiB that one GPU sends",
-    never: (size) => `2 S = ${size}: never more`,
+    never: (size) => `2 K = ${size}: never more`,
     add: "add",
     copy: "copy",
     ring: (size) => `ring allreduce of ${size}`,

@@ -38,7 +38,7 @@ export default {
       key: "hot-link",
       title: "热点链路",
       text: [
-        [1, "GPU 0 的线缆每个方向要传 (N − 1) × S = **{serverBytes}**，其他线缆各 **{otherBytes}**。"],
+        [1, "GPU 0 的线缆每个方向要传 (N − 1) × K = **{serverBytes}**，其他线缆各 **{otherBytes}**。"],
         [1, "只把这一条线缆加倍，可省 **{saves}**；把其他所有线缆加倍，可省 {rest}。"],
         [1, "若 [more]，则需要 {moreTime}：**时间随 N − 1 增长**。"],
       ],
@@ -58,7 +58,7 @@ export default {
       formula: "volume",
       text: [
         [1, "乘 2，因为和要先走一圈来**相加**，再走一圈来**复制**。N 份中的 N − 1 份，因为每次都有一块留在原地。"],
-        [1, "从 [n] 到 [far]，变化 {grows}：从 {sent} 到 {sentFar}。无论多少个 GPU，**都不会超过 2 S**，即 {most}。"],
+        [1, "从 [n] 到 [far]，变化 {grows}：从 {sent} 到 {sentFar}。无论多少个 GPU，**都不会超过 2 K**，即 {most}。"],
       ],
     },
     {
@@ -69,7 +69,7 @@ export default {
         [
           1,
           "**α** 是启动一条消息的时间，其间什么都不传：[alpha]。**β** 是一个字节在线缆上的时间，[rate] 时 1/B = {beta}。**γ** 是加一个字节的时间：" +
-            "[gamma]。**S** 是梯度大小：[small]。",
+            "[gamma]。**K** 是梯度大小：[small]。",
         ],
         [1, "[many] 时共有 {steps} 步，启动它们要 {starting}，占 **{idle} 的时间**。"],
         [
@@ -118,7 +118,7 @@ export default {
     copying: (size) => `每个邻居留下一块 ${size} 的副本`,
     faster: (x) => `${x} 倍快`,
     sends: "一个 GPU 发送的 MiB",
-    never: (size) => `2 S = ${size}：不会更多`,
+    never: (size) => `2 K = ${size}：不会更多`,
     add: "相加",
     copy: "复制",
     ring: (size) => `${size} 的环形 allreduce`,
