@@ -488,6 +488,9 @@ def _find_close_names(name: str, names: list[str]) -> list[str]:
     close = get_close_matches(name, short, n=3, cutoff=0.6) or get_close_matches(word, short, n=3, cutoff=0.6)
     if len(word) > 2:
         close += sorted((known for known in short if word in known.lower() and known not in close), key=rank_name)[:5]
+    if not close:  # "ring-allreduce" where the names are those of networks
+        parts = set(word.replace("-", "_").replace(" ", "_").split("_"))
+        close = [known for known in short if set(known.split("_")) < parts]
     return close
 
 

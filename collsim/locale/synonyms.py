@@ -56,8 +56,6 @@ def find_synonyms(word: str, known: Iterable[str]) -> list[str]:
         return []  # one plain word: the nearest spelling says more than every name that holds it
     parts = set(spelled.split("_"))
     near = [name for name in names if parts <= set(name.split("_"))]
-    if not near:  # "ring-allreduce" where there are networks, or collectives, and no algorithms
-        near = [name for name in names if set(name.split("_")) < parts]
     return sorted(near, key=lambda name: (not name.startswith(spelled), rank_name(name)))[:_MAX_SUGGESTED]
 
 

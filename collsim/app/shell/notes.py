@@ -104,8 +104,12 @@ def complain(complaints: list[Complaint]) -> None:
 
 
 def _describe_complaint(c: Complaint) -> str:
-    if c.reason in ("stranger", "near", "backend"):
-        return escape_text(t(f"url.{c.reason}", name=c.name, value=c.value, words=c.used))
+    if c.reason == "near":
+        return escape_text(t("url.near", name=c.name, value=c.value, words=c.used))
+    if c.reason == "backend":
+        return escape_text(t("url.backend", name=c.name, value=c.value, words=c.used))
+    if c.reason == "stranger":
+        return escape_text(t("url.stranger", name=c.name, value=c.value, words=c.used))
     if c.reason == "unknown":
         reason = t("url.unknown")
     else:
