@@ -150,3 +150,27 @@ def test_a_machine_that_is_taken_along_gets_no_more_chunks_than_can_be_raced():
         found = lineup.run_field(runners)
         assert not [one for one in found.runners if isinstance(one, CollsimError)], place
     assert 64 in [dict(one.options).get("chunks") for one in lineup.build_race(Choice(machine="dgx-a100", nodes=2))]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_who_ends_first_is_put_to_a_class_and_hidden_until_it_is_revealed(language):
+    at = fine(opened(lang=language))
+    assert sent(at)["hides"] is False
+    fine(at.button(key="ask_class").click().run())
+    assert sent(at)["hides"] is True
+    said = "".join(e.proto.body for e in at.get("html"))
+    assert "4.73" not in said, "the answer"
+    fine(at.button(key="class_reveal").click().run())
+    assert sent(at)["hides"] is False
+    said = "".join(e.proto.body for e in at.get("html"))
+    assert "4.73" in said
+    assert all(runner["reason"][:20] in said for runner in sent(at)["runners"])
+    fine(at.button(key="ask_end").click().run())
+
+
+def test_a_race_without_a_winner_is_no_question():
+    runs = lineup.run_field(lineup.READY["algorithms"]).runners
+    named = [lineup.RacingRun(run, f"run {number}", "") for number, run in enumerate(runs)]
+    question = lineup.ask_who_ends_first(named)
+    assert question.answer == 0
+    assert lineup.ask_who_ends_first([named[0], named[0]]) is None

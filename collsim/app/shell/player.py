@@ -129,6 +129,8 @@ def mount_race(
     key: str,
     seconds: float | None,
     exports: Mapping[str, Any] | None = None,
+    *,
+    hides: bool = False,
 ) -> None:
     """Mount runs side by side on one clock: each with its name and a note, from a moment (s) if one is given.
 
@@ -138,10 +140,11 @@ def mount_race(
         key: Key of the text or control.
         seconds: Moment to begin at, seconds; None for the start.
         exports: What its menu offers, as `filebox.build_exports` returns it; None for what the browser makes alone.
+        hides: A class is asked who ends first: nothing is shown that tells.
     """
     mount = st.components.v2.component("collsim_race", js=read_bundle("race"))
     rows = describe_runners(runners, get_language())
-    data = {"id": ident, "runners": rows, "verdict": key == "race", "exports": exports, **look()} | (
+    data = {"id": ident, "runners": rows, "verdict": key == "race", "hides": hides, "exports": exports, **look()} | (
         {} if seconds is None else {"t": seconds}
     )
     mount(key=key, data=data, on_export_change=partial(hear_export, key))

@@ -672,7 +672,9 @@ ${_a(".rc")}
   var(--edge) 92%)}
 .rc .bad{padding:12px 0;font-size:16px}
 .rc .quiet{position:absolute;width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
-${zn(".rc")}${Fa(".rc")}
+${zn(".rc")}
+.rc.hides :is(.verdict,.board,.line,.foot,.load,.meter,.reason,.traffic){display:none!important}
+${Fa(".rc")}
 .rc.slide{display:flex;flex-direction:column;justify-content:safe center}
 .rc.slide :is(.board,.foot,.load,.meter,.where,.reason,.note,.time>.g,.tools){display:none!important}
 .rc.slide .lane{border:0;padding:0}.rc.slide h2{font-size:30px;line-height:38px}
@@ -692,9 +694,9 @@ ${zn(".rc")}${Fa(".rc")}
 .rc.slim .scrub{order:-1}.rc.slim :is(.track,.scrub){margin-left:14px}
 .rc.slim .end{flex-direction:row;align-items:center}.rc.slim :is(.time>.g,.end,.clock){padding-bottom:4px}
 .rc.slim .time{display:flex;flex-wrap:wrap}.rc.slim .scrub{flex:1 0 calc(100% - 14px)}
-`;var Vp=24;function qp(t,e=void 0){return Ca(t,{className:"rc",css:Ua,timelines:n=>n.runners.map(o=>o.timeline),build:n=>Zp(n,e),card:Oa,begin:Qp,dress:Ka,arrange:Ho,turn:$o,keys:n=>({s:()=>Io(n,!n.root.classList.contains("slide")),Escape:()=>Io(n,!1)}),tick(n,o){Rn(n),o==="speed"&&Nn(n.parts.speeds,n.clock,q(n))}})}function Zp(t,e){Object.assign(t,{parts:{},finished:-1}),t.lanes=b("div",{className:"\
-lanes"}),t.board=b("div",{className:"board"}),t.line=b("div",{className:"line"}),t.foot=b("div",{className:"foot"}),t.says=b("div",{className:"quiet","aria-live":"polite"}),t.verdict=b("p",{className:"verdict"}),t.exports=Pn({root:t.root,acts:{svg:()=>he("collsim-race.svg",Wa(t)),slide:()=>Io(t,!0)},make:n=>e?.({kind:n,t:t.clock.t}),place:()=>`t=${Number(t.clock.t.toPrecision(6))}`,say:n=>_(t.parts.
-note,n)}),t.root.append(t.verdict,t.lanes,t.board,t.line,t.foot,t.says)}var Io=(t,e)=>Po(t.root,e,()=>Ho(t));function Qp(t,e){let{clock:n,data:o}=t;t.finished=-1,n.base=n.total/Vp,Ka(t),n.seek(o.t??e.share*n.total)}function Ka(t){let{root:e,data:n,cards:o}=t;e.setAttribute("aria-label",q(t).label);for(let s of o)La(t,s);let[r,a]=oa(t);t.verdict.replaceChildren(b("b",{textContent:r}),b("span",{textContent:a})),
-t.verdict.style.display=r?"":"none",ra(t),sa(t),t.parts.tools.prepend(t.exports.box),t.exports.set(q(t).exports,n.exports),Ho(t),Rn(t),e.dataset.runners=String(o.length),e.dataset.order=n.runners.map((s,i)=>[s.position,i]).sort((s,i)=>s[0]-i[0]||s[1]-i[1]).map(([,s])=>s).join()}function Ho(t){let{root:e,lanes:n,cards:o}=t,r=e.clientWidth;if(!r||!o.length)return;e.classList.toggle("small",r<1340),e.
-classList.toggle("slim",r<760);let a=r<760?1:o.length===4&&r<1500?2:o.length,s=Ea(n,r,a),i=o.some(({player:f})=>f.model?.panels.x.length)?36:0,l=o.map(({player:{model:f}})=>f?f.tl.stage.h*Math.min(1.3,s/f.tl.stage.w):0),c=e.classList.contains("slide")?330:590,p=Math.max(i?230:192,globalThis.innerHeight-c);Na(o,i+Math.round(Math.min(Math.max(140,...l),p))),ea(t);for(let f of o)na(f);Ko(t),t.data&&t.
-parts.axis&&Rn(t)}var tf=Pa((t,e,n)=>Da("race",qp(t,o=>n.trigger("export",o))));export{tf as default};
+`;var Vp=24;function qp(t,e=void 0){return Ca(t,{className:"rc",css:Ua,timelines:n=>n.runners.map(o=>o.timeline),build:n=>Zp(n,e),card:Oa,begin:Qp,dress:Ka,arrange:Ho,turn:(n,o)=>n.data.hides||$o(n,o),keys:n=>({s:()=>Io(n,!n.root.classList.contains("slide")),Escape:()=>Io(n,!1)}),tick(n,o){Rn(n),o==="speed"&&Nn(n.parts.speeds,n.clock,q(n))}})}function Zp(t,e){Object.assign(t,{parts:{},finished:-1}),
+t.lanes=b("div",{className:"lanes"}),t.board=b("div",{className:"board"}),t.line=b("div",{className:"line"}),t.foot=b("div",{className:"foot"}),t.says=b("div",{className:"quiet","aria-live":"polite"}),t.verdict=b("p",{className:"verdict"}),t.exports=Pn({root:t.root,acts:{svg:()=>he("collsim-race.svg",Wa(t)),slide:()=>Io(t,!0)},make:n=>e?.({kind:n,t:t.clock.t}),place:()=>`t=${Number(t.clock.t.toPrecision(
+6))}`,say:n=>_(t.parts.note,n)}),t.root.append(t.verdict,t.lanes,t.board,t.line,t.foot,t.says)}var Io=(t,e)=>Po(t.root,e,()=>Ho(t));function Qp(t,e){let{clock:n,data:o}=t;t.finished=-1,n.base=n.total/Vp,Ka(t),n.seek(o.t??e.share*n.total)}function Ka(t){let{root:e,data:n,cards:o}=t;e.setAttribute("aria-label",q(t).label);for(let s of o)La(t,s);let[r,a]=oa(t);t.verdict.replaceChildren(b("b",{textContent:r}),
+b("span",{textContent:a})),t.verdict.style.display=r?"":"none",ra(t),sa(t),t.parts.tools.prepend(t.exports.box),t.exports.set(q(t).exports,n.exports),Ho(t),Rn(t),e.classList.toggle("hides",!!n.hides),n.hides&&(t.clock.pause(),t.clock.seek(0)),e.dataset.runners=String(o.length),e.dataset.order=n.runners.map((s,i)=>[s.position,i]).sort((s,i)=>s[0]-i[0]||s[1]-i[1]).map(([,s])=>s).join()}function Ho(t){
+let{root:e,lanes:n,cards:o}=t,r=e.clientWidth;if(!r||!o.length)return;e.classList.toggle("small",r<1340),e.classList.toggle("slim",r<760);let a=r<760?1:o.length===4&&r<1500?2:o.length,s=Ea(n,r,a),i=o.some(({player:f})=>f.model?.panels.x.length)?36:0,l=o.map(({player:{model:f}})=>f?f.tl.stage.h*Math.min(1.3,s/f.tl.stage.w):0),c=e.classList.contains("slide")?330:590,p=Math.max(i?230:192,globalThis.innerHeight-
+c);Na(o,i+Math.round(Math.min(Math.max(140,...l),p))),ea(t);for(let f of o)na(f);Ko(t),t.data&&t.parts.axis&&Rn(t)}var tf=Pa((t,e,n)=>Da("race",qp(t,o=>n.trigger("export",o))));export{tf as default};

@@ -38,7 +38,8 @@ export function createRace(host, onExport = undefined) {
     begin: beginRace,
     dress: dressRace,
     arrange: arrangeRace,
-    turn: stepRace,
+    turn: (race, by) => race.data.hides || stepRace(race, by),
+
     keys: (race) => ({
       s: () => turnSlide(race, !race.root.classList.contains("slide")),
       Escape: () => turnSlide(race, false),
@@ -92,6 +93,12 @@ function dressRace(race) {
   race.exports.set(raceWords(race).exports, data.exports);
   arrangeRace(race);
   drawRace(race);
+  // A class is asked who ends first: what tells it, and the clock, come with the answer.
+  root.classList.toggle("hides", !!data.hides);
+  if (data.hides) {
+    race.clock.pause();
+    race.clock.seek(0);
+  }
   root.dataset.runners = String(cards.length);
   root.dataset.order = data.runners
     .map((r, q) => [r.position, q])

@@ -72,7 +72,9 @@ ${buttonsCss(".rc")}
   var(--edge) 92%)}
 .rc .bad{padding:12px 0;font-size:16px}
 .rc .quiet{position:absolute;width:1px;height:1px;padding:0;overflow:hidden;clip-path:inset(50%)}
-${exportsCss(".rc")}${slideCss(".rc")}
+${exportsCss(".rc")}
+.rc.hides :is(.verdict,.board,.line,.foot,.load,.meter,.reason,.traffic){display:none!important}
+${slideCss(".rc")}
 .rc.slide{display:flex;flex-direction:column;justify-content:safe center}
 .rc.slide :is(.board,.foot,.load,.meter,.where,.reason,.note,.time>.g,.tools){display:none!important}
 .rc.slide .lane{border:0;padding:0}.rc.slide h2{font-size:30px;line-height:38px}

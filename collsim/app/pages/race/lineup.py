@@ -3,7 +3,7 @@ Streamlit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,9 @@ import collsim as cs
 from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
+from collsim.locale import LANGUAGES, Text
+from collsim.teach.quiz.question import Alternative, Question
+from collsim.units import format_time
 from collsim.viz.race.race_document import RacingRun, Runner, build_runner
 from collsim.viz.race.race_page import save_race
 
@@ -40,6 +43,7 @@ from ...scenario.outcome import (
     read_choice,
 )
 from ...scenario.run_files import estimate_file, gather_files
+from ...texts import say
 
 #: One runner is no race, and of five players none is large enough on a projector.
 MIN_RUNNERS, MAX_RUNNERS = 2, 4
@@ -331,6 +335,37 @@ def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ign
     if len(times) < len(choices):
         return Field(tuple(results), None)
     return Field(tuple(results), find_overtaking(choices, times))
+
+
+def ask_who_ends_first(runs: Sequence[RacingRun]) -> Question | None:
+    """The question of a race, for a class: which run ends first, with the reason of each; None where two share the
+    first place.
+
+    Args:
+        runs: The runs, each with its name.
+    """
+    times = [round_time(run.runner.time) for run in runs]
+    first = min(range(len(runs)), key=times.__getitem__)
+    if times.count(times[first]) > 1:
+        return None
+    names = ", ".join(run.name for run in runs)
+    alternatives = tuple(
+        Alternative(
+            (run.name, run.name),
+            _write_texts("race.ask.reason", time=format_time(run.runner.time), reason=run.runner.reason),
+        )
+        for run in runs
+    )
+    explanation = _write_texts("race.ask.why", name=runs[first].name, time=format_time(runs[first].runner.time))
+    return Question("choice", "race", _write_texts("race.ask", names=names), explanation, first, choices=alternatives)
+
+
+def _write_texts(key: str, **values: object) -> Text:
+    """A text of the app in every language."""
+    return tuple(
+        say(language, key, **{name: value[k] if isinstance(value, tuple) else value for name, value in values.items()})
+        for k, language in enumerate(LANGUAGES)
+    )
 
 
 def build_race_file(

@@ -38,6 +38,7 @@ export default {
   buffers: (slow, a, fast, b) =>
     `${counted(a, "buffer leaves", "buffers leave")} each rank of ${slow} at most, ${b} each rank of ${fast}.`,
   meet: (name, into, out) =>
-    ` But ${counted(into, "buffer goes", "buffers go")} into the ${name} and ${counted(out, "comes", "come")} out of it:`,
+    ` But ${counted(into, "buffer goes", "buffers go")} into the ${name} and ` +
+    `${counted(out, "comes", "come")} out of it:`,
   times: (slow, fast) => ` ${slow} against ${fast}.`,
 };
