@@ -18,6 +18,12 @@ _SEPARATOR = r"[\s\u200b\u3000\-_,:!=\[\]()\"'/、。，．？！；：（）《
 _ROW = re.compile(r"^\| (?!term \|)(.+?) \| (.+?) \| (.+?) \|", re.MULTILINE)
 #: Chinese words, which stand without spaces.
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
+#: A line's end within a Chinese paragraph, which a browser would show as a space: after Chinese punctuation, unless the
+#: next line begins a block of its own, and between two Chinese characters.
+_LINE_END = re.compile(
+    r"(?<=[，。；：、！？）”])\n[ \t]*(?=[^\s\-|#>*<\d])|(?<=[\u4e00-\u9fff])\n[ \t]*(?=[\u4e00-\u9fff（“])"
+)
+_FENCE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 #: Sections of the English menu, with their pages.
 _sections = []
 #: What llms.txt (llmstxt.org) says before the pages.
@@ -44,11 +50,18 @@ def on_page_markdown(markdown, page, **_):
     page.meta["tags"] = [separate_words(str(page.title))]
     page.meta["search"] = {"boost": next((boost for path, boost in _BOOSTS.items() if page.url.startswith(path)), 1)}
     page.meta["summary"] = find_first_sentence(markdown)
+    if page.url.startswith("zh/"):
+        markdown = join_chinese_lines(markdown)
     if page.file.src_uri == "glossary.md":
         markdown = _ROW.sub(
             lambda row: row[0].replace(row[1], f'<span id="{name_row(row[1])}"></span>{row[1]}', 1), markdown
         )
     return _LINK.sub(r"\1", markdown)
+
+
+def join_chinese_lines(markdown):
+    """The text with the lines of a Chinese paragraph joined without a space; code stays as it is."""
+    return "".join(part if part.startswith("```") else _LINE_END.sub("", part) for part in _FENCE.split(markdown))
 
 
 def separate_words(text):

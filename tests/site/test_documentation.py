@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import make_outputs
 import make_reference
 import pytest
+import site_hooks
 import yaml
 from sampling import keep_fast
 from sybil import Sybil
@@ -266,6 +267,24 @@ def described_parameters(html, name):
 
 
 @pytest.mark.slow
+def test_lines_of_a_chinese_paragraph_are_joined_without_a_space_and_code_is_not():
+    text = "它很快，\n而且对。\n`run` 说\n明。\n- 一\n\n下\n\nTwo words\nof English，\n| a |\n"
+    code = "```python\n# 一，\n二 = 1\n```"
+    joined = "它很快，而且对。`run` 说明。\n- 一\n\n下\n\nTwo words\nof English，\n| a |\n"
+    assert site_hooks.join_chinese_lines(text + code) == joined + code
+
+
+def test_the_site_shows_no_gap_where_a_line_of_a_chinese_page_ends(site):
+    pages = {page.name: page.read_text("utf-8") for page in (site / "zh").rglob("*.html")}
+    assert "programs.html" in pages
+    gap = re.compile(r"[\u4e00-\u9fff，。；：、]\n[\u4e00-\u9fff]")
+    assert {
+        name: found
+        for name, text in pages.items()
+        if (found := gap.findall(re.sub(r"<pre.*?</pre>", "", text, flags=re.S)))
+    } == {}
+
+
 def test_the_site_has_every_parameter_of_every_public_function(site):
     lacking, functions = set(), 0
     for page, (_, _, names, packages) in make_reference.PAGES.items():
