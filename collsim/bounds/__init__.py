@@ -16,8 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -31,12 +29,11 @@ from ..topology.parts.rank_selection import restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, parse_bytes, parse_count
 from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
+from .distances import Travel, compute_latency, find_longest_travel
 
 __all__ = ["Bound", "compute_block_bytes", "compute_required_bytes", "lower_bound"]
 
-_MAX_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
-
-_cached_distances: WeakKeyDictionary[Topology, dict[tuple[int, bool], dict[int, float]]] = WeakKeyDictionary()
+_MORE = 1 + 1e-9  # times a bound, below which another is the same but for rounding
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,9 @@ class Bound:
     Attributes:
         latency: s below which no run can be, whatever the bandwidth: messages need so many steps and links.
         bandwidth: s below which no run can be, whatever the latency: so many bytes must cross the tightest links.
-        cut: which ranks and cables give the bandwidth bound; None where it is all ranks' links together, or nothing
-            must move.
+        cut: which ranks and cables give the bandwidth bound; None where it is links together, or nothing must move.
+        travel: the links that blocks must cross, where these give the bandwidth bound; None where it is a cut, or all
+            ranks' links together.
 
     Examples:
         >>> import collsim as cs
@@ -59,6 +57,7 @@ class Bound:
     latency: float
     bandwidth: float
     cut: Cut | None = None
+    travel: Travel | None = None
 
     @property
     def time(self) -> float:
@@ -125,13 +124,18 @@ def lower_bound(
     pairs = None
     if kind.after == "target":
         pairs = _compute_pair_bytes(kind, nbytes, n, find_itemsize(dtype), shares)
-    # Two kinds of bounds: what one rank's own links carry, and what must cross a cut of the network. The larger
-    # counts.
+    # Three kinds of bounds: what one rank's own links carry, what must cross a cut of the network, and how many links
+    # blocks must cross. The largest counts.
     bandwidth, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
     network_cut = _find_network_cut(kind, topology, nbytes, blocks, root, pairs)
     if network_cut is not None and network_cut.time >= bandwidth:
         bandwidth, cut = network_cut.time, network_cut
-    return Bound(_compute_latency(kind, topology, n, root), bandwidth, cut)
+    latency, travel = compute_latency(kind, topology, n, root), None
+    if kind.after in ("peer", "target") and not helpers:
+        travel = find_longest_travel(topology, np.full((n, n), blocks.min()) if pairs is None else pairs)
+    if travel is not None and travel.time > bandwidth * _MORE:
+        return Bound(latency, travel.time, None, travel)
+    return Bound(latency, bandwidth, cut)
 
 
 def _bound_by_rank_links(
@@ -316,41 +320,3 @@ def compute_required_bytes(
             send, receive = send * ~others, receive * others
         total = (n - 1.0) * nbytes if to_all else float(rest[root])
     return send, receive, total
-
-
-def _compute_latency(kind: Collective, topology: Topology, n: int, root: int) -> float:
-    """Cheapest alphas from one rank to the farthest rank that waits for it (towards the root where the data end
-    there)."""
-    links = topology.links
-    if len(links) > _MAX_LINKS:
-        return float(links.alpha.min(initial=0.0))
-    start = int(topology.endpoint_device[root if kind.rooted else 0])
-    cached, key = _cached_distances.setdefault(topology, {}), (start, kind.after == "root")
-    if key not in cached:
-        src, dst = (links.dst, links.src) if kind.after == "root" else (links.src, links.dst)
-        cached[key] = _compute_distances(src, dst, links.alpha, start)
-    distances = cached[key]
-    waiting = range(n)
-    if kind.after == "neighbour":
-        waiting = range(1, 2)
-    return float(max(distances.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
-
-
-def _compute_distances(
-    src: npt.NDArray[np.int32], dst: npt.NDArray[np.int32], alpha: npt.NDArray[np.float64], start: int
-) -> dict[int, float]:
-    """Least sums of alpha from one device to all that it reaches (Dijkstra 1959); networkx would take longer to load
-    than to answer."""
-    neighbours: dict[int, list[tuple[int, float]]] = {}
-    for a, b, seconds in zip(src.tolist(), dst.tolist(), alpha.tolist(), strict=True):
-        neighbours.setdefault(a, []).append((b, seconds))
-    distances: dict[int, float] = {}
-    queue = [(0.0, start)]
-    while queue:
-        distance, device = heappop(queue)
-        if device not in distances:
-            distances[device] = distance
-            for other, seconds in neighbours.get(device, ()):
-                if other not in distances:
-                    heappush(queue, (distance + seconds, other))
-    return distances

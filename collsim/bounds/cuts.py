@@ -12,7 +12,7 @@ clever the schedule, even if switches multicast and reduce. The worst cut gives 
   two ranks.
 - of any of them: what a rank must send or receive over the links on its routes to and from the other ranks; a cable
   that no route crosses helps nobody, and is no part of a cut either.
-- alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes.
+- alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes; and what `distances` says.
 
 The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
 that is worse, take its ratio, until none is worse: for every rank that the cut may leave out. It is exact up to
@@ -200,15 +200,19 @@ def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reve
         smaller = ~inside
     into = (smaller is inside) == reverse
     members = tuple(int(r) for r in np.flatnonzero(smaller))
-    rate = _find_usable_bandwidth(topology, ranks)
+    rate = find_usable_bandwidth(topology, ranks)
     links = links[rate[links] > 0]
     return Cut(members, into, tuple(int(i) for i in links), float(rate[links].sum()), nbytes)
 
 
-def _find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
+def find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
     """(links,) B/s that each link can lend to these ranks: nothing where no route between two of them crosses it.
 
     All links count above `MAX_CROSSED` ranks, and where helpers may send over routes of their own.
+
+    Args:
+        topology: The network.
+        ranks: The first so many take part.
     """
     known = _cached_link_rates.setdefault(topology, {})
     if ranks not in known:
@@ -307,7 +311,7 @@ class _Search:
         self.feasible = len(links) <= MAX_LINKS
         # whole numbers of B/s, coarser only where n times all of them together would not fit
         unit = max(1.0, float(links.bandwidth.sum()) * (n + 1) / 2**61)
-        self.bandwidth = _find_usable_bandwidth(topology, n)
+        self.bandwidth = find_usable_bandwidth(topology, n)
         self.rate = np.where(self.bandwidth > 0, np.maximum(np.rint(self.bandwidth / unit), 1.0), 0.0).astype(np.int64)
 
     def graph(self) -> Arcs:

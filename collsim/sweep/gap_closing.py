@@ -445,13 +445,20 @@ def _explain_remaining_gap(race: SynthesisRace) -> Sentence:
 
 
 def _explain_bound(trace: Trace) -> Sentence:
-    """Where the bound comes from: the farthest rank, a cut, or all links of the ranks."""
+    """Where the bound comes from: the farthest rank, a cut, all links of the ranks, or the links that blocks cross."""
     if trace.bound.limit == "latency":
         return Sentence(
             "The bound is one of latency: the farthest rank is {time} away.", time=format_time(trace.bound.time)
         )
     if trace.bound.cut is not None:
         return describe_cut(trace.bound.cut)
+    if (travel := trace.bound.travel) is not None:
+        return Sentence(
+            "A byte crosses at least {hops} links of at most {rate} in the mean: all of them together need {time}.",
+            hops=f"{travel.hops:.3g}",
+            rate=format_bandwidth(travel.bandwidth),
+            time=format_time(travel.time),
+        )
     return Sentence(
         "No cut is narrower than all links of the ranks together: they need {time}.", time=format_time(trace.bound.time)
     )
