@@ -26,7 +26,7 @@ _NEW_CALLS: Final = (
     (28, "ncclAlltoAll, ncclGather, ncclScatter; NCCL_CTA_POLICY_ZERO (copy engines)"),
     (29, "ncclPutSignal, ncclSignal (one-sided)"),
     (30, "ncclCommSuspend"),
-    (31, "ncclAllReduceConfig and its like"),
+    (31, "ncclAllReduceConfig …"),
     (32, "ncclSetEncryption"),
 )
 
