@@ -31,7 +31,7 @@ def test_flow_cut_and_what_is_left_are_the_same_with_and_without_the_compiler(se
     graph = build_arcs(nodes, src, dst, capacity)
     ways = []
     for few in (0, 10**9):  # arcs up to which no compiler is loaded
-        monkeypatch.setattr(maxflow, "_FEW", few)
+        monkeypatch.setattr(maxflow, "_MAX_UNCOMPILED_ARCS", few)
         monkeypatch.setattr(maxflow, "_is_loaded", lambda: False)
         left = graph.capacity.copy()
         ways.append((max_flow(graph, left, 0, nodes - 1, int(ENDLESS)), left))

@@ -45,6 +45,7 @@ def _compile_callee(function: Kernel) -> Kernel:
     return kernel
 
 
+# numba notes these by the function itself, so that `loops.augment`, compiled below, may call them as they are.
 _compile_callee(loops.measure)
 _compile_callee(loops.push_path)
 _compile_callee(loops.push)

@@ -50,7 +50,7 @@ def split_shell_words(text: str) -> list[str]:
 def _mask_substitutions(text: str) -> str:
     """The text with `$SHELL` in place of each `$(...)` and of what stands between backticks."""
     closing = _pair_brackets(text)
-    kept: list[str] = []
+    masked: list[str] = []
     position = 0
     while position < len(text):
         end = -1
@@ -58,9 +58,9 @@ def _mask_substitutions(text: str) -> str:
             end = closing.get(position + 1, -1)
         elif text[position] == "`":
             end = text.find("`", position + 1)
-        kept.append(text[position] if end < 0 else "$SHELL")
+        masked.append(text[position] if end < 0 else "$SHELL")
         position = max(position, end) + 1
-    return "".join(kept)
+    return "".join(masked)
 
 
 def _pair_brackets(text: str) -> dict[int, int]:

@@ -71,7 +71,7 @@ def test_the_two_trees_span_all_ranks_and_share_no_direction_of_a_cable_and_the_
 
 def test_with_p_pieces_two_trees_take_p_and_one_steps_of_half_a_buffer_over_p():
     for pieces in (1, 4, 32):
-        run = trees._run((trees._FIRST, trees._SECOND), pieces)
+        run = trees._simulate_trees((trees._FIRST, trees._SECOND), pieces)
         assert run.time == pytest.approx((pieces + 1) * (1e-6 + 2**26 / (2 * pieces) / 25e9), rel=1e-3)
         cs.verify(run.schedule)
 

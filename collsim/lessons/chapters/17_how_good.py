@@ -35,18 +35,19 @@ def _pack_trees(trees: Sequence[Tree], pieces: int) -> Schedule:
     """Each tree carries its share of the buffer, in pieces that follow one another."""
 
     def yield_steps() -> Iterator[list[Step]]:
-        for piece in range(pieces + 1):
+        # The root sends piece k in step k; a rank `level` links away sends on what left the root `level` steps ago.
+        for step in range(pieces + 1):
             yield [
-                copy(src, dst, chunk=share * pieces + piece - level)
+                copy(src, dst, chunk=share * pieces + step - level)
                 for share, tree in enumerate(trees)
                 for src, dst, level in tree
-                if 0 <= piece - level < pieces
+                if 0 <= step - level < pieces
             ]
 
     return freeze("trees", "broadcast", 4, yield_steps(), chunks=len(trees) * pieces)
 
 
-def _run(trees: Sequence[Tree], pieces: int = _PIECES) -> Trace:
+def _simulate_trees(trees: Sequence[Tree], pieces: int = _PIECES) -> Trace:
     return simulate_schedule(_pack_trees(trees, pieces), _build_graph())
 
 
@@ -59,7 +60,7 @@ def _format_tree(tree: Sequence[tuple[int, ...]]) -> str:
     return ", ".join(f"{src} → {dst}" for src, dst, *_ in tree)
 
 
-def _cut() -> LessonFacts:
+def _build_cut_facts() -> LessonFacts:
     chain = simulate_algorithm("broadcast_chain", _build_graph(), chunks=_PIECES)
     cut = chain.bound.cut
     assert cut is not None
@@ -81,10 +82,12 @@ def _cut() -> LessonFacts:
 
 
 def _build_tree_facts() -> LessonFacts:
-    one_tree, two = _run((_FIRST,)), _run((_FIRST, _SECOND))
+    one_tree, two = _simulate_trees((_FIRST,)), _simulate_trees((_FIRST, _SECOND))
     rows = tuple(
-        (str(pieces), str(t.schedule.steps), format_time(t.time), f"{t.gap:.3g}")
-        for pieces, t in ((pieces, _run((_FIRST, _SECOND), pieces)) for pieces in (1, 4, 16, _PIECES, 128))
+        (str(pieces), str(trace.schedule.steps), format_time(trace.time), f"{trace.gap:.3g}")
+        for pieces, trace in (
+            (pieces, _simulate_trees((_FIRST, _SECOND), pieces)) for pieces in (1, 4, 16, _PIECES, 128)
+        )
     )
     return build_facts(
         one_tree,
@@ -102,7 +105,7 @@ def _build_tree_facts() -> LessonFacts:
     )
 
 
-_CUT = Section("cut", _cut, right=1)
+_CUT = Section("cut", _build_cut_facts, right=1)
 
 _TREES = Section("packing", _build_tree_facts, right=1)
 
