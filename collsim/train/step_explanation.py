@@ -35,7 +35,7 @@ def write_sentences(trace: StepTrace) -> dict[str, Text]:
         "network": _describe_exposed(trace),
         "cards": _describe_idle_cards(trace),
         "overlap": _describe_overlap(trace),
-        "experts": _describe_experts(trace),
+        "experts": describe_experts(trace),
         "staleness": _describe_staleness(trace),
         "idle": _describe_idle(trace),
         "memory": _describe_memory(trace),
@@ -328,8 +328,15 @@ def _describe_overlap(trace: StepTrace) -> Text | None:
     return build_text("train", "step_explanation.communication_runs_beside_computing", share=share, whole=total)
 
 
-def _describe_experts(trace: StepTrace) -> Text | None:
-    """Uneven routing, and tokens that a capacity drops."""
+def describe_experts(trace: StepTrace) -> Text | None:
+    """Describe what uneven routing and a capacity of experts do to a step.
+
+    Args:
+        trace: The step.
+
+    Returns:
+        Sentences; None where tokens are routed evenly and none is dropped.
+    """
     part = next((part for part in trace.request.parallel.parts if isinstance(part, ExpertParallel)), None)
     load = None
     if part is not None:

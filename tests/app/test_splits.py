@@ -256,3 +256,25 @@ def test_the_pages_hand_over_scripts_of_pytorch_and_the_line_of_megatron(monkeyp
     assert not code(at, "pretrain_gpt.py")
     said = " ".join([*(e.proto.body for e in at.get("html")), *(e.value for e in (*at.markdown, *at.caption))])
     assert "Megatron-LM has no pipeline(4, schedule='zbv')" in html.unescape(said)
+
+
+def test_routing_of_experts_is_chosen_on_the_page():
+    """A word picked becomes a part of the split, of the address and of the step; without experts there is no control."""
+    place = {"model": "mixtral-8x7b", "nodes": "2", "batch": "64"}
+    at = opened("split", split="expert(8) * zero(1)", **place)
+    names = [box.label for box in at.selectbox]
+    assert {"Tokens to experts", "Capacity of an expert", "Dispatch overlaps with"} <= set(names)
+    assert "Buffers" not in names
+    even = sent(at, "collsim_split")["step"]["time"]
+    for label, value in (("Tokens to experts", "'zipf'"), ("Capacity of an expert", "1.25")):
+        next(box for box in at.selectbox if box.label == label).select(value).run()
+        assert not at.exception
+    expected = "expert(8, imbalance='zipf', capacity_factor=1.25) * zero(1)"
+    assert at.query_params["split"] == [expected] or at.query_params["split"] == expected
+    step = cs.training_step(
+        "mixtral-8x7b", cs.machine("dgx-h100", nodes=2), parallel=cs.train.parse_strategy(expected), batch=64,
+        micro_batch=1, dtype="bfloat16", recompute="selective", memory="1TB",
+    )  # fmt: skip
+    assert sent(at, "collsim_split")["step"]["time"] == pytest.approx(step.time) != pytest.approx(even)
+    assert "Buffers" in [box.label for box in at.selectbox]
+    assert "Tokens to experts" not in [box.label for box in opened("split").selectbox]

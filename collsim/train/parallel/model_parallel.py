@@ -136,11 +136,14 @@ class ExpertParallel(ParallelStrategy):
         return self.routing.find_load(layer.experts, layer.top_k, self.size)
 
     def format_option(self, name: str, value: object) -> str:
-        """The value of an option as its call has it; counts as a short text.
+        """Write the value of an option as its call has it; counts as a short text.
 
         Args:
             name: Name of the option.
             value: Its value.
+
+        Returns:
+            The text.
         """
         if isinstance(value, tuple):
             value = ",".join(f"{count:g}" for count in value)

@@ -13,7 +13,7 @@ from collsim.train import StepTrace
 from collsim.train.model_families import models
 from collsim.train.parallel.combined_split import as_split
 from collsim.train.parallel.strategy_parser import parse_strategy
-from collsim.train.step_explanation import describe_waits
+from collsim.train.step_explanation import describe_experts, describe_waits
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.split_document import build_split_document, build_splits_table
@@ -126,6 +126,7 @@ class SplitView:
         document: What the lanes draw.
         torch: The PyTorch script with the lines that start it, or why there is none.
         refusal: Why the step does not fit, where it is run as if GPUs had room for it.
+        experts: What uneven routing and capacities do; "" where nothing.
     """
 
     figures: dict[str, Any]
@@ -133,6 +134,7 @@ class SplitView:
     document: dict[str, Any]
     torch: tuple[str, str, str] | CollsimError
     refusal: Words | None = None
+    experts: Text = ("", "")
 
 
 def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitView:
@@ -159,7 +161,8 @@ def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_prog
         room = float(parse_bytes(choice.memory, "memory"))
     else:
         room = None
-    return SplitView(trace.row(), waits, build_split_document(trace, room), _build_torch_code(trace), reason)
+    document, torch = build_split_document(trace, room), _build_torch_code(trace)
+    return SplitView(trace.row(), waits, document, torch, reason, describe_experts(trace) or ("", ""))
 
 
 def build_opened_row(choice: SplitChoice, step: SplitView) -> dict[str, object]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
 import collsim as cs
+from collsim.collective import Load
+from collsim.train.parallel import ExpertParallel
+from collsim.train.parallel.combined_split import as_split
+from collsim.train.workload.expert_load import OVERLAPS
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
 from collsim.viz.hosts.bundle import read_bundle
@@ -19,7 +24,7 @@ from ...scenario.snippets import quote_word
 from ...shell import codebox
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.codebox import CodePart
-from ...shell.controls import choose, choose_quantity, forget, label_machine, number
+from ...shell.controls import choose, choose_quantity, choose_start, forget, label_machine, number
 from ...shell.notes import (
     complain,
     draw_headline,
@@ -49,6 +54,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     choice = _choose_training(choice)
     choice = _open(choice)
+    _choose_routing(choice)
     write_page_address(choice)
     complain(get_session().complaints)
     latest_result = get_latest(searched.show_step, choice, expected=estimate_step, compiled=False)
@@ -130,6 +136,49 @@ def _open(choice: SplitChoice) -> SplitChoice:
     return replace(choice, split=split, micro=micro, recompute=recompute)
 
 
+def _choose_routing(choice: SplitChoice) -> None:
+    """How tokens go to experts, where GPUs share some; what is picked becomes a part of the split."""
+    part = _find_experts(choice)
+    if part is None or part.size == 1:
+        return
+    row = st.columns(4, vertical_alignment="bottom", gap="small")
+    offered: dict[str, dict[object, str]] = {
+        "imbalance": {word: t(f"split.imbalance.{word}") for word in get_args(Load)},
+        "capacity_factor": {0.0: t("split.capacity.none"), 1.0: "1", 1.25: "1.25", 1.5: "1.5", 2.0: "2"},
+        "padded": {False: t("split.padded.no"), True: t("split.padded.yes")},
+        "overlap_with": {word: t(f"split.overlap.{word}") for word in OVERLAPS},
+    }
+    if not part.capacity_factor:  # nothing to fill buffers up to
+        del offered["padded"]
+    for column, (name, words) in zip(row, offered.items(), strict=False):
+        current = getattr(part, name)
+        labels = {repr(value): label for value, label in words.items()}
+        # Counts and exponents that the text has are no words, and stay as they are.
+        labels.setdefault(repr(current), part.format_option(name, current).strip("'"))
+        with column:
+            choose_start(
+                f"split_{name}", t(f"split.{name}"), labels, repr(current), partial(_on_routing_picked, name, words)
+            )
+
+
+def _find_experts(choice: SplitChoice) -> ExpertParallel | None:
+    return as_split(cs.train.parse_strategy(choice.split)).find_part(ExpertParallel)
+
+
+def _on_routing_picked(name: str, words: Mapping[object, str], picked: str, before: str) -> None:
+    """An option of the experts was picked: the split has it, too."""
+    choice: SplitChoice = get_remembered(PAGE)
+    value = next((value for value in words if repr(value) == picked), None)
+    if value is None or _find_experts(choice) is None:
+        return
+    options = {name: value}
+    if name == "capacity_factor" and not value:
+        options["padded"] = False
+    split = as_split(cs.train.parse_strategy(choice.split)).with_options(**options)
+    remember(PAGE, replace(choice, split=split.label))
+    forget("split_split")
+
+
 def _draw_headline(split: SplitView) -> None:
     row, memory = split.figures, split.document["memory"]
     parts = {name: f"{100 * row[name] / row['time']:.1f}" for name in ("computing", "exposed", "bubble")}
@@ -152,7 +201,7 @@ def _draw_headline(split: SplitView) -> None:
         format_quantity(format_small(t("train.memory")), format_decimal_bytes(memory["total"]), of),
         format_verdict(
             t("split.head", **shares),
-            *filter(None, (waits, t("split.rest", **shares))),
+            *filter(None, (waits, choose_text(split.experts), t("split.rest", **shares))),
             name=format_small(t("train.why")),
         ),
     )
