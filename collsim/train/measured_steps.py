@@ -26,6 +26,7 @@ from .compute.gpu_speeds import GpuSpeed, get_gpu_speed
 from .model_families import model as model_named
 from .parallel import ParallelStrategy, context, ddp, expert, fsdp, pipeline, tensor
 from .step_request import StepArguments, parse_request, training_step
+from .workload.expert_load import OverlapWith
 from .workload.model import Model
 from .workload.transformer import transformer
 
@@ -378,7 +379,11 @@ def _apply_row_conditions(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
     if row["model"].lower().startswith("mpt"):
         return fast.with_triton()
     if _MEGATRON in row["mode"]:
-        return fast.with_cudnn()
+        fast = fast.with_cudnn()
+        if _has_graphs(row):
+            return fast.with_graphs()
+        if (_search_number(r"EP=(\d+)", row["mode"]) or 1) > 1:
+            return fast.with_separate_experts(_parse_eight_bits(row))
     return fast
 
 
@@ -406,7 +411,7 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
     if c > 1:
         parts.append(context(c))
     if e > 1:
-        parts.append(expert(e, _count_expert_node(row, e, t)))
+        parts.append(expert(e, _count_expert_node(row, e, t), overlap_with=_find_expert_overlap(row)))
     if p > 1:
         parts.append(_parse_pipeline(row, p, scatter=t > 1 and not _has_sequence_parallelism(mode)))
     if dp * c > 1 or not parts:
@@ -419,12 +424,64 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
 
 
 def _count_expert_node(row: Mapping[str, str], e: int, t: int) -> int:
-    """GPUs of a node to which tokens go once: on Hopper DeepSeek's recipes take DeepEP, Qwen's do not
-    (Megatron-Bridge, scripts/performance/configs/deepseek/deepseek_llm_pretrain.py: enable_deepep)."""
-    local = 8 // t
-    if re.search(r"deepseek", row["model"].lower()) and row["gpu_type"].startswith("H100") and e % local == 0 < local:
+    """GPUs of a node to which tokens go once: in nodes of eight DeepSeek's recipes and those of Qwen3 30B take DeepEP
+    or HybridEP (Megatron-Bridge, scripts/performance/configs, workload_base_configs.py: moe_flex_dispatcher_backend of
+    v0.2.0 to v0.5.0); in a rack of NVL72 all GPUs are one node."""
+    local, has_flex = _GPUS_OF_NODE // t, re.search(r"deepseek|qwen3_30b", row["model"].lower())
+    is_rack = row["gpu_type"].startswith("GB")
+    if has_flex and _MEGATRON in row["mode"] and not is_rack and 0 < local < e and e % local == 0:
         return local
     return 0
+
+
+#: Mixtures of Megatron-Bridge that are timed without the host since that release: whole iterations are CUDA graphs,
+#: tokens travel while another microbatch computes, and one kernel does the products of all experts (pull requests 3983,
+#: 4173, 4211 and 4226: MXFP8 on GB200 and GB300, and on B300 that of Qwen3; cuda_graph_impl="full_iteration").
+_GRAPHS_SINCE = (26, 6)
+#: Release since which all mixtures may hide what crosses nodes, and GPUs of a node.
+_OVERLAP_SINCE, _GPUS_OF_NODE = (25, 11), 8
+
+
+def _read_release(row: Mapping[str, str]) -> tuple[int, ...]:
+    """Year and month of NVIDIA's container, by the row's note."""
+    match = re.match(r"(\d\d)\.(\d\d)\b", row.get("note") or "")
+    return tuple(map(int, match.groups())) if match else ()
+
+
+def _parse_eight_bits(row: Mapping[str, str]) -> str:
+    """Which 8 bits products are in: `mxfp8`, `fp8`; empty for others."""
+    low = row.get("precision", "").lower()
+    if low.startswith(("mxfp8", "fp8-mx")):
+        return "mxfp8"
+    return "fp8" if low.startswith("fp8") else ""
+
+
+def _has_graphs(row: Mapping[str, str]) -> bool:
+    is_rack = row["gpu_type"].startswith(("GB200", "GB300"))
+    has_recipe = is_rack or (row["gpu_type"].startswith("B300") and "qwen3" in row["model"].lower())
+    return (
+        has_recipe
+        and _search_number(r"EP=(\d+)", row["mode"]) is not None
+        and _parse_eight_bits(row) == "mxfp8"
+        and _read_release(row) >= _GRAPHS_SINCE
+    )
+
+
+def _find_expert_overlap(row: Mapping[str, str]) -> OverlapWith:
+    """What computes while tokens travel, by the recipes of Megatron-Bridge. In nodes of eight whose tokens cross nodes
+    it is another microbatch, where a GPU has several stages: DeepSeek since 25.09, others since 25.11
+    (scripts/performance/run_script.py of v0.1.0, A2A_1F1B; workload_base_configs.py of v0.2.0 to v0.5.0,
+    moe_a2a_overlap). In 25.09 it is DeepSeek's shared expert elsewhere (run_script.py, moe_shared_expert_overlap)."""
+    mode, release, is_deepseek = row["mode"], _read_release(row), "deepseek" in row["model"].lower()
+    if _MEGATRON not in mode:
+        return "nothing"
+    if _has_graphs(row):
+        return "batch"
+    stages, gpus = (_search_number(rf"{name}=(\d+)", mode) or 1 for name in ("VP", "EP"))
+    leaves_node = gpus > _GPUS_OF_NODE and not row["gpu_type"].startswith("GB")
+    if stages > 1 and leaves_node and (is_deepseek or release >= _OVERLAP_SINCE):
+        return "batch"
+    return "shared" if is_deepseek and release and release < _OVERLAP_SINCE else "nothing"
 
 
 def _parse_pipeline(row: Mapping[str, str], p: int, scatter: bool) -> ParallelStrategy:

@@ -395,3 +395,39 @@ def test_columns_without_a_name_stay_with_what_is_in_them(tmp_path, word):
 def test_a_table_without_rows_keeps_its_columns(tmp_path):
     out = predict_measured_steps(table(tmp_path / "in.csv", [*ROW, "note"]), tmp_path / "out.csv")
     assert out.read_text().split() == [",".join([*ROW, "note", "predicted_s", "measured_s", "unread"])]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        # run_script.py of v0.1.0: DeepSeek on H100, A2A_1F1B and DeepEP
+        ({"model": "DeepSeekV3", "gpu_type": "H100", "note": "25.09"}, cs.expert(64, 8, overlap_with="batch")),
+        ({"model": "Qwen3_235B_a22B", "gpu_type": "H100", "note": "25.09"}, cs.expert(64)),
+        # workload_base_configs.py of v0.2.0 to v0.5.0: moe_a2a_overlap
+        ({"model": "Qwen3_235B_a22B", "gpu_type": "H100", "note": "25.11"}, cs.expert(64, overlap_with="batch")),
+        ({"model": "DeepSeekV3", "gpu_type": "B200", "note": "26.04.01"}, cs.expert(64, 8, overlap_with="batch")),
+        ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.04.01"}, cs.expert(64)),
+        ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06 NeMo"}, cs.expert(64, overlap_with="batch")),
+        ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06", "precision": "BF16"}, cs.expert(64)),
+        # run_script.py of v0.1.0: moe_shared_expert_overlap where A2A_1F1B is off
+        ({"model": "DeepSeekV3", "gpu_type": "GB200", "note": "25.09"}, cs.expert(64, overlap_with="shared")),
+    ],
+)
+def test_what_computes_while_tokens_travel_is_what_megatrons_recipes_say(more, expected):
+    row = {**MIXED, "gpus": "128", "precision": "MXFP8", "mode": "FSDP=0 CP=1 VP=4 EP=64 GA=8", "pp": "2", **more}
+    found = parse_row(row).call["parallel"]
+    assert next(part for part in found.parts if part.axis == "ep") == expected
+
+
+def test_experts_are_launched_one_by_one_until_a_step_is_one_graph():
+    """Releases before 26.06: a product a kernel, with its casts; after that nothing waits for the host."""
+    row = {**MIXED, "model": "Qwen3_30B_a3B", "gpu_type": "GB300", "mode": "FSDP=0 CP=1 VP=1 EP=8 GA=8"}
+    launches = {"BF16": (1, 2), "FP8": (2, 3), "MXFP8": (4, 7)}
+    for precision, expected in launches.items():
+        compute = parse_row({**row, "precision": precision, "note": "26.04 NeMo"}).call["compute"]
+        assert compute.expert_launches == expected
+        assert compute.launch_time > 0
+    graphed = parse_row({**row, "precision": "MXFP8", "note": "26.06 NeMo"}).call["compute"]
+    assert (graphed.expert_launches, graphed.launch_time, graphed.wait_time) == ((0, 0), 0, 0)
+    dense = {**row, "model": "LLAMA3_8B", "precision": "MXFP8", "note": "26.06 NeMo", "mode": "VP=1 EP=n/a"}
+    assert parse_row(dense).call["compute"].launch_time > 0

@@ -421,3 +421,25 @@ def test_another_gpu_of_a_machine_computes_at_its_own_speed(gpu, known):
 def test_a_gpu_without_a_speed_is_named_with_those_that_have_one():
     with pytest.raises(cs.CollsimError, match=r"how fast GB10 computes is not in the catalogue \(.*A100"):
         cs.training_step(RESNET, cs.machine("pcie-8gpu", gpu="GB10"), parallel=cs.ddp(), micro_batch=8)
+
+
+def test_products_of_experts_are_as_slow_as_their_launches():
+    """16 experts of a GPU, two products, 4 kernels each of 8 us forward and 7 backward: 1.024 and 1.792 ms where
+    computing takes less; with one kernel for all experts it is the computing again."""
+    fused = replace(get_gpu_speed("H100", "bfloat16"), launch_time=0.0, op_time=0.0, copy_kernel_time=8e-6)
+    apart = fused.with_separate_experts("mxfp8")
+    for is_backward, ops, launched in ((False, 8, 1.024e-3), (True, 16, 1.792e-3)):
+        work = {"kind": "moe", "width": 16, "is_backward": is_backward}
+        assert fused.estimate_seconds(1e6, 0, ops, **work) < 1e-6
+        assert apart.estimate_seconds(1e6, 0, ops, **work) == pytest.approx(launched)
+        assert apart.estimate_seconds(1e15, 0, ops, **work) == fused.estimate_seconds(1e15, 0, ops, **work)
+    assert apart.with_graphs().estimate_seconds(1e6, 0, 8, "moe", 16) < 1e-6
+
+
+def test_a_mixture_has_as_many_experts_on_a_gpu_as_its_group_leaves():
+    """8 experts shared by 4 GPUs: 2 on each."""
+    t = cs.training_step("mixtral-8x7b", SWITCH, parallel=cs.expert(4) * cs.zero(1), batch=4, compute="A100",
+                         dtype="bfloat16", memory="10TB")  # fmt: skip
+    layers = t.step.model.layers
+    widths = {work.width for task in t.step.tasks for work in task.layer_work if layers[work.layer].experts}
+    assert widths == {2}

@@ -89,6 +89,8 @@ class GpuSpeed:
         unaligned_factor: times as long that products in 16 bits take whose columns are no multiple of 8.
         cast_traffic: bytes of memory more for a byte that a product in 8 bits moves: its operands are read in 16 bits,
             and written in 8.
+        expert_launches: kernels that the host launches one after another for a product of one expert, forward and
+            backward; (0, 0) where one kernel does those of all experts.
         winograd_factor: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
@@ -121,6 +123,7 @@ class GpuSpeed:
     flash_half_tokens: tuple[float, float] = _FLASH_HALF
     unaligned_factor: float = _UNALIGNED
     cast_traffic: float = 0.0
+    expert_launches: tuple[float, float] = (0.0, 0.0)
 
     @property
     def label(self) -> str:
@@ -147,7 +150,7 @@ class GpuSpeed:
             memory_bytes: Bytes of memory that it reads and writes.
             ops: Operations that the host launches for it.
             kind: Kind of layer, see `Layer`; `copy` for copies into buckets.
-            width: `Layer.width` of the layer on this GPU.
+            width: `Layer.width` of the layer on this GPU; of a mixture the experts that are on it.
             is_backward: Whether it is part of a backward pass.
 
         Returns:
@@ -155,9 +158,13 @@ class GpuSpeed:
         """
         if kind in ("gemm", "moe"):
             memory_bytes *= 1 + self.cast_traffic
-        gpu = flops / self.get_flop_rate(kind, width, is_backward) + memory_bytes / (
-            self.memory_rate * self.memory_share
-        )
+        products = flops / self.get_flop_rate(kind, width, is_backward)
+        if kind == "moe":
+            # Two products of an MLP have 8 operations forward and 16 backward, of however many layers they are. The
+            # host cannot run ahead: it waits for the number of tokens of each expert, and then launches.
+            count = ops / (8 if is_backward else 4)
+            products = max(products, count * width * self.expert_launches[is_backward] * self.copy_kernel_time)
+        gpu = products + memory_bytes / (self.memory_rate * self.memory_share)
         if kind == "copy":
             return gpu + ops * self.copy_kernel_time
         return max(gpu + ops * self.op_time, ops * self.launch_time)
@@ -226,6 +233,33 @@ class GpuSpeed:
         """The same GPU, where Triton's kernel of 2023 does flash attention."""
         forward, back = (share * part for share, part in zip(self.flash_shares, _TRITON, strict=True))
         return replace(self, flash_shares=(forward, back), flash_half_tokens=_TRITON_HALF)
+
+    def with_separate_experts(self, precision: str) -> GpuSpeed:
+        """Return the same GPU, where Transformer Engine's GroupedLinear launches the products of experts one by one.
+
+        A product is one in the forward pass and two in the backward pass; in 8 bits what it reads is cast before, and
+        in MXFP8 the scales of both operands are brought into another order (NVIDIA/TransformerEngine,
+        pytorch/cpp_extensions/gemm.py, general_grouped_gemm, and pull request 1525; all of these are separate kernels
+        before Megatron-Bridge 26.06: its issue 2885).
+
+        Args:
+            precision: Type of the products: mxfp8, fp8 or another.
+
+        Returns:
+            The slower GPU.
+        """
+        products, casts, swizzles = (1, 2), (0, 0), (0, 0)
+        if "fp8" in precision:
+            casts = (1, 1)
+        if precision == "mxfp8":
+            swizzles = (2, 4)
+        forward, backward = (sum(counts) for counts in zip(products, casts, swizzles, strict=True))
+        return replace(self, expert_launches=(float(forward), float(backward)))
+
+    def with_graphs(self) -> GpuSpeed:
+        """The same GPU, where CUDA graphs of a whole iteration leave nothing for the host to launch, and one kernel
+        does the products of all experts: GPUs do not wait for the hosts of others, either."""
+        return replace(self, launch_time=0.0, wait_time=0.0, expert_launches=(0.0, 0.0))
 
     def with_cudnn(self) -> GpuSpeed:
         """The same GPU, where cuDNN does flash attention; on other GPUs than Hopper no figures tell it apart."""

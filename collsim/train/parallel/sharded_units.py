@@ -412,6 +412,8 @@ def build_layer_work(number: int, layer: Layer, cut: LayerPartition) -> LayerWor
         share = t
     nbytes = (moved + count_layer_parameters(layer, cut)) * cut.item_bytes
     width = layer.width // (t if layer.partition == "vocab" else 1)
+    if layer.experts:
+        width = layer.experts // cut.expert
     return LayerWork(
         number, layer.flops * samples / share, nbytes, layer.ops, width=width, wait_count=count_waits(layer, cut)
     )
