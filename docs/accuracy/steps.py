@@ -106,6 +106,16 @@ def by_model(pairs: Iterable[tuple[Mapping[str, str], float]]) -> str:
     return ", ".join(f"{name} ({len(off)}) {_median(off):.1%}".replace("%", " %") for name, off in near)
 
 
+def by_row(pairs: Iterable[tuple[Mapping[str, str], float]]) -> list[tuple[tuple[str, str, str], float]]:
+    """The rows of mixtures of experts, the largest error first: (model, GPUs with types, release) and the error."""
+    listed = []
+    for row, e in pairs:
+        if any(layer.experts for layer in parse_row(row).call["model"].layers):
+            gpus = f"{int(row['gpus']):,} {row['gpu_type']}, {row['precision'].split(' (')[0]}, {row['micro_batch']}"
+            listed.append(((row["model"], gpus, row["note"].split(" ")[0]), e))
+    return sorted(listed, key=lambda item: -abs(item[1]))
+
+
 def _read(measured: str | Path) -> list[dict[str, str]]:
     with Path(measured).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -244,6 +254,8 @@ if __name__ == "__main__":
     rows = predicted(sys.argv[1])
     print(table(errors(rows)))
     print("Megatron-Bridge:", by_model(rows["Megatron-Bridge"]))
+    for names, off in by_row(rows["Megatron-Bridge"]):
+        print("|", *(f"{name} |" for name in names), f"{off:+.0%} |".replace("-", "−"))
     for costs in choices(sys.argv[1], (), ("micro_batch",)):
         print(format_costs(costs))
     for (hidden, samples, tp), (measured, ours) in sorted(blocks(_read(sys.argv[1])).items()):

@@ -1,4 +1,5 @@
-"""Mixtures of experts: tokens go to the GPUs that have their experts and come back; which GPUs share them."""
+"""Mixtures of experts: tokens go to the GPUs that have their experts and come back; which GPUs share them; what a
+popular expert costs; what can be computed meanwhile."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from functools import cache
 
 from ...simulate import Trace
 from ...topology import Topology, machine
-from ...train import StepTrace, expert, model, training_step, zero
+from ...train import ExpertParallel, StepTrace, expert, model, training_step, zero
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
@@ -21,18 +22,48 @@ def _build_machine(nodes: int) -> Topology:
     return machine("dgx-h100", nodes=nodes)
 
 
+#: How unevenly tokens choose experts: none, by Zipf's law with an exponent of a half, and of 1; then with a capacity.
+_ROUTINGS = (
+    expert(_INSIDE),
+    expert(_INSIDE, imbalance=0.5),
+    expert(_INSIDE, imbalance="zipf"),
+    expert(_INSIDE, imbalance="zipf", capacity_factor=1.25),
+)
+#: What computes while tokens travel between nodes.
+_OVERLAPS = (
+    expert(_ACROSS),
+    expert(_ACROSS, overlap_with="experts"),
+    expert(_ACROSS, overlap_with="batch"),
+    expert(_ACROSS, per_node=_INSIDE, overlap_with="batch"),
+)
+
+
 @cache
-def _simulate_step(share: int) -> StepTrace:
-    """Of the mixture whose experts so many GPUs share."""
-    split = expert(share) * zero(1)
+def _simulate_split(experts: ExpertParallel) -> StepTrace:
+    split = experts * zero(1)
     return training_step(_MODEL, _build_machine(_NODES), parallel=split, batch=_BATCH, micro_batch=1, dtype="bfloat16")
 
 
-def _simulate_dispatch(nodes: int, name: str = "alltoall_direct") -> Trace:
-    """As many bytes as one layer's tokens have on their way to the experts, over all GPUs of so many nodes."""
+def _simulate_step(share: int) -> StepTrace:
+    """Of the mixture whose experts so many GPUs share."""
+    return _simulate_split(expert(share))
+
+
+def _count_dispatch_bytes() -> int:
+    """Bytes that one layer's tokens have on a GPU on their way to the experts."""
     tasks = _simulate_step(_INSIDE).step.tasks
-    nbytes = next(task.nbytes for task in tasks if task.kind == "alltoall")
-    return simulate_algorithm(name, _build_machine(nodes), f"{nbytes}B")
+    return next(task.nbytes for task in tasks if task.kind == "alltoall")
+
+
+def _simulate_dispatch(nodes: int, name: str = "alltoall_direct") -> Trace:
+    """As many bytes over all GPUs of so many nodes."""
+    return simulate_algorithm(name, _build_machine(nodes), f"{_count_dispatch_bytes()}B")
+
+
+def _simulate_uneven_dispatch(nodes: int, name: str, load: str) -> Trace:
+    """As many bytes a GPU on average, in an alltoallv, which counts those of all GPUs."""
+    topology = _build_machine(nodes)
+    return simulate_algorithm(name, topology, f"{_count_dispatch_bytes() * topology.ranks}B", load=load)
 
 
 def _build_dispatch_facts() -> LessonFacts:
@@ -86,11 +117,69 @@ def _build_reach_facts() -> LessonFacts:
     )
 
 
+def _describe_routing(experts: ExpertParallel) -> tuple[str, ...]:
+    step, load = _simulate_split(experts), experts.find_load(model(_MODEL))
+    assert load is not None
+    dropped = f"{100 * load.dropped:.3g} %"
+    memory = format_bytes(step.memory.max())
+    return experts.label, f"{load.busiest:.3g}", format_time(step.time), memory, dropped
+
+
+def _build_skew_facts() -> LessonFacts:
+    even, _, uneven, limited = _ROUTINGS
+    load, limited_load = (experts.find_load(model(_MODEL)) for experts in (uneven, limited))
+    assert load is not None
+    assert limited_load is not None
+    played, same = (_simulate_uneven_dispatch(1, "alltoallv_direct", word) for word in ("zipf", "even"))
+    return build_facts(
+        played,
+        tuple(map(_describe_routing, _ROUTINGS)),
+        played=played,
+        same=same,
+        share=_INSIDE,
+        busiest=f"{load.busiest:.3g}",
+        time=format_time(_simulate_split(even).time),
+        slow=format_time(_simulate_split(uneven).time),
+        ratio=f"{_simulate_split(uneven).time / _simulate_split(even).time:.3g}",
+        capacity=f"{limited.capacity_factor:g}",
+        dropped=f"{100 * limited_load.dropped:.3g} %",
+        limited=format_time(_simulate_split(limited).time),
+    )
+
+
+def _describe_overlap(experts: ExpertParallel) -> tuple[str, ...]:
+    step = _simulate_split(experts)
+    return experts.label, format_time(step.time), format_time(step.exposed)
+
+
+def _build_hide_facts() -> LessonFacts:
+    plain, parts, batch, once = map(_simulate_split, _OVERLAPS)
+    played = _simulate_uneven_dispatch(_NODES, "alltoallv_hierarchical", "even")
+    return build_facts(
+        played,
+        tuple(map(_describe_overlap, _OVERLAPS)),
+        played=played,
+        direct=_simulate_uneven_dispatch(_NODES, "alltoallv_direct", "even"),
+        gpus=plain.step.ranks,
+        share=_INSIDE,
+        microbatches=_BATCH // plain.step.ranks,
+        time=format_time(plain.time),
+        waited=format_time(plain.exposed),
+        parts=format_time(parts.exposed),
+        remains=format_time(batch.exposed),
+        fast=format_time(batch.time),
+        once=format_time(once.exposed),
+        best=format_time(once.time),
+    )
+
+
 LESSON = Lesson(
     notebook="19-mixture-of-experts",
     exercises=("spread-the-experts",),
     sections=(
         Section("dispatch", _build_dispatch_facts, right=0),
         Section("reach", _build_reach_facts, right=2),
+        Section("skew", _build_skew_facts, right=1),
+        Section("hide", _build_hide_facts, right=1),
     ),
 )

@@ -433,17 +433,20 @@ class SplitBuilder:
         return self.step_builder.add_task(name, _KINDS[kind], (lane,), **rest)
 
     def add_call(self, lane: int, message: CollectiveCall, micro: int, after: tuple[int, ...]) -> int:
-        """A collective of the lane's groups.
+        """Add a collective of the lane's groups.
 
         Args:
-            lane: whose groups.
-            message: what each of them sends.
-            micro: number of the microbatch.
-            after: tasks that come before.
+            lane: Number of the lane.
+            message: The collective.
+            micro: Number of the microbatch.
+            after: Tasks that it waits for.
+
+        Returns:
+            Number of the task.
         """
         stream, kind, nbytes, times, named, options = message
-        groups = self.placement.stream_groups[named or stream][lane]
         name = named or stream
+        groups = self.placement.stream_groups[name][lane]
         return self.add_collective(lane, stream, kind, name, groups, nbytes, after, micro, times=times, options=options)
 
     def add_collective(
