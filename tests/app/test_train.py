@@ -511,3 +511,34 @@ def test_weights_and_attention_are_chosen_where_the_model_and_the_type_have_a_ch
     usual = step_scenarios.time_step(gpt)
     assert stored.memory.peak()["activations"] > usual.memory.peak()["activations"]
     assert narrow.sent_bytes[0] * 2 == usual.sent_bytes[0]
+
+
+def raced(at):
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_rivals")]
+    return json.loads(one.proto.json)["runners"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_pinned_step_and_another_are_played_on_one_clock(language):
+    at = fine(opened(lang=language, nodes="2"))
+    fine(at.button(key="pin_start").click().run())
+    pinned = at.query_params["pin"]
+    assert "nodes:2" in str(pinned) or "model:" in str(pinned)
+    assert not [button for button in at.button if button.key == "pin_race"], "nothing to compare with yet"
+    other = fine(opened(lang=language, nodes="4", pin=pinned[0] if isinstance(pinned, list) else pinned))
+    fine(other.button(key="pin_race").click().run())
+    first, second = raced(other)
+    assert (first["strategy"], second["strategy"]) == ("pinned", "chosen")
+    times = [step_scenarios.time_step(replace(PLAIN, nodes=nodes)).time for nodes in (2, 4)]
+    assert [first["time"], second["time"]] == pytest.approx(times)
+    assert "nodes 2" in first["name"]
+    assert "nodes 4" in second["name"]
+    fine(other.button(key="pin_end").click().run())
+    assert "pin" not in other.query_params
+    assert len(raced(other)) > 2, "the race of the strategies again"
+
+
+def test_a_pinned_step_of_a_hostile_address_gets_a_sentence():
+    at = opened(show="race", pin="model:nothing;nodes:x")
+    assert not at.exception
+    assert messages(at)

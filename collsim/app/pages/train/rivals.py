@@ -18,8 +18,9 @@ from collsim.viz.training.step_document import SendPattern, StepDocument, build_
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_topology, ignore_progress
+from . import step_scenarios
 from .step_scenarios import time_step
-from .training_choice import TrainingChoice
+from .training_choice import TrainingChoice, select_timed
 
 #: The runners, and what each is asked for.
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -82,7 +83,19 @@ def build_common_choice(choice: TrainingChoice) -> TrainingChoice:
         choice: The step of training that is chosen.
     """
     defaults = TrainingChoice()
-    names = ("strategy", "nccl", "servers", "servers_on", "wait", "timing", "changes", "open", "show", "every")
+    names = (
+        "strategy",
+        "nccl",
+        "servers",
+        "servers_on",
+        "wait",
+        "timing",
+        "changes",
+        "open",
+        "show",
+        "every",
+        "pinned",
+    )
     return replace(choice, nodes=1, **{name: getattr(defaults, name) for name in names})
 
 
@@ -110,6 +123,37 @@ def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ig
         except CollsimError as error:
             failed.append((name, error))
         report_progress("run", number / len(STRATEGIES))
+    return StepRace(build_topology(choice).name, tuple(runners), tuple(failed))
+
+
+def estimate_pinned(pinned: TrainingChoice, choice: TrainingChoice) -> float:
+    """Seconds that `race_pinned` should take.
+
+    Args:
+        pinned: The step that is pinned.
+        choice: The step that is chosen.
+    """
+    return step_scenarios.estimate_step(pinned) + step_scenarios.estimate_step(choice)
+
+
+def race_pinned(
+    pinned: TrainingChoice, choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
+) -> StepRace:
+    """Two steps on one clock, timed as the page times each alone.
+
+    Args:
+        pinned: The step that is pinned.
+        choice: The step that is chosen.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    runners, failed = [], []
+    for number, (name, step) in enumerate((("pinned", pinned), ("chosen", choice)), 1):
+        try:
+            plain = time_step(step_scenarios.strip_switches(step))
+            runners.append(_build_runner(name, step_scenarios.apply_switches(step, plain)))
+        except CollsimError as error:
+            failed.append((name, error))
+        report_progress("run", number / 2)
     return StepRace(build_topology(choice).name, tuple(runners), tuple(failed))
 
 

@@ -40,7 +40,7 @@ from .costs_panel import draw_costs
 from .step_scenarios import ChangedStep, CollectiveOpened, StepView
 from .tabs import draw_tabs
 from .train_controls import draw_controls
-from .training_choice import PLAIN, TrainingChoice
+from .training_choice import PLAIN, TrainingChoice, name_difference, read_step, select_timed, write_step
 
 PAGE = "train"
 
@@ -50,7 +50,7 @@ PAGE = "train"
     15,
     address=training_choice.ADDRESS,
     moment=("t",),
-    run=lambda value: _select_timed(value),  # a name that is defined below
+    run=select_timed,
     on_machine=training_choice.build_choice,
 )
 def draw() -> None:
@@ -66,12 +66,12 @@ def draw() -> None:
     if choice.show == "race":
         _draw_race(choice, top)
     elif choice.show == "scaling":
-        growthview.draw(_select_timed(choice), top)
+        growthview.draw(select_timed(choice), top)
     else:
         step_shown = _draw_step(choice, top)
     draw_machine_card(choice.where)
     if step_shown is not None and choice.where.on_machine:
-        timed = _select_timed(choice)
+        timed = select_timed(choice)
         options = (
             step_upgrades.list_upgrades,
             timed,
@@ -91,19 +91,14 @@ def draw() -> None:
             (choice.machine_text,) if choice.machine_text else (),
         )
     if step_shown is not None:
-        draw_folded("files", t("tab.files"), partial(stepfile.draw, _select_timed(choice)))
-
-
-def _select_timed(choice: TrainingChoice) -> TrainingChoice:
-    """What of it decides when things happen: not what is opened, nor how it is shown."""
-    return replace(choice, open="", show=PLAIN.show, every=False)
+        draw_folded("files", t("tab.files"), partial(stepfile.draw, select_timed(choice)))
 
 
 # ---- one step ------------------------------------------------------------------------------------------------------
 
 
 def _draw_step(choice: TrainingChoice, top: Any) -> StepView | None:
-    timed = _select_timed(choice)
+    timed = select_timed(choice)
     with top:
         latest_result = get_latest(
             step_scenarios.compute_step,
@@ -119,7 +114,36 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepView | None:
     with top:
         _draw_headline(step_shown)
     _draw_card(step_shown, drawn, choice)
+    _draw_pin(choice)
     return step_shown
+
+
+def _draw_pin(choice: TrainingChoice) -> None:
+    """The button that pins the step; while another one is pinned, the one that plays both on one clock."""
+    text, icon = write_step(choice), ":material/keep:"
+    with st.container(key="step_actions", horizontal=True, gap="small"):
+        if not choice.pinned:
+            hint = t("pin.step.help")
+            st.button(t("pin.step"), key="pin_start", help=hint, icon=icon, on_click=_pin, args=(text,))
+            return
+        if choice.pinned == text:
+            st.button(t("pin.step.pinned"), key="pin_start", icon=icon, disabled=True)
+        else:
+            hint = t("pin.step.race.help", run=choice.pinned)
+            st.button(
+                t("pin.step.race"), key="pin_race", type="primary", icon=icon, help=hint, on_click=_show, args=("race",)
+            )
+        st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=_pin, args=("",))
+
+
+def _pin(text: str) -> None:
+    remember(PAGE, replace(get_remembered(PAGE), pinned=text))
+
+
+def _show(view: str) -> None:
+    """Another view of the page; its tab follows."""
+    remember(PAGE, replace(get_remembered(PAGE), show=view))
+    forget("train_show")
 
 
 def _draw_headline(step_shown: StepView) -> None:
@@ -269,6 +293,9 @@ def _toggle_change(changes: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def _draw_race(choice: TrainingChoice, top: Any) -> None:
+    if choice.pinned and choice.pinned != write_step(choice):
+        _race_pinned(choice, top)
+        return
     timed = rivals.build_common_choice(choice)
     with top:
         latest_result = get_latest(
@@ -288,6 +315,36 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
             texts = []
         st.html(format_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.strategy.{name}") for name in rivals.STRATEGIES}
+    _draw_rivals(step_race, names, repr(drawn))
+
+
+def _race_pinned(choice: TrainingChoice, top: Any) -> None:
+    """The pinned step and the one that is chosen, on one clock."""
+    pinned, complaints = read_step(choice.pinned)
+    timed = select_timed(choice)
+    with top:
+        complain(complaints)
+        latest_result = get_latest(
+            rivals.race_pinned,
+            pinned,
+            timed,
+            expected=rivals.estimate_pinned,
+            compiled=step_scenarios.needs_engine(pinned) or step_scenarios.needs_engine(timed),
+            only=True,
+        )
+    if latest_result is None:
+        return
+    step_race, of = latest_result
+    difference = name_difference(pinned, timed)
+    names = {"pinned": t("pin.step.first", step=difference[0]), "chosen": t("pin.step.second", step=difference[1])}
+    with top:
+        st.html(format_title(t("pin.step.title"), t("pin.step.note")))
+    _draw_rivals(step_race, names, repr(of))
+    st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=_pin, args=("",))
+
+
+def _draw_rivals(step_race: rivals.StepRace, names: dict[str, str], ident: str) -> None:
+    """Steps on one clock; a sentence for each that cannot run."""
     if step_race.failed:
         draw_mistake(
             *(
@@ -303,7 +360,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
         for runner in step_race.runners
     ]
     data = {
-        "id": repr(drawn),
+        "id": ident,
         "runners": runners,
         **look(),
         "t": get_session().start.get("t"),

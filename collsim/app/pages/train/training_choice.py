@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,6 +33,8 @@ from ...scenario.choice import (
 
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 ATTENTION = ("sdpa", "eager")
+#: Characters of a pinned step.
+LONGEST_PIN = 400
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
 MAX_SAMPLES, MAX_SERVERS = 65536, 64
@@ -68,6 +71,7 @@ class TrainingChoice(MachineChoice):
         open: the name of the collective that is opened, "none" for none, "" for the one that GPUs wait for longest.
         show: the step, the race, or how it scales.
         every: each GPU has lanes of its own.
+        pinned: a step that is to be compared with another one, as `write_step` writes it; "" for none.
     """
 
     model: str = "resnet50"
@@ -92,6 +96,7 @@ class TrainingChoice(MachineChoice):
     open: str = ""
     show: str = "step"
     every: bool = False
+    pinned: str = ""
 
     @property
     def speed_of(self) -> str | None:
@@ -202,6 +207,13 @@ def _read_opened(text: str) -> str:
     return text
 
 
+def _read_pin(text: str) -> str:
+    """A step as `name:value;name:value`; whether there are such names and values is seen when it is raced."""
+    if not all(":" in part for part in text.split(";")):
+        raise CollsimError("it is not name:value")
+    return text
+
+
 def _name(name: str, known: Callable[[], object], field: str = "") -> Word:
     return Word(name, create_name_reader(name, known), field)
 
@@ -239,6 +251,7 @@ _WORDS = (
     Word("open", _read_opened),
     _name("show", lambda: VIEWS),
     Word("every", read_flag),
+    Word("pin", _read_pin, "pinned", limit=LONGEST_PIN, instead="–"),
 )
 
 
@@ -257,6 +270,60 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
 
 
 ADDRESS = PageAddress(PLAIN, _WORDS, _reconcile, _adapt_address)
+
+
+def select_timed(choice: TrainingChoice) -> TrainingChoice:
+    """What of it decides when things happen: not what is opened or pinned, nor how it is shown.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    return replace(choice, open="", show=PLAIN.show, every=False, pinned="")
+
+
+def write_step(choice: TrainingChoice) -> str:
+    """A step in one word of an address: `model:resnet50;nodes:4`.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    words = {"model": choice.model, **ADDRESS.write(select_timed(choice))}
+    return ";".join(f"{name}:{text}" for name, text in words.items())
+
+
+def read_step(text: str) -> tuple[TrainingChoice, list[Complaint]]:
+    """The step of such a word, and complaints about what cannot be used.
+
+    Args:
+        text: As `write_step` wrote it.
+    """
+    words = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
+    step, complaints = ADDRESS.read({name: value for name, value in words.items() if name != "pin"})
+    assert isinstance(step, TrainingChoice)
+    return select_timed(step), complaints
+
+
+def name_difference(one: TrainingChoice, other: TrainingChoice) -> tuple[str, str]:
+    """What tells two steps apart: the words of an address that differ, with the value of each.
+
+    Args:
+        one: A step.
+        other: Another one.
+    """
+    fields = [field.name for field in dataclasses.fields(TrainingChoice) if field.name != "machine_text"]
+    differing = [name for name in fields if getattr(one, name) != getattr(other, name)]
+    first, second = (
+        ", ".join(f"{name} {_write_value(getattr(step, name))}" for name in differing) for step in (one, other)
+    )
+    return first, second
+
+
+def _write_value(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value)) or "–"
+    if isinstance(value, bool):
+        return {True: "on", False: "off"}[value]
+    return str(value) or "–"
 
 
 def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, object]]:
