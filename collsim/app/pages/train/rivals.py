@@ -20,7 +20,7 @@ from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_topology, ignore_progress
 from . import step_scenarios
 from .step_scenarios import time_step
-from .training_choice import TrainingChoice, select_timed
+from .training_choice import TrainingChoice
 
 #: The runners, and what each is asked for.
 STRATEGIES: dict[str, dict[str, Any]] = {

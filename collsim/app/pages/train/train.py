@@ -334,12 +334,12 @@ def _race_pinned(choice: TrainingChoice, top: Any) -> None:
         )
     if latest_result is None:
         return
-    step_race, of = latest_result
+    step_race, both = latest_result
     difference = name_difference(pinned, timed)
     names = {"pinned": t("pin.step.first", step=difference[0]), "chosen": t("pin.step.second", step=difference[1])}
     with top:
         st.html(format_title(t("pin.step.title"), t("pin.step.note")))
-    _draw_rivals(step_race, names, repr(of))
+    _draw_rivals(step_race, names, repr(both))
     st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=_pin, args=("",))
 
 

@@ -303,19 +303,17 @@ def read_step(text: str) -> tuple[TrainingChoice, list[Complaint]]:
     return select_timed(step), complaints
 
 
-def name_difference(one: TrainingChoice, other: TrainingChoice) -> tuple[str, str]:
+def name_difference(first: TrainingChoice, second: TrainingChoice) -> tuple[str, str]:
     """What tells two steps apart: the words of an address that differ, with the value of each.
 
     Args:
-        one: A step.
-        other: Another one.
+        first: A step.
+        second: Another one.
     """
     fields = [field.name for field in dataclasses.fields(TrainingChoice) if field.name != "machine_text"]
-    differing = [name for name in fields if getattr(one, name) != getattr(other, name)]
-    first, second = (
-        ", ".join(f"{name} {_write_value(getattr(step, name))}" for name in differing) for step in (one, other)
-    )
-    return first, second
+    differing = [name for name in fields if getattr(first, name) != getattr(second, name)]
+    texts = [", ".join(f"{name} {_write_value(getattr(step, name))}" for name in differing) for step in (first, second)]
+    return texts[0], texts[1]
 
 
 def _write_value(value: object) -> str:
