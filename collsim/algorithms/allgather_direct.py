@@ -12,7 +12,8 @@ from collsim.steps import copy
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
     formula="α + (n−1)/n·Sβ",
-    source="Open MPI coll_base_allgather.c linear; Li et al. 2024 (ForestColl, arXiv 2402.06787)",
+    source="Open MPI coll_base_allgather.c linear; NCCL 2.27 symmetric kernels AllGather_LL and "
+    "AllGather_ST, copy engines in src/ce_coll.cc ncclCeAllGather; Li et al. 2024 (ForestColl, arXiv 2402.06787)",
     chunks=lambda n: n,
 )
 def allgather_direct(n):

@@ -12,7 +12,8 @@ from collsim.steps import copy
     sent=lambda n: max(n - 1, 1 / n),  # the switch, all ports; a rank sends 1/n
     cost=lambda n, S, alpha, beta: (2 if n > 1 else 1) * alpha + S * beta,
     formula="2α + Sβ: S/n up, (n−1)/n·S down",
-    source="NCCL src/device/all_gather.h (NVLS: multimem store), src/transport/nvls.cc",
+    source="NCCL src/device/all_gather.h (NVLS: multimem store), src/transport/nvls.cc; symmetric kernel "
+    "AllGather_STMC, copy engines in src/ce_coll.cc with multicast",
     chunks=lambda n: n,
     helpers=lambda n: 1,
     helpers_on="nvswitch",

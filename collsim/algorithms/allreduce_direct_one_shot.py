@@ -16,7 +16,8 @@ from collsim.steps import reduce
     sent=lambda n: n - 1,
     cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) * S * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)S(β + γ)",
-    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu oneShotAllReduceKernel; Chan et al. 2007 (short vectors)",
+    source="NVIDIA TensorRT-LLM customAllReduceKernels.cu oneShotAllReduceKernel; NCCL 2.27 symmetric kernel "
+    "AllReduce_AGxLL_R; Chan et al. 2007 (short vectors)",
     chunks=lambda n: 1,
 )
 def allreduce_direct_one_shot(n):

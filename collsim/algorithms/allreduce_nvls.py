@@ -18,7 +18,8 @@ def _load(n, c):
     sent=lambda n: n + 1,  # the switch, all ports; a rank sends 1 + 1/n
     cost=lambda n, S, alpha, beta, chunks: (3 + chunks) * alpha + _load(n, chunks) * S / chunks * beta,
     formula="4α + 2(1+1/n)Sβ; in c ≥ 3 chunks (c+3)α + (1+1/n+(3−1/n)/c)Sβ",
-    source="NCCL src/device/all_reduce.h (NVLS: multimem load-reduce and store), src/transport/nvls.cc",
+    source="NCCL src/device/all_reduce.h (NVLS: multimem load-reduce and store), src/transport/nvls.cc; symmetric "
+    "kernel AllReduce_RSxLDMC_AGxSTMC",
     chunks=lambda n, chunks: n * chunks,
     helpers=lambda n: 1,
     helpers_on="nvswitch",

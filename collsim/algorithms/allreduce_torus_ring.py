@@ -8,10 +8,18 @@ from collsim.registry import algorithm
 from collsim.steps import reduce, reverse, together
 
 
-def _find_sides(n, dims, topology):
-    """Sides of the torus: those of `dims`, from the topology, or the two most equal factors of n."""
+def find_sides(n, dims, topology, default=None):
+    """Find the sides of a torus.
+
+    Args:
+        n: number of ranks.
+        dims: sides, as numbers or as text; None for those of the topology.
+        topology: torus whose sides are used.
+        default: sides where neither says them; None for the two most equal factors of n.
+    """
     if not dims and topology is not None and topology.ranks == n:
         dims = getattr(topology.next_hop, "dims", None)
+    dims = dims or default
     if not dims:
         dims = next((d, n // d) for d in range(int(n**0.5), 0, -1) if n % d == 0)
     try:
@@ -41,10 +49,10 @@ def _reduce_scatters(side, order, sign, first):
 
 @algorithm(
     "allreduce",
-    steps=lambda n, dims, topology: sum(2 * (d - 1) for d in _find_sides(n, dims, topology)),
+    steps=lambda n, dims, topology: sum(2 * (d - 1) for d in find_sides(n, dims, topology)),
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, dims, topology: (
-        sum(2 * (d - 1) for d in _find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
+        sum(2 * (d - 1) for d in find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
     ),
     formula="Σ2(n_i−1)α + 2(n−1)/n·Sβ through one port; with all 2D ports of the torus 2(n−1)/n·Sβ/(2D)",
     source="Kumar et al. 2019 (2-D gradient summation); Sack & Gropp 2015; ASTRA-sim baseline multi-dimensional ring",
@@ -60,7 +68,7 @@ def allreduce_torus_ring(n, dims=None, all_ports=False, topology=None):
         all_ports: the buffer is cut in as many parts as there are directions, and each begins with another direction.
         topology: torus whose sides are used.
     """
-    side = _find_sides(n, dims, topology)
+    side = find_sides(n, dims, topology)
     if all_ports:
         parts = [(first, sign) for first in range(len(side)) for sign in (1, -1)]
     else:

@@ -12,7 +12,8 @@ from collsim.steps import copy
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
     formula="α + (n−1)/n·Sβ",
-    source="Open MPI coll_base_alltoall.c linear; NCCL src/collectives.cc ncclAlltoAll (grouped send and receive)",
+    source="Open MPI coll_base_alltoall.c linear; NCCL src/collectives.cc ncclAlltoAll (grouped send and receive), "
+    "copy engines in src/ce_coll.cc ncclCeAlltoAll",
     chunks=lambda n: n,
 )
 def alltoall_direct(n):

@@ -10,7 +10,8 @@ from collsim.steps import copy
     sent=lambda n: min(n - 1, 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
     formula="(n−1)(α + S/n·β)",
-    source="Open MPI coll_basic_gather.c linear; NCCL src/collectives.cc ncclGather (point to point)",
+    source="Open MPI coll_basic_gather.c linear; NCCL src/collectives.cc ncclGather (point to point), copy engines "
+    "in src/ce_coll.cc ncclCeGather",
     chunks=lambda n: n,
 )
 def gather_flat(n, root=0):

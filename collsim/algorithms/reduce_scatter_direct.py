@@ -12,7 +12,8 @@ from collsim.steps import reduce
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) / n * S * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)/n·S(β + γ)",
-    source="Chan et al. 2007; Li et al. 2024 (ForestColl, arXiv 2402.06787)",
+    source="Chan et al. 2007; NCCL 2.27 symmetric kernel ReduceScatter_LD; Li et al. 2024 (ForestColl, "
+    "arXiv 2402.06787)",
     chunks=lambda n: n,
 )
 def reduce_scatter_direct(n):

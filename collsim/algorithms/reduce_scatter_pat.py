@@ -3,17 +3,25 @@
 from collsim.registry import algorithm
 from collsim.steps import reverse
 
-from .allgather_pat import allgather_pat
+from .allgather_pat import allgather_pat, count_pat_steps
 
 
 @algorithm(
     "reduce_scatter",
-    steps=lambda n: (n - 1).bit_length(),
+    steps=count_pat_steps,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: (n - 1).bit_length() * alpha + (n - 1) / n * S * (beta + gamma),
-    formula="⌈lg n⌉α + (n−1)/n·S(β + γ), fully aggregated",
+    cost=lambda n, S, alpha, beta, gamma, aggregation: (
+        count_pat_steps(n, aggregation) * alpha + (n - 1) / n * S * (beta + gamma)
+    ),
+    formula="⌈lg n⌉α + (n−1)/n·S(β + γ), fully aggregated; with at most a blocks a message about (lg a + n/a − 1)α",
     source="Jeaugey 2025, arXiv 2506.20252; NCCL src/include/collectives.h PatRSAlgorithm",
     chunks=lambda n: n,
 )
-def reduce_scatter_pat(n):
-    yield from reverse(allgather_pat(n).each_step())
+def reduce_scatter_pat(n, aggregation=1024):
+    """PAT, parallel aggregated trees, for reduce-scatter: the allgather backwards, near exchanges first.
+
+    Args:
+        n: number of ranks.
+        aggregation: most partial sums of a message, a power of two.
+    """
+    yield from reverse(allgather_pat(n, aggregation=aggregation).each_step())

@@ -10,7 +10,8 @@ from collsim.steps import copy
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
     formula="(n−1)(α + S/n·β)",
-    source="Open MPI coll_basic_scatter.c linear; NCCL src/collectives.cc ncclScatter (point to point)",
+    source="Open MPI coll_basic_scatter.c linear; NCCL src/collectives.cc ncclScatter (point to point), copy engines "
+    "in src/ce_coll.cc ncclCeScatter",
     chunks=lambda n: n,
 )
 def scatter_flat(n, root=0):

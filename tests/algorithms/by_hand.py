@@ -20,6 +20,7 @@ COUNTS = {
     "per_node": [1, 2, 4],
     "servers": [1, 2],
     "arity": [3, 4],
+    "aggregation": [1, 2, 4],
     "radix": [2, 3],
     "base": [3, 4],
 }
