@@ -48,6 +48,8 @@ SPEAKERS = {
     "refuse": (1, 2),
     "_refuse": (4,),
     "describe_unknown": (0,),
+    "create_name_reader": (0,),
+    "_create_name_word": (0,),
     "require_word": (0,),
     "join_words": (1,),
     "require_extent": (0, 2),

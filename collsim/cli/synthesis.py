@@ -9,7 +9,16 @@ import typer
 
 import collsim as cs
 
-from .options import Json, MachineSpec, Progress, Ranks, Switches, is_progress_shown, require_writable
+from .options import (
+    CountOrRanks,
+    Json,
+    MachineSpec,
+    Progress,
+    Switches,
+    is_progress_shown,
+    parse_ranks,
+    require_writable,
+)
 from .output import print_json, show
 from .shell import command
 
@@ -32,7 +41,7 @@ def synthesize(
         int | None, typer.Option(help="Pieces per tree; few make a short MSCCL program. Chosen unless given.")
     ] = None,
     switches: Switches = True,
-    ranks: Ranks = None,
+    ranks: CountOrRanks = None,
     root: Annotated[int, typer.Option(help="The root, where the collective has one.")] = 0,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Write the schedule: x.xml (MSCCL), x.json, x.csv ...")
@@ -43,18 +52,26 @@ def synthesize(
     """Find a schedule for a machine or network, verify it and time it beside its lower bound. Trees come with the share
     of the narrowest cut that they reach, which no schedule can exceed; the fewest steps with a proof that there are no
     fewer; a greedy matching with none: what it finds is good, not proved to be the best."""
-    network = machine_spec.build_network(ranks)
+    selected = parse_ranks(ranks)
+    network = machine_spec.build_network(None if isinstance(selected, list) else selected)
     if out is not None:
         require_writable("schedule", out)
     shows_progress = is_progress_shown(progress)
-    options: dict[str, Any] = {"ranks": ranks, "root": root, "method": method, "pieces": pieces, "switches": switches}
+    options: dict[str, Any] = {
+        "ranks": selected,
+        "root": root,
+        "method": method,
+        "pieces": pieces,
+        "switches": switches,
+    }
     options["progress"] = shows_progress
     schedule = cs.synthesize(collective, network, objective, cast("Effort", effort), **options)
     if out is not None:
         cs.save(schedule, out)
+    schedule_ranks = selected if isinstance(selected, list) else None
     # An objective that is no size is timed at the size for which it is typical.
     size = _SIZES.get(objective) or cs.units.parse_bytes(objective)
-    trace = cs.simulate(schedule, network, size, engine="event", progress=shows_progress)
+    trace = cs.simulate(schedule, network, size, engine="event", ranks=schedule_ranks, progress=shows_progress)
     report, cut = cs.synthesis.report(schedule), trace.bound.cut
     row = {**trace.row(), "chunks": schedule.chunks}
     if report is not None:

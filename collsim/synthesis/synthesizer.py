@@ -66,8 +66,8 @@ class Report:
         >>> report = cs.synthesis.report(schedule)
         >>> report.method
         'trees'
-        >>> report.summary.partition(":")[0]
-        '2 trees at every rank, at most 2 links high, carry 16.7 GB/s of each block'
+        >>> report.summary.partition(". ")[0]
+        'Trees at every rank: 2, of height 2 at most'
     """
 
     method: str
@@ -405,7 +405,7 @@ class _Search:
             return schedule, self.describe_one_pass(plan)
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS
         sentence = Sentence(
-            "{counts} trees {where}, at most {height} links high, carry {rate} of {what}: {share} % of what the "
+            "Trees {where}: {counts}, of height {height} at most. They carry {rate} of {what}: {share} % of what the "
             "narrowest cut and the routes allow.",
             counts=" + ".join(str(forest.trees) for forest in plan.forests),
             where=where,
@@ -421,8 +421,8 @@ class _Search:
         up, down = plan.forests
         return Sentence(
             "In one pass: each piece is reduced along a tree to its root and broadcast along another while the next "
-            "pieces follow. Trees: {trees}; roots: {roots}; at most {up} links up and {down} down. They carry {rate} "
-            "of the buffer: {share} % of what a linear program allows trees on these routes.",
+            "pieces follow. Trees: {trees}; roots: {roots}; heights: {up} up and {down} down at most. They carry "
+            "{rate} of the buffer: {share} % of what a linear program allows trees on these routes.",
             trees=up.trees,
             roots=len(np.unique(down.src[down.depth == 1])),
             up=up.height,

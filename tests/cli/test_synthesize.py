@@ -155,3 +155,14 @@ def test_the_largest_size_is_raced_on_the_command_line_as_in_python():
     done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize")
     for sentence in race.sentences:
         assert str(sentence) in done.stdout
+
+
+@pytest.mark.parametrize("ranks", ["0,3,5", "4"])
+def test_a_process_group_is_synthesized_and_timed_on_its_own_gpus(ranks):
+    """GPUs 0, 3 and 5 of a DGX-1V; four of its eight: what Python finds for them."""
+    words = ["synthesize", "allreduce", "--machine", "dgx-1v", "--ranks", ranks, "--json"]
+    row = json.loads(CliRunner().invoke(app, words).stdout)
+    group = [int(rank) for rank in ranks.split(",")] if "," in ranks else int(ranks)
+    schedule = cs.synthesize("allreduce", "dgx-1v", ranks=group)
+    assert row["summary"] == cs.synthesis.report(schedule).summary
+    assert row["time"] == cs.simulate(schedule, "dgx-1v", 2**36, engine="event", ranks=group).time

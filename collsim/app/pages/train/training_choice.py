@@ -214,7 +214,7 @@ def _read_pin(text: str) -> str:
     return text
 
 
-def _name(name: str, known: Callable[[], object], field: str = "") -> Word:
+def _create_name_word(name: str, known: Callable[[], object], field: str = "") -> Word:
     return Word(name, create_name_reader(name, known), field)
 
 
@@ -229,13 +229,13 @@ def _read_strategy(text: str) -> str:
 
 
 _WORDS = (
-    _name("model", models),
+    _create_name_word("model", models),
     Word("samples", count("samples", MAX_SAMPLES)),
-    _name("dtype", lambda: DTYPES),
-    _name("optimizer", lambda: OPTIMIZERS),
+    _create_name_word("dtype", lambda: DTYPES),
+    _create_name_word("optimizer", lambda: OPTIMIZERS),
     Word("narrow_weights", read_flag),
-    _name("attention", lambda: ATTENTION),
-    _name("gpu", list_gpus),
+    _create_name_word("attention", lambda: ATTENTION),
+    _create_name_word("gpu", list_gpus),
     *(WORDS[name] for name in MACHINE_PARAMETERS),
     Word("parallel", _read_strategy, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
@@ -243,13 +243,13 @@ _WORDS = (
     Word("find_unused", read_flag),
     Word("nccl", read_flag),
     Word("servers", count("servers", MAX_SERVERS)),
-    _name("servers_on", lambda: SERVERS_ON),
+    _create_name_word("servers_on", lambda: SERVERS_ON),
     Word("wait", read_flag),
     Word("interference", _read_interference),
-    _name("timing", lambda: NETWORKS),
+    _create_name_word("timing", lambda: NETWORKS),
     Word("changes", _read_changes, write=",".join),
     Word("open", _read_opened),
-    _name("show", lambda: VIEWS),
+    _create_name_word("show", lambda: VIEWS),
     Word("every", read_flag),
     Word("pin", _read_pin, "pinned", limit=LONGEST_PIN, instead="–"),
 )
