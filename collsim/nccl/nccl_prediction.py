@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -79,6 +80,8 @@ BUSBW: dict[str, Callable[[int], float]] = {
     for name in ("allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv")
 }
 _POINT_TO_POINT = ("alltoall", "sendrecv")
+#: Share of an interval's logarithmic width below which a measurement that would narrow it so is not advised.
+_MIN_NARROWING = 0.02
 
 
 @dataclass(frozen=True)
@@ -207,18 +210,18 @@ class Prediction:
     def assumptions(self) -> tuple[Sentence, ...]:
         """What was assumed because nobody stated it and what it alone makes of the time, that which matters most
         first; and the measurement that would narrow the interval most, where one would."""
-        inputs = self.unknown_inputs
-        sentences = [unknown_input.sentence for unknown_input in inputs]
-        if not inputs or self.points:
+        sentences = [unknown_input.sentence for unknown_input in self.unknown_inputs]
+        if not sentences or self.points:
             return tuple(sentences)
-        first = inputs[0]
-        rest = self.interval(known=(first.name,))
-        low, high = format_time(self.low), format_time(self.high)
-        least, most = format_time(rest.low), format_time(rest.high)
-        if (least, most) != (low, high):  # else the measurement would narrow nothing that a reader sees
+        narrowed = {entry: self.interval(known=(entry.name,)) for entry in self.unknown_inputs}
+        best = min(narrowed, key=lambda entry: narrowed[entry].ratio)
+        now, then = self._usual_interval, narrowed[best]
+        # Else the measurement would narrow nothing that a reader sees.
+        if math.log(then.ratio) < (1 - _MIN_NARROWING) * math.log(now.ratio):
             template = "the range {low} to {high} becomes {least} to {most} once you measure {measurement}"
-            measurement = first.measurement
-            sentences.append(Sentence(template, low=low, high=high, measurement=measurement, least=least, most=most))
+            ends = {"low": now.low, "high": now.high, "least": then.low, "most": then.high}
+            times = {name: format_time(end) for name, end in ends.items()}
+            sentences.append(Sentence(template, measurement=best.measurement, **times))
         return tuple(sentences)
 
     @cached_property

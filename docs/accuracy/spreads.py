@@ -4,8 +4,8 @@
 `rows_of` makes a small table of left-out residuals, without names: class of machine, group of collectives, band of
 sizes, number of the system, shares of the time, what nobody stated, log of measured over predicted (`left_out.csv`).
 Each run occurs twice in it: with its system left out of the fit, and with its whole kind of machine left out.
-`calibrated` reads widths from the first; `mark_covered` asks, a tenth of the systems or a kind left out at a time,
-whether they hold.
+`calibrated` reads widths from both (`interval_widths.py`); `mark_covered` asks, a tenth of the systems or a kind left
+out at a time, whether they hold.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from accuracy import crossval, crossval_mpi
+from accuracy.interval_widths import COLUMNS, Residuals, calibrate, compute_deviations
 from accuracy.tables import join_tables, read_unseen
 
 from collsim.nccl.measured.prediction_accuracy import (
@@ -40,19 +41,9 @@ LeftOut = Literal["system", "kind"]
 HERE = Path(__file__).parent
 FOLDS = HERE / "folds.json"
 TABLE, KEPT = HERE / "left_out.csv", Path(prediction_interval.__file__).with_name("interval_widths.json")
-#: Rows kept of a run and band, the rest of a time that nothing explains (two runs of one machine), how many systems'
-#: worth a class leans on all classes and a collective on its class, levels kept, passes that set the widths, folds of
-#: systems within a calibration.
-ROWS, REST, LEAN, LEVELS, PASSES, INNER = 5, 0.035, 4.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98), 2, 5
-#: Systems from which on a group of collectives has widths of its own; of MPI none, whose rounds are all counted.
-MANY = 3
-#: Share of a variance that other sizes of the same run say nothing of: so that about four in five measurements lie
-#: inside once one's own smallest and largest are known (`bought`).
-SIZE_SHARE = 0.12
+#: Rows kept of a run and band.
+ROWS = 5
 _POINTS = 3  # of one's own that `bought` tries
-_NORMAL = 1.2816  # standard deviations that hold nine in ten of a normal distribution on one side
-_PARTS = ("bytes", "fill", "latency")  # the part that decides each band, in the order of BANDS
-_COLUMNS = ("latency", "fill", "bytes")
 
 
 def rows_of(blind: Sequence[PredictedRow], described: pd.DataFrame, left_out: LeftOut) -> pd.DataFrame:
@@ -72,7 +63,7 @@ def rows_of(blind: Sequence[PredictedRow], described: pd.DataFrame, left_out: Le
         off = round(math.log(seconds / p.time), 4)
         result.append((*where, p.nbytes, *shares.vector.round(3), *inputs, off))
     first = ["left_out", "system", "run", "machine", "kind", "group", "band", "nbytes"]
-    table = pd.DataFrame(result, columns=[*first, *_COLUMNS, *SIDES, "off"])
+    table = pd.DataFrame(result, columns=[*first, *COLUMNS, *SIDES, "off"])
     table = table.sort_values(["system", "run", "band", "nbytes"], kind="stable")
     grouped = table.groupby(["run", "band"])
     position, count = grouped.cumcount(), grouped["run"].transform("size")
@@ -87,138 +78,20 @@ def described_by(p: Prediction | MpiPrediction) -> tuple[str, str, prediction_in
 
 def calibrated(table: pd.DataFrame) -> dict[str, Any]:
     """Widths by class and group, and how many of them cover which share on either side, by family."""
-    table = table[table.left_out == "system"]
     families = table.groupby(table.kind.map(prediction_interval.get_family))
-    return {str(name): _calibrated(_Residuals.read(part)) for name, part in families}
+    return {str(name): calibrate(Residuals.read(part)) for name, part in families}
 
 
-class _Residuals(NamedTuple):
-    """Columns of a table of residuals, a part of the time each in `shares`, standard deviations of unknown inputs by
-    side; what each row weighs."""
-
-    run: npt.NDArray[Any]
-    system: npt.NDArray[Any]
-    kind: npt.NDArray[Any]
-    group: npt.NDArray[Any]
-    band: npt.NDArray[Any]
-    off: Floats
-    shares: Floats
-    inputs: dict[Side, Floats]
-    weight: Floats
-
-    @classmethod
-    def read(cls, table: pd.DataFrame) -> _Residuals:
-        """Every run counts the same in every band, as the report counts."""
-        rows = table.groupby(["run", "band"])["run"].transform("size").to_numpy(float)
-        names = (table[name].to_numpy() for name in ("run", "system", "kind", "group", "band"))
-        inputs: dict[Side, Floats] = {side: table[side].to_numpy(float) for side in SIDES}
-        shares, off = table[list(_COLUMNS)].to_numpy(float), table.off.to_numpy(float)
-        return cls(*names, off, shares, inputs, 1 / rows)
-
-    def select(self, mine: npt.NDArray[np.bool_]) -> _Residuals:
-        """The rows of a mask."""
-        inputs: dict[Side, Floats] = {side: values[mine] for side, values in self.inputs.items()}
-        return self._replace(
-            **{name: getattr(self, name)[mine] for name in self._fields if name != "inputs"}, inputs=inputs
-        )
-
-
-def _calibrated(rows: _Residuals) -> dict[str, Any]:
-    """Widths from all systems; how many cover which share from scores that have not seen their own system."""
-    scales: dict[Side, Floats] = {side: np.ones(3) for side in SIDES}
-    for _ in range(PASSES):  # each band is to be covered as all are
-        scores = _scores(rows, scales)
-        for side in SIDES:
-            for band, part in enumerate(_PARTS):
-                here = rows.band == band
-                if here.any():
-                    scale = _quantile(scores[side][here], rows.weight[here], (1 + LEVEL) / 2) / _NORMAL
-                    scales[side][_COLUMNS.index(part)] *= max(scale, 0.5)
-            scales[side] = scales[side].clip(0.5, 2.0)  # where a part decides nothing, its width is anything
-    scores, runs = _scores(rows, scales), len(set(rows.run.tolist()))
-    levels = {f"{level:g}": min(1.0, (1 + level) / 2 * (runs + 1) / runs) for level in LEVELS}
-    quantiles = {
-        side: {name: round(max(0.0, _quantile(scores[side], rows.weight, share)), 4) for name, share in levels.items()}
-        for side in SIDES
-    }
-    return {**_classes(rows, scales), "quantiles": quantiles}
-
-
-def _scores(rows: _Residuals, scales: dict[Side, Floats]) -> dict[Side, Floats]:
-    """How many standard deviations each row is off towards either side, by widths of the other systems."""
-    order = np.array(sorted(set(rows.system.tolist())))
-    scores: dict[Side, Floats] = {side: np.zeros(len(rows.off)) for side in SIDES}
-    for fold in range(min(INNER, len(order))):
-        out = np.isin(rows.system, order[fold::INNER])
-        if out.all():
-            continue
-        known: Any = _classes(rows.select(~out), scales)
-        hidden = rows.select(out)
-        for side, sign in SIDES.items():
-            scores[side][out] = sign * hidden.off / _deviations(hidden, side, known)
-    return scores
-
-
-def _quantile(values: Floats, weights: Floats, level: float) -> float:
-    order = np.argsort(values)
-    heap = np.cumsum(weights[order]) / weights.sum()
-    return float(values[order][min(int(np.searchsorted(heap, level)), len(order) - 1)])
-
-
-def _widths(rows: _Residuals, side: Side, lean: Floats | None) -> Floats:
-    """Standard deviations of the parts on one side, from the band that each decides and what unknown inputs leave.
-
-    Between nine tenths of the residuals on that side, which the farthest of ten runs decides alone, and four fifths of
-    their sizes on either.
-    """
-    result = np.ones(3) if lean is None else lean.copy()
-    for band, part in enumerate(_PARTS):
-        here = rows.band == band
-        if not here.any():
-            continue
-        off = SIDES[side] * rows.off[here] / _NORMAL
-        left = np.sign(off) * np.sqrt(np.maximum(0.0, off**2 - rows.inputs[side][here] ** 2))
-        one_sided = max(_quantile(left, rows.weight[here], (1 + LEVEL) / 2), REST / 2)
-        width = math.sqrt(one_sided * max(_quantile(np.abs(left), rows.weight[here], LEVEL), REST / 2))
-        count, k = len(set(rows.system[here].tolist())), _COLUMNS.index(part)
-        share = count / (count + LEAN) if lean is not None else 1.0
-        result[k] = math.exp(share * math.log(width) + (1 - share) * math.log(result[k]))
-    return result
-
-
-def _classes(rows: _Residuals, scales: dict[Side, Floats]) -> dict[str, Any]:
-    """Widths of any class, of each, and of each group of collectives of a class with many systems."""
-    bases = {side: _widths(rows, side, None) for side in SIDES}
-    classes: dict[str, Any] = {"": _entry(bases, scales, 0)}
-    for name in sorted(set(rows.kind.tolist())):
-        mine = rows.select(rows.kind == name)
-        widths = {side: _widths(mine, side, bases[side]) for side in SIDES}
-        classes[str(name)] = _entry(widths, scales, len(set(mine.system.tolist())))
-        for group in sorted(set(mine.group.tolist())):
-            near = mine.select(mine.group == group)
-            systems = len(set(near.system.tolist()))
-            if systems >= MANY and not name.startswith("mpi"):
-                each = {side: _widths(near, side, widths[side]) for side in SIDES}
-                classes[f"{name}, {group}"] = _entry(each, scales, systems)
-    return {"rest": REST, "size_share": SIZE_SHARE, "classes": classes}
-
-
-def _entry(widths: dict[Side, Floats], scales: dict[Side, Floats], systems: int) -> dict[str, Any]:
-    return {**{side: (widths[side] * scales[side]).round(4).tolist() for side in SIDES}, "systems": systems}
-
-
-def _deviations(rows: _Residuals, side: Side, known: FamilyWidths) -> Floats:
+def _deviations(rows: Residuals, side: Side, known: FamilyWidths) -> Floats:
     pairs = list(zip(rows.kind.tolist(), rows.group.tolist(), strict=True))
     widths = {pair: prediction_interval.get_widths(*pair, known)[side] for pair in set(pairs)}
-    parts = rows.shares * np.array([widths[pair] for pair in pairs]).reshape(len(pairs), 3)
-    result: Floats = np.sqrt((parts**2).sum(axis=1) + rows.inputs[side] ** 2 + known["rest"] ** 2)
-    return result
+    return compute_deviations(rows, side, np.array([widths[pair] for pair in pairs]).reshape(len(pairs), 3))
 
 
 def mark_covered(table: pd.DataFrame, left_out: LeftOut = "system", level: float = LEVEL) -> pd.DataFrame:
     """The rows predicted without their system or their kind of machine, with what intervals say that have not seen it
     either: `inside`, `above` (slower than the interval), `high_over_low`."""
-    seen, hidden = (table[table.left_out == each] for each in ("system", left_out))
+    hidden = table[table.left_out == left_out]
     column = {"system": "system", "kind": "machine"}[left_out]
     order = np.array(sorted(set(hidden[column])))
     np.random.default_rng(1).shuffle(order)
@@ -226,13 +99,13 @@ def mark_covered(table: pd.DataFrame, left_out: LeftOut = "system", level: float
     parts = []
     for fold in range(folds):
         names = order[fold::folds]
-        known: Any = calibrated(seen[~seen[column].isin(names)])
+        known: Any = calibrated(table[~table[column].isin(names)])
         out = hidden[hidden[column].isin(names)]
         for family, rows in out.groupby(out.kind.map(prediction_interval.get_family)):
             of = known[str(family)]
             fast, slow = (
                 prediction_interval.interpolate_quantile(of["quantiles"][side], level)
-                * _deviations(_Residuals.read(rows), side, of)
+                * _deviations(Residuals.read(rows), side, of)
                 for side in SIDES
             )
             inside = (-fast <= rows.off) & (rows.off <= slow)
@@ -272,7 +145,7 @@ class Bought(NamedTuple):
 
 def bought(table: pd.DataFrame, known: dict[str, Any] | None = None) -> list[Bought]:
     """What none, one, two and three points of each run buy at its other sizes, each run the same."""
-    table, known, result = table[table.left_out == "system"], known or calibrated(table), []
+    known, table, result = known or calibrated(table), table[table.left_out == "system"], []
     long = [rows for _, rows in table.groupby("run") if rows.nbytes.nunique() > _POINTS]
     for count in range(_POINTS + 1):
         each = np.array(
@@ -289,7 +162,7 @@ def _of_run(run_rows: pd.DataFrame, family: FamilyWidths, count: int) -> tuple[f
     first = [0, len(run_rows) - 1, len(run_rows) // 2][:_POINTS]
     shares = [
         prediction_interval.Shares(*row[:3], {"inputs": dict(zip(SIDES, row[3:], strict=True))})
-        for row in run_rows[[*_COLUMNS, *SIDES]].to_numpy()
+        for row in run_rows[[*COLUMNS, *SIDES]].to_numpy()
     ]
     off = run_rows.off.to_numpy()
     points = [prediction_interval.Point(shares[i], off[i]) for i in first[:count]]

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from accuracy import spreads
+from accuracy.interval_widths import Residuals, calibrate
 
 import collsim as cs
 from collsim.errors import CollsimError
@@ -20,11 +21,9 @@ BOX = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
 LEFT_OUT = {"nccl": (0.08, 0.24, 0.22), "mpi": (0.28, 0.50, 0.54)}
-#: Kinds that intervals cover too seldom at some size, besides those of PCIe, when systems or the whole kind are left out.
-WANTING: dict[str, set[str]] = {
-    "system": set(),
-    "kind": {"multi-node, InfiniBand or 400G NIC", "multi-node, Slingshot", "MPI, CPU buffers, InfiniBand"},
-}
+#: Kinds and bands that intervals cover too seldom when systems or the whole kind are left out: half of the runs of the
+#: first are of one system, and three systems are all that is known of the second.
+WANTING = {("PCIe only, P2P", 1), ("multi-node, Slingshot", 1)}
 #: Shares of NCCL's runs left out whose median ratio is within 1.25 and 1.6, likewise.
 NEAR = ((0.82, 0.92), (0.54, 0.81), (0.55, 0.82))
 
@@ -47,18 +46,53 @@ def test_four_in_five_measurements_of_systems_left_out_lie_inside(held, band):
 
 
 def test_intervals_are_no_wider_than_factors_that_say_something(held):
-    assert held.high_over_low["nccl", 0] < 1.9
+    assert held.high_over_low["nccl", 0] < 2.0
     assert held.high_over_low["nccl", 1] < 3.0
     assert held.high_over_low["nccl", 2] < 4.2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("left_out", ["system", "kind"])
 def test_each_kind_of_ten_runs_is_covered_without_its_system_and_without_its_kind(kept, left_out):
-    """Goal: 72 to 90 %; the kinds below stay under it at some size, which docs/accuracy.md says."""
+    """Goal: 72 to 90 %; docs/accuracy.md says which stay below."""
     kinds = spreads.covered(kept, left_out, ("machine",))
-    wanting = kinds[(kinds.runs >= 10) & (kinds.covered < 0.72)]
-    assert set(wanting.machine) <= {"PCIe only, P2P", "PCIe only, no P2P (through host)", *WANTING[left_out]}
+    kinds = kinds[kinds.runs >= 10]
+    wanting = kinds[kinds.covered < 0.72]
+    assert set(zip(wanting.machine, wanting.band, strict=True)) <= WANTING
+    assert wanting.covered.min() > 0.65
+
+
+def test_intervals_of_well_known_networks_are_no_wider_than_they_were(kept):
+    """The widths before whole kinds were left out, too: what is not known of others must not widen these."""
+    wide = spreads.covered(kept, "system", ("machine",)).set_index(["machine", "band"]).high_over_low
+    for machine, bands in {
+        "NVSwitch node (A100)": (1.20, 2.24, 3.50),
+        "NVSwitch node (H100/H200/H800)": (1.18,),
+        "NVSwitch node (B200)": (1.18,),
+        "multi-node, InfiniBand or 400G NIC": (2.07, 3.23, 3.08),
+    }.items():
+        for band, most in enumerate(bands):
+            assert wide[machine, band] < most + 0.005, (machine, band)
+
+
+def test_a_class_of_which_nothing_is_known_is_as_wide_as_kinds_left_out_say():
+    """Ten kinds a tenth off have nothing to say of one; a kind that is twice as slow as predicted widens all unknown."""
+    near = _list_residuals({f"kind {k}": 0.1 for k in range(10)})
+    far = _list_residuals({**{f"kind {k}": 0.1 for k in range(7)}, **{f"kind {k}": math.log(2) for k in range(7, 10)}})
+    widths = [calibrate(Residuals.read(table))["classes"] for table in (near, far)]
+    assert widths[0][""]["slow"][2] < 0.2 < 0.4 < widths[1][""]["slow"][2]
+    assert widths[1]["kind 0"]["slow"][2] < 0.5 * widths[1][""]["slow"][2]  # ten systems of its own
+
+
+def _list_residuals(kinds):
+    rows = [
+        (left_out, 10 * k + i, 10 * k + i, kind, kind, "ring", band, 1.0, 0.0, 0.0, 0.0, 0.0, off * (-1) ** i)
+        for k, (kind, off) in enumerate(kinds.items())
+        for i in range(10)
+        for band in range(3)
+        for left_out in ("system", "kind")
+    ]
+    names = "left_out system run machine kind group band bytes fill latency fast slow off"
+    return pd.DataFrame(rows, columns=names.split())
 
 
 def test_what_is_kept_is_what_the_table_of_residuals_says(kept):
@@ -160,6 +194,22 @@ def test_a_measurement_that_would_narrow_nothing_is_not_advised():
         assert sum("once you measure" in str(sentence) for sentence in prediction.assumptions) == advised
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Banana", 128, 16, "nvlink3-nvswitch", "NIC rate not stated"),
+        ("H100-SXM5", 128, 16, "nvlink4-nvswitch", "NIC rate not stated"),
+    ],
+)
+@pytest.mark.parametrize("size", ["1MiB", "1GiB"])
+def test_the_advised_measurement_narrows_the_interval_more_than_any_other(words, size):
+    p = predict("allreduce", parse_facts(*words), size)
+    assert len(p.unknown_inputs) > 1
+    widths = {str(each.measurement): p.interval(known=(each.name,)).ratio for each in p.unknown_inputs}
+    assert str(p.assumptions[-1]).endswith(f"once you measure {min(widths, key=widths.__getitem__)}")
+    assert min(widths.values()) < p.interval().ratio
+
+
 def test_a_tree_over_sockets_may_be_a_ring():
     """Two nodes of V100 over 10 Gbit/s: NCCL's tuner takes a tree; a ring takes 1.88 times as long (horovod issue 2581)."""
     facts = parse_facts("V100", 16, 2, "nvlink2-hybridcubemesh", "1x10GbE (TCP sockets)")
@@ -225,7 +275,7 @@ def test_every_point_of_a_run_buys_something():
     assert table.points.tolist() == [0, 1, 2, 3]
     assert table.added.tolist() == [0, 2**10, 2**30, 2**20]
     assert table.error[0] == pytest.approx(0.5)
-    assert max(table.error[2], table.error[3]) < 0.04 < table.error[1] < table.error[0]
+    assert table.error[3] < 0.04 < table.error[2] < 0.07 < table.error[1] < table.error[0]
     assert max(table.wide[2], table.wide[3]) < table.wide[1] * 1.05 < 0.9 * table.wide[0]
 
 

@@ -4,10 +4,11 @@ The logarithm of measured over predicted time is taken as a sum of what is not k
 (launch and steps), how fast it moves bytes, and how its pipeline fills, each weighed by its share of the time; inputs
 that nobody stated (`unknown_inputs`); and a rest. How far each is off towards shorter and towards longer times was read
 from predictions of systems left out, by class of machine and collective; a class with few systems is drawn towards all
-others. What these widths miss is made up for by a
-factor that covers the share asked for on each side, from scores that have not seen their own system (cross-conformal
-prediction: Vovk 2015; Lei et al. 2018). `interval_widths.json` is made by docs/accuracy/spreads.py. A cluster's own
-measurements move the three and make them narrower (`compute_posterior`: Bayesian linear regression, all normal).
+others, and one of which nothing is known has what whole kinds of machine left out were off. What these widths miss is
+made up for by a factor that covers the share asked for on each side, from scores that have not seen their own system
+(cross-conformal prediction: Vovk 2015; Lei et al. 2018). `interval_widths.json` is made by docs/accuracy/spreads.py. A
+cluster's own measurements move the three and make them narrower (`compute_posterior`: Bayesian linear regression, all
+normal).
 """
 
 from __future__ import annotations
@@ -121,6 +122,11 @@ class Interval:
     middle: float
     systems: int
     reason: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """`high` over `low`."""
+        return self.high / self.low
 
 
 @dataclass(frozen=True)
