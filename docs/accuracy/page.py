@@ -88,16 +88,23 @@ def _intervals() -> Block:
         return ""
     table = pd.read_csv(spreads.TABLE)
     names = {"nccl": "NCCL and RCCL", "mpi": "MPI"}
+    system, kind = (spreads.covered(table, left_out) for left_out in ("system", "kind"))
     rows = [
-        [names[r.library], BANDS[r.band][0], r.runs, f"{r.covered:.0%}", f"{r.above:.0%}", f"{r.high_over_low:.2f}"]
-        for r in spreads.covered(table).itertuples()
+        [names[near.library], BANDS[near.band][0], near.runs, *_cover_cells(near), *_cover_cells(far)]
+        for near, far in zip(system.itertuples(), kind.itertuples(), strict=True)
     ]
+    head = ["covered, system left out", "slower", "high / low", "covered, kind left out", "slower", "high / low"]
     bought = [[r.points, r.runs, f"{r.error:.1%}", f"{r.covered:.0%}", f"{r.wide:.2f}"] for r in spreads.bought(table)]
     tables: dict[str, Block] = {
-        "table": Table(["library", "size", "runs", "covered", "slower", "high / low"], rows),
+        "table": Table(["library", "size", "runs", *head], rows),
         "worth": Table(["points", "runs", "median error", "covered", "high / low"], bought),
     }
     return Text("intervals", tables)
+
+
+def _cover_cells(row: Any) -> tuple[str, str, str]:
+    """Share of measurements inside the intervals and above, and the median width."""
+    return f"{row.covered:.0%}", f"{row.above:.0%}", f"{row.high_over_low:.2f}"
 
 
 def _bands(result: Accuracy, library: str, tuner: bool = True) -> Table:
@@ -240,15 +247,11 @@ def _kinds() -> Block:
     for machine in order.index:
         for band in sorted(system.loc[machine].index):
             near, far = system.loc[(machine, band)], kind.loc[(machine, band)]
-            cells = [
-                text
-                for each in (near, far)
-                for text in (f"{each.error:.0%}", f"{each.covered:.0%}", f"{each.high_over_low:.2f}")
-            ]
+            cells = [text for each in (near, far) for text in (f"{each.error:.0%}", *_cover_cells(each))]
             rows.append([machine, BANDS[band][0], f"{near.runs:.0f}", *cells])
     head = ["machine", "size", "runs"]
-    heads = ["error, system left out", "covered", "high / low", "error, kind left out", "covered", "high / low"]
-    return Table([*head, *heads], rows)
+    covers = ["covered", "slower", "high / low"]
+    return Table([*head, "error, system left out", *covers, "error, kind left out", *covers], rows)
 
 
 def _every(result: Accuracy, described: pd.DataFrame) -> Table:

@@ -97,3 +97,10 @@ def test_a_machine_without_measured_operations_holds_what_it_did():
     plain = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), ranks=1, micro_batch=8, dtype="bfloat16")
     assert "workspaces" not in plain.memory.list_kinds()
     assert find_most_bytes(plain, "parameters") == 6 * cs.model("resnet18").parameters
+
+
+def test_the_copies_of_a_model_in_data_parallel_have_workspaces_too():
+    trace = build_step(ranks=4)
+    first, *others = trace.step.resident_bytes
+    assert first["workspaces"] == WORKSPACES
+    assert all("parameters" not in kinds and kinds["workspaces"] == WORKSPACES for kinds in others)

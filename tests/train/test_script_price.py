@@ -169,7 +169,21 @@ def test_a_script_has_the_weights_types_and_layout_that_are_priced(counted):
     assert made.defaults.get("momentum", 0) == (0.9 if optimizer == "momentum" else 0)
 
 
-def test_a_script_of_a_model_without_a_module_says_that_its_time_is_none_of_the_step():
-    step = cs.training_step("mixtral-8x7b", BOX, parallel=cs.ddp(), micro_batch=1, memory=1e15)
+@pytest.mark.parametrize(
+    ("model", "parallel"),
+    [
+        ("mixtral-8x7b", cs.ddp()),
+        ("resnet18", cs.zero(1)),
+        ("bert-base", cs.fsdp()),
+        ("resnet18", cs.pipeline(2) * cs.ddp()),
+    ],
+)
+def test_a_script_of_a_model_without_a_module_says_that_its_time_is_none_of_the_step(model, parallel):
+    step = cs.training_step(model, BOX, parallel=parallel, ranks=4, batch=16, micro_batch=2, memory=1e15)
     assert "its time is not" in step.script()
-    assert "its time is not" not in build_step("llama2-7b").script()
+
+
+@pytest.mark.parametrize("parallel", [cs.ddp(), cs.fsdp(), cs.tensor(2) * cs.ddp(), cs.pipeline(2) * cs.ddp()])
+def test_a_script_of_a_decoder_does_not_deny_its_time(parallel):
+    step = cs.training_step("llama2-7b", BOX, parallel=parallel, ranks=4, batch=16, micro_batch=2, memory=1e15)
+    assert "its time is not" not in step.script()

@@ -42,13 +42,11 @@ def add_eager_memory(step: TrainingStep, speed: EagerSpeed) -> TrainingStep:
         copies = _list_copies(step)
         allocations += _list_cast_weights(step, speed, copies)
     resident_bytes = tuple(
-        {
-            **kinds,
-            "parameters": kinds["parameters"] - sum(copies.values()),
-            "workspaces": _CUBLAS_HANDLES * _CUBLAS_WORKSPACE,
-        }
-        for kinds in step.resident_bytes
+        {**kinds, "workspaces": _CUBLAS_HANDLES * _CUBLAS_WORKSPACE} for kinds in step.resident_bytes
     )
+    if copies:  # one GPU, and its only lane
+        whole = resident_bytes[0]["parameters"]
+        resident_bytes = ({**resident_bytes[0], "parameters": whole - sum(copies.values())},)
     return replace(step, resident_bytes=resident_bytes, allocations=tuple(allocations))
 
 
