@@ -164,6 +164,7 @@ _NO_CONSTANT = {
         "prediction_interval.LEVEL",
         "prediction_interval.SIDES",
         "prediction_interval._KNOWN",
+        "nccl_prediction._MIN_NARROWING",
         "unknown_inputs._MIN_DEVIATION",
         "unknown_inputs._TWO_NODES",
         "unknown_inputs._FOUR_IN_FIVE",

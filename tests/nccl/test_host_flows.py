@@ -89,10 +89,12 @@ def test_chains_of_a_tree_across_sockets_take_no_more_than_a_ring():
 
 
 def test_the_interval_holds_what_others_measured():
-    """NVIDIA/nccl issue 1639: four of eight RTX 5090 reach 35 GB/s; nothing says on which sockets they sit."""
+    """NVIDIA/nccl issue 1639: four of eight RTX 5090 reach 35 GB/s, the most of any; nothing says on which sockets they
+    sit. Five in six lie inside."""
     machine = box(("NODE", (0, 0, 0, 0)), gpu="RTX 5090", pcie=5, cpu="sapphire-rapids")
     prediction = predict("allreduce", machine, GIB)
-    slow, fast = (prediction.busbw * prediction.time / end / GB for end in (prediction.high, prediction.low))
+    interval = prediction.interval(5 / 6)
+    slow, fast = (prediction.busbw * prediction.time / end / GB for end in (interval.high, interval.low))
     assert slow < 24 < 35 < fast
 
 

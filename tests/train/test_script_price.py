@@ -79,17 +79,12 @@ def pretend_memory(model, torch):
             owned.update({name: copy(tensor) for name, tensor in owned.items() if tensor is not None})
 
 
-@pytest.fixture
-def counted(request):
-    """The step of a model, what its script has defined, and (FLOPs, name, tensors) of each product of a forward and a
-    backward pass."""
-    torch = pytest.importorskip("torch", reason="torch is not installed: script and price are not compared")
-    library = STEPS[request.param][-1]
-    if library:
-        pytest.importorskip(library, reason=f"{library} is not installed: script and price are not compared")
-    from torch._subclasses.fake_tensor import FakeTensorMode
+def build_counter():
+    """What lists (FLOPs, name, tensors) of each product that torch runs."""
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import flop_registry
+
+    torch = importlib.import_module("torch")
 
     class Products(TorchDispatchMode):
         def __init__(self):
@@ -103,6 +98,36 @@ def counted(request):
                 self.listed.append((count(*args, **(kwargs or {}), out_val=out), str(function), tensors))
             return out
 
+    return Products()
+
+
+def match_layers(priced, counts, tolerance=1e-9):
+    """Each layer takes its FLOPs from the front of what was counted: several products where it has them (queries and
+    keys, then values), and it ends with one of them; nothing is left."""
+    for layer, flops in priced:
+        left = flops
+        while left > tolerance * flops:
+            assert counts, layer.name
+            left -= counts.pop(0)
+        assert left == pytest.approx(0, abs=tolerance * flops), layer.name
+    assert not counts
+
+
+def list_priced(model, samples):
+    """Layers with a product, each with the FLOPs of its forward pass."""
+    return [(layer, layer.flops * samples) for layer in model.layers if layer.kind not in ("elementwise", "norm")]
+
+
+@pytest.fixture
+def counted(request):
+    """The step of a model, what its script has defined, and (FLOPs, name, tensors) of each product of a forward and a
+    backward pass."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: script and price are not compared")
+    library = STEPS[request.param][-1]
+    if library:
+        pytest.importorskip(library, reason=f"{library} is not installed: script and price are not compared")
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
     trace = build_step(request.param)
     context = contextlib.nullcontext()
     if "with torch.autocast(device.type, torch.bfloat16):" in trace.script():
@@ -113,9 +138,9 @@ def counted(request):
     with FakeTensorMode(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         pretend_memory(model, torch)
         x = torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device="cpu")
-        with Products() as forward, context:
+        with build_counter() as forward, context:
             out = loss(model(x))
-        with Products() as backward:
+        with build_counter() as backward:
             out.backward()
     return trace, script, forward.listed, backward.listed
 
@@ -125,22 +150,51 @@ def test_a_script_computes_what_is_priced_operation_by_operation(counted):
     trace, script, forward, backward = counted
     model, samples = trace.step.model, trace.step.micro_batch
     assert script["x"].shape[0] == samples
-    priced = [(layer, layer.flops * samples) for layer in model.layers if layer.kind not in ("elementwise", "norm")]
+    priced = list_priced(model, samples)
     total = sum(flops for _, flops in priced)
-    counts, done = [flops for flops, *_ in forward if flops > NEXT_TO_NOTHING * total], 0
-    for layer, flops in priced:  # a layer may be several products (queries and keys, then values): they end with it
-        left = flops
-        while left > 1e-9 * flops:
-            assert counts, layer.name
-            left -= counts.pop(0)
-        assert left == pytest.approx(0, abs=1e-9 * flops), layer.name
-        done += flops
-    assert not counts
-    assert done == pytest.approx(total)
+    match_layers(priced, [flops for flops, *_ in forward if flops > NEXT_TO_NOTHING * total])
     if any(layer.kind == "convolution" and layer.width for layer in model.layers):
         return  # torch's own count of the backward pass of a grouped convolution leaves out the groups
     images = [flops for layer, flops in priced if layer.kind == "convolution"][:1]  # they have no gradient
     assert sum(flops for flops, *_ in backward) == pytest.approx(2 * total - sum(images), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "parallel",
+    [
+        cs.fsdp(),
+        cs.zero(1),
+        cs.zero(3),
+        cs.tensor(2) * cs.ddp(),
+        cs.pipeline(2) * cs.ddp(),
+        cs.pipeline(4, "zbv") * cs.zero(1),
+        cs.tensor(2) * cs.pipeline(2),
+    ],
+    ids=lambda parallel: parallel.label,
+)
+@pytest.mark.parametrize("name", ["gpt2", "llama2-7b"])
+def test_the_stages_of_a_split_compute_together_what_is_priced(name, parallel):
+    """Before they are cut and shared out: those are torch's own functions, whose bytes `test_products.py` counts."""
+    torch = pytest.importorskip("torch", reason="torch is not installed: script and price are not compared")
+    options = {"ranks": 4, "batch": 16, "micro_batch": 2, "memory": 1e15}
+    step = cs.training_step(cs.model(name, seq=64), BOX, parallel=parallel, **options)
+    code = step.script()
+    end = max(code.find("\nmodel = make(0)\n"), code.find("\nmine = "))
+    names = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "device": torch.device("meta"), "rank": 0}
+    for function in ("fully_shard", "replicate", "parallelize_module"):
+        names[function] = lambda module, *_, **__: module
+    for function in ("MixedPrecisionPolicy", "PrepareModuleInput", "ColwiseParallel", "RowwiseParallel", "Shard"):
+        names[function] = lambda *_, **__: None
+    names |= {"Replicate": lambda: None, "mesh": {"dp": None, "tp": None}}
+    exec(compile(code[code.index("# The sizes of") : end], "step.py", "exec"), names)
+    x = torch.zeros((2, 64), dtype=torch.long, device="meta")
+    with build_counter() as forward, torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        for number in range(len(names["STAGES"])):
+            x = names["make"](number)(x)
+    priced = list_priced(step.step.model, 2)
+    total = sum(flops for _, flops in priced)
+    # Tensor parallelism pads the words of a vocabulary to a multiple of its GPUs.
+    match_layers(priced, [flops for flops, *_ in forward.listed if flops > NEXT_TO_NOTHING * total], tolerance=1e-4)
 
 
 @pytest.mark.parametrize("counted", STEPS, indirect=True)
