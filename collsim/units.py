@@ -248,6 +248,49 @@ def format_time(seconds: float) -> str:
     return _format_in_units(_require_number(seconds, "seconds"), (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)), ("ns", 1e9))
 
 
+def format_energy(kwh: float) -> str:
+    """Write an energy with three significant digits, from GWh to µWh; the same in every language.
+
+    Args:
+        kwh: kilowatt-hours.
+
+    Returns:
+        The text.
+
+    Raises:
+        CollsimError: it is no number.
+
+    Examples:
+        >>> format_energy(3.02e-5), format_energy(3450.0)
+        ('30.2 mWh', '3.45 MWh')
+    """
+    units = (("GWh", 1e6), ("MWh", 1e3), ("kWh", 1.0), ("Wh", 1e-3), ("mWh", 1e-6))
+    return _format_in_units(_require_number(kwh, "kwh"), units, ("µWh", 1e9))
+
+
+def format_plain(number: float, digits: int = 3) -> str:
+    """Write a positive number with some significant digits and without an exponent, its thousands apart.
+
+    Args:
+        number: the number.
+        digits: significant digits of what is behind the point; whole digits are all written.
+
+    Returns:
+        The text.
+
+    Examples:
+        >>> format_plain(0.00000302), format_plain(28_730.4), format_plain(1.5)
+        ('0.00000302', '28,730', '1.5')
+    """
+    if not number:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    text = f"{number:,.{decimals}f}"
+    if decimals:
+        text = text.rstrip("0").rstrip(".")
+    return text
+
+
 def format_bandwidth(rate: float) -> str:
     """Write a rate with three significant digits, in multiples of 1,000 as nccl-tests does.
 

@@ -17,6 +17,7 @@ PAGE, CHINESE = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in 
 INSIDE = {
     "_Columns.to_frame": "Links.to_frame and Devices.to_frame",
     "Store.build_frame": "cs.sweep",
+    "add_cost_columns": "cs.sweep with prices",
     "ConcurrentTrace.links": "as Trace.links",
     "Catalog.to_frame": "columns differ: what exists, by name",
     "Schedule.to_frame": "the columns of Schedule.transfers",
@@ -131,6 +132,9 @@ FRAMES = {
     "RealStep.comparison": lambda _: cs.lab.training_step_for_real(TINY, 2, parallel=cs.ddp(), compute="5ms", alpha="1ms", repeat=1).comparison,
     "SynthesisRace.to_frame": lambda _: close_gap("allgather", cs.topology.ring(4), "1MiB").to_frame(),
     "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
+    "cs.sweep with prices": lambda _: cs.sweep(
+        model="resnet18", topology=["dgx-a100"], batch=64, prices={"nic": 1}
+    ),
     "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
     "cs.compare of algorithms": lambda _: cs.compare("allreduce", SWITCH, "1MiB", algorithm=["allreduce_ring"]),
     "cs.compare of strategies": lambda _: cs.compare(cs.model("resnet18"), cs.machine("dgx-a100"), batch=64),

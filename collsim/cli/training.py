@@ -531,6 +531,11 @@ def upgrades(
     watts: Annotated[float | None, typer.Option(help="Power of one GPU; its data sheet's unless given.")] = None,
     epoch: Annotated[float | None, typer.Option(help="Samples of an epoch, to say what it costs.")] = None,
     tokens: Annotated[float | None, typer.Option(help="Tokens of the whole run, to say what it costs.")] = None,
+    parameters: Annotated[
+        float | None, typer.Option(help="Of the run's model, for Narayanan's days; the step's unless given.")
+    ] = None,
+    run_gpus: Annotated[float | None, typer.Option(help="GPUs of the run, for the same.")] = None,
+    tflops: Annotated[float | None, typer.Option(help="TFLOP/s that each of them reaches, for the same.")] = None,
     language: Language = "en",
     out: TableFile = None,
     progress: Progress = None,
@@ -547,18 +552,26 @@ def upgrades(
         timed = cs.training_step(find_model(run), network, parallel=split, ranks=parse_ranks(ranks), **arguments)
     money = {"gpu_hour": gpu_hour, "kwh": kwh, "watts": watts, "epoch": epoch, "tokens": tokens}
     costs: tuple[cs.purchases.RunningCost, ...] = ()
+    days: cs.purchases.TrainingDays | None = None
     if any(value is not None for value in money.values()):
         # Only a step of training has samples, and so an epoch and a run.
         if not isinstance(timed, cs.train.StepTrace):
             raise CollsimError("costs are of a step of training: name a model in place of {run!r}", run=run)
         costs = cs.purchases.estimate_costs(timed, **money)
+        if tokens is not None:
+            flops = None if tflops is None else 1e12 * tflops
+            days = cs.purchases.estimate_days_like_step(
+                timed, tokens, parameters=parameters, gpus=run_gpus, flops_per_gpu=flops
+            )
     table = cs.upgrades(timed, part, prices, progress=progress)
     save_rows(table.list_records(), out)
     if as_json:
-        print_json({**table.to_record(), "costs": costs})
+        print_json({**table.to_record(), "costs": costs, "days": days})
         return
     for cost in costs:
         print(cost.text(language))
+    if days is not None:
+        print(days.text(language))
     _print_table(table, language)
 
 

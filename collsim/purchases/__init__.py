@@ -6,7 +6,8 @@ from ..errors.attributes import answer_for_package
 from .other_wires import WireVariant, compare_wires
 from .part_changes import PART_NAMES, PartChange
 from .run_failures import Goodput, estimate_goodput, find_best_checkpoint_interval, tabulate_goodput
-from .running_costs import RunningCost, estimate_costs, estimate_training_days, find_gpu_watts, tabulate_costs
+from .running_costs import RunningCost, estimate_costs, find_gpu_watts, tabulate_costs
+from .training_days import TrainingDays, estimate_days_like_step, estimate_training_days
 from .upgrades_table import Upgrade, Upgrades
 from .upgrades_table import upgrades as upgrades
 
@@ -15,11 +16,13 @@ __all__ = [
     "Goodput",
     "PartChange",
     "RunningCost",
+    "TrainingDays",
     "Upgrade",
     "Upgrades",
     "WireVariant",
     "compare_wires",
     "estimate_costs",
+    "estimate_days_like_step",
     "estimate_goodput",
     "estimate_training_days",
     "find_best_checkpoint_interval",

@@ -12,7 +12,7 @@ from ..locale import translate
 from ..topology import Topology
 from ..topology.parts.gpus import find_model
 from ..train import StepTrace
-from ..units import format_time
+from ..units import format_energy, format_plain, format_time
 from .part_changes import MachineParts
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class RunningCost:
         Args:
             language: `en` or `zh`.
         """
-        time, hours = self._format_time(language), _format_hours(self.gpu_hours)
+        time, hours = self._format_time(language), format_plain(self.gpu_hours)
         parts = [translate(language, "purchases", f"cost.{self.stretch}", time=time, hours=hours)]
         if self.money is not None:
-            parts.append(translate(language, "purchases", "cost.money", money=f"{self.money:,.4g}"))
+            parts.append(translate(language, "purchases", "cost.money", money=format_plain(self.money, 4)))
         if self.kwh is not None:
-            parts.append(translate(language, "purchases", "cost.energy", kwh=f"{self.kwh:,.3g}"))
+            parts.append(translate(language, "purchases", "cost.energy", energy=format_energy(self.kwh)))
         return translate(language, "words", "sentences").join(parts)
 
     def list_cells(self, language: str = "en") -> dict[str, str]:
@@ -74,24 +74,18 @@ class RunningCost:
         cells = {
             "stretch": translate(language, "purchases", f"stretch.{self.stretch}"),
             "time": self._format_time(language),
-            "gpu_hours": _format_hours(self.gpu_hours),
+            "gpu_hours": format_plain(self.gpu_hours),
         }
         if self.money is not None:
-            cells["money"] = f"{self.money:,.4g}"
+            cells["money"] = format_plain(self.money, 4)
         if self.kwh is not None:
-            cells["kwh"] = f"{self.kwh:,.3g}"
+            cells["energy"] = format_energy(self.kwh)
         return {translate(language, "purchases", f"column.{name}"): text for name, text in cells.items()}
 
     def _format_time(self, language: str) -> str:
         if self.seconds > _DAY:
             return translate(language, "purchases", "cost.days", days=f"{self.days:.3g}")
         return format_time(self.seconds)
-
-
-def _format_hours(hours: float) -> str:
-    if hours >= 100:
-        return f"{hours:,.0f}"
-    return f"{hours:.3g}"
 
 
 def find_gpu_watts(topology: Topology) -> float | None:
@@ -208,32 +202,3 @@ def tabulate_costs(costs: tuple[RunningCost, ...]) -> pd.DataFrame:
     from ..errors.dependencies import pandas as pd
 
     return pd.DataFrame([{**vars(cost), "days": cost.days} for cost in costs])
-
-
-def estimate_training_days(parameters: float, tokens: float, gpus: int, flops_per_gpu: float) -> float:
-    """Days that a run of a large transformer takes: 8 · tokens · parameters / (GPUs · FLOP/s of each), with activations
-    computed again (Narayanan et al. 2021, arXiv 2104.04473, section 5.1, equation 4).
-
-    Args:
-        parameters: of the model.
-        tokens: that it is trained on.
-        gpus: how many.
-        flops_per_gpu: FLOP/s that each reaches.
-
-    Returns:
-        Days.
-
-    Raises:
-        CollsimError: A number is not above 0.
-
-    Examples:
-        GPT-3 on 300 billion tokens, as published:
-
-        >>> from collsim.purchases import estimate_training_days
-        >>> round(estimate_training_days(175e9, 300e9, 1024, 140e12), 1)
-        33.9
-    """
-    for name, value in (("parameters", parameters), ("tokens", tokens), ("gpus", gpus), ("flops", flops_per_gpu)):
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < math.inf:
-            raise CollsimError("{name}={value!r} must be a number above 0", name=name, value=value)
-    return 8 * tokens * parameters / (gpus * flops_per_gpu) / _DAY

@@ -95,17 +95,27 @@ def test_the_costs_of_a_step_are_those_of_python():
     assert shown.watts == 300
     epoch = shown.cells[0][1]
     assert epoch["money"] == f"{costs[1].money:,.4g}"
-    assert "kWh" in epoch
+    assert "energy" in epoch
 
 
 def test_a_gpu_without_known_power_has_no_energy():
-    choice = ADDRESS.read(QUESTION | {"parts": "gpu:A10"})[0]
+    choice = ADDRESS.read(QUESTION | {"parts": "gpu:RTX 8000", "gpu": "A100"})[0]
     shown = list_costs(choice, CostOptions(gpu_hour=2.0))
     assert shown.watts is None
-    assert "kWh" not in shown.cells[0][0]
+    assert "energy" not in shown.cells[0][0]
     typed = list_costs(choice, CostOptions(watts=150.0))
     assert typed.watts == 150
-    assert set(typed.cells[0][0]) == {"of", "time", "GPU-hours", "kWh"}
+    assert set(typed.cells[0][0]) == {"of", "time", "GPU-hours", "energy"}
+
+
+def test_the_published_days_come_from_the_fields_of_the_page():
+    choice = ADDRESS.read(QUESTION | {"model": "gpt2"})[0]
+    published = list_costs(choice, CostOptions(tokens=300.0, parameters=175.0, gpus=1024.0, tflops=140.0)).days
+    assert "33.9 days" in published[0]
+    assert "33.9 天" in published[1]
+    larger = list_costs(choice, CostOptions(tokens=450.0, parameters=1008.0, gpus=3072.0, tflops=163.0)).days
+    assert "83.9 days" in larger[0]
+    assert list_costs(choice, CostOptions(gpu_hour=2.0)).days is None
 
 
 def test_costs_are_typed_on_the_page_train():

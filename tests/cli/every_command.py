@@ -83,6 +83,7 @@ VARIANTS = {
             *("resnet50", "--machine", "pcie-8gpu", "--nodes", "2", "--batch", "256", "--part", "nic"),
             *("--gpu-hour", "2.5", "--kwh", "0.3", "--epoch", "1281167"),
         ],
+        ["gpt2", "--machine", "dgx-a100", "--batch", "32", "--part", "p2p", "--tokens", "1e9"],
     ],
     "train-search": [["gpt2", "--machine", "dgx-a100", "--batch", "32", "--memory", "4GB"]],
     "train-pipeline": [["4", "--microbatches", "6", "--forward", "1ms", "--backward", "2ms"]],

@@ -9,7 +9,14 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
-from collsim.purchases import estimate_costs, estimate_training_days, find_gpu_watts, tabulate_costs
+from collsim.purchases import (
+    RunningCost,
+    estimate_costs,
+    estimate_days_like_step,
+    estimate_training_days,
+    find_gpu_watts,
+    tabulate_costs,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def test_without_a_price_there_is_no_money(step):
     (cost,) = estimate_costs(step, watts=200)
     assert cost.money is None
     assert cost.kwh == pytest.approx(step.time * 16 * 200 / 3.6e6)
-    assert "kWh" in cost.text("en")
+    assert "Wh" in cost.text("en")
     assert "费用" not in cost.text("zh")
 
 
@@ -67,12 +74,35 @@ def test_images_have_no_tokens():
         estimate_costs(images, tokens=1e9)
 
 
+def test_the_formula_agrees_with_the_step_but_for_attention(step):
+    """6 FLOPs a parameter and token; the step counts attention, and embeddings that are looked up compute nothing."""
+    run = estimate_days_like_step(step, 1e9)
+    assert run.days == pytest.approx(estimate_costs(step, tokens=1e9)[1].days, rel=0.15)
+    assert not run.recompute
+    again = estimate_days_like_step(step.what_if(recompute="full"), 1e9)
+    assert again.recompute
+    assert again.days == pytest.approx(estimate_costs(step.what_if(recompute="full"), tokens=1e9)[1].days, rel=0.15)
+
+
+def test_small_and_large_costs_are_readable():
+    small = RunningCost("step", 1, 1e-3, 4.2e-7, 3.02e-5, 3.02e-5)
+    assert (
+        small.text() == "A step takes 1 ms: 0.00000042 GPU-hours. It costs 0.0000302. GPUs at full power use 30.2 mWh."
+    )
+    assert "30.2 mWh" in small.text("zh")
+    large = RunningCost("run", 1e6, 6e6, 1.15e5, 28_730.4, 3450.0)
+    assert "It costs 28,730. GPUs at full power use 3.45 MWh." in large.text()
+
+
 def test_the_command_line_has_the_same_figures(step):
     words = "upgrades gpt2-medium --machine pcie-8gpu --nodes 2 --micro-batch 4 --dtype bfloat16 --part nic"
     result = CliRunner().invoke(app, [*words.split(), "--gpu-hour", "2.5", "--tokens", "1e9", "--json"])
     run = estimate_costs(step, gpu_hour=2.5, tokens=1e9)[1]
     document = json.loads(result.stdout)
     assert document["costs"][1]["money"] == pytest.approx(run.money)
+    assert document["days"]["days"] == pytest.approx(estimate_days_like_step(step, 1e9).days)
+    published = ["--tokens", "300e9", "--parameters", "175e9", "--run-gpus", "1024", "--tflops", "140"]
+    assert "33.9 days on 1,024 GPUs of 140 TFLOP/s" in CliRunner().invoke(app, [*words.split(), *published]).stdout
     assert document["rows"] == json.loads(cs.upgrades(step, parts=["nic"]).to_json())["rows"]
     refused = CliRunner().invoke(app, ["upgrades", "allreduce", "--machine", "dgx-a100", "--gpu-hour", "1"])
     assert refused.exit_code == 2

@@ -9,7 +9,7 @@ import collsim as cs
 from ...editor.upgrades_panel import draw_cells
 from ...shell.notes import draw_note
 from ...shell.results import get_latest
-from ...shell.session import t
+from ...shell.session import choose_text, t
 from . import step_scenarios
 from .step_costs import CostOptions, CostsView, estimate_time, list_costs
 from .training_choice import TrainingChoice
@@ -23,13 +23,17 @@ def draw_costs(choice: TrainingChoice) -> None:
     Args:
         choice: Of the page, as far as it decides about times.
     """
+    has_tokens = bool(cs.model(choice.model).tokens)
     with st.container(horizontal=True, gap="small"):
         options = CostOptions(
             gpu_hour=_ask("gpu_hour"),
             watts=_ask("watts", t("costs.watts.help")),
             kwh=_ask("kwh"),
             epoch=_ask("epoch"),
-            tokens=_ask("tokens") if cs.model(choice.model).tokens else None,
+            tokens=_ask("tokens") if has_tokens else None,
+            parameters=_ask("parameters", t("costs.days.help")) if has_tokens else None,
+            gpus=_ask("gpus", t("costs.days.help")) if has_tokens else None,
+            tflops=_ask("tflops", t("costs.days.help")) if has_tokens else None,
         )
     latest_result = get_latest(
         list_costs,
@@ -43,6 +47,8 @@ def draw_costs(choice: TrainingChoice) -> None:
         return
     costs: CostsView = latest_result[0]
     draw_cells(costs.cells)
+    if costs.days is not None:
+        draw_note(f"{choose_text(costs.days)} {t('costs.days')}")
     if costs.watts is None:
         draw_note(t("costs.unknown"))
 

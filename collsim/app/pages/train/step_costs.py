@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from collsim.locale import LANGUAGES
-from collsim.purchases import estimate_costs, find_gpu_watts
+from collsim.locale import LANGUAGES, Text
+from collsim.purchases import estimate_costs, estimate_days_like_step, find_gpu_watts
 
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
@@ -13,8 +13,8 @@ from ...scenario.run_upgrades import Cells
 from . import step_scenarios
 from .training_choice import TrainingChoice
 
-#: Tokens are typed in billions.
-_BILLION = 1e9
+#: Tokens and parameters are typed in billions.
+_BILLION, _TERA = 1e9, 1e12
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,9 @@ class CostOptions:
         kwh: price of a kilowatt-hour.
         epoch: samples of an epoch.
         tokens: of the run, in billions.
+        parameters: of the run's model, in billions; the step's where empty.
+        gpus: of the run; the step's where empty.
+        tflops: that each GPU of the run reaches; the step's where empty.
     """
 
     gpu_hour: float | None = None
@@ -34,6 +37,9 @@ class CostOptions:
     kwh: float | None = None
     epoch: float | None = None
     tokens: float | None = None
+    parameters: float | None = None
+    gpus: float | None = None
+    tflops: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,12 @@ class CostsView:
     Attributes:
         cells: a row for the step, the epoch and the run.
         watts: of one GPU, by the data sheet or as typed; None where it is not known.
+        days: the run by the formula of Narayanan et al., in a sentence; None without tokens.
     """
 
     cells: Cells
     watts: float | None
+    days: Text | None = None
 
 
 def list_costs(
@@ -64,14 +72,28 @@ def list_costs(
     """
     report_progress("run", 0.0)
     step = step_scenarios.apply_switches(choice, step_scenarios.time_step(step_scenarios.strip_switches(choice)))
-    tokens = options.tokens
-    if tokens is not None:
-        tokens *= _BILLION
+    tokens = _scale(options.tokens, _BILLION)
     costs = estimate_costs(
         step, gpu_hour=options.gpu_hour, watts=options.watts, kwh=options.kwh, epoch=options.epoch, tokens=tokens
     )
     cells = tuple(tuple(cost.list_cells(language) for cost in costs) for language in LANGUAGES)
-    return CostsView(cells, options.watts or find_gpu_watts(step.topology))
+    days = None
+    if tokens is not None:
+        run = estimate_days_like_step(
+            step,
+            tokens,
+            parameters=_scale(options.parameters, _BILLION),
+            gpus=options.gpus,
+            flops_per_gpu=_scale(options.tflops, _TERA),
+        )
+        days = (run.text("en"), run.text("zh"))
+    return CostsView(cells, options.watts or find_gpu_watts(step.topology), days)
+
+
+def _scale(number: float | None, by: float) -> float | None:
+    if number is None:
+        return None
+    return by * number
 
 
 def estimate_time(choice: TrainingChoice, _options: CostOptions) -> float:
