@@ -132,10 +132,10 @@ FRAMES = {
     "RealStep.comparison": lambda _: cs.lab.training_step_for_real(TINY, 2, parallel=cs.ddp(), compute="5ms", alpha="1ms", repeat=1).comparison,
     "SynthesisRace.to_frame": lambda _: close_gap("allgather", cs.topology.ring(4), "1MiB").to_frame(),
     "cs.sweep": lambda _: cs.sweep("allreduce", ["allreduce_ring", "nccl"], ["dgx-a100"], ["1MiB"]),
+    "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
     "cs.sweep with prices": lambda _: cs.sweep(
         model="resnet18", topology=["dgx-a100"], batch=64, prices={"nic": 1}
     ),
-    "cs.sweep of training steps": lambda _: cs.sweep(model="resnet18", topology=["dgx-a100"], batch=64),
     "cs.compare of algorithms": lambda _: cs.compare("allreduce", SWITCH, "1MiB", algorithm=["allreduce_ring"]),
     "cs.compare of strategies": lambda _: cs.compare(cs.model("resnet18"), cs.machine("dgx-a100"), batch=64),
     "Comparison.frame": lambda _: cs.analysis.compare_runs(run(), run()).frame,
