@@ -140,7 +140,7 @@ def test_every_word_of_the_page_is_used():
     from pathlib import Path
 
     source = "".join((Path(lineup.__file__).parent / name).read_text() for name in ("race.py", "lineup.py"))
-    families = ("page.", "race.server.", *(f"race.{name}" for name in (*lineup.READY, "own")))
+    families = ("page.", "race.server.", "race.load.", *(f"race.{name}" for name in (*lineup.READY, "own")))
     assert not [key for key in RACE if f'"{key}"' not in source and not key.startswith(families)]
 
 
@@ -174,3 +174,14 @@ def test_a_race_without_a_winner_is_no_question():
     question = lineup.ask_who_ends_first(named)
     assert question.answer == 0
     assert lineup.ask_who_ends_first([named[0], named[0]]) is None
+
+
+def test_the_race_of_a_popular_expert_names_its_loads_and_shows_the_hot_rank():
+    """Rank 0 of eight receives 4/11 of what the other seven send, where 1/8 would be even; its runner ends later."""
+    at = fine(opened(race="experts"))
+    runners = {r["name"]: r for r in sent(at)["runners"]}
+    assert list(runners) == ["Even", "One hot rank", "Zipf"]
+    assert runners["Even"]["position"] == 1
+    share = {name: r["busiest"] / 2**30 for name, r in runners.items()}
+    assert share["Even"] == pytest.approx(7 / 64, rel=1e-3)
+    assert share["One hot rank"] == pytest.approx(7 / 8 * 4 / 11, rel=1e-3)

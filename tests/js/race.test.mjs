@@ -158,6 +158,17 @@ test("a server whose workers send less and wait longer is said to be strange, an
   assert.match(said([ring, slow])[0], /sends more/);
 });
 
+test("a rank that receives far more than any sends is named, and how much more than with even parts", () => {
+  const even = runner(0, { total: 1e-3, ranks: 2, sent: [16, 16], received: [16, 16] }),
+    hot = runner(1, { total: 3e-3, ranks: 2, sent: [8, 48], received: [48, 8] }),
+    zipf = runner(1, { total: 3e-3, ranks: 3, sent: [8, 24, 24], received: [48, 4, 4] }),
+    data = { runners: [{ name: "Even" }, { name: "Zipf" }], language: "en", verdict: true };
+  const [sentence, reason] = describeParadox({ cards: [even, zipf], data });
+  assert.equal(sentence, "Zipf: rank 0 receives 3 times as much as any rank of Even, and all wait for it.");
+  assert.match(reason, /^0\.75 buffers go to rank 0, 0\.25 to a rank of Even at most\. 3.*ms against 1.*ms\.$/);
+  assert.match(describeParadox({ cards: [even, hot], data })[0], /sends more/); // its sender is as busy
+});
+
 test("what endpoints have sent and received adds up, at every moment and at the end", () => {
   const model = index(ring4());
   assert.deepEqual([...receivedAt(model, model.total)], [600, 600, 600, 600]);

@@ -142,12 +142,20 @@ export function describeParadox(race) {
     ends = totalsOf(slow.model),
     busiest = ends.received.indexOf(most(ends.received)),
     [into, out] = [ends.received[busiest], ends.sent[busiest]].map((bytes) => bytes / slow.nbytes),
-    meets = into > 1.5 * a && busiest >= slow.model.ranks;
-  const name = nameOf(slow.model, busiest, language);
+    meets = into > 1.5 * a && busiest >= slow.model.ranks,
+    usual = most(totalsOf(fast.model).received) / fast.nbytes;
+  const name = nameOf(slow.model, busiest, language),
+    times = words.times(fmtSpan(slow.model.total), fmtSpan(fast.model.total));
+  // A rank that receives far more than any sends holds up all others: the expert that most tokens want.
+  if (!meets && into > 1.5 * Math.max(a, usual))
+    return [
+      words.hot(slow.name, busiest, three(into / usual), fast.name),
+      words.gets(busiest, three(into), fast.name, three(usual)) + times,
+    ];
   return [
     words[compareSends(a, b)](slow.name, fast.name),
     words.buffers(slow.name, three(a), fast.name, three(b)) +
       (meets ? words.meet(name, three(into), three(out)) : "") +
-      words.times(fmtSpan(slow.model.total), fmtSpan(fast.model.total)),
+      times,
   ];
 }

@@ -61,6 +61,15 @@ RUNNERS = tuple(f"runner{number}" for number in range(1, MAX_RUNNERS + 1))
 _EIGHT = Choice(machine="switch", nbytes="64MiB", nodes=1)
 _BOX = Choice(machine="pcie-8gpu", nbytes="64MiB", nodes=1)
 _TWO = Choice(machine="dgx-a100", nbytes="64MiB", nodes=2)
+#: Tokens on their way to experts: 128 MiB of each GPU of a node.
+_EXPERTS = Choice(
+    collective="alltoallv",
+    algorithm="alltoallv_direct",
+    machine="dgx-h100",
+    nbytes="1GiB",
+    nodes=1,
+    options=(("load", "even"),),
+)
 
 READY: dict[str, tuple[Choice, ...]] = {
     "algorithms": (
@@ -71,6 +80,7 @@ READY: dict[str, tuple[Choice, ...]] = {
     "p2p": (_BOX, replace(_BOX, p2p=False)),
     "gdr": (_TWO, replace(_TWO, gdr=False)),
     "links": (replace(_BOX, machine="dgx-a100", options=(("channels", 1),)), _BOX),
+    "experts": (_EXPERTS, *(replace(_EXPERTS, options=(("load", load),)) for load in ("hot", "zipf"))),
 }
 
 
@@ -106,7 +116,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     if len(runners) >= MIN_RUNNERS:
         return runners
     runners = tuple(_share_with(runner, common) for runner in known)
-    if common.collective == "allreduce":
+    if common.collective == known[0].collective:
         return runners
     return share_fields(runners, collective=common.collective)
 
@@ -457,7 +467,7 @@ def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[in
 
 
 def find_difference(runners: tuple[Choice, ...]) -> str:
-    """By what the runners are best told apart: `algorithm`, `machine`, `p2p`, `gdr`, `copies`, `nbytes`, or
+    """By what the runners are best told apart: `algorithm`, `machine`, `p2p`, `gdr`, `copies`, `nbytes`, `load`, or
     `number`.
 
     Args:
@@ -466,7 +476,8 @@ def find_difference(runners: tuple[Choice, ...]) -> str:
     for name in ("algorithm", "machine", "p2p", "gdr", "copies", "nbytes"):
         if len({getattr(runner, name) for runner in runners}) == len(runners):
             return name
-    return "number"
+    loads = {dict(runner.options).get("load") for runner in runners}
+    return "load" if len(loads - {None}) == len(runners) else "number"
 
 
 def set_options(choice: Choice, **values: object) -> Choice:

@@ -328,6 +328,8 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
         return t("race.nodes", machine=label_machine(runner.machine), count=runner.nodes)
     if by == "nbytes":
         return add_space(runner.nbytes)
+    if by == "load":
+        return t(f"race.load.{dict(runner.options)['load']}")
     return t("race.runner", number=n + 1)
 
 

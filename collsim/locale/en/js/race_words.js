@@ -35,6 +35,10 @@ export default {
   less: (slow, fast) => `A rank of ${slow} sends less than a rank of ${fast}, and still waits longer.`,
   same: (slow, fast) => `A rank of ${slow} sends as much as a rank of ${fast}, and waits longer.`,
   more: (slow, fast) => `A rank of ${slow} sends more than a rank of ${fast}, and waits longer.`,
+  hot: (slow, rank, times, fast) =>
+    `${slow}: rank ${rank} receives ${times} times as much as any rank of ${fast}, and all wait for it.`,
+  gets: (rank, a, fast, b) =>
+    `${counted(a, "buffer goes", "buffers go")} to rank ${rank}, ${b} to a rank of ${fast} at most.`,
   buffers: (slow, a, fast, b) =>
     `${counted(a, "buffer leaves", "buffers leave")} each rank of ${slow} at most, ${b} each rank of ${fast}.`,
   meet: (name, into, out) =>

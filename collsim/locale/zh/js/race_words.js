@@ -34,6 +34,8 @@ export default {
   less: (slow, fast) => `${slow}的 rank 比${fast}的 rank 发得少，却等得更久。`,
   same: (slow, fast) => `${slow}的 rank 与${fast}的 rank 发得一样多，却等得更久。`,
   more: (slow, fast) => `${slow}的 rank 比${fast}的 rank 发得多，也等得更久。`,
+  hot: (slow, rank, times, fast) => `${slow}：rank ${rank} 收到的是“${fast}”中任一 rank 的 ${times} 倍，大家都在等它。`,
+  gets: (rank, a, fast, b) => `rank ${rank} 收到 ${a} 个缓冲区，“${fast}”中一个 rank 至多收到 ${b} 个。`,
   buffers: (slow, a, fast, b) => `${slow}的每个 rank 最多发出 ${a} 个缓冲区，${fast}的每个 rank 发出 ${b} 个。`,
   meet: (name, into, out) => `但有 ${into} 个进入${name}、${out} 个从它出来：`,
   times: (slow, fast) => `${slow} 对 ${fast}。`,
