@@ -10,8 +10,8 @@ whole = cs.machine("dgx-a100", nodes=4)
 broken = whole.without_link("node0/nic3", "fabric/switch0")  # one cable of 32
 for channels in (8, 1):
     a, b = (
-        cs.simulate(cs.schedule("allreduce_ring", topology=whole, channels=channels), place, "1GiB")
-        for place in (whole, broken)
+        cs.simulate(cs.schedule("allreduce_ring", topology=whole, channels=channels), machine, "1GiB")
+        for machine in (whole, broken)
     )
     print(f"{channels} channels: {cs.analysis.compare_runs(a, b)}")
     if channels == 8:

@@ -15,9 +15,9 @@ for node in (0, 1):
         bare = bare.without_link(f"node{node}/gpu{a}", f"node{node}/gpu{b}")
 choices = {"as it is": bare, "with bridges": bridged, "with twice the network": bare.scaled(kind="ethernet", by=2)}
 runs = {
-    what: cs.best("allreduce", place, "256MiB", algorithm=["allreduce_ring", "allreduce_hierarchical"]).trace
-    for what, place in choices.items()
+    label: cs.best("allreduce", machine, "256MiB", algorithm=["allreduce_ring", "allreduce_hierarchical"]).trace
+    for label, machine in choices.items()
 }
-for what, run in runs.items():
-    print(f"{what}: {cs.format_time(run.time)}. {run.explain()}")
+for label, run in runs.items():
+    print(f"{label}: {cs.format_time(run.time)}. {run.explain()}")
 plots.tornado(cs.analysis.sensitivity(runs["as it is"])).figure.savefig("nvlink_bridges.png")
