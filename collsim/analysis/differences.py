@@ -104,15 +104,14 @@ class Comparison:
 
     def __str__(self) -> str:
         """One or two sentences: which is faster, and what moved."""
-        names = f"{_describe(self.b)} against {_describe(self.a)}"
+        a, b = _describe(self.a), _describe(self.b)
+        change = f"{format_time(self.b.time)} in place of {format_time(self.a.time)}"
         if abs(self.speedup - 1) < 5e-4:
-            first = f"{names}: the same time, {format_time(self.a.time)}."
+            first = f"{b} takes as long as {a}: {format_time(self.a.time)}."
+        elif self.speedup > 1:
+            first = f"{b} is {self.speedup:.3g} times as fast as {a}: {change}."
         else:
-            word, times = "slower", 1 / self.speedup
-            if self.speedup > 1:
-                word, times = "faster", self.speedup
-            change = f"{format_time(self.a.time)} becomes {format_time(self.b.time)}"
-            first = f"{names}: {times:.3g} times {word} ({change})."
+            first = f"{b} takes {1 / self.speedup:.3g} times as long as {a}: {change}."
         moved = self.kinds[self.kinds.bytes.abs() > 0]
         words = {True: "more", False: "less"}
         changes = [f"{kind} carries {format_bytes(abs(b))} {words[b > 0]}" for kind, b in moved.bytes.items()]
