@@ -74,7 +74,8 @@ def test_a_comparison_says_what_moved():
     off = cs.simulate(cs.schedule("allreduce_ring", ranks=8), cs.machine("pcie-8gpu", p2p=False), "64MiB")
     difference = compare_runs(on, off)
     assert difference.speedup < 1
-    assert "slower" in str(difference)
+    assert "takes 1.99 times as long as allreduce_ring(8) on pcie-8gpu: 7.49 ms in place of 3.76 ms" in str(difference)
+    assert "is 1.99 times as fast as" in str(compare_runs(off, on))
     assert difference.kinds.bytes["memory"] > 0, "staging goes through host memory"
     assert difference.links.bytes_b.sum() == off.link_bytes.sum()
     assert list(difference.frame.columns) == ["a", "b"]
