@@ -113,12 +113,16 @@ def _begin_batch(ranks: int, root: int, count: int) -> Batch:
 
 
 class _Grower:
-    """The capacity that is left, and how many trees of a batch may take an edge."""
+    """Which edges the trees of a batch may take, so that all other trees can still be finished.
+
+    `src`, `dst` and `residual` (how many trees may still take it) have an entry per edge, `graph` the same capacities
+    as arcs of a flow.
+    """
 
     def __init__(self, ranks: int, src: Longs, dst: Longs, capacity: Longs):
         self.ranks = ranks
         keep = (capacity > 0) & (src != dst)
-        self.src, self.dst, self.left = src[keep], dst[keep], capacity[keep].copy()
+        self.src, self.dst, self.residual = src[keep], dst[keep], capacity[keep].copy()
         self.outgoing = [np.flatnonzero(self.src == r) for r in range(ranks)]
 
     def grow_together(self, batches: list[Batch], report: Callable[[], None] | None) -> None:
@@ -157,10 +161,10 @@ class _Grower:
 
     def grow_trees(self, batch: Batch, x: int, number: int | None = None) -> list[int]:
         """Take all edges out of one rank that all trees of the batch may take; those that only some may take."""
-        out = self.outgoing[x]
-        out = out[(self.left[out] > 0) & (batch.depth[self.dst[out]] < 0)]
+        edges = self.outgoing[x]
+        edges = edges[(self.residual[edges] > 0) & (batch.depth[self.dst[edges]] < 0)]
         partly_allowed = []
-        for edge in out[np.argsort(-self.left[out], kind="stable")].tolist():
+        for edge in edges[np.argsort(-self.residual[edges], kind="stable")].tolist():
             count = self.count_allowed(edge, batch.count, number)
             if count == batch.count:
                 self.take(batch, edge, number)
@@ -195,7 +199,7 @@ class _Grower:
         """All trees of the batch take an edge; `number` is that of the batch among those that `prepare` got."""
         x, y = int(self.src[edge]), int(self.dst[edge])
         # The graph follows what is left, so that flows on it need not be built anew after every edge.
-        self.left[edge] -= batch.count
+        self.residual[edge] -= batch.count
         self.graph.capacity[self.graph.arc[edge]] -= batch.count
         batch.depth[y] = batch.depth[x] + 1
         batch.edges.append((x, y))
@@ -224,7 +228,7 @@ class _Grower:
                 unbegun[b.root] += b.count
         self.batches, self.other_trees = begun, sum(b.count for b in batches)
         # More than any flow can be: an arc of this capacity never limits.
-        self.endless = self.other_trees + int(self.left.sum()) + 1
+        self.endless = self.other_trees + int(self.residual.sum()) + 1
         # A batch may feed the ranks that it has reached; a growing one may come to any.
         reaches = [np.arange(n) if growing else np.array(b.inside) for b in begun]
         src = [self.src, np.full(n, n), *(np.array([n] + [n + 1 + i] * len(to)) for i, to in enumerate(reaches))]
@@ -233,7 +237,7 @@ class _Grower:
             np.array([b.count, *np.where(b.depth[to] >= 0, self.endless, 0)])
             for b, to in zip(begun, reaches, strict=True)
         ]
-        capacity = np.concatenate([self.left, unbegun, *counts])
+        capacity = np.concatenate([self.residual, unbegun, *counts])
         self.graph = build_arcs(n + 1 + len(begun), np.concatenate(src), np.concatenate(dst), capacity)
         self.feed = self.graph.arc[len(self.src) : len(self.src) + n]
         if growing:
@@ -243,7 +247,7 @@ class _Grower:
     def count_allowed(self, edge: int, count: int, number: int | None = None) -> int:
         """How many of `count` trees may take an edge so that all others can still be finished."""
         x, y = int(self.src[edge]), int(self.dst[edge])
-        demand = min(count, int(self.left[edge]))
+        demand = min(count, int(self.residual[edge]))
         if demand <= 0:
             return 0
         capacity = self.graph.capacity.copy()

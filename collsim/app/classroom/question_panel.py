@@ -80,7 +80,7 @@ def draw_panel(choice: Choice, seed: int) -> bool:
         Whether the figures of the run would answer it.
     """
     with st.container(border=True, key="card_question"):
-        result = get_latest(ask_about_run, choice, seed, expected=estimate_questions, only=True)
+        result = get_latest(ask_about_run, choice, seed, expected=estimate_questions, exact_only=True)
         if result is None:
             draw_panel_button("close", "ask.close", _close_questions)
             return True

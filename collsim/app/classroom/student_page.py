@@ -86,7 +86,7 @@ def draw() -> None:
     if choice is None or not board.is_revealed:
         return
     result = get_latest(
-        compute_outcome, choice, expected=estimate_outcome, compiled=choice.engine == "event", only=True
+        compute_outcome, choice, expected=estimate_outcome, compiled=choice.engine == "event", exact_only=True
     )
     if result is not None and result[0].timeline is not None:
         mount_player(result[0].timeline, repr(choice), {}, key="player_class")

@@ -64,7 +64,7 @@ def draw_upgrades(
         draw_mistake(write_sentence(error, get_language()))
         return
     latest_result = get_latest(
-        list_upgrades, choice, prices, expected=expected, compiled=compiled, only=True, draw_partial=draw_cells
+        list_upgrades, choice, prices, expected=expected, compiled=compiled, exact_only=True, draw_partial=draw_cells
     )
     if latest_result is None:
         return

@@ -67,7 +67,7 @@ def draw() -> None:
     complain(now.complaints)
     event = now.choice.engine == "event"
     latest_result = get_latest(
-        compare, now.choice, expected=estimate_compare, compiled=event, otherwise=(Choice(sizes=_FEW_SIZES),)
+        compare, now.choice, expected=estimate_compare, compiled=event, fallback=(Choice(sizes=_FEW_SIZES),)
     )
     if latest_result is None:
         _describe_coming(now.choice)
@@ -101,7 +101,7 @@ def _draw_synthesis(choice: Choice) -> None:
         if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
             _watch(largest.nbytes)
         latest_result = get_latest(
-            explain_synthesis, largest, expected=estimate_for_run, compiled=True, only=True, in_worker=True
+            explain_synthesis, largest, expected=estimate_for_run, compiled=True, exact_only=True, in_worker=True
         )
         if latest_result is not None:
             first, *lines = (choose_text(pair) for pair in latest_result[0])

@@ -134,7 +134,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     write_page_address(choice)
     complain(get_session().complaints)
-    latest_result = get_latest(estimate_times, choice, expected=estimate_duration, compiled=True, otherwise=(PLAIN,))
+    latest_result = get_latest(estimate_times, choice, expected=estimate_duration, compiled=True, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_times(latest_result[0])
     with st.expander(t("code.title")):

@@ -158,7 +158,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     write_page_address(choice)
     complain(get_session().complaints)
-    latest_result = get_latest(race_steps, choice, expected=estimate_race, compiled=False, otherwise=(PLAIN,))
+    latest_result = get_latest(race_steps, choice, expected=estimate_race, compiled=False, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_card(*latest_result)
     if latest_result is not None and latest_result[0].torch:

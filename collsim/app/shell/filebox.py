@@ -131,7 +131,7 @@ def draw_offer(labels: dict[str, str], work: Work) -> None:
         st.session_state.pop(_EXPORT, None)  # one file at a time
     if st.session_state.get("file_asked") != (function.__name__, arguments):
         return
-    latest_result = get_latest(function, *arguments, expected=expected, only=True)
+    latest_result = get_latest(function, *arguments, expected=expected, exact_only=True)
     if latest_result is not None:
         title, data = latest_result[0]
         label = t("files.take", name=title, nbytes=format_bytes(len(data)))
@@ -172,7 +172,7 @@ def build_exports(key: str, work: ExportWork) -> dict[str, object]:
         return exports
     function, expected, arguments = work(kind, moment)
     with st.container(key="export"):
-        latest_result = get_latest(function, *arguments, expected=expected, only=True)
+        latest_result = get_latest(function, *arguments, expected=expected, exact_only=True)
         if latest_result is None:
             st.button(t("files.close"), key="export_close", on_click=_end_export, type="tertiary")
             return exports

@@ -91,8 +91,8 @@ def get_latest(
     *arguments: Hashable,
     expected: Callable[..., float],
     compiled: bool = False,
-    otherwise: tuple[Hashable, ...] | None = None,
-    only: bool = False,
+    fallback: tuple[Hashable, ...] | None = None,
+    exact_only: bool = False,
     in_worker: bool = False,
     exclusive: bool = False,
     draw_partial: Callable[[Any], None] | None = None,
@@ -105,8 +105,8 @@ def get_latest(
             cannot be.
         expected: seconds that it should take, from the same arguments.
         compiled: it needs the event engine.
-        otherwise: arguments of a short run to show where there is no last result. Without them the answer then is None.
-        only: no other result will do in its place: the answer then is None, and nothing is kept to be shown later.
+        fallback: arguments of a short run to show where there is no last result. Without them the answer then is None.
+        exact_only: no other result will do in its place: the answer then is None, and nothing is kept.
         in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
         exclusive: by a worker, and never two at a time: it measures this computer.
         draw_partial: draws what the function reported of its result so far, under the bar; always by a worker then.
@@ -129,21 +129,21 @@ def get_latest(
         except CollsimError as error:
             request.ended = error
     if result is not None:
-        if not only:
+        if not exact_only:
             requests.last[key[0]] = arguments, result
         return pickle.loads(result), arguments
     if request.ended is not None:
-        _draw_ended(request, has_kept=not only and (key[0] in requests.last or otherwise is not None))
+        _draw_ended(request, has_kept=not exact_only and (key[0] in requests.last or fallback is not None))
     else:
         _draw_progress(key[0])
-    if only:
+    if exact_only:
         return None
     if key[0] in requests.last:
         last_arguments, result = requests.last[key[0]]
         return pickle.loads(result), last_arguments
-    if otherwise is None or request.ended is None:
+    if fallback is None or request.ended is None:
         return None
-    return function(*otherwise), otherwise
+    return function(*fallback), fallback
 
 
 def cancel_request(name: str) -> None:

@@ -76,7 +76,9 @@ def draw_box(
             draw_heading(t("synthesis.title"))
         stop = partial(_on_closed, function, close)
         button.button(t("synthesis.close"), key="synthesis_close", on_click=stop, width="stretch")
-        latest_result = get_latest(function, *arguments, expected=expected, compiled=True, only=True, in_worker=True)
+        latest_result = get_latest(
+            function, *arguments, expected=expected, compiled=True, exact_only=True, in_worker=True
+        )
         if latest_result is not None:
             _draw_synthesized(latest_result[0], repr(arguments), run)
             if code is not None:

@@ -81,7 +81,7 @@ def draw() -> None:
             _draw_empty()
         return
     with machine:
-        latest = get_latest(diagnose_texts, evidence, expected=estimate_diagnosis, only=True, in_worker=True)
+        latest = get_latest(diagnose_texts, evidence, expected=estimate_diagnosis, exact_only=True, in_worker=True)
     if latest is None:
         with head:
             draw_headline(_format_heading())

@@ -30,7 +30,7 @@ def draw(choice: Choice) -> None:
     if st.session_state.get("chunks_asked") != choice:
         return
     latest_result = get_latest(
-        search_chunks, choice, expected=estimate_search, compiled=choice.engine == "event", only=True
+        search_chunks, choice, expected=estimate_search, compiled=choice.engine == "event", exact_only=True
     )
     if latest_result is None:
         return

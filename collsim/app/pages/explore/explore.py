@@ -71,7 +71,7 @@ def draw() -> None:
         return
     event = now.choice.engine == "event"
     latest_result = get_latest(
-        compute_outcome, now.choice, expected=estimate_outcome, compiled=event, otherwise=(Choice(),)
+        compute_outcome, now.choice, expected=estimate_outcome, compiled=event, fallback=(Choice(),)
     )
     if latest_result is None:
         return

@@ -29,7 +29,7 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
     with st.container(border=True, key="card_broken"):
         _draw_controls(panels.fault, panels.fault_seed)
         request = (choice, panels.fault, panels.fault_seed, get_language())
-        latest_result = get_latest(break_run, *request, expected=estimate_broken, only=True)
+        latest_result = get_latest(break_run, *request, expected=estimate_broken, exact_only=True)
         if latest_result is None:
             return None
         broken_run: BrokenRun = latest_result[0]

@@ -43,7 +43,7 @@ def draw() -> None:
     complain(now.complaints)
     event = now.choice.engine == "event"
     latest_result = get_latest(
-        run_simple, use_all_channels(now.choice), expected=estimate_simple, compiled=event, otherwise=(Choice(),)
+        run_simple, use_all_channels(now.choice), expected=estimate_simple, compiled=event, fallback=(Choice(),)
     )
     if latest_result is None:
         return

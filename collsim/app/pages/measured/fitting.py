@@ -41,7 +41,7 @@ def draw_calibration(selection: Selection) -> None:
             st.session_state[_ASKED] = selection
         if st.session_state.get(_ASKED) != selection:
             return
-        latest_result = get_latest(comparison.fit_machine, selection, expected=comparison.estimate_fit, only=True)
+        latest_result = get_latest(comparison.fit_machine, selection, expected=comparison.estimate_fit, exact_only=True)
         if latest_result is not None:
             _draw_fit(latest_result[0])
 

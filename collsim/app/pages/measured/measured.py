@@ -79,7 +79,7 @@ def _draw_readable(part: Callable[[Selection], None], selection: Selection) -> N
 def _draw_nccl_comparison(selection: Selection) -> None:
     """A run beside what the model of NCCL predicts."""
     latest_result = get_latest(
-        comparison.compare_with_model, selection, expected=comparison.estimate_comparison, only=True
+        comparison.compare_with_model, selection, expected=comparison.estimate_comparison, exact_only=True
     )
     if latest_result is None:
         return

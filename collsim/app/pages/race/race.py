@@ -250,7 +250,7 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
         runners,
         expected=lineup.estimate_field,
         compiled=event,
-        otherwise=(lineup.READY["algorithms"],),
+        fallback=(lineup.READY["algorithms"],),
     )
     if latest_result is None:
         return

@@ -62,7 +62,7 @@ def draw() -> None:
     st.html(format_title(t("page.routing"), t("routing.below")))
     complain(get_session().complaints)
     latest_result = get_latest(
-        study_collisions, choice.compared, expected=estimate_duration, otherwise=(PLAIN.compared,)
+        study_collisions, choice.compared, expected=estimate_duration, fallback=(PLAIN.compared,)
     )
     if latest_result is not None:
         study, (compared,) = latest_result

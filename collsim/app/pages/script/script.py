@@ -54,7 +54,7 @@ def draw() -> None:
     write_page_address(pasted)
     with findings:
         complain(get_session().complaints)
-        latest = get_latest(answer_script, pasted, expected=estimate_answer, only=True, in_worker=True)
+        latest = get_latest(answer_script, pasted, expected=estimate_answer, exact_only=True, in_worker=True)
         if latest is None:
             return
         answer: ScriptAnswer = latest[0]

@@ -41,7 +41,7 @@ def draw_costs(choice: TrainingChoice) -> None:
         options,
         expected=estimate_time,
         compiled=step_scenarios.needs_engine(choice),
-        only=True,
+        exact_only=True,
     )
     if latest_result is None:
         return

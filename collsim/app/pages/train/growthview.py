@@ -41,7 +41,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     """
     with top:
         latest_result = get_latest(
-            growth.measure_growth, choice, expected=growth.estimate_growth, compiled=True, otherwise=(PLAIN,)
+            growth.measure_growth, choice, expected=growth.estimate_growth, compiled=True, fallback=(PLAIN,)
         )
     if latest_result is None:
         return

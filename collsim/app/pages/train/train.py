@@ -105,7 +105,7 @@ def _draw_step(choice: TrainingChoice, top: Any) -> StepView | None:
             timed,
             expected=step_scenarios.estimate_step,
             compiled=step_scenarios.needs_engine(timed),
-            otherwise=(PLAIN,),
+            fallback=(PLAIN,),
         )
     if latest_result is None:
         return None
@@ -210,7 +210,7 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
             chosen["task"],
             expected=step_scenarios.estimate_collective,
             compiled=True,
-            only=True,
+            exact_only=True,
         )
         if latest_opened is not None:
             opened = latest_opened[0]
@@ -303,7 +303,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
             timed,
             expected=rivals.estimate_race,
             compiled=True,
-            otherwise=(rivals.build_common_choice(PLAIN),),
+            fallback=(rivals.build_common_choice(PLAIN),),
         )
     if latest_result is None:
         return

@@ -109,7 +109,7 @@ def draw() -> None:
         edit,
         expected=run_edits.estimate_change,
         compiled=event,
-        otherwise=(Choice(), Edit()),
+        fallback=(Choice(), Edit()),
     )
     if latest_result is None:
         return
