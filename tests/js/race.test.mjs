@@ -6,6 +6,7 @@ import test from "node:test";
 
 import { index } from "../../collsim/viz/player/model/model.js";
 import { flagPlaces, roomOf } from "../../collsim/viz/race/finish.js";
+import { arcsOf } from "../../collsim/viz/race/shape.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 import { describeParadox } from "../../collsim/viz/race/traffic.js";
 import { ratesAt, receivedAt, sentAt } from "../../collsim/viz/player/model/sent.js";
@@ -180,4 +181,38 @@ test("what endpoints have sent and received adds up, at every moment and at the 
   }
   const [rate] = ratesAt(model, 0.01).out;
   assert.ok(Math.abs(rate - model.bytes[0] / (model.t1[0] - model.t0[0])) < 1e-9);
+});
+
+test("arcs are who sends to whom: a ring goes one way, trees both, a crowd has no shape", () => {
+  const model = (pairs) => ({
+    n: pairs.length,
+    src: pairs.map(([src]) => src),
+    dst: pairs.map(([, dst]) => dst),
+    channel: pairs.map(([, , channel = 0]) => channel),
+  });
+  const order = [0, 1, 2, 3],
+    ring = arcsOf(model([0, 1, 2, 3].map((rank) => [rank, (rank + 1) % 4])), order);
+  assert.equal(ring.length, 4);
+  assert.ok(ring.every(({ isOneWay }) => isOneWay));
+  assert.deepEqual([ring[3].a, ring[3].b, ring[3].from], [0, 3, 3]);
+  const trees = arcsOf(
+    model([
+      [0, 1, 0],
+      [1, 0, 0],
+      [0, 1, 1],
+      [2, 1, 1],
+    ]),
+    order,
+  );
+  assert.deepEqual(
+    trees.map(({ channel, isOneWay }) => [channel, isOneWay]),
+    [
+      [0, false],
+      [1, true],
+      [1, true],
+    ],
+  );
+  const places = Array.from({ length: 8 }, (_, rank) => rank),
+    everybody = places.flatMap((a) => places.map((b) => [a, b]));
+  assert.deepEqual(arcsOf(model(everybody), places), []);
 });

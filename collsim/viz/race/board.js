@@ -64,6 +64,7 @@ export function buildFoot(race) {
     el("span", {}, mark("ci"), words.copy),
     el("span", {}, mark("wt"), words.wait),
     el("span", {}, mark("pipe"), words.cable),
+    el("span", {}, mark("arc"), words.arc),
     el("span", {}, words.used, ...["room", "near", "full"].flatMap((c, q) => [hue(c), words.range[q]])),
   );
 }

@@ -13,6 +13,14 @@ const HEAD = 92, // px above the runners, for what is said
   LEAST = 420, // px that a stage is wide at least
   GAP = 28;
 
+/** Where the middle of an endpoint is in a stage of this width. */
+const middleIn =
+  ({ tl: { devices, stage } }, wide) =>
+  (endpoint) => {
+    const device = devices.endpoint.indexOf(endpoint);
+    return device < 0 ? undefined : (wide / stage.w) * (devices.x[device] + devices.w[device] / 2);
+  };
+
 export function drawRaceSvg(race) {
   const { clock, cards } = race,
     wide = Math.max(LEAST, ...cards.map(({ traffic }) => traffic?.w ?? 0)),
@@ -38,7 +46,8 @@ export function drawRaceSvg(race) {
     run.player.drawInto(ctx, wide);
     ctx.restore();
     ctx.translate(0, tall + 8);
-    if (run.traffic) drawTraffic(light, { ...run, traffic: { ...run.traffic, ctx } }, clock.t);
+    const middleOf = middleIn(run.player.model, wide);
+    if (run.traffic) drawTraffic(light, { ...run, traffic: { ...run.traffic, ctx, middleOf } }, clock.t);
     ctx.restore();
   });
   put(ctx, `${unit.num(clock.t)}${NB}/${NB}${unit.fmt(clock.total)}`, 20, ctx.height - 14, 14, TOKENS.light.ink2);

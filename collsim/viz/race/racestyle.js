@@ -67,6 +67,7 @@ ${buttonsCss(".rc")}
   background:linear-gradient(0deg,var(--sumfill) 45%,var(--card) 45%)}
 .rc .foot .ci{width:15px;height:15px;border-radius:50%;background:var(--done)}
 .rc .foot .wt{width:16px;height:16px;border:1.5px dashed var(--wait);border-radius:3px}
+.rc .foot .arc{width:26px;height:9px;border:1.5px solid var(--ink3);border-top:0;border-radius:0 0 13px 13px}
 .rc .foot .pipe{width:30px;height:13px;border-radius:0;
   background:linear-gradient(0deg,var(--edge) 8%,var(--roomtint) 8% 34%,var(--room) 34% 66%,var(--roomtint) 66% 92%,
   var(--edge) 92%)}

@@ -6,9 +6,10 @@ import { nameOf } from "../player/model/names.js";
 import { fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
 import { raceWords } from "./racewords.js";
+import { DEEPEST, arcsOf, drawArcs } from "./shape.js";
 
 const BARS = 46, // pixels of the ruler's height
-  HEAD = 22,
+  HEAD = 18,
   ROW = 16,
   LABELS = 66, // pixels left of the bars
   MIN_PITCH = 34, // pixels between two endpoints from which on their figures have room
@@ -61,30 +62,45 @@ export function sizeTraffic(run) {
   const order = orderOf(model),
     pitch = (w - LABELS) / order.length,
     hasFigures = pitch >= MIN_PITCH,
-    h = HEAD + BARS + 8 + (hasFigures ? 4 * ROW : 0);
+    arcs = arcsOf(model, order),
+    shape = arcs.length ? DEEPEST : 0,
+    h = shape + HEAD + BARS + 8 + (hasFigures ? 4 * ROW : 0);
   canvas.style.height = `${h}px`;
-  run.traffic = { order, pitch, hasFigures, w, h, ctx: sizeCanvas(canvas, w, h) };
+  run.traffic = {
+    middleOf: run.player.xOf,
+    order,
+    pitch,
+    hasFigures,
+    arcs,
+    shape,
+    w,
+    h,
+    ctx: sizeCanvas(canvas, w, h),
+  };
 }
 
 /** One frame. */
-export function drawTraffic(race, { player: { model }, parts, traffic }, t) {
+export function drawTraffic(race, { player, parts, traffic }, t) {
   if (!traffic || !race.ruler) return;
-  const { ctx, order, pitch, hasFigures, w, h } = traffic,
+  const { model } = player,
+    { ctx, middleOf, order, pitch, hasFigures, arcs, shape, w, h } = traffic,
     words = raceWords(race),
     { language } = race.data,
     { unit, per } = UNITS.find((of) => race.ruler >= 10 * of.per) ?? UNITS.at(-1),
     colors = race.colors,
     ends = totalsOf(model),
     facts = { sent: sentAt(model, t), received: receivedAt(model, t), rates: ratesAt(model, t) },
-    bottom = HEAD + BARS,
+    bottom = shape + HEAD + BARS,
+    xOf = (q) => LABELS + pitch * (q + 0.5),
     tall = (bytes) => (BARS * bytes) / race.ruler;
   ctx.clearRect(0, 0, w, h);
   const title = words.traffic(unit, fmtBytes(race.ruler));
-  put(ctx, title, 0, 12, fitFont(ctx, title, 12.5, w, false, 10) || 10, colors.ink2);
+  drawArcs(ctx, arcs, (q) => middleOf(order[q]) ?? xOf(q), 1, colors);
+  put(ctx, title, 0, shape + 12, fitFont(ctx, title, 12.5, w, false, 10) || 10, colors.ink2);
   stroke(ctx, [LABELS - 6, bottom + 0.5, w, bottom + 0.5], 1, colors.edge);
   const wide = Math.min(14, pitch * 0.3);
   order.forEach((e, q) => {
-    const x = LABELS + pitch * (q + 0.5);
+    const x = xOf(q);
     for (const [left, now, end, fill] of [
       [x - wide - 1, facts.sent[e], ends.sent[e], colors.ink3],
       [x + 1, facts.received[e], ends.received[e], colors.wait],

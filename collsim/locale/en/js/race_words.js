@@ -22,6 +22,7 @@ export default {
   value: (t, n, model) => `${t}, ${n} of ${model} finished`,
   reduce: "reduce: added on arrival; fill = share of the sum",
   copy: "copy",
+  arc: "who sends to whom; solid and dashed: halves of the buffer",
   cable: "cable: width = capacity, core = bytes so far",
   used: "used:",
   wait: "landed; waits for the end of the step",

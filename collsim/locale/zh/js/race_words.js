@@ -21,6 +21,7 @@ export default {
   value: (t, n, model) => `${t}，${model} 个中已有 ${n} 个完成`,
   reduce: "reduce：到达后累加；填充 = 已累加的份额",
   copy: "copy",
+  arc: "谁向谁发送；实线与虚线：缓冲区的两半",
   cable: "线缆：粗细 = 容量，芯 = 已传字节",
   used: "占用：",
   wait: "已到达，等本步结束",

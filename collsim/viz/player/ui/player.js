@@ -76,6 +76,7 @@ export function createPlayer(host, opts = {}) {
     present: (on) => present(ui, on),
     picture: () => pictureOf(ui),
     drawInto: (ctx, wide) => drawStage(ctx, ui, wide),
+    xOf: (endpoint) => middleOf(ui, endpoint),
     play: () => clock.play(),
     pause: () => clock.pause(),
     seek: (t) => clock.seek(t),
@@ -91,6 +92,13 @@ export function createPlayer(host, opts = {}) {
   };
   player.ready = opts.timeline !== undefined ? setTimeline(ui, opts.timeline) : Promise.resolve();
   return player;
+}
+
+/** The pixel from the left of the stage at which the middle of an endpoint is; undefined where it is not drawn. */
+function middleOf({ shown, state }, endpoint) {
+  const { endpoint: endpoints, x, w } = shown.tl.devices,
+    device = endpoints.indexOf(endpoint);
+  return device < 0 ? undefined : state.ox + state.k * (x[device] + w[device] / 2);
 }
 
 /** The menu of files. */
