@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import escape
 from pathlib import Path
 
 import jieba
@@ -88,6 +89,7 @@ def split_glossary(entries, glossary):
             for term, chinese, meaning in rows:
                 words = separate_words(f"{term} · {chinese}" if term != chinese else term)
                 meaning = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", meaning)
+                meaning = re.sub(r"`([^`]*)`", lambda code: f"<code>{escape(code[1])}</code>", meaning)
                 yield {"location": f"glossary.html#{name_row(term)}", "title": words, "text": meaning, "boost": 3}
 
 

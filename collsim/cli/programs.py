@@ -233,6 +233,8 @@ def read_script_command(
         reading = read_script(sys.stdin.read())
     else:
         reading = read_script(Path(file))
+    if not as_json:
+        print(reading.explanation(language))  # before a step, which the machine may be too small for
     steps = {}
     if machine is not None:
         steps = {number: predict_step(part, machine) for number, part in enumerate(reading.parts) if part.trains}
@@ -252,7 +254,6 @@ def read_script_command(
         }
         print_json({**reading.to_dict(language), "steps": known_steps})
     else:
-        print(reading.explanation(language))
         for number, step in steps.items():
             if step is not None:
                 print(f"\n{reading.parts[number].first_line}\n{step.text(language)}")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .. import nccl, train
+from ..errors import CollsimError
 from ..locale import translate
+from ..topology import machine as build_machine
+from ..topology.machines import machines
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import format_bytes, format_time
 from .reading import ScriptPart
 
 #: Samples on a GPU where the script does not say it: the batch size that PyTorch's examples use most.
 _USUAL_BATCH = 32
+#: Of a machine that is named; a number in a command line may be anything.
+_MAX_NODES = 1024
 _FLOAT32 = 4  # bytes of a gradient: scripts without autocast train in float32, and DDP's gradients stay in it
 
 
@@ -63,14 +69,14 @@ def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
     Args:
         part: the script, as `read_script` found it.
         machine: a topology or the name of a machine, such as `"dgx-a100"`; all its GPUs take part unless the script or
-            the command says how many.
+            the command says how many. Of a machine by its name there are as many nodes as the command needs.
 
     Returns:
         The step, by `training_step` where the script names a model of the library, by `nccl.predict` where it writes
         its layers out with numbers; None where it has neither.
 
     Raises:
-        CollsimError: there is no such machine, or it has fewer GPUs than the command wants.
+        CollsimError: there is no such machine, or a topology has fewer GPUs than the command wants.
 
     Examples:
         >>> from collsim.training_scripts import predict_step, read_script
@@ -83,6 +89,13 @@ def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
     ranks = part.ranks
     if part.parallelism == "DataParallel" or ranks is None or (ranks == 1 and not part.is_command):
         ranks = topology.ranks
+    if isinstance(machine, str) and machine in machines() and ranks > topology.ranks:
+        # The name of a machine is one node of it, and the command wants several.
+        nodes = math.ceil(ranks / topology.ranks)
+        if nodes > _MAX_NODES:
+            message = "{ranks:,} processes are {nodes:,} nodes of {machine}, and a step of at most {most:,} is computed; give a topology"
+            raise CollsimError(message, ranks=ranks, nodes=nodes, machine=machine, most=_MAX_NODES)
+        topology = build_machine(machine, nodes=nodes)
     if not part.model:
         if not part.parameters:
             return None

@@ -73,3 +73,15 @@ def test_an_unknown_word_of_the_address_is_named():
     at = opened(sample="dpp")
     assert translate("en", "scripts", "sample.ddp") in str(at.selectbox(key="w_s_sample").options)
     assert "dpp" in texts_of(settled(at, "dpp"))
+
+
+def test_a_step_that_the_machine_cannot_run_leaves_what_the_script_says():
+    command = "docker run img torchrun --nnodes 900000 --nproc_per_node 8 train.py --arch resnet18"
+    answer = answer_script(PastedScript(command, machine="dgx-a100"))
+    assert answer.reading == read_script(command)
+    assert answer.steps == (None,)
+    at = opened()
+    at.text_area[0].set_value(command).run()
+    settled(at, "processes: 7200000")
+    assert "900,000 nodes of dgx-a100" in str(answer.problems[0])
+    assert str(answer.problems[0]) in texts_of(at)

@@ -190,3 +190,21 @@ def test_a_command_with_a_launcher_says_how_many_processes_it_starts_and_nothing
     assert "--nproc_per_node=<" not in part.describe(language)
     script = "import torch.distributed as dist\ndist.init_process_group('nccl')\nloss.backward()\n"
     assert "--nproc_per_node=<" in read_script(script).parts[0].describe(language)
+
+
+def test_a_command_for_several_nodes_has_as_many_of_a_machine_that_is_named():
+    part = read_script("torchrun --nnodes 2 --nproc_per_node 8 train.py --arch resnet18 --batch-size 64").parts[0]
+    step = predict_step(part, "dgx-a100")
+    two = cs.machine("dgx-a100", nodes=2)
+    same = cs.training_step("resnet18", two, parallel=cs.ddp(), batch=1024, optimizer="sgd")
+    assert (step.gpus, step.batch, step.time) == (16, 1024, same.time)
+    with pytest.raises(cs.CollsimError, match="ranks=16"):
+        predict_step(part, cs.machine("dgx-a100"))
+
+
+def test_what_a_command_says_is_printed_where_the_machine_is_too_small(tmp_path):
+    file = tmp_path / "run.sh"
+    file.write_text("torchrun --nnodes 2 --nproc_per_node 8 train.py --arch resnet18\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["read-script", str(file), "--machine", "switch(4)"])
+    assert "processes: 16" in result.output
+    assert result.exit_code != 0

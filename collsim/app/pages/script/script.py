@@ -12,12 +12,14 @@ from collsim.units import format_bytes, format_time
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
+from ...scenario.mistakes import write_sentence
 from ...shell.address import get_menu, get_remembered, write_page_address
 from ...shell.controls import choose, label_machine
 from ...shell.notes import (
     complain,
     draw_heading,
     draw_headline,
+    draw_mistake,
     draw_note,
     format_quantity,
     format_small,
@@ -66,6 +68,8 @@ def draw() -> None:
     with findings:
         for number, part in enumerate(answer.reading.parts):
             _draw_part(number, part, answer.steps[number], is_only=len(answer.steps) == 1)
+            if (problem := answer.problems[number]) is not None:
+                draw_mistake(write_sentence(problem, get_language()))
 
 
 def _draw_inputs(pasted: PastedScript) -> PastedScript:

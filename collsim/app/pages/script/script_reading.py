@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from collsim.errors import CollsimError, Words
 from collsim.training_scripts import ScriptReading, ScriptStep, predict_step, read_script
 from collsim.training_scripts.samples import load_samples
 
@@ -40,10 +41,12 @@ class ScriptAnswer:
     Attributes:
         reading: what the script says of itself.
         steps: a step of each of its parts on the machine; None where that is not known.
+        problems: why there is no step of a part on the machine; None where nothing is wrong.
     """
 
     reading: ScriptReading
     steps: tuple[ScriptStep | None, ...]
+    problems: tuple[Words | None, ...]
 
 
 def answer_script(pasted: PastedScript, report_progress: ReportProgress = ignore_progress) -> ScriptAnswer:
@@ -61,12 +64,17 @@ def answer_script(pasted: PastedScript, report_progress: ReportProgress = ignore
     """
     reading = read_script(pasted.source)
     steps: list[ScriptStep | None] = []
+    problems: list[Words | None] = []
     for part in reading.parts:
-        step = None
+        step, problem = None, None
         if part.trains:
-            step = predict_step(part, pasted.machine)
+            try:
+                step = predict_step(part, pasted.machine)
+            except CollsimError as error:  # what the script says of itself stays
+                problem = error.sentence
         steps.append(step)
-    return ScriptAnswer(reading, tuple(steps))
+        problems.append(problem)
+    return ScriptAnswer(reading, tuple(steps), tuple(problems))
 
 
 def estimate_answer(pasted: PastedScript) -> float:
