@@ -93,7 +93,10 @@ def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
         # The name of a machine is one node of it, and the command wants several.
         nodes = math.ceil(ranks / topology.ranks)
         if nodes > _MAX_NODES:
-            message = "{ranks:,} processes are {nodes:,} nodes of {machine}, and a step of at most {most:,} is computed; give a topology"
+            message = (
+                "{ranks:,} processes are {nodes:,} nodes of {machine}, and a step of at most {most:,} is computed; "
+                "give a topology"
+            )
             raise CollsimError(message, ranks=ranks, nodes=nodes, machine=machine, most=_MAX_NODES)
         topology = build_machine(machine, nodes=nodes)
     if not part.model:
