@@ -93,7 +93,7 @@ def unlike(english, chinese):
 def without_language(page):
     """The code of a page, but for the language that it asks for, as in `error.text("zh")`, and pictures' names."""
     plain = [re.sub(r"(?:, )?(?:language=)?(['\"])(?:en|zh)\1", "", block) for block in code(page)]
-    return [block.replace(".zh.png", ".png") for block in plain]
+    return [block.replace(".zh.png", ".png").replace(".text()", "") for block in plain]
 
 
 #: Pages whose code another page has, and those that a test of their own runs.
