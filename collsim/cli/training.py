@@ -566,13 +566,20 @@ def upgrades(
     table = cs.upgrades(timed, part, prices, progress=progress)
     save_rows(table.list_records(), out)
     if as_json:
-        print_json({**table.to_record(), "costs": costs, "days": days})
+        print_json({**table.to_record(), "wires": _list_wires(timed), "costs": costs, "days": days})
         return
     for cost in costs:
         print(cost.text(language))
     if days is not None:
         print(days.text(language))
     _print_table(table, language)
+    show([wires.list_cells(language) for wires in cs.purchases.compare_wires(timed)], "")
+
+
+def _list_wires(timed: cs.nccl.Prediction | cs.train.StepTrace) -> list[dict[str, object]]:
+    """The same GPUs with other wires, as plain values; the machine as it is has no change."""
+    variants = cs.purchases.compare_wires(timed)
+    return [{"change": each.change and str(each.change), "time": each.time, "factor": each.factor} for each in variants]
 
 
 @command()

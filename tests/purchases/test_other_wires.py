@@ -1,8 +1,12 @@
 """The same GPUs with other wires."""
 
+import json
+
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.cli import app
 from collsim.locale import LANGUAGES
 
 BOX = cs.machine("pcie-8gpu", gpus=4)
@@ -54,3 +58,28 @@ def test_a_rank_alone_has_no_wires_to_compare():
     run = cs.simulate(cs.schedule("reduce_chain", topology=machine), machine, "1MiB")
     (present,) = cs.purchases.compare_wires(run)
     assert (present.change, present.time, present.factor) == (None, 0.0, 1.0)
+
+
+def test_the_command_has_the_same_wires():
+    words = [
+        "upgrades",
+        "resnet50",
+        "--machine",
+        "pcie-8gpu",
+        "--nodes",
+        "2",
+        "--micro-batch",
+        "16",
+        "--dtype",
+        "bfloat16",
+        "--part",
+        "p2p",
+    ]
+    step = cs.training_step(
+        "resnet50", cs.machine("pcie-8gpu", nodes=2), parallel=cs.ddp(), micro_batch=16, dtype="bfloat16"
+    )
+    wires = cs.purchases.compare_wires(step)
+    rows = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["wires"]
+    assert rows[0]["change"] is None
+    assert [(row["time"], row["factor"]) for row in rows] == [(each.time, each.factor) for each in wires]
+    assert "the machine as it is" in CliRunner().invoke(app, words).stdout

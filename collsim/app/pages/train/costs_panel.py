@@ -48,7 +48,7 @@ def draw_costs(choice: TrainingChoice) -> None:
     costs: CostsView = latest_result[0]
     draw_cells(costs.cells)
     if costs.days is not None:
-        draw_note(f"{choose_text(costs.days)} {t('costs.days')}")
+        draw_note(t("costs.days", sentence=choose_text(costs.days)))
     if costs.watts is None:
         draw_note(t("costs.unknown"))
 
