@@ -10,8 +10,8 @@ const DEEP = 22, // pixels that the deepest arc takes
 export const DEEPEST = DEEP + 5;
 
 /**
- * The arcs of a run: {a, b, channel, isOneWay, from, to}, by the places of their ends in `order`; none where so many send
- * to one another that arcs are no shape. Trees of two halves of a buffer are two channels.
+ * The arcs of a run: {a, b, channel, isOneWay, from, to}, by the places of their ends in `order`; none where so many
+ * send to one another that arcs are no shape. Trees of two halves of a buffer are two channels.
  */
 export function arcsOf(model, order) {
   if (model.channels > 2) return [];
