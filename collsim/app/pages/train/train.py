@@ -330,7 +330,7 @@ def _race_pinned(choice: TrainingChoice, top: Any) -> None:
             timed,
             expected=rivals.estimate_pinned,
             compiled=step_scenarios.needs_engine(pinned) or step_scenarios.needs_engine(timed),
-            only=True,
+            exact_only=True,
         )
     if latest_result is None:
         return
