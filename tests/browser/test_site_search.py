@@ -105,7 +105,7 @@ def small_site(tmp_path_factory):
     (docs / "deep" / "english.md").write_text("# Design\n\nThis page is in English only.\n")
     (docs / "deep" / "words.md").write_text("# Words\n\n`env://` and `--dist-backend`.\n")
     (docs / "deep" / "words.zh.md").write_text("# 词\n\n`env://`、`--dist-backend`、多 GPU 集群。\n")
-    rows = "| memory region, lkey | 内存区域、密钥 | keys of memory | |\n| dataset | 语料 | what a rank reads | |\n"
+    rows = "| memory region, lkey | 内存区域、密钥 | keys of memory | |\n| dataset, concatenation | 语料 | what a rank reads | |\n"
     (docs / "glossary.md").write_text(
         f"# Glossary\n\n## More\n\n| term | 中文 | means | not |\n|---|---|---|---|\n{rows}"
     )
@@ -212,10 +212,11 @@ def test_a_row_of_the_glossary_is_a_result_of_its_own(tab, small_site, address, 
 
 
 @pytest.mark.parametrize("folder", ["", "zh/"], ids=["en", "zh"])
-def test_a_plural_meets_its_singular(tab, small_site, address, folder):
+def test_a_word_meets_its_other_forms(tab, small_site, address, folder):
     root = address(small_site)
     open_page(tab, f"{root}/{folder}index.html")
-    assert search(tab, "datasets") == [f"{root}/{folder}glossary.html"]
+    for query in ("datasets", "concatenate"):
+        assert search(tab, query) == [f"{root}/{folder}glossary.html"]
 
 
 @pytest.mark.slow
