@@ -86,3 +86,23 @@ def test_experts_beyond_a_node_take_longer_and_a_node_holds_more():
     rows = across.count_crossing_bytes()
     cards = rows[(rows.lane == 0) & (rows.strategy == "expert") & (rows.link == "infiniband")]
     assert cards.nbytes.sum() > rows[(rows.lane == 0) & (rows.strategy == "expert")].nbytes.sum() / 2
+
+
+def test_a_popular_expert_slows_what_experts_do_and_not_the_rest_and_a_capacity_drops():
+    experts = import_module("collsim.lessons.chapters.19_experts")
+    even, _, uneven, limited = experts._ROUTINGS
+    load = uneven.find_load(cs.model("qwen3-30b-a3b"))
+    ratio = experts._simulate_split(uneven).time / experts._simulate_split(even).time
+    assert 1.1 < ratio < load.busiest - 0.2
+    assert limited.find_load(cs.model("qwen3-30b-a3b")).dropped > 0.1
+    assert experts._simulate_split(limited).time < experts._simulate_split(even).time
+
+
+def test_another_microbatch_hides_more_than_parts_do_and_some_waiting_remains():
+    experts = import_module("collsim.lessons.chapters.19_experts")
+    plain, parts, batch, once = (experts._simulate_split(split).exposed for split in experts._OVERLAPS)
+    assert plain > parts > batch > once > 0
+    # nothing is sent less by the way of the picture, which has a copy for each expert
+    told = fill_section("hide")
+    direct = experts._simulate_uneven_dispatch(2, "alltoallv_direct", "even")
+    assert told.trace.time > direct.time
