@@ -91,6 +91,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "ring_tree_search._STEPS_SAME": ("NCCL's own", f"{_NCCL} src/graph/search.cc"),
     "machine_words._BRIDGE_LINKS": ("vendor", "NVIDIA's product briefs of A100 and H100 PCIe"),
     "machine_words._RACK": ("vendor", "NVIDIA: GB200 NVL72"),
+    "machine_words._TRAY": ("vendor", "NVIDIA: GB200 NVL72, 18 trays of 4 GPUs"),
     "machine_words._SLINGSHOT": ("vendor", "HPE: a port of Slingshot 11"),
     "machine_words._NVLINK_OF": ("vendor", "NVIDIA's data sheets"),
     **{f"rccl.{name}": ("vendor", _RCCL) for name in ("BASE_LATENCY", "STEP_LATENCY", "SHARE", "TUNING")},

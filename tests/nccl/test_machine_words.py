@@ -57,6 +57,7 @@ def test_networks(inter, nics, gigabits, net):
 def test_an_nvlink_domain_over_several_trays_is_one_node():
     rack = parse_facts("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)")
     assert (rack.nodes, rack.local_ranks, rack.ranks_per_host) == (1, 72, 4)
+    assert parse_facts("B200", 72, 1, "nvlink5-nvl72", "none") == rack  # as one node: a B200 of a rack is a GB200
     racks = parse_facts("GB200", 144, 36, "nvlink5-nvl72", "400G IB per GPU between racks")
     assert (racks.nodes, racks.nics) == (2, 72)
 

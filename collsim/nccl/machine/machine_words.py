@@ -32,7 +32,7 @@ from .machine_facts import (
 #: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
 _BRIDGE_LINKS = 12
 #: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
-_RACK, _SLINGSHOT = 72, 200.0
+_RACK, _TRAY, _SLINGSHOT = 72, 4, 200.0
 
 #: NVLink generation of the GPUs that are sold on NVSwitch boards, by compute capability.
 _NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
@@ -125,7 +125,7 @@ def parse_facts(
         is_pcie_card=_is_pcie_card(gpu_name, gpu, is_listed),
         gdr=_parse_gdr(gdr, gpu_name, gpu.cc, net),
         cpu=_guess_cpu(gpu_name, gpu.cc),
-        hosts=nodes,
+        hosts=_count_hosts(intra_link, inter_link, ranks, nodes),
         launch=parse_launch(launch),
         guessed=_find_guessed_fields(is_listed, domains, inter_link),
     )
@@ -155,6 +155,13 @@ def _count_domains(intra_link: str, inter_link: str, ranks: int, nodes: int) -> 
     match = re.match(r"nvlink\d-nvl(\d+)", intra_link.strip().lower())
     if match and int(match[1]) > -(-ranks // nodes):
         return -(-ranks // int(match[1]))
+    return nodes
+
+
+def _count_hosts(intra_link: str, inter_link: str, ranks: int, nodes: int) -> int:
+    """Hosts: the trays of a rack that the words call one node."""
+    if nodes == 1 and _is_rack(intra_link, inter_link):
+        return -(-ranks // _TRAY)
     return nodes
 
 
