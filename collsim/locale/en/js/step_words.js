@@ -84,7 +84,7 @@ export default {
     "buckets go out in order, one at a time.",
   betweenSentences: " ",
   ended: (time) => `The step has ended at ${time}.`,
-  laneWaits: (begin, end) => `Every GPU of this lane waits for the network, from ${begin} to ${end}.`,
+  laneWaits: (begin, end) => `All GPUs of this group wait for the network, from ${begin} to ${end}.`,
   gpuIdle: "The GPU has nothing to do.",
   forwardUntil: (end) => `Forward pass, until ${end}.`,
   copying: "Reduced gradients are copied out of their buckets.",

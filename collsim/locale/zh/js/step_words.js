@@ -76,7 +76,7 @@ export default {
   queued: (names) => `${names.map(nameTask).join("、")} 已就绪，在排队：桶按顺序逐个发送。`,
   betweenSentences: "",
   ended: (time) => `这一步在 ${time} 结束。`,
-  laneWaits: (begin, end) => `这一泳道的 GPU 都在等待网络，从 ${begin} 到 ${end}。`,
+  laneWaits: (begin, end) => `这一组 GPU 都在等待网络，从 ${begin} 到 ${end}。`,
   gpuIdle: "GPU 无事可做。",
   forwardUntil: (end) => `前向传播，到 ${end} 为止。`,
   copying: "正在把归约后的梯度从桶中复制出来。",
