@@ -31,6 +31,9 @@ def picture(request, page, app_url):
     box.get_by_role("button", name="Copy as").and_(page.locator(":visible")).wait_for(timeout=SLOW)
     for _ in range(3):
         page.keyboard.press("ArrowRight")
+    expect(box).to_have_attribute("data-playing", "false")
+    if "#step=" in frame:
+        expect(box).to_have_attribute("data-step", "4")
     return page, box, frame
 
 

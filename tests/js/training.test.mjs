@@ -168,7 +168,7 @@ test("what happens at a moment: the pass, the wait, the collective, and who stan
 test("both languages tell the wait with its ends, and who waits for its turn", () => {
   const fmt = (t) => `${t} s`;
   const [en, more] = narrateStep(STEP_WORDS.en, step, 8.5, fmt);
-  assert.match(en, /waits for the network, from 8 s to 12 s/);
+  assert.match(en, /wait for the network, from 8 s to 12 s/);
   assert.match(more, /Bucket 0 \(1\u00a0MiB\) is on the network until 9 s\. Bucket 1 is ready and waits/);
   const [zh, rest] = narrateStep(STEP_WORDS.zh, step, 8.5, fmt);
   assert.match(zh, /等待网络，从 8 s 到 12 s/);
