@@ -1,11 +1,13 @@
 """Lower bounds: no schedule on this topology can be faster, whoever wrote it.
 
-Two bounds, and the larger of them counts:
+Three bounds, and the largest of them counts:
 
 - bandwidth: every rank's own links must carry what it cannot avoid to send and receive, all ranks' links together what
   the whole collective cannot avoid (Chan, Heimlich, Purkayastha, van de Geijn 2007, section 3; Patarasuk & Yuan 2009,
   section 2: an allreduce moves 2(n-1) buffers in all when only ranks reduce), and every cut of the topology what must
   cross it (`cuts`).
+- distance, of an alltoall: every block crosses all links of its way, and all links together carry only so much
+  (`distances`).
 - latency: the data of one rank must at least cross the alphas of the cheapest way to the farthest rank that needs it.
 
 A schedule with helper endpoints (a server, a switch that reduces) may stay below the bound for all ranks together, so
@@ -124,18 +126,30 @@ def lower_bound(
     pairs = None
     if kind.after == "target":
         pairs = _compute_pair_bytes(kind, nbytes, n, find_itemsize(dtype), shares)
-    # Three kinds of bounds: what one rank's own links carry, what must cross a cut of the network, and how many links
-    # blocks must cross. The largest counts.
-    bandwidth, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
-    network_cut = _find_network_cut(kind, topology, nbytes, blocks, root, pairs)
-    if network_cut is not None and network_cut.time >= bandwidth:
-        bandwidth, cut = network_cut.time, network_cut
+    bandwidth, cut = _bound_by_cuts(kind, topology, nbytes, blocks, root, helpers, pairs)
     latency, travel = compute_latency(kind, topology, n, root), None
     if kind.after in ("peer", "target") and not helpers:
         travel = find_longest_travel(topology, np.full((n, n), blocks.min()) if pairs is None else pairs)
     if travel is not None and travel.time > bandwidth * _MORE:
         return Bound(latency, travel.time, None, travel)
     return Bound(latency, bandwidth, cut)
+
+
+def _bound_by_cuts(
+    kind: Collective,
+    topology: Topology,
+    nbytes: int,
+    blocks: npt.NDArray[np.int64],
+    root: int,
+    helpers: bool,
+    pairs: npt.NDArray[np.int64] | None,
+) -> tuple[float, Cut | None]:
+    """The larger of what ranks' own links need and what must cross a cut of the network; and that cut."""
+    time, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
+    network_cut = _find_network_cut(kind, topology, nbytes, blocks, root, pairs)
+    if network_cut is not None and network_cut.time >= time:
+        return network_cut.time, network_cut
+    return time, cut
 
 
 def _bound_by_rank_links(

@@ -554,14 +554,12 @@ def upgrades(
     costs: tuple[cs.purchases.RunningCost, ...] = ()
     days: cs.purchases.TrainingDays | None = None
     if any(value is not None for value in money.values()):
-        # Only a step of training has samples, and so an epoch and a run.
-        if not isinstance(timed, cs.train.StepTrace):
-            raise CollsimError("costs are of a step of training: name a model in place of {run!r}", run=run)
-        costs = cs.purchases.estimate_costs(timed, **money)
+        step = _require_step(timed, run)
+        costs = cs.purchases.estimate_costs(step, **money)
         if tokens is not None:
             flops = None if tflops is None else 1e12 * tflops
             days = cs.purchases.estimate_days_like_step(
-                timed, tokens, parameters=parameters, gpus=run_gpus, flops_per_gpu=flops
+                step, tokens, parameters=parameters, gpus=run_gpus, flops_per_gpu=flops
             )
     table = cs.upgrades(timed, part, prices, progress=progress)
     save_rows(table.list_records(), out)
@@ -574,6 +572,13 @@ def upgrades(
         print(days.text(language))
     _print_table(table, language)
     show([wires.list_cells(language) for wires in cs.purchases.compare_wires(timed)], "")
+
+
+def _require_step(timed: cs.nccl.Prediction | cs.train.StepTrace, run: str) -> cs.train.StepTrace:
+    """The step of training that costs are of: only that has samples, and so an epoch and a run."""
+    if not isinstance(timed, cs.train.StepTrace):
+        raise CollsimError("costs are of a step of training: name a model in place of {run!r}", run=run)
+    return timed
 
 
 def _list_wires(timed: cs.nccl.Prediction | cs.train.StepTrace) -> list[dict[str, object]]:
