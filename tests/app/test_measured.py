@@ -17,7 +17,7 @@ from collsim.app.pages.measured.comparison import Selection
 from collsim.app.scenario import custom_machine
 from collsim.app.scenario.outcome import Refused
 from collsim.display.markup import bind_units
-from collsim.locale import LANGUAGES, list_placeholders
+from collsim.locale import LANGUAGES, list_placeholders, translate
 from collsim.nccl import compare_ring_and_tree, explain_gap, get_published_run, load_published_runs, predict
 from collsim.nccl.libraries import mpi
 from collsim.nccl.machine.machine_words import parse_network
@@ -417,9 +417,7 @@ def test_a_log_of_nccl_is_held_against_the_search(language):
     """A100 behind NVSwitches: all rings 0 1 2 ... 7, so that the first of the log's two is found and the second is
     not."""
     at = fine(dropped(INFO, machine="dgx-a100", nodes="1", lang=language))
-    assert MEASURED["graphs.alike"][language == "zh"].format(count=1, channels=2) in " ".join(
-        m.value for m in at.markdown
-    )
+    assert translate(language, "app", "graphs.alike", count=1, channels=2) in " ".join(m.value for m in at.markdown)
     assert "P2P/CUMEM" in text_of(at)
     small = dropped(
         INFO.replace("nRanks 8", "nRanks 9").replace("5   6   7\n", "5   6   7   8\n", 1).replace("0   7", "0   8   7"),
@@ -441,7 +439,7 @@ def test_a_log_of_nccl_that_states_why_calls_are_slow_is_read_out(language):
     stated = cs.diagnose({"nccl.log": log}).causes[0].explanation(language)
     assert MEASURED["graphs.causes"][column].format(causes=stated) in text_of(at)
     assert [link.proto.page for link in at.get("page_link")] == ["diagnosis"]
-    assert MEASURED["graphs.fewchannels"][column].format(logged=2, searched=24) in text_of(at)
+    assert translate(language, "app", "graphs.fewchannels", logged=2, searched=24) in text_of(at)
     assert "NCCL_P2P_LEVEL=LOC" in text_of(at)
     # a machine without P2P has it so by itself, and a healthy log states no cause
     for text, machine in ((log, "rtx4090-8gpu"), (INFO, "dgx-a100")):
