@@ -177,10 +177,11 @@ def read_source(source: str | os.PathLike[str], most: int = MAX_BYTES) -> str:
         FormatError: a file cannot be read.
 
     Examples:
-        >>> read_source("train.py")
-        Traceback (most recent call last):
-        collsim.errors.CollsimError: 'train.py' is the name of a file, and a text is read as the program itself; give
-        pathlib.Path('train.py'), or the text in the file
+        >>> try:
+        ...     read_source("train.py")
+        ... except CollsimError as error:
+        ...     print(str(error).partition(";")[0])
+        'train.py' is the name of a file, and a text is read as the program itself
     """
     if isinstance(source, os.PathLike):
         return read_text(source, most)

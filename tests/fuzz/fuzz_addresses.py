@@ -41,8 +41,13 @@ def words():
         known |= dict.fromkeys(
             (choice.name_option_key(name) for name in algorithm.options), ("1", "2", "3", "8", "1024", "ring", "on")
         )
-    known |= {"then_gdr": run_edits.SWITCHED, "then_p2p": run_edits.SWITCHED, "factor": tuple(run_edits.FACTORS)}
-    known |= {"do": tuple(run_edits.CABLE), "how": tuple(run_edits.STRAGGLERS), "traffic": tuple(run_edits.TRAFFIC)}
+    known |= dict.fromkeys(("then_gdr", "then_p2p"), run_edits.SWITCH_POSITIONS)
+    known["factor"] = tuple(run_edits.FACTORS)
+    known |= {
+        "do": tuple(run_edits.CABLE_CHANGES),
+        "how": tuple(run_edits.STRAGGLERS),
+        "traffic": tuple(run_edits.TRAFFIC),
+    }
     known["algorithm"] = known["start"] = tuple(cs.algorithms())
     known["collective"] = tuple(cs.collectives())
     known["machine"] = known["place"] = (*cs.machines(), "own")

@@ -61,8 +61,8 @@ ${buttonsCss(".rc")}
 .rc .note{font-size:13px;color:var(--ink2);overflow-wrap:anywhere;max-width:230px}.rc .note:empty{display:none}
 .rc .foot{display:flex;flex-wrap:wrap;gap:6px 22px;align-items:center;font-size:13px;line-height:20px;color:var(--ink2);
   padding:8px 6px 0}
-.rc .foot span{display:inline-flex;gap:7px;align-items:center;white-space:nowrap}
-.rc .foot i{width:12px;height:12px;border-radius:2px;display:inline-block}
+.rc .foot span{display:inline-flex;gap:7px;align-items:center}
+.rc .foot i{width:12px;height:12px;border-radius:2px;display:inline-block;flex:none}
 .rc .foot .sq{width:16px;height:16px;border:2px solid var(--ink);border-radius:3px;
   background:linear-gradient(0deg,var(--sumfill) 45%,var(--card) 45%)}
 .rc .foot .ci{width:15px;height:15px;border-radius:50%;background:var(--done)}
