@@ -266,7 +266,6 @@ def described_parameters(html, name):
     return {cell[1] for cell in cells if cell}
 
 
-@pytest.mark.slow
 def test_lines_of_a_chinese_paragraph_are_joined_without_a_space_and_code_is_not():
     text = "它很快，\n而且对。\n`run` 说\n明。\n- 一\n\n下\n\nTwo words\nof English，\n| a |\n"
     code = "```python\n# 一，\n二 = 1\n```"
@@ -274,6 +273,7 @@ def test_lines_of_a_chinese_paragraph_are_joined_without_a_space_and_code_is_not
     assert site_hooks.join_chinese_lines(text + code) == joined + code
 
 
+@pytest.mark.slow
 def test_the_site_shows_no_gap_where_a_line_of_a_chinese_page_ends(site):
     pages = {page.name: page.read_text("utf-8") for page in (site / "zh").rglob("*.html")}
     assert "programs.html" in pages
@@ -285,6 +285,7 @@ def test_the_site_shows_no_gap_where_a_line_of_a_chinese_page_ends(site):
     } == {}
 
 
+@pytest.mark.slow
 def test_the_site_has_every_parameter_of_every_public_function(site):
     lacking, functions = set(), 0
     for page, (_, _, names, packages) in make_reference.PAGES.items():
