@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
+from sampling import sample
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +21,7 @@ PICTURES = {
 }
 
 
-@pytest.fixture(params=PICTURES)
+@pytest.fixture(params=sample(PICTURES, 2))
 def picture(request, page, app_url):
     """A page whose picture has gone three steps, the picture, and the address that a frame of it has."""
     address, selector, frame = PICTURES[request.param]

@@ -7,14 +7,14 @@ from sampling import keep_fast
 REMAKE = "run: python docs/make_outputs.py"
 
 
-#: The programs of both languages are the same, and these take long.
-TWINS = {"collisions.zh.md", "buy-first.zh.md"}
+#: Pages whose programs take long; those of a page in two languages are the same.
+LONG = {"collisions.md", "collisions.zh.md", "buy-first.zh.md"}
 PAGES = make_outputs.list_pages()
 
 
 @pytest.mark.parametrize(
     "page",
-    keep_fast(PAGES, [page for page in PAGES if page.name not in TWINS]),
+    keep_fast(PAGES, [page for page in PAGES if page.name not in LONG]),
     ids=lambda page: f"{page.parent.name}/{page.name}",
 )
 def test_a_page_shows_what_its_programs_and_commands_print(page):
