@@ -3,7 +3,7 @@
 A block for another rank crosses at least as many links as there are on the shortest way to it, and all links together
 carry only so much a second. On a torus this says more than any cut: with 8 x 8 ranks a block crosses four links in the
 mean. Slow links alone may be counted; the largest of these bounds holds. (By duality, lengths of links bound a
-multicommodity flow: Leighton & Rao 1999, section 1; here each length is 0 or 1.)
+multicommodity flow: Leighton & Rao 1999; here each length is 0 or 1.)
 """
 
 from __future__ import annotations

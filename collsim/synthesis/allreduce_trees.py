@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +19,11 @@ from .allreduce_rates import AllreduceRates
 from .alltoall_rates import Pairs
 from .lane_order import find_parents, run_lanes
 from .packing import pack
-from .pipelined import Forest, build_forest, color_pairs, pipeline_levels, place_in_steps
-from .whole_trees import holds_trees, round_rates
+from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps
+from .whole_trees import holds_trees, round_rates, search_rate
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-_STEPS = 10  # of the search for the rate of a tree: to 1 part in 1024 of the gap that is left
 _GROWTH = 1.15  # from one number of trees that is tried to the next, beyond the first few
 
 
@@ -91,9 +91,8 @@ def yield_allreduce(up: Forest, down: Forest, pieces: int, nbytes: float, lanes:
     tail = np.concatenate([up.depth - 1 + _find_heights(down)[up.unit], below])
     both = replace(down, src=src, dst=dst, unit=unit, unshared=np.concatenate([up.unshared, down.unshared]))
     waiting = _find_waiting(up, above, down, parent)
-    step, lane = run_lanes(both, waiting, tail, pieces, nbytes, lanes)
-    channel = color_pairs(src, dst)[:, None] * (1 + lane.max(initial=0)) + lane
-    yield from place_in_steps((src, dst), unit, reduces, step, channel.ravel())
+    step, channel = run_lanes(both, waiting, tail, pieces, nbytes, lanes)
+    yield from place_in_steps((src, dst), unit, reduces, step, channel)
 
 
 def _find_heights(forest: Forest) -> Longs:
@@ -110,7 +109,10 @@ def _find_waiting(up: Forest, above: Longs, down: Forest, parent: Longs) -> tupl
     """
     inner, rooted = np.flatnonzero(above >= 0), np.flatnonzero(above < 0)
     first, later = np.flatnonzero(parent < 0), np.flatnonzero(parent >= 0)
-    at_root, begins = np.nonzero(up.unit[rooted][:, None] == down.unit[first])
+    first = first[np.argsort(down.unit[first], kind="stable")]
+    low, high = (np.searchsorted(down.unit[first], up.unit[rooted], side) for side in ("left", "right"))
+    at_root = np.repeat(np.arange(len(rooted)), high - low)
+    begins = np.arange(len(at_root)) - np.repeat(np.cumsum(high - low) - high, high - low)
     shift = len(above)
     before = np.concatenate([inner, rooted[at_root], shift + parent[later]])
     after = np.concatenate([above[inner], shift + first[begins], shift + later])
@@ -126,7 +128,7 @@ def _find_whole_trees(pairs: Pairs, rates: AllreduceRates, most_trees: int, enou
     # One tree over each pair that is used at all is always found, so the search goes on until some fit.
     while trees <= most_trees or not best.total:
         need = _apportion(rates.share, trees)
-        fitting = _search_rate(both, rate, need, rates.total, best.total)
+        fitting = search_rate(partial(_fit, both, rate, need), rates.total / trees, best.total / trees)
         if fitting is not None:
             best = fitting
         if best.total >= enough * rates.total:
@@ -150,24 +152,6 @@ def _apportion(share: Floats, trees: int) -> Longs:
     missing = trees - int(need.sum())
     need[np.argsort(need - exact, kind="stable")[:missing]] += 1
     return need
-
-
-def _search_rate(both: Pairs, rate: Floats, need: Longs, highest: float, least: float) -> _Capacity | None:
-    """So many trees at the largest rate at which they carry more than `least` in all, or None."""
-    trees = int(need.sum())
-    high = highest / trees
-    if (fitting := _fit(both, rate, need, high)) is not None:
-        return fitting
-    low = max(least / trees, 0.3 * high)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if (tried := _fit(both, rate, need, middle)) is None:
-            high = middle
-            if high * trees <= least * 1.001:
-                break
-        else:
-            low, fitting = middle, tried
-    return fitting
 
 
 def _fit(both: Pairs, rate: Floats, need: Longs, unit: float) -> _Capacity | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bounds.cuts import find_worst_cut
 from ..collective import Collective
 from ..errors import CollsimError
 from ..schedule import Schedule, freeze
@@ -103,7 +104,11 @@ def _plan_one_pass(pairs: Pairs, effort: str, report: Callable[..., None] | None
     """The trees of an allreduce in one pass; None where a reduce_scatter and an allgather allow as much."""
     if not solver.is_installed() or len(pairs) > MAX_PAIRS_OF_PROGRAM:
         return None
+    flow, _ = find_worst_cut("flow", pairs.topology, pairs.ranks)
     apart = 1 / sum(1 / find_highest_rate(pairs, None, reverse) for reverse in (True, False)) * pairs.ranks
+    # No trees carry more than the narrowest cut: where that is no gain the program need not be solved.
+    if flow >= 1 / (_GAIN * apart):
+        return None
     tick = (lambda: report(0, 1, search_phases.RATES)) if report is not None else None
     rates = find_allreduce_rates(pairs, tick)
     if rates.total <= _GAIN * apart:

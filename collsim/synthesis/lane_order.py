@@ -140,15 +140,14 @@ def order_by_lane(forest: Forest, pieces: int, share: float, lanes: int) -> Iter
     """
     parent, tail = find_parents(forest)
     below = np.flatnonzero(parent >= 0)
-    step, lane = run_lanes(forest, (parent[below], below), tail, pieces, share, lanes)
-    channel = color_pairs(*forest.ends)[:, None] * (1 + lane.max(initial=0)) + lane
-    yield from build_steps(forest, pieces, step, channel.ravel())
+    step, channel = run_lanes(forest, (parent[below], below), tail, pieces, share, lanes)
+    yield from build_steps(forest, pieces, step, channel)
 
 
 def run_lanes(
     forest: Forest, waiting: tuple[Longs, Longs], tail: Longs, pieces: int, share: float, lanes: int
 ) -> tuple[Longs, Longs]:
-    """When each edge carries each piece, and on which lane of its pair.
+    """When each edge carries each piece, and on which channel: each lane of a pair has one of its own.
 
     Args:
         forest: the edges; a pair is their src and dst.
@@ -159,7 +158,7 @@ def run_lanes(
         lanes: at most so many for each pair.
 
     Returns:
-        Two arrays of shape (edges, pieces): the step, and the lane.
+        (edges, pieces) steps, and (edges * pieces,) channels.
     """
     before, after = waiting
     edges = len(tail)
@@ -169,7 +168,9 @@ def run_lanes(
     table = np.zeros((edges, pieces, 2), np.int64)
     order = following, begin, waits, _AHEAD * tail
     _run_clock(_sort_edges(forest), order, _assign_lanes(forest, share / (forest.trees * pieces), lanes), table)
-    return table[..., 0], table[..., 1]
+    step, lane = table[..., 0], table[..., 1]
+    channel: Longs = color_pairs(*forest.ends)[:, None] * (1 + lane.max(initial=0)) + lane
+    return step, channel.ravel()
 
 
 def _number_pairs(forest: Forest) -> tuple[Longs, Longs]:

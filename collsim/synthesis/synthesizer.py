@@ -217,7 +217,7 @@ def search_schedule(
     if goal not in ("bandwidth", "latency"):
         goal = parse_bytes(objective)
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
-        search = _Search(kind, topology, topology.ranks, root, goal, effort, pieces, switches, tell)
+        search = _Search(kind, topology, root, goal, effort, pieces, switches, tell)
         schedule, outcome = search.find_best(method)
     # Not only searched for right, but replayed: a synthesized schedule gets no trust in advance.
     verify(schedule)
@@ -259,7 +259,6 @@ class _Search:
 
     kind: Collective
     topology: Topology
-    ranks: int
     root: int
     objective: str | int
     effort: str
@@ -270,6 +269,11 @@ class _Search:
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     filled: WeakSet[Schedule] = field(default_factory=WeakSet)
     library: dict[str, Trace] = field(default_factory=dict)
+
+    @property
+    def ranks(self) -> int:
+        """How many take part: all of the topology, which was restricted to them."""
+        return self.topology.ranks
 
     def find_best(self, method: Method | None) -> _Found:
         """The best schedule, by the method that was asked for or by all that fit the objective."""

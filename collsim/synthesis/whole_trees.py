@@ -6,8 +6,11 @@ section 5.2) takes the k for which nothing is lost; where that is too many, the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import gcd
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,7 @@ from .alltoall_rates import Pairs, build_demand, build_fed_graph, find_group_siz
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
+Fitting = TypeVar("Fitting")
 _STEPS = 12  # of the search for the rate of a tree: to 1 part in 4096 of the gap that is left
 
 
@@ -51,12 +55,20 @@ def find_whole_trees(
     best = WholeTrees(0, 0.0, np.zeros(len(pairs), np.int64))
     exact = find_lossless_count(rate, value)
     for trees in sorted({*range(1, most_trees + 1), *([exact] if exact and exact <= 4 * most_trees else [])}):
-        trees_found = _search_rate(pairs, rate, value, root, trees, best.trees * best.rate / trees)
+        fit = partial(_fit_whole_trees, pairs, rate, root, trees)
+        trees_found = search_rate(fit, value / trees, best.trees * best.rate / trees)
         if trees_found is not None and trees_found.trees * trees_found.rate > best.trees * best.rate * (1 + 1e-6):
             best = trees_found
         if best.trees * best.rate >= enough * value:
             break
     return best
+
+
+def _fit_whole_trees(pairs: Pairs, rate: Floats, root: int | None, trees: int, unit: float) -> WholeTrees | None:
+    capacity = fit_trees(pairs, rate, unit, root, trees)
+    if capacity is None:
+        return None
+    return WholeTrees(trees, unit, capacity)
 
 
 def find_lossless_count(rate: Floats, value: float) -> int | None:
@@ -76,29 +88,29 @@ def find_lossless_count(rate: Floats, value: float) -> int | None:
     return None
 
 
-def _search_rate(
-    pairs: Pairs, rate: Floats, value: float, root: int | None, trees: int, least: float
-) -> WholeTrees | None:
-    """The largest rate above `least` at which so many trees fit, or None."""
-    # No tree can carry more than its share of the cut; the search goes down from there.
-    high = value / trees
+def search_rate(fit: Callable[[float], Fitting | None], high: float, least: float) -> Fitting | None:
+    """What fits at the largest rate of a tree above `least`; None where nothing does.
+
+    Args:
+        fit: what fits at a rate, B/s, or None.
+        high: B/s that no tree can exceed; the search goes down from there.
+        least: B/s; less is of no use.
+    """
     if least:
         low = max(least, 0.7 * high)
     else:
         low = 0.3 * high
-    if (capacity := fit_trees(pairs, rate, high, root, trees)) is not None:
-        return WholeTrees(trees, high, capacity)
-    fitting = None
+    if (fitting := fit(high)) is not None:
+        return fitting
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        capacity = fit_trees(pairs, rate, middle, root, trees)
-        if capacity is None:
+        if (tried := fit(middle)) is None:
             high = middle
             # Nothing above `least` is left to find.
             if high <= least * 1.001:
                 break
         else:
-            low, fitting = middle, WholeTrees(trees, middle, capacity)
+            low, fitting = middle, tried
     return fitting
 
 

@@ -51,7 +51,7 @@ def test_no_algorithm_is_faster_on_any_network(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_flow_of_all_pairs_carries_more(seed):
-    """The largest alltoall rate when data may take any ways at once, by a linear program over links (Leontief's form)."""
+    """The largest alltoall rate when data may take any ways at once, by a linear program over links."""
     pywraplp = pytest.importorskip("ortools.linear_solver.pywraplp")
     network = random_network(seed)
     links, n = network.links, network.ranks
