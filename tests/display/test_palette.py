@@ -11,7 +11,7 @@ PACKAGE = Path(collsim.__file__).parent
 COLOUR = re.compile(r"#[0-9A-Fa-f]{6}\b")
 #: Files with colours that are no tokens: link classes of still pictures, the code editor, a pull request's number, an
 #: example.
-OTHERS = {"display/palette.py", "viz/pictures/draw.py", "app/pages/write/editor.py", "train/parallel/ddp_strategy.py"}
+OTHERS = {"display/palette.py", "viz/pictures/draw.py", "app/styles/editor.css", "train/parallel/ddp_strategy.py"}
 
 
 def test_no_other_file_writes_a_colour_out():

@@ -18,6 +18,7 @@ from ..server import create_invitation, get_session_client, render_qr_svg
 from ..server.startup import read_limits
 from ..shell.notes import format_note
 from ..shell.session import get_language, get_session, queue_reruns, rerun_page, t
+from ..styles import read_style
 from . import question_html
 from .class_sessions import IDLE_SECONDS, MAX_PER_CLIENT, ClassSessions, PosedQuestion, TooManySessions, VoteBoard
 from .custom_question import discard_custom_question, draw_editor, get_custom_question
@@ -255,10 +256,4 @@ def draw_votes(question: Question, board: VoteBoard) -> None:
     st.html(question_html.render_verdict(_explain_answer(question)))
 
 
-_STYLE = """
-.cs-join small{display:block;font-size:14px;line-height:20px;color:var(--cs-ink2);font-weight:700}
-.cs-join b{display:block;font-size:28px;line-height:34px;overflow-wrap:anywhere;color:var(--cs-ink)}
-.cs-join{display:flex;flex-wrap:wrap;gap:8px 24px;align-items:flex-start} .cs-join>div{flex:1 1 200px;min-width:0}
-.cs-join b.key{letter-spacing:.12em} .cs-join img{width:150px;height:150px;border-radius:7px}
-.cs-count{font-size:20px;line-height:28px;font-weight:700;color:var(--cs-ink)}
-"""
+_STYLE = read_style("question_card")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from collsim.display.markup import escape_text
 from collsim.teach.quiz.question import Question, format_answer_value
 
+from ..styles import read_style
 from .class_sessions import VoteGroup
 
 
@@ -116,62 +117,8 @@ def _render_votes(votes: int, total: int) -> str:
     return f'<em class="cs-votes"><u style="width:{share:.3g}%"></u><s>{votes} · {share:.0f} %</s></em>'
 
 
-STYLE = """
-.cs-ask small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
-.cs-ask b{display:block;font-size:20px;line-height:27px;margin-top:4px;color:var(--cs-ink)}
-.st-key-card_question{border:2px solid var(--cs-ink)!important;padding:18px!important}
-.st-key-card_question button{min-height:46px;text-align:left}
-.st-key-choices{gap:10px!important}
-.st-key-choices button>div{width:100%}
-.st-key-choices button>div>span{display:flex;width:100%;justify-content:space-between;text-align:left}
-.st-key-card_question [data-testid=stBaseButton-tertiary]{min-height:34px;text-decoration:underline}
-.st-key-card_question button p{font-size:17px;text-align:left}
-.st-key-card_question .st-key-ask_row button{min-height:36px}
-.st-key-card_question .st-key-ask_row button p{font-size:15px}
-.cs-note.small{font-size:14px;line-height:19px}
-.cs-choice{display:flex;gap:12px;border:1px solid var(--cs-line);border-radius:8px;padding:9px 12px;margin-bottom:8px;
- color:var(--cs-ink2)}
-.cs-choice>div{flex:1;min-width:0}
-.cs-choice i{font-style:normal;font-weight:700;width:18px;flex:none;font-size:16px;line-height:22px}
-.cs-choice b{display:block;font-size:16px;line-height:22px;overflow-wrap:anywhere}
-.cs-choice span{display:block;font-size:15px;line-height:20px}
-.cs-choice.right{border:2px solid var(--cs-done)}.cs-choice.right :is(i,b){color:var(--cs-done)}
-.cs-choice.given{border:2px solid var(--cs-full)}.cs-choice.given :is(i,b){color:var(--cs-fulltext)}
-.cs-after p{font-size:16px;line-height:23px;margin:6px 0;color:var(--cs-ink)}
-.cs-votes{display:flex;align-items:center;gap:10px;font-style:normal;margin-top:6px}
-.cs-votes u{display:block;height:14px;min-width:2px;border-radius:3px;background:var(--cs-ink2);text-decoration:none;
- transition:width .3s}
-.cs-votes s{text-decoration:none;white-space:nowrap;font-size:15px;line-height:20px;font-weight:700;color:var(--cs-ink)}
-.cs-votes u{max-width:calc(100% - 92px)} .right .cs-votes u{background:var(--cs-done)}
-.cs-ask.large b{font-size:28px;line-height:34px}
-.st-key-card_question:has(.large) .cs-choice b{font-size:22px;line-height:28px}
-.st-key-card_question:has(.large) .cs-choice i{font-size:22px;line-height:28px;width:24px}
-@media(max-width:1400px){
- .st-key-choices{flex-direction:row!important;flex-wrap:wrap} .st-key-choices>div{flex:1 1 200px!important;
- width:auto!important}
- .st-key-choices button{min-height:60px} .st-key-card_question button p{font-size:16px}
- .cs-choices{display:grid;grid-template-columns:repeat(auto-fit,minmax(210px,1fr));gap:8px} .cs-choice{margin:0}
- .st-key-card_question .cs-note.small{display:none} .st-key-card_question{padding:12px 14px!important}
- .cs-ask:not(.large) b{font-size:18px;line-height:24px}
-}
-"""
+STYLE = read_style("questions")
 
 #: A question beside its picture: from 1000 pixels on its column scrolls by itself and the picture stays; below, the
 #: picture stands first.
-BESIDE_STYLE = """
-.st-key-beside .st-key-choices,.st-key-beside .cs-choices{flex-direction:column!important;display:flex}
-.st-key-beside .st-key-choices>div{flex:none!important;width:100%!important}
-.st-key-beside .st-key-choices button{min-height:40px}
-@media(min-width:1000px){
- .st-key-beside>[data-testid=stLayoutWrapper]>[data-testid=stHorizontalBlock],
- .st-key-beside>[data-testid=stHorizontalBlock]{display:grid;align-items:start;
- grid-template-columns:minmax(360px,36%) minmax(0,1fr)}
- .st-key-beside [data-testid=stColumn]:has(:is(.st-key-besidetext,.st-key-besidestage)){width:auto!important;
- min-width:0}
- .st-key-beside [data-testid=stColumn]:has(.st-key-besidetext){position:sticky;top:0;max-height:calc(100vh - 76px);
- overflow:hidden auto;scrollbar-width:thin}
-}
-@media(max-width:999px){
- .st-key-beside [data-testid=stColumn]:has(.st-key-besidestage){order:-1;min-width:100%}
-}
-"""
+BESIDE_STYLE = read_style("question_panel")

@@ -24,6 +24,7 @@ from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format
 from ..shell.player import mount_player
 from ..shell.results import get_latest
 from ..shell.session import choose_text, get_language, get_session, queue_reruns, rerun_page, t
+from ..styles import read_style
 from . import question_html
 from .class_sessions import PosedQuestion
 from .question_card import ButtonKind, draw_votes, get_class_sessions
@@ -213,7 +214,4 @@ def _submit_number(code: str, question: Question, round: int, field: str) -> Non
     _submit_vote(code, value, round)
 
 
-_STYLE = """
-[data-testid=stMainBlockContainer]{max-width:1200px}
-.cs-choices{grid-template-columns:repeat(auto-fit,minmax(260px,1fr))}
-"""
+_STYLE = read_style("student_page")

@@ -31,6 +31,7 @@ from ..shell.notes import complain, draw_note, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_player
 from ..shell.session import choose_text, get_language, get_session, is_dark, t
+from ..styles import read_style
 
 PAGE = "lessons"
 NAMES = list(SECTIONS)
@@ -286,43 +287,4 @@ def _build_list_style(reading: Reading) -> str:
 
 
 #: From 1000 pixels on the text scrolls in a column of its own and the picture stays; below, the picture stands first.
-_STYLE = """
-.cs-lesson small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
-.cs-lesson p{font-size:18px;line-height:25px;margin:6px 0 0;color:var(--cs-ink)}
-.cs-lesson .cs-title{font-size:26px;line-height:34px}
-.cs-lanes{margin:12px 0 4px;overflow-x:auto}
-.st-key-lessontext>[data-testid=stVerticalBlock],.st-key-lessontext{gap:10px}
-:is(.st-key-lesson_next,.st-key-lesson_back) button{min-height:40px}
-.st-key-lesson_next button p{color:var(--cs-card);font-weight:700}
-.cs-table{overflow-x:auto}.cs-table table{border-collapse:collapse;width:100%;font-size:14px;line-height:19px;
- color:var(--cs-ink)}
-.cs-table :is(th,td){text-align:right;padding:4px 5px;border-bottom:1px solid var(--cs-grid);font-weight:400;
- vertical-align:bottom}
-.cs-table th{font-weight:700;color:var(--cs-ink2);font-size:13px}.cs-table :is(th,td):first-child{text-align:left}
-.st-key-lessonlist{counter-reset:lesson;gap:0!important}
-.st-key-lessonlist button{width:44px;height:36px;min-height:0;padding:0!important;overflow:hidden}
-.st-key-lessonlist button>div{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.st-key-lessonlist button::before{counter-increment:lesson;content:counter(lesson);flex:none;width:28px;height:28px;
- border-radius:50%;border:1px solid var(--cs-edge);font-size:14px;line-height:26px;text-align:center;
- color:var(--cs-ink2);font-weight:700}
-.st-key-lesson .st-key-choices{flex-direction:column!important;gap:7px!important}
-.st-key-lesson .st-key-choices>div{flex:none!important;width:100%!important}
-.st-key-lesson .st-key-choices button{min-height:38px}.st-key-lesson .cs-choices{display:block}
-.st-key-lesson .cs-choice{margin:0 0 7px}.st-key-lesson .st-key-card_question{padding:9px 14px!important}
-@media(min-width:1000px){
- .st-key-lesson>[data-testid=stLayoutWrapper]>[data-testid=stHorizontalBlock],
- .st-key-lesson>[data-testid=stHorizontalBlock]{display:grid;align-items:start;
- grid-template-columns:44px minmax(380px,32%) minmax(0,1fr)}
- .st-key-lesson [data-testid=stColumn]:has(:is(.st-key-lessonlist,.st-key-lessontext,.st-key-lessonstage)){
- width:auto!important;min-width:0}
- .st-key-lesson [data-testid=stColumn]:has(:is(.st-key-lessonlist,.st-key-lessontext)){position:sticky;top:0;
- max-height:calc(100vh - 104px);overflow:hidden auto;scrollbar-width:thin}
- .st-key-lesson [data-testid=stColumn] [data-testid=stColumn]{position:static;max-height:none;overflow:visible}
-}
-@media(max-width:999px){
- .st-key-lesson [data-testid=stColumn]:has(.st-key-lessonstage){order:-1;min-width:100%}
- .st-key-lesson [data-testid=stColumn]:has(.st-key-lessonlist){order:-1;min-width:100%}
- .st-key-lessonlist{flex-direction:row!important;overflow-x:auto;flex-wrap:nowrap!important}
- .st-key-lessonlist>*{flex:none!important;width:44px!important}
-}
-"""
+_STYLE = read_style("lessons")

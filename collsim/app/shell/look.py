@@ -11,6 +11,8 @@ from typing import Any
 
 from collsim.display.palette import FONT, TOKENS, build_css_variables
 
+from ..styles import read_style
+
 #: Components that are a page's picture: on a phone they stand before everything else of it.
 _PICTURES = ",".join(
     f".st-key-{key}"
@@ -31,98 +33,10 @@ _PICTURES = ",".join(
     )
 )
 
-STYLE = f"""<style>
-.stApp{{{build_css_variables(prefix="--cs-")};font-variant-numeric:tabular-nums}}
-[data-testid=stHeader]{{background:var(--cs-card);border-bottom:1px solid var(--cs-line);height:52px;min-height:52px}}
-[data-testid=stAppDeployButton]{{display:none}}
-[data-testid=stMainBlockContainer]{{padding:48px 24px 32px;max-width:1720px}}
-[data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]{{gap:12px}}
-[data-testid=stSidebarHeader]{{height:52px;padding-top:0;padding-bottom:0;margin-bottom:0;align-items:center}}
-[data-testid=stSidebarUserContent]{{padding:4px 0 24px}}
-[data-testid=stSidebarContent]{{padding:0 18px}}
-[data-testid=stSidebarUserContent] [data-testid=stVerticalBlock]{{gap:9px}}
-.cs-part{{font-size:16px;line-height:22px;font-weight:700;padding:0;margin:0;color:var(--cs-ink)}}
-.cs-part.next{{border-top:1px solid var(--cs-line);margin-top:10px;padding-top:14px}}
-.cs-legend{{display:flex;flex-wrap:wrap;gap:4px 26px;font-size:15px;line-height:22px;color:var(--cs-ink)}}
-.cs-legend span{{display:inline-flex;align-items:center;gap:8px;white-space:nowrap}}
-[class*=st-key-card_]{{background:var(--cs-card);border-color:var(--cs-line)!important;border-radius:10px}}
-.cs-legend i{{display:inline-block;width:34px;height:0}}
-[data-tag],[data-baseweb=tag]{{background:var(--cs-ink)!important}}
- :is([data-tag],[data-baseweb=tag]) *{{color:var(--cs-card)!important}}
-[data-testid=stMultiSelect] :is([data-tag],[data-baseweb=tag],[data-tag] *){{max-width:100%!important}}
-[data-testid=stSidebar] [data-testid=stMultiSelect]
- div:has(>[data-testid=stMultiSelectTagsContainer]){{max-height:none}}
-[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag]{{height:auto;min-height:28px;padding-top:3px;
- padding-bottom:3px}}
-[data-testid=stSidebar] [data-testid=stMultiSelect] [data-tag] span{{white-space:normal;font-size:13px;
- line-height:16px}}
-[data-testid=stBaseButton-primary] *{{color:var(--cs-card)!important}}
-[data-testid=stSelectbox] input{{text-overflow:ellipsis}}
-.st-key-ask_row [data-testid=stCheckbox] label{{align-items:center}}
-[data-testid=stCheckbox] label:has(input:checked)>div:first-of-type>div{{background:var(--cs-card)!important}}
-[data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]){{background:var(--cs-ink)!important}}
-[data-testid=stButtonGroup] button:is([data-selected],[data-testid$=Active]) *{{color:var(--cs-card)!important;
- font-weight:700}}
-[data-testid=stSidebar] [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px;min-width:0}}
-[data-testid=stElementContainer]:has(:disabled) [data-testid=stWidgetLabel] p{{color:var(--cs-ink2)!important}}
-[data-testid=stTopNavLink] span{{font-size:15px}}
-.st-key-switches [data-testid=stButtonGroup] button{{padding-left:10px;padding-right:10px;min-width:0}}
-.st-key-export{{position:fixed;right:20px;bottom:20px;z-index:1000;width:min(440px,calc(100vw - 40px))!important;
- background:var(--cs-card);border:2px solid var(--cs-ink);border-radius:10px;padding:10px 14px}}
-.st-key-switches{{position:fixed;top:9px;right:56px;z-index:999991;width:auto!important;flex-direction:row;gap:10px;
- align-items:center}}
-.cs-head{{display:flex;flex-wrap:wrap;gap:8px 40px;align-items:flex-start;color:var(--cs-ink);padding:2px 4px 4px}}
-small[title]{{cursor:help}}
-.cs-fig small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-ink2)}}
-.cs-fig b{{display:block;font-size:34px;line-height:40px;font-weight:700;letter-spacing:-.7px;white-space:nowrap}}
-.cs-fig b i{{font-style:normal;font-weight:400;font-size:19px;letter-spacing:0}}
-.cs-fig span{{display:block;font-size:14px;line-height:18px;color:var(--cs-ink2);white-space:nowrap}}
-.cs-why{{border-left:4px solid var(--cs-full);padding-left:16px;flex:1;min-width:380px}}
-.cs-why small{{display:block;font-size:14px;line-height:18px;font-weight:700;color:var(--cs-fulltext)}}
-.cs-why b{{display:block;font-size:20px;line-height:27px}}
-.cs-why span{{display:block;font-size:15px;line-height:21px;color:var(--cs-ink2)}}
-.cs-mistake{{border-left:4px solid var(--cs-ink);padding:6px 0 6px 12px;font-size:15px;line-height:21px}}
-.cs-mistake{{color:var(--cs-ink);overflow-wrap:anywhere}}
-[data-testid=stSidebar] .cs-mistake{{font-size:14px;line-height:19px;padding:2px 0 2px 10px;margin-top:-4px}}
-.cs-note{{font-size:15px;line-height:21px;color:var(--cs-ink2)}}
-.st-key-whatif_cards button{{height:auto;min-height:58px}}
-.st-key-whatif_cards button p{{white-space:normal;font-size:15px;line-height:20px}}
-.cs-title{{font-size:24px;line-height:32px;font-weight:700;color:var(--cs-ink);margin:0;padding:0}}
-@media(max-width:1400px){{
- .st-key-whatif_tables [data-testid=stHorizontalBlock]{{flex-direction:column}}
- .st-key-whatif_tables [data-testid=stColumn]{{width:100%;flex:none}}
- .st-key-card_broken [data-testid=stButtonGroup] button{{padding-left:9px;padding-right:9px}}
- [data-testid=stSidebar]:is([data-collapsed=false],[aria-expanded=true]){{width:240px!important;
- min-width:240px!important}}
- [data-testid=stSidebar] .st-key-w_lab_split [data-testid=stButtonGroup] button{{padding-left:2px;padding-right:2px}}
- [data-testid=stMainBlockContainer]{{padding:46px 14px 24px}}
- [data-testid=stTopNavLink]{{padding-left:7px;padding-right:7px}}
- [data-testid=stTopNavLink] span{{font-size:14px}}
- [data-testid=stTopNavLinkContainer]{{margin-left:0;margin-right:0}}
- .cs-head{{gap:6px 22px}} .cs-fig b{{font-size:26px;line-height:31px}} .cs-fig b i{{font-size:16px}}
- .cs-fig span{{white-space:normal;max-width:116px;font-size:13px;line-height:16px}}
- .cs-why{{min-width:320px;padding-left:12px}} .cs-why b{{font-size:17px;line-height:22px}}
- .cs-why span{{font-size:14px;line-height:18px}}
-}}
-@media(max-width:1000px){{
- .st-key-switches{{position:static;margin-top:12px;order:-2}}
- .st-key-pipelinecontrols [data-testid=stHorizontalBlock]{{flex-wrap:wrap}}
- .st-key-pipelinecontrols [data-testid=stColumn]{{min-width:130px}}
-}}
-@media(max-width:760px){{
- .st-key-switches{{gap:6px}}
- .st-key-switches [data-testid=stButtonGroup] button{{padding-left:6px;padding-right:6px}}
- .cs-why{{min-width:0;flex-basis:100%}}
- .cs-fig span{{white-space:normal}}
-}}
-@media(max-width:600px){{
- [data-testid=stMainBlockContainer] :is({_PICTURES}){{order:-1}}
- [data-testid=stMainBlockContainer] [data-testid=stColumn]:has({_PICTURES}){{order:-1}}
- [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has({_PICTURES}){{order:-1}}
- [data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.st-key-switches){{order:-2}}
-}}
-@media print{{[data-testid=stSidebar],[data-testid=stHeader],.st-key-switches{{display:none}}}}
-</style>"""
+STYLE = (
+    f"<style>.stApp{{{build_css_variables(prefix='--cs-')};font-variant-numeric:tabular-nums}}\n"
+    f"{read_style('look').replace('PICTURES', _PICTURES)}</style>"
+)
 
 
 def build_menu_style(name: str) -> str:

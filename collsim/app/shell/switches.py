@@ -11,6 +11,7 @@ from collsim.viz.hosts.bundle import read_bundle
 
 from ..scenario.panels import ALL_CARDS, FULL, MODES
 from ..scenario.simple_run import use_all_channels, use_single_channel
+from ..styles import read_style
 from .address import get_address_theme
 from .session import get_language, get_session, is_dark, t
 
@@ -18,24 +19,7 @@ _HTML = (
     '<button class="link" type="button"></button><span class="says" role="status"></span>'
     '<div class="seg" role="group"></div><i class="ground"></i>'
 )
-_CSS = """
-.ground{display:none;background:var(--st-background-color)}
-.seg{display:inline-flex;border:1px solid var(--st-border-color);border-radius:7px;overflow:hidden}
-.seg,.link{background:var(--st-secondary-background-color)}
-button{border:0;background:none;color:var(--st-text-color);font:14px/20px var(--st-font);padding:6px 11px;
- min-height:34px;cursor:pointer}
-.seg button+button{border-left:1px solid var(--st-border-color)}
-.seg button[aria-pressed=true]{background:var(--st-primary-color);color:var(--st-background-color);font-weight:700}
-.link{float:right;width:36px;height:36px;margin-left:10px;padding:0;border:1px solid var(--st-border-color);
- border-radius:7px}
-.link svg{width:18px;height:18px;vertical-align:middle;fill:none;stroke:currentColor;stroke-width:1.7}
-.link svg{stroke-linecap:round;stroke-linejoin:round}
-.says{position:absolute;right:0;top:44px;max-width:420px;overflow-wrap:anywhere;z-index:9;border-radius:6px;
- font:14px/20px var(--st-font)}
-.says:not(:empty){padding:6px 12px;background:var(--st-primary-color);color:var(--st-background-color)}
-button:focus-visible{outline:2px solid var(--st-text-color);outline-offset:-4px}
-@media(max-width:760px){button{padding:6px 7px;font-size:13px}.link{margin-left:6px}}
-"""
+_CSS = read_style("switches")
 
 
 def draw_switches(pages: list[str]) -> None:

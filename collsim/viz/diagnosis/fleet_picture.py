@@ -12,13 +12,6 @@ from ...diagnosis import FleetDiagnosis
 _HEIGHT, _GAP = 30.0, 6.0  # px of a box, and between boxes
 _NARROWEST, _WIDEST = 44.0, 120.0  # px of a box
 _LETTER = 7.0  # px of a letter of 12 px
-#: Rules of the picture; a page adds them once.
-STYLE = """
-.fp text{font:12px var(--st-font,sans-serif);fill:var(--cs-ink)}
-.fp rect{fill:var(--cs-card);stroke:var(--cs-edge)}.fp .odd rect{fill:var(--cs-fulltint);stroke:var(--cs-full);
- stroke-width:2.4}.fp .odd text{font-weight:700}.fp path{stroke:var(--cs-full);stroke-width:3;fill:none}
-.fp circle{fill:var(--cs-full)}.fp .count{fill:var(--cs-card);font-weight:700}
-"""
 
 
 def draw_fleet_picture(fleet: FleetDiagnosis, width: int = 544) -> str:

@@ -13,13 +13,6 @@ from ...units import format_bandwidth, format_bytes
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 10.0, 8.0, 24.0  # px around the plot
 _WIDE_LABELS = 480.0  # px of a picture in which labels with an interval fit
-#: Rules of the chart; a page adds them once.
-STYLE = """
-.jc text{font:13px var(--st-font,sans-serif);fill:var(--cs-ink2)}.jc .grid{stroke:var(--cs-grid)}
-.jc .band{fill:var(--cs-roomtint)}.jc .line{fill:none;stroke:var(--cs-room);stroke-width:2.4}
-.jc .fault{fill:none;stroke:var(--cs-hostink);stroke-width:2.4}.jc .dot{fill:var(--cs-ink)}
-.jc .said{font-weight:700;fill:var(--cs-ink);stroke:var(--cs-card);stroke-width:4px;paint-order:stroke}
-"""
 
 
 @dataclass(frozen=True)

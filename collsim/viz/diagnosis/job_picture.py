@@ -1,7 +1,7 @@
 """The machine of a diagnosed job as SVG: what the job used laid over what it could use, with the numbers of its causes.
 
 Colours are those of the page (`--cs-...`), so that one picture serves both themes. A page chooses the layers by
-`data-layer` of the root: `both`, `used` or `could` (`STYLE`).
+`data-layer` of the root: `both`, `used` or `could` (`collsim/app/styles/job_machine.css`).
 """
 
 from __future__ import annotations
@@ -33,18 +33,6 @@ _ROUND = 10.0  # px: radius of a finding's number
 _MIN_DOWN = 0.92  # px of a unit of the arrangement
 _MAX_SOCKETS = 4  # in a row that has room for wider boxes
 _WIDEST, _THINNEST = 13.0, 2.0  # px of a cable
-#: Rules of the layers; a page adds them once.
-STYLE = """
-.jp text{font-family:var(--st-font,sans-serif);fill:var(--cs-ink)}
-.jp .n{fill:none;stroke:var(--cs-line)}.jp .c{fill:none;stroke:var(--cs-room)}
-.jp .t{fill:none;stroke:var(--cs-roomtint)}.jp .u{fill:none;stroke:var(--cs-room)}.jp .h{stroke:var(--cs-hostink)}
-.jp rect{fill:var(--cs-card);stroke:var(--cs-edge);stroke-width:1.2}
-.jp .gpu{stroke:var(--cs-ink);stroke-width:1.8}.jp .staged{fill:var(--cs-host);stroke:var(--cs-hostink)}
-.jp .free{stroke:var(--cs-room);stroke-width:1.8}.jp .at{fill:var(--cs-fulltint);stroke:var(--cs-full);stroke-width:2.6}
-.jp .num{fill:var(--cs-ink);stroke:var(--cs-card);stroke-width:1.5}.jp .num.first{fill:var(--cs-full)}
-.jp .digit{fill:var(--cs-card);font-weight:700}.jp .lit.dim,.jp .finding.dim{opacity:.35}
-.jp[data-layer=used] .could,.jp[data-layer=could] .used{display:none}
-"""
 
 
 @dataclass(frozen=True)

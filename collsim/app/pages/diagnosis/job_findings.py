@@ -14,55 +14,13 @@ from collsim.display.markup import escape_text
 from collsim.locale import translate
 from collsim.units import format_bandwidth, format_time
 
+from ...styles import read_style
+
 #: Characters of a chip, and chips of a piece.
 _LONGEST_CHIP, _MAX_CHIPS = 30, 6
 #: Causes that cost the job nothing noticeable: the share of busbw that fixing them gains.
 _NOTICEABLE = 1.01
-STYLE = """
-.dx-finding{border-top:1px solid var(--cs-line);padding:12px 0 13px;display:grid;grid-template-columns:22px 1fr;
- column-gap:11px;color:var(--cs-ink);cursor:pointer}
-.dx-finding:first-of-type{border-top:0;padding-top:2px}
-.dx-finding:focus-visible{outline:2px solid var(--cs-ink);outline-offset:3px;border-radius:4px}
-.dx-n{width:22px;height:22px;border-radius:50%;background:var(--cs-ink);color:var(--cs-card);font:700 13px/22px
- var(--st-font,sans-serif);text-align:center;font-style:normal;flex:none}
-.dx-n.first{background:var(--cs-full)}
-.dx-finding>div{min-width:0}
-.dx-finding h3{font-size:16px;line-height:21px;font-weight:700;padding:0;margin:0;color:var(--cs-ink)}
-.dx-note{font-size:14px;line-height:18px;color:var(--cs-ink2);margin:0}
-.dx-lines{font:12px/17px ui-monospace,Menlo,monospace;background:var(--cs-sunk);border-left:3px solid var(--cs-edge);
- padding:3px 8px;margin:5px 0 6px;overflow-x:auto;white-space:pre;color:var(--cs-ink)}
-.dx-lines u{text-decoration:none;color:var(--cs-ink3);padding-right:9px}
-.dx-do{display:grid;grid-template-columns:auto minmax(0,1fr);gap:5px 10px;font-size:14px;
- line-height:20px;color:var(--cs-ink2);margin-top:2px}
-.dx-do code{font:12px/18px ui-monospace,Menlo,monospace;border:1px solid var(--cs-line);border-radius:5px;
- padding:0 7px;background:var(--cs-card);color:var(--cs-ink);overflow-wrap:anywhere;width:fit-content}
-.dx-all{grid-template-columns:minmax(0,1fr)}
-.dx-ruled{border-top:1px solid var(--cs-line);padding-top:10px;font-size:13px;line-height:17px;color:var(--cs-ink2)}
-.dx-ruled summary{cursor:pointer;padding-bottom:4px}
-.dx-ruled b{color:var(--cs-ink)}.dx-ruled p{margin:0 0 5px;font-size:13px;line-height:17px}
-.dx-piece{border-top:1px solid var(--cs-line);padding:7px 0 8px}
-.dx-piece b{font-size:14px;line-height:18px;color:var(--cs-ink);overflow-wrap:anywhere}
-.dx-piece span.tool{font-size:13px;line-height:17px;color:var(--cs-ink2);margin-left:7px}
-.dx-chips{display:flex;flex-wrap:wrap;gap:4px;margin-top:4px}
-.dx-chip{display:inline-flex;align-items:center;gap:5px;font-size:13px;line-height:19px;border:1px solid var(--cs-line);
- border-radius:5px;padding:0 6px;background:var(--cs-sunk);color:var(--cs-ink);max-width:100%;overflow:hidden;
- white-space:nowrap;text-overflow:ellipsis;cursor:help}
-.dx-chip[data-findings]{border-color:var(--cs-edge);background:var(--cs-card)}
-.dx-chip i{width:15px;height:15px;border-radius:50%;background:var(--cs-ink);color:var(--cs-card);font:700 11px/15px
- var(--st-font,sans-serif);text-align:center;flex:none}
-.dx-finding.dim,.dx-chip.dim{opacity:.4}
-.dx-tells{border-collapse:collapse;font-size:14px;line-height:19px;color:var(--cs-ink)}
-.dx-tells th{text-align:left;font-weight:400;color:var(--cs-ink2);padding:0 14px 4px 0}
-.dx-tells td{border-top:1px solid var(--cs-line);padding:6px 14px 6px 0;vertical-align:top}
-.dx-tells td+td{color:var(--cs-ink2)}
-.dx-heading{font-size:16px;line-height:22px;font-weight:700;margin:0;color:var(--cs-ink)}
-.dx-heading small{font-weight:400;font-size:13px;color:var(--cs-ink2)}
-:is(.st-key-card_pieces,.st-key-card_findings,.st-key-card_machine){gap:8px!important}
-.st-key-card_pieces [data-testid=stHorizontalBlock]{gap:2px!important;flex-wrap:nowrap}
-.st-key-card_pieces [data-testid=stColumn]{min-width:0!important}
-@media(max-width:700px){[data-testid=stColumn]:has(.st-key-card_pieces){order:3}}
-.dx-title{max-width:276px}.dx-title h1{margin:0}
-"""
+STYLE = read_style("job_findings")
 
 
 def format_heading(text: str, detail: str = "") -> str:

@@ -20,6 +20,7 @@ from collsim.viz.hosts.bundle import read_bundle
 
 from ...shell import charts
 from ...shell.session import get_language, t
+from ...styles import read_style
 
 #: Widths of the pictures, px: of the middle column, and of a phone.
 _WIDE, _NARROW = 544, 338
@@ -144,29 +145,4 @@ def _format_count(count: object) -> str:
     return str(count)
 
 
-_STYLE = (
-    job_picture.STYLE
-    + job_chart.STYLE
-    + fleet_picture.STYLE
-    + """
-.board{color:var(--cs-ink);font-family:var(--st-font,sans-serif)}
-.top{display:flex;justify-content:space-between;align-items:flex-start;gap:10px;margin-bottom:8px}
-h3{font-size:16px;line-height:22px;margin:0;padding:5px 0 0}
-h3 small{font-weight:400;font-size:14px;color:var(--cs-ink2)}
-.layers{display:inline-flex;border:1px solid var(--cs-edge);border-radius:7px;overflow:hidden;height:34px;flex:none}
-.layers button{border:0;border-left:1px solid var(--cs-line);padding:0 12px;font:15px/32px var(--st-font,sans-serif);
- background:var(--cs-card);color:var(--cs-ink2);cursor:pointer}
-.layers button:first-child{border-left:0}
-.layers button[aria-pressed=true]{background:var(--cs-ink);color:var(--cs-card);font-weight:700}
-.narrow,.narrowchart{display:none}[hidden]{display:none!important}
-.legend{display:flex;flex-wrap:wrap;gap:3px 20px;font-size:14px;line-height:20px;color:var(--cs-ink2);margin-top:8px}
-.legend i{display:inline-block;width:22px;height:10px;margin-right:7px;border:1px solid var(--cs-room)}
-.legend .u{background:var(--cs-room)}.legend .h{background:var(--cs-hostink);border-color:var(--cs-hostink)}
-.legend .c{background:var(--cs-roomtint)}.legend .a{background:var(--cs-fulltint);border:2px solid var(--cs-full)}
-.rates{border-top:1px solid var(--cs-line);margin-top:10px;padding-top:8px}
-.rates h3{padding:0 0 6px}
-.copy{margin-top:12px;height:36px;padding:0 14px;border:1px solid var(--cs-ink);border-radius:7px;cursor:pointer;
- background:var(--cs-ink);color:var(--cs-card);font:700 15px/34px var(--st-font,sans-serif)}
-@media(max-width:700px){.wide,.widechart{display:none}.narrow,.narrowchart{display:block}}
-"""
-)
+_STYLE = read_style("job_machine")

@@ -16,6 +16,7 @@ from ...shell.address import get_menu, get_remembered, remember, write_page_addr
 from ...shell.notes import complain, draw_note, draw_part, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.session import choose_text, get_language, get_session, t
+from ...styles import read_style
 from . import program_drafts as drafts
 from . import program_parts as parts
 from .program_verdict import ProgramVerdict, describe_run
@@ -150,18 +151,4 @@ def _build_list_style(choice: HangChoice) -> str:
     )
 
 
-_STYLE = """
-.cs-hang small{display:block;font-size:14px;line-height:20px;font-weight:700;color:var(--cs-ink2)}
-.st-key-hanglist{counter-reset:hang;gap:0!important}
-.st-key-hanglist button{justify-content:flex-start;padding:8px 0!important;min-height:44px;border-radius:0;
- border-bottom:1px solid var(--cs-grid)!important;text-align:left;width:100%}
-.st-key-hanglist button>div{width:100%}
-.st-key-hanglist button p{font-size:15px;line-height:20px;text-align:left;color:var(--cs-ink)}
-.st-key-hanglist button::before{counter-increment:hang;content:counter(hang);flex:none;width:24px;height:24px;
- border-radius:50%;border:1px solid var(--cs-edge);font-size:13px;line-height:23px;text-align:center;margin-right:10px;
- color:var(--cs-ink2);font-weight:700}
-@media(max-width:1000px){
- :is(.st-key-hang_stage,.st-key-hang_rest) [data-testid=stHorizontalBlock]{flex-direction:column}
- :is(.st-key-hang_stage,.st-key-hang_rest) [data-testid=stColumn]{width:100%;flex:none}}
-@media(max-width:600px){[data-testid=stMainBlockContainer]>[data-testid=stVerticalBlock]>:has(.cs-hang){order:-1}}
-"""
+_STYLE = read_style("hangs")

@@ -24,6 +24,7 @@ from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
+from ...styles import read_style
 from ...synthesis.box import draw_box
 from ..write.consent import ask_consent
 from ..write.editor import draw_editor, get_typed_code
@@ -352,7 +353,4 @@ def _on_race_closed() -> None:
     st.session_state.pop(_RACE, None)
 
 
-_STYLE = """
-@media(max-width:1000px){.st-key-program_stage [data-testid=stHorizontalBlock]{flex-direction:column-reverse}
- .st-key-program_stage [data-testid=stColumn]{width:100%;flex:none}}
-"""
+_STYLE = read_style("program_page")

@@ -16,6 +16,7 @@ from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.program.playback import COUNTERS
 
 from ...shell.session import get_language, t
+from ...styles import read_style
 from .program_verdict import ProgramVerdict
 
 _LONGEST_BLOCK = 2_000  # characters
@@ -115,39 +116,5 @@ def _build_pictures() -> str:
     )
 
 
-_PICTURE_STYLE = """
-.narrow,.counts{display:none}.faded{opacity:.3}
-.lanes:focus-visible{outline:2px solid var(--cs-ink);outline-offset:4px;border-radius:8px}
-.say{font:16px/21px var(--st-font,sans-serif);color:var(--cs-ink);margin:0 0 8px;min-height:63px}
-.say[hidden]{display:none}
-.bar{display:flex;align-items:center;gap:8px;margin:0 0 10px}.bar[hidden]{display:none}
-.bar button{width:36px;height:34px;border:1px solid var(--cs-edge);border-radius:8px;background:var(--cs-card);
- color:var(--cs-ink);font-size:13px;cursor:pointer}
-.bar button:nth-child(3){background:var(--cs-ink);color:var(--cs-card);width:48px}
-.bar input{flex:1;min-width:60px;accent-color:var(--cs-ink)}svg.pl{cursor:pointer}
-svg.pl:has(.band:hover) .band:not(:hover){opacity:.3}
-.counts{border-collapse:collapse;width:100%;margin-top:8px;font:14px/22px var(--st-font,sans-serif);
- color:var(--cs-ink);font-variant-numeric:tabular-nums}
-.counts th{font-weight:400;color:var(--cs-ink2);text-align:right}.counts td{text-align:right;border-top:1px solid
- var(--cs-line)}.counts :first-child{text-align:left;font-weight:700}
-@media(max-width:700px){.wide{display:none}.narrow{display:block}.counts:not(:empty){display:table}}
-"""
-STYLE = """
-.pl-legend{display:flex;flex-wrap:wrap;gap:4px 22px;font-size:14px;line-height:20px;color:var(--cs-ink2)}
-.pl-legend i{display:inline-block;width:20px;height:11px;margin-right:7px;border:1px solid var(--cs-ink2)}
-.pl-legend .plw{background:repeating-linear-gradient(45deg,var(--cs-ink2) 0 1.5px,var(--cs-card) 1.5px 5px)}
-.pl-legend .plf{background:repeating-linear-gradient(45deg,var(--cs-full) 0 2.5px,var(--cs-fulltint) 2.5px 6px)}
-.pl-legend .band{background:var(--cs-sumfill);border-color:var(--cs-sum2)}
-.pl-table{border-collapse:collapse;font-size:14px;line-height:22px;color:var(--cs-ink)}
-.pl-table th{color:var(--cs-ink2);font-weight:400;text-align:left}.pl-table :is(td,th){padding:1px 22px 1px 0}
-.pl-block{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;margin:0;
- font:13px/19px ui-monospace,Menlo,monospace;color:var(--cs-ink);max-height:200px;overflow:auto;white-space:pre-wrap}
-.pl-source{background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 0;margin:0;
- font:13px/20px ui-monospace,Menlo,monospace;color:var(--cs-ink);overflow-x:auto}
-.pl-source span{display:block;padding:0 12px;min-width:max-content}
-.pl-source i{display:inline-block;width:74px;margin-right:14px;text-align:right;font-style:normal;color:var(--cs-ink3)}
-.pl-source b{float:left;background:var(--cs-full);color:var(--cs-card);border-radius:4px;padding:0 5px;font-size:12px;
- line-height:17px;margin-top:2px}
-.pl-source .waits{background:var(--cs-fulltint)}.pl-source .waits i{color:var(--cs-ink)}
-.pl-diff .gone{background:var(--cs-fulltint);color:var(--cs-fulltext)}.pl-diff .new{background:var(--cs-donetint)}
-"""
+_PICTURE_STYLE = read_style("program_picture")
+STYLE = read_style("program")

@@ -26,6 +26,7 @@ from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
 from ...shell.session import get_language, get_session, t
+from ...styles import read_style
 from . import drafts
 from .consent import ask_consent
 from .drafts import Draft
@@ -289,23 +290,4 @@ def _mark_code(text: str) -> str:
 
 #: A wide screen has editor and verdict in one column and the player beside them; a narrow one editor beside verdict and
 #: the player above.
-_STYLE = """
-@media(min-width:1200px){.st-key-write_text [data-testid=stHorizontalBlock]{flex-direction:column}
- .st-key-write_text [data-testid=stColumn]{width:100%;flex:none}}
-@media(max-width:1199px){.st-key-write_stage
- [data-testid=stHorizontalBlock]:has(.st-key-write_play){flex-direction:column}
- [data-testid=stColumn]:has(.st-key-write_play),[data-testid=stColumn]:has(.st-key-write_text){width:100%;flex:none}
- [data-testid=stColumn]:has(.st-key-write_play){order:-1}}
-.cs-steps{overflow:auto;background:var(--cs-card);border:1px solid var(--cs-line);border-radius:8px;padding:8px 12px;
- margin:0;
- font:14px/22px ui-monospace,'Cascadia Code',Menlo,'Liberation Mono',monospace;color:var(--cs-ink);max-height:330px;
- white-space:pre}
-.cs-steps table{border-collapse:collapse}.cs-steps th{font-weight:400;color:var(--cs-ink2);text-align:left;
- padding:1px 12px 1px 0}
-.cs-steps td{padding:1px 8px}.cs-steps tr:first-child th{text-align:center;padding:1px 8px}
-.cs-steps td.bad{outline:2px solid var(--cs-full);outline-offset:-1px;border-radius:4px;font-weight:700}
-@media(max-width:1400px){.st-key-write_text .cs-head{gap:6px 14px}
- .st-key-write_text [data-testid=stVerticalBlock]{gap:8px}}
-.cs-note.small{font-size:14px;line-height:19px;margin-top:4px}
-.cs-note code{font:13px ui-monospace,Menlo,monospace;background:var(--cs-card);padding:1px 4px;border-radius:4px}
-"""
+_STYLE = read_style("write")
