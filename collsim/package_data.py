@@ -27,6 +27,11 @@ def read_toml(module: str, name: str) -> TomlTable:
     return tomllib.loads(read_package_file(module, name))
 
 
+def read_texts(module: str, name: str) -> dict[str, str]:
+    """Read texts by their keys from a TOML file, such as the parts of a script; arguments as for `read_package_file`."""
+    return read_toml(module, name)
+
+
 def read_number_tables(module: str, name: str) -> TomlTable:
     """Read tables of numbers in TOML: lists are tuples, and the sources of tables are left out.
 

@@ -204,8 +204,11 @@ RCCL = table(
         ),
     }
 )
+EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "app/pages/program/examples.toml": EXAMPLES,
+    "app/pages/write/examples.toml": EXAMPLES,
     "locale/synonyms.toml": SYNONYMS,
     "nccl/model/rccl.toml": RCCL,
     "nccl/search/constants.toml": NCCL_CONSTANTS,
@@ -235,6 +238,7 @@ SCHEMAS = {
     "topology/parts/gpu_speeds.csv": columns(
         name=SOME, **dict.fromkeys(("fp32", "tf32", "half", "memory", "capacity"), r"\d+(\.\d+)?"), source=SOME
     ),
+    "train/pytorch": named(WORDS),
     "train/timing/step_intervals.csv": columns(kind=SOME, low=r"0\.\d+", high=r"\d\.\d+", rows=WHOLE, sources=WHOLE),
 }
 TABLES = sorted(path for form in ("*.toml", "*.csv") for path in PACKAGE.rglob(form) if ".streamlit" not in path.parts)

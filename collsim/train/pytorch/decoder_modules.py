@@ -6,162 +6,16 @@ Sources: torch 2.13, torch/distributed/tensor/parallel/style.py and loss.py; the
 
 from __future__ import annotations
 
+from ...package_data import read_texts
 from ..parallel import TensorParallel
 from ..workload.decoder_shape import DecoderShape
 from .script_parts import format_numbers
 
-_SIZES = """
-# The sizes of {model}, and which of its blocks each stage has.
-H, HEADS, KEYS, HEAD, FFN, WORDS, TOKENS = {h}, {heads}, {kv_heads}, {head_dim}, {ffn}, {words}, {seq}
-STAGES = {stages}
-"""
-_FLASH = """
+_PARTS = read_texts(__file__, "decoder_modules.toml")
 
-def attend(q, k, v):  # one kernel, which stores no scores
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=HEADS != KEYS)
-"""
-_SCORES = """
-
-def attend(q, k, v):  # scores are stored
-    k, v = (part.repeat_interleave(HEADS // KEYS, 1) for part in (k, v))
-    seen = torch.ones(TOKENS, TOKENS, dtype=torch.bool, device=q.device).tril()
-    return (q @ k.transpose(-2, -1) / HEAD**0.5).masked_fill(~seen, float("-inf")).softmax(-1) @ v
-"""
-_BLOCK = """
-
-class Attention(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.q = nn.Linear(H, HEADS * HEAD, bias={bias})
-        self.k = nn.Linear(H, KEYS * HEAD, bias={bias})
-        self.v = nn.Linear(H, KEYS * HEAD, bias={bias})
-        self.out = nn.Linear(HEADS * HEAD, H, bias={bias})
-
-    def forward(self, x):  # with tensor parallelism each GPU has some of the heads
-        q, k, v = (part(x).unflatten(-1, (-1, HEAD)).transpose(1, 2) for part in (self.q, self.k, self.v))
-        return self.out({attend}.transpose(1, 2).flatten(2))
-
-
-class MLP(nn.Module):
-    def __init__(self):
-        super().__init__()
-{gate}        self.up = nn.Linear(H, FFN, bias={bias})
-        self.down = nn.Linear(FFN, H, bias={bias})
-
-    def forward(self, x):
-        return self.down({active})
-
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1, self.attention = nn.{norm}(H), Attention()
-        self.norm2, self.mlp = nn.{norm}(H), MLP()
-
-    def forward(self, x):
-        x = x + self.attention(self.norm1(x){cast})
-        return x + self.mlp(self.norm2(x){cast})
-"""
-_STAGE = """
-
-class Stage(nn.Module):  # blocks, with what is before them on the first stage and behind them on the last
-    def __init__(self, number):
-        super().__init__()
-        first, last = number == 0, number == len(STAGES) - 1
-        self.embedding = nn.Embedding(WORDS, H) if first else None
-{positions}        self.blocks = nn.ModuleList({blocks})
-        self.norm = nn.{norm}(H) if last else None
-        self.head = nn.Linear(H, WORDS, bias=False) if last else None
-
-    def forward(self, x):
-        if self.embedding is not None:
-            x = self.embedding(x)
-{places}{narrow}        for block in self.blocks:
-            x = block(x)
-        return x if self.head is None else self.head(self.norm(x){cast})
-
-
-def loss(out, target):
-    return F.cross_entropy(out.flatten(0, 1).float(), target.flatten())
-
-
-def data(samples):
-    return (torch.randint(WORDS, (samples, TOKENS), device=device) for _ in "xy")
-"""
-_TIED = """
-
-def tie(stage):  # the head uses the embedding's matrix
-    if stage.embedding is not None and stage.head is not None:
-        stage.head.weight = stage.embedding.weight
-"""
-_TENSOR = """
-
-def cut(stage):  # matrices by columns, then by rows, behind which {joined}
-    whole = PrepareModuleInput(input_layouts=({whole},), desired_input_layouts=(Replicate(),))
-    plan = {{
-        "attention": whole,
-        **{{f"attention.{{name}}": ColwiseParallel() for name in ("q", "k", "v")}},
-        "attention.out": RowwiseParallel({out}),
-        "mlp": whole,
-        **{{f"mlp.{{name}}": ColwiseParallel() for name in ({wide})}},
-        "mlp.down": RowwiseParallel({out}),
-    }}
-{sequence}    for block in stage.blocks:
-        parallelize_module({inside}, mesh["tp"], plan)
-    ends = {{
-        "embedding": RowwiseParallel(input_layouts=Replicate(){comma}),
-        # words stay apart for loss_parallel
-        "head": ColwiseParallel({taken}output_layouts=Shard(-1), use_local_output=False),
-{more}    }}
-    parallelize_module(stage, mesh["tp"], {{k: v for k, v in ends.items() if getattr(stage, k) is not None}})
-"""
 _SEQUENCE = """\
     plan |= {"norm1": SequenceParallel(), "norm2": SequenceParallel()}
 """
-_UNITS = '''
-# Elements of each parameter tensor, unit by unit, and which units each stage has.
-UNITS = [
-{units}
-]
-BLOCKS = {blocks}  # units that are blocks; the others are the root
-STAGES = {stages}
-
-
-class Unit(nn.Module):
-    """The parameter tensors of one unit of {model}: the same bytes, little to compute."""
-
-    def __init__(self, sizes):
-        super().__init__()
-        self.tensors = nn.ParameterList([torch.empty(size) for size in sizes])
-
-    def forward(self, x):
-        for tensor in self.tensors:
-            x = x + x * tensor.mean()
-        return x
-
-
-class Stage(nn.Module):
-    def __init__(self, number):
-        super().__init__()
-        units = range(*STAGES[number])
-        self.units = nn.Sequential(*({block} for i in units))
-        self.blocks = [unit for i, unit in zip(units, self.units) if i in BLOCKS]
-
-    def forward(self, x):
-        return self.units(x)
-
-
-def loss(out, target):
-    return (out - target).float().pow(2).mean()
-
-
-def data(samples):
-    return (torch.ones(samples, 1, device=device) for _ in "xy")
-
-
-if rank == 0:
-    print("units with the tensors of {model}: they send what the step sends, its time is not theirs")
-'''
 
 
 def write_decoder(
@@ -192,7 +46,7 @@ def write_decoder(
     sequence = tensor is not None and tensor.sequence and t > 1
     words = -(-sizes.vocab // t) * t
     values = sizes._asdict()
-    header = _SIZES.format(model=model, words=words, stages=_format_ranges(stages), **values)
+    header = _PARTS["sizes"].format(model=model, words=words, stages=_format_ranges(stages), **values)
     once = "attend(q, k, v)"
     core = "checkpoint(attend, q, k, v, use_reentrant=False)"
     if again != "selective":
@@ -213,11 +67,13 @@ def write_decoder(
     if sizes.positions:
         stage |= {"positions": positions, "places": _write_positions(t, sequence)}
     text = header
-    text += _FLASH if sizes.flash else _SCORES
-    text += _BLOCK.format(bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=stage["cast"])
-    text += _STAGE.format(**stage)
+    text += _PARTS["flash"] if sizes.flash else _PARTS["scores"]
+    text += _PARTS["block"].format(
+        bias=sizes.bias, attend=core, gate=gate, active=active, norm=norm, cast=stage["cast"]
+    )
+    text += _PARTS["stage"].format(**stage)
     if sizes.tied:
-        text += _TIED
+        text += _PARTS["tied"]
     if t > 1:
         text += _write_tensor_plan(sizes, sequence, again)
     return text
@@ -264,7 +120,7 @@ def _write_tensor_plan(sizes: DecoderShape, sequence: bool, again: str) -> str:
         values["wide"] = '"gate", "up"'
     if again in ("full", "alternate"):
         values["inside"] = 'getattr(block, "_checkpoint_wrapped_module", block)'
-    return _TENSOR.format(**values)
+    return _PARTS["tensor"].format(**values)
 
 
 def write_units(
@@ -286,7 +142,7 @@ def write_units(
     )
     blocks = {i for i, (_, block) in enumerate(tensors) if block}
     unit_text = _wrap_recomputed("Unit(UNITS[i])", again, "i in BLOCKS")
-    return _UNITS.format(
+    return _PARTS["units"].format(
         model=model, units=units, blocks=blocks or "()", stages=_format_ranges(stages), block=unit_text
     )
 

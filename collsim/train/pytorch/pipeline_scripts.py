@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...package_data import read_texts
 from ..parallel import Pipeline
+
+_PARTS = read_texts(__file__, "pipeline_scripts.toml")
 
 #: Classes of torch.distributed.pipelining.schedules.
 TORCH_SCHEDULES = {
@@ -20,62 +23,6 @@ TORCH_SCHEDULES = {
 }
 #: Those that take one stage of each process, and not a list.
 SINGLE_STAGE_SCHEDULES = ("ScheduleGPipe", "Schedule1F1B")
-
-_SCRIPT = '''"""{p} processes run {m} microbatches through each schedule, timed.
-
-    torchrun --standalone --nproc-per-node {p} pipelines.py
-"""
-
-import os
-import time
-
-import torch
-import torch.distributed as dist
-from torch import nn
-from torch.distributed.pipelining import PipelineStage
-from torch.distributed.pipelining.schedules import (
-    PipelineScheduleMulti,
-{classes}
-)
-
-gpu = torch.cuda.is_available()
-dist.init_process_group("nccl" if gpu else "gloo")
-rank, p = dist.get_rank(), dist.get_world_size()
-device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpu else torch.device("cpu")
-if gpu:
-    torch.cuda.set_device(device)
-WIDTH, LAYERS, SAMPLES, MICROBATCHES = 512, {layers}, 16, {m}
-#: The stages of this process, and how many there are in all.
-RUNS = {{
-{runs}
-}}
-
-
-def now():
-    torch.cuda.synchronize() if gpu else None
-    dist.barrier()
-    return time.perf_counter()
-
-
-def part(stages):  # as many layers on each process, whatever the schedule
-    layers = [nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS * p // stages)]
-    return nn.Sequential(*(layer for linear in layers for layer in (linear, nn.ReLU()))).to(device)
-
-
-x, y = (torch.randn(SAMPLES * MICROBATCHES, WIDTH, device=device) for _ in "xy")
-for kind, (mine, total) in RUNS.items():
-    stages = [PipelineStage(part(total), number, total, device) for number in mine]
-    several = issubclass(kind, PipelineScheduleMulti)
-    schedule = kind(stages if several else stages[0], MICROBATCHES, loss_fn=nn.functional.mse_loss)
-    seconds = []
-    for _ in range(5):
-        begin = now()
-        schedule.step(*([x] if 0 in mine else []), **({{"target": y}} if total - 1 in mine else {{}}))
-        seconds.append(now() - begin)
-    if rank == 0:
-        print(f"{{kind.__name__}}: {{1e3 * min(seconds):.3f}} ms")
-dist.destroy_process_group()
-'''
 
 
 def format_stages(pipe: Pipeline, rank: str = 'mesh.get_local_rank("pp")') -> str:
@@ -113,4 +60,4 @@ def write_pipeline_script(pipes: Sequence[Pipeline], microbatches: int) -> str:
         for name, pipe in zip(names, pipes, strict=True)
     ]
     listed = "\n".join(f"    {name}," for name in sorted(names))
-    return _SCRIPT.format(p=p, m=microbatches, classes=listed, layers=2 * most, runs="\n".join(runs))
+    return _PARTS["script"].format(p=p, m=microbatches, classes=listed, layers=2 * most, runs="\n".join(runs))

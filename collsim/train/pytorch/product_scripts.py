@@ -12,6 +12,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 
 from ...errors import CollsimError
+from ...package_data import read_texts
 from ..parallel import ContextParallel, ExpertParallel, Split, TensorParallel, Workload
 from ..parallel.combined_split import as_split
 from ..parallel.sharded_units import ModelUnit, count_tied_elements
@@ -20,97 +21,9 @@ from .decoder_modules import write_decoder, write_units
 from .pipeline_scripts import SINGLE_STAGE_SCHEDULES, TORCH_SCHEDULES, format_stages
 from .script_parts import JOIN, ScriptedStep, escape_name, write_header, write_timing
 
-_ASK = """\
-ask.add_argument("--batch", type=int, default={micro}, help="samples of a replica at a time")
-ask.add_argument("--steps", type=int, default=20)
-asked = ask.parse_args()
-"""
-_MESH = """
-# Ranks as collsim counts them ({order}): the last dimension varies fastest.
-mesh = init_device_mesh(device.type, ({sizes}), mesh_dim_names=({names}))
-torch.manual_seed(0)  # GPUs that share a layer have the same samples
-"""
+_PARTS = read_texts(__file__, "product_scripts.toml")
+
 _POLICY = "\n\npolicy = MixedPrecisionPolicy(param_dtype=torch.{dtype}, reduce_dtype=torch.{reduce})\n"
-_SHARE = """{waited}
-
-def share(stage):  # {what}
-    for block in stage.blocks:
-        {call}(block, mesh={mesh}{policy}{reshard})
-{more}    return {call}(stage, mesh={mesh}{policy})
-"""
-_WAITED = """
-
-def waited(*_):  # until all that was launched is done
-    now()
-"""
-_WAIT = """\
-    for block in stage.blocks:  # torch gathers ahead by itself; so a block is gathered only when it is needed
-        block.set_modules_to_backward_prefetch([block])
-        block.register_forward_pre_hook(waited, prepend=True)
-"""
-_MAKE = """
-
-def make(number):
-    with torch.device("meta"):
-        stage = Stage(number)
-{before}    stage.to_empty(device=device)
-{after}    with torch.no_grad():
-        for parameter in stage.parameters():
-            getattr(parameter, "_local_tensor", parameter).normal_(std=0.02)
-    return stage
-
-"""
-_WHOLE = """
-model = make(0)
-x, y = data(asked.batch * {micros})
-optimizer = {optimizer}
-
-
-def step():
-    for parameter in model.parameters():
-        parameter.grad = None
-    for micro, (one, target) in enumerate(zip(x.split(asked.batch), y.split(asked.batch))):
-{sync}        with {context}:
-            loss(model(one), target).backward()
-    {last}
-"""
-_STAGED = """
-mine = {mine}  # stages of this process
-parts = [make(number) for number in mine]
-{ends}stages = [
-    PipelineStage(part, number, len(STAGES), device, group=mesh["pp"].get_group())
-    for part, number in zip(parts, mine)
-]
-schedule = {schedule}({stages}, n_microbatches={micros}, loss_fn=loss)
-x, y = data(asked.batch * {micros})
-optimizer = {optimizer}
-
-
-def step():
-    for part in parts:
-        part.zero_grad()
-    with {context}:
-        last = {{"target": y, "losses": []}} if len(STAGES) - 1 in mine else {{}}
-        schedule.step(*([x] if 0 in mine else []), **last)
-{added}    {last}
-"""
-_ENDS = """\
-# The first and the last stage have a copy each of the embedding's matrix, and add up its gradients.
-ranks = mesh.mesh.movedim(mesh.mesh_dim_names.index("pp"), 0)
-ends, _ = dist.new_subgroups_by_enumeration(torch.stack([ranks[0].flatten(), ranks[-1].flatten()], 1).tolist())
-"""
-_ADDED = """\
-    for copy in [copy for part in parts for copy in (part.embedding, part.head) if copy is not None]:
-        grad = copy.weight.grad
-        if hasattr(grad, "placements"):  # tensor parallelism leaves that of an embedding whole on every GPU
-            grad = copy.weight.grad = grad.redistribute(placements=copy.weight.placements)
-        dist.all_reduce(getattr(grad, "_local_tensor", grad), group=ends)
-"""
-_END = """\
-    if gpu:
-        print(f"at most {{torch.cuda.max_memory_allocated() / 2**30:.2f}} GiB; collsim says {held:.2f} GiB")
-dist.destroy_process_group()
-"""
 
 
 def write_product_script(step: ScriptedStep) -> str:
@@ -135,7 +48,7 @@ def write_product_script(step: ScriptedStep) -> str:
     }
     return (
         write_header(step, _write_imports(workload, split, sizes, dims))
-        + _ASK.format(micro=workload.micro_batch)
+        + _PARTS["ask"].format(micro=workload.micro_batch)
         + JOIN
         + _write_mesh(split, dims)
         + _write_differences(workload, split, sizes, dims)
@@ -144,7 +57,7 @@ def write_product_script(step: ScriptedStep) -> str:
         + _write_make(workload, split, sizes, dims)
         + _write_step(step, split, dims, ends=sizes is not None and _has_two_copies(workload, split))
         + write_timing(step, f"asked.batch * {workload.accumulate * dims['dp']}")
-        + _END.format(held=step.memory_by_gpu[0][1] / 2**30)
+        + _PARTS["end"].format(held=step.memory_by_gpu[0][1] / 2**30)
     )
 
 
@@ -198,7 +111,7 @@ def _write_mesh(split: Split, dims: dict[str, int]) -> str:
     named = named or [("dp", 1)]
     sizes, names = ", ".join(str(size) for _, size in named), ", ".join(f'"{name}"' for name, _ in named)
     comma = "," * (len(named) == 1)
-    return _MESH.format(order=split.rank_order, sizes=sizes + comma, names=names + comma)
+    return _PARTS["mesh"].format(order=split.rank_order, sizes=sizes + comma, names=names + comma)
 
 
 def _has_two_copies(workload: Workload, split: Split) -> bool:
@@ -308,10 +221,10 @@ def _write_share(workload: Workload, split: Split, dims: dict[str, int]) -> str:
     if torch.keeps_weights:
         values["reshard"] = ", reshard_after_forward=False"
     if torch.waits_for_gathers:
-        values |= {"waited": _WAITED, "more": _WAIT}
+        values |= {"waited": _PARTS["waited"], "more": _PARTS["wait"]}
     if data.replicate > 1:
         values["mesh"] = 'mesh["replicate", "shard"]'
-    return policy + _SHARE.format(**values)
+    return policy + _PARTS["share"].format(**values)
 
 
 def _write_make(workload: Workload, split: Split, sizes: DecoderShape | None, dims: dict[str, int]) -> str:
@@ -326,7 +239,7 @@ def _write_make(workload: Workload, split: Split, sizes: DecoderShape | None, di
     before = narrow + before + tied
     if dims["dp"] > 1:
         before += "    share(stage)\n"
-    return _MAKE.format(before=before, after=tied)
+    return _PARTS["make"].format(before=before, after=tied)
 
 
 def _write_step(step: ScriptedStep, split: Split, dims: dict[str, int], *, ends: bool) -> str:
@@ -349,13 +262,13 @@ def _write_step(step: ScriptedStep, split: Split, dims: dict[str, int], *, ends:
         values |= {"ends": "", "added": "", "stages": "stages"}
         values["schedule"] = TORCH_SCHEDULES[split.pipeline.schedule]
         if ends:
-            values |= {"ends": _ENDS, "added": _ADDED}
+            values |= {"ends": _PARTS["ends"], "added": _PARTS["added"]}
         # torch's classes of single-stage schedules take a stage, the others a list.
         if values["schedule"] in SINGLE_STAGE_SCHEDULES:
             values["stages"] = "stages[0]"
-        return _STAGED.format(mine=format_stages(split.pipeline), **values)
+        return _PARTS["staged"].format(mine=format_stages(split.pipeline), **values)
     values["optimizer"] = step.write_optimizer("model.parameters()")
-    return _WHOLE.format(sync=_write_sync(workload, split, dims), **values)
+    return _PARTS["whole"].format(sync=_write_sync(workload, split, dims), **values)
 
 
 def _write_sync(workload: Workload, split: Split, dims: dict[str, int]) -> str:

@@ -8,11 +8,14 @@ Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d (logger.c
 
 from __future__ import annotations
 
+from ...package_data import read_texts
 from ..parallel import DDP, Workload
 from ..workload.decoder_shape import read_decoder_shape
 from ..workload.model import Model
 from .decoder_modules import write_decoder
 from .script_parts import JOIN, ScriptedStep, escape_name, format_numbers, write_header, write_timing
+
+_PARTS = read_texts(__file__, "replica_scripts.toml")
 
 #: What the source of models begins with that torchvision has, by the names of the catalogue.
 _VISION = "torchvision/models/"
@@ -30,121 +33,10 @@ _NO_DROPOUT = {
     "bert": "hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0",
     "gpt2": "resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0",
 }
-#: A decoder of huggingface's Llama, which Mistral's without a window is too.
-_LLAMA = (
-    "hidden_size={h}, intermediate_size={ffn}, num_hidden_layers={blocks}, num_attention_heads={heads}, "
-    "num_key_value_heads={kv_heads}, head_dim={head_dim}, vocab_size={vocab}, max_position_embeddings={seq}, "
-    "use_cache=False"
-)
-_ASK = """\
-ask.add_argument("--batch", type=int, default={micro}, help="samples of a process at a time")
-ask.add_argument("--steps", type=int, default=20)
-ask.add_argument("--same-tensors", action="store_true", help="not the model: a module with its tensors")
-asked = ask.parse_args()
-"""
-_ONE_PROCESS = """
-# One process drives all GPUs: no init_process_group, no torchrun.
-rank, n, gpu = 0, max(1, torch.cuda.device_count()), torch.cuda.is_available()
-device = torch.device("cuda", 0) if gpu else torch.device("cpu")
-print(f"torch {torch.__version__}, {n} GPUs" if gpu else "no GPU: DataParallel runs the module as it is")
-"""
-_SAME_TENSORS = '''
-# Elements of each parameter tensor in the order of registration, the order in which the forward pass uses them, and
-# elements of the float buffers.
-TENSORS = [
-{tensors}
-]
-USED = {used}
-BUFFERS = [{buffers}]
-
-
-class SameTensors(torch.nn.Module):
-    """The parameter tensors of {model}, used in its order: the same gradients in the same order, little to compute."""
-
-    def __init__(self):
-        super().__init__()
-        self.tensors = torch.nn.ParameterList([torch.full((size,), 0.01) for size in TENSORS])
-        for i, size in enumerate(BUFFERS):
-            self.register_buffer(f"buffer{{i}}", torch.zeros(size))
-
-    def forward(self, x):
-        y = torch.zeros_like(x)
-        for i in USED:
-            y = y + x * self.tensors[i].mean()
-        return y
-
-'''
-_REPORT = """\
-    log = model._get_ddp_logging_data()  # what DDP itself knows
-    sizes = {sizes}
-    print(f"buckets by DDP:     {{sizes}} B")
-    print("buckets by collsim: {buckets} B")
-    beside, sent = (log.get(f"avg_backward_{{x}}", 0) / 1e6 for x in ("compute_comm_overlap_time", "comm_time"))
-    print(f"allreduces: {{sent:.3f}} ms, {{beside:.3f}} ms of that beside the backward pass, by DDP's own clock")
-dist.destroy_process_group()
-"""
-_SAME_MODEL = """
-
-def make(samples):
-    {note}return SameTensors(), torch.ones(samples, 1)
-"""
 #: Where no module stands for the layers of a model.
 _NO_MODULE = """\
 print("a module with the tensors of {model}: its buckets are those of the step, its time is not")
     """
-_DECODER_MODEL = """
-loss_of_words = loss
-
-
-class Decoder(Stage):  # head and loss are part of the model
-    def forward(self, x):
-        return loss_of_words(super().forward(x), x)
-
-
-def make(samples):
-    if asked.same_tensors:
-        return SameTensors(), torch.ones(samples, 1)
-    model = Decoder(0)
-{tied}    return model, torch.randint(WORDS, (samples, TOKENS))
-"""
-_REAL_MODEL = """
-
-def make(samples):
-    try:
-        if not asked.same_tensors:
-            import {library}
-
-            return {real}
-    except ImportError:
-        print("no {library}: a module with the same tensors runs instead, whose time is not that of the step")
-    return SameTensors(), torch.ones(samples, 1)
-"""
-_LANGUAGE_MODEL = """
-
-class LanguageModel(torch.nn.Module):  # head and loss are part of the model
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, x):
-        return self.model(x, labels=x).loss
-"""
-_CLASSES = """
-
-def loss(out):
-    labels = torch.zeros(len(out), dtype=torch.long, device=out.device)
-    return torch.nn.functional.cross_entropy(out.float(), labels)
-
-
-"""
-_MEAN = """
-
-def loss(out):  # of every output, so that every parameter has a gradient
-    parts = [out] if torch.is_tensor(out) else [value for value in out.values() if torch.is_tensor(value)]
-    return sum(part.float().pow(2).mean() for part in parts)
-
-
-"""
 
 
 def write_ddp_script(step: ScriptedStep) -> str:
@@ -155,7 +47,7 @@ def write_ddp_script(step: ScriptedStep) -> str:
 
 def write_data_parallel_script(step: ScriptedStep) -> str:
     """A script of DataParallel, in one process."""
-    return _write_script(step, _ONE_PROCESS, *_write_data_parallel_parts(step))
+    return _write_script(step, _PARTS["one_process"], *_write_data_parallel_parts(step))
 
 
 def _write_script(step: ScriptedStep, join: str, wrap: str, body: str, report: str) -> str:
@@ -166,7 +58,7 @@ def _write_script(step: ScriptedStep, join: str, wrap: str, body: str, report: s
         samples = f"asked.batch * n * {workload.accumulate}"
     return (
         write_header(step, _write_imports(workload))
-        + _ASK.format(micro=workload.micro_batch)
+        + _PARTS["ask"].format(micro=workload.micro_batch)
         + join
         + _write_same_tensors(workload.model)
         + _write_model(workload)
@@ -196,7 +88,9 @@ def _write_same_tensors(model: Model) -> str:
         many = f"\n{format_numbers([n for layer in model.layers for n in layer.buffers])}\n"
     else:
         many = buffers
-    return _SAME_TENSORS.format(tensors=format_numbers(sizes), used=order, buffers=many, model=escape_name(model.name))
+    return _PARTS["same_tensors"].format(
+        tensors=format_numbers(sizes), used=order, buffers=many, model=escape_name(model.name)
+    )
 
 
 def _write_model(workload: Workload) -> str:
@@ -204,19 +98,21 @@ def _write_model(workload: Workload) -> str:
     model = workload.model
     if model.source.startswith(_VISION):
         real = f"torchvision.models.{model.name}(), torch.randn(samples, 3, 224, 224)"
-        return _REAL_MODEL.format(library="torchvision", real=real) + _CLASSES
+        return _PARTS["real_model"].format(library="torchvision", real=real) + _PARTS["classes"]
     if model.name in _TEXT:
-        return _write_text_model(model) + _MEAN
+        return _write_text_model(model) + _PARTS["mean"]
     shape = read_decoder_shape(model)
     if shape is None:
-        return _SAME_MODEL.format(note=_NO_MODULE.format(model=escape_name(model.name))) + _MEAN
+        return _PARTS["same_model"].format(note=_NO_MODULE.format(model=escape_name(model.name))) + _PARTS["mean"]
     if shape.huggingface and shape.gated:
         attention = f', attn_implementation="{_choose_attention(shape.flash)}"'
         sizes = shape._asdict()
         inputs = f"torch.randint({shape.vocab}, (samples, {shape.seq}))"
-        config = _LLAMA.format(**sizes) + attention
+        config = _PARTS["llama"].format(**sizes) + attention
         real = f"LanguageModel(transformers.LlamaForCausalLM(transformers.LlamaConfig({config}))), {inputs}"
-        return _LANGUAGE_MODEL + _REAL_MODEL.format(library="transformers", real=real) + _MEAN
+        return (
+            _PARTS["language_model"] + _PARTS["real_model"].format(library="transformers", real=real) + _PARTS["mean"]
+        )
     autocast = None
     if workload.has_wide_weights and workload.dtype != "float32":
         autocast = workload.dtype
@@ -224,7 +120,7 @@ def _write_model(workload: Workload) -> str:
     tied = ""
     if shape.tied:
         tied = "    tie(model)\n"
-    return modules + _DECODER_MODEL.format(tied=tied) + _MEAN
+    return modules + _PARTS["decoder_model"].format(tied=tied) + _PARTS["mean"]
 
 
 def _write_text_model(model: Model) -> str:
@@ -242,12 +138,12 @@ def _write_text_model(model: Model) -> str:
         config, words = f"transformers.BertConfig({sizes})", 30522
     inputs = f"torch.randint({words}, (samples, {model.tokens}))"
     if "pooler" in names:
-        return _REAL_MODEL.format(library="transformers", real=f"transformers.BertModel({config}), {inputs}")
+        return _PARTS["real_model"].format(library="transformers", real=f"transformers.BertModel({config}), {inputs}")
     head = "GPT2LMHeadModel"
     if family == "bert":
         head = "BertForMaskedLM"
     real = f"LanguageModel(transformers.{head}({config})), {inputs}"
-    return _LANGUAGE_MODEL + _REAL_MODEL.format(library="transformers", real=real)
+    return _PARTS["language_model"] + _PARTS["real_model"].format(library="transformers", real=real)
 
 
 def _choose_attention(flash: bool) -> str:
@@ -326,7 +222,7 @@ def _write_ddp_parts(step: ScriptedStep, parallel: DDP) -> tuple[str, str, str]:
         sizes = first
     else:
         sizes = f'log.get("rebuilt_bucket_sizes") or {first}'
-    report = _REPORT.format(
+    report = _PARTS["report"].format(
         sizes=sizes, buckets=", ".join(map(str, parallel.list_bucket_bytes(workload.model, workload.step_number)))
     )
     if not parallel.overlap:  # DDP itself sends nothing, and has nothing to report

@@ -6,7 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...package_data import read_texts
 from ..parallel import ParallelStrategy, Workload
+
+_PARTS = read_texts(__file__, "script_parts.toml")
+JOIN = _PARTS["join"]
 
 #: Optimizers, of parameters and which kernels run them.
 _OPTIMIZERS = {
@@ -91,72 +95,6 @@ def format_launch_lines(step: ScriptedStep, init: str, file: str = "step.py") ->
     )
 
 
-# ---- texts -----------------------------------------------------------------------------------------------------------
-
-_BEGIN = '''"""One step of training, timed.
-
-    {what}
-
-{start}
-"""
-
-import argparse
-import contextlib
-import os
-import time
-
-import torch
-import torch.distributed as dist
-{imports}
-ask = argparse.ArgumentParser()
-'''
-_ASK_DISTRIBUTED = """\
-# NCCL moves CUDA tensors, Gloo those of the CPU. PyTorch does not read this option: main.py of its examples has one of
-# the same name, and hands it to init_process_group, as is done here.
-ask.add_argument("--dist-backend", default="nccl" if torch.cuda.is_available() else "gloo", choices=["nccl", "gloo"])
-# env://: rank, world size and the address of rank 0 are in the environment, where torchrun puts them.
-# tcp://host:port: they are given here; rank 0 listens at that address.
-ask.add_argument("--init", default="env://")
-ask.add_argument("--rank", type=int, default=-1)
-ask.add_argument("--world-size", type=int, default=-1)
-ask.add_argument("--local-rank", type=int, default=int(os.environ.get("LOCAL_RANK", 0)))
-"""
-JOIN = """
-# is_nccl_available: was this PyTorch built with NCCL? (Not: is there a GPU, nor which version.) torch.cuda.nccl.version
-# is that of the NCCL in this build: wheels bring their own, whatever else is installed.
-known = torch.cuda.nccl.version() if dist.is_nccl_available() and hasattr(torch._C, "_nccl_version") else None
-dist.init_process_group(asked.dist_backend, init_method=asked.init, rank=asked.rank, world_size=asked.world_size)
-rank, n = dist.get_rank(), dist.get_world_size()
-gpu = asked.dist_backend == "nccl"
-device = torch.device("cuda", asked.local_rank) if gpu else torch.device("cpu")
-if gpu:
-    torch.cuda.set_device(device)
-if rank == 0:
-    print(f"torch {torch.__version__}, {n} processes, {asked.dist_backend}, NCCL {known}")
-torch.manual_seed(rank)
-"""
-_TIMED = """
-
-def now():
-    torch.cuda.synchronize() if gpu else None  # kernels are launched, not yet done, when a call returns
-    return time.perf_counter()
-
-
-def one_step():
-    begin = now()
-    step()
-    return now() - begin
-
-
-first = one_step()
-rest = [one_step() for _ in range(asked.steps)][asked.steps // 4 :]  # the first steps set up, DDP its buckets
-seconds = sorted(rest)[len(rest) // 2]
-if rank == 0:
-    print(f"first step {{1e3 * first:.3f}} ms, then {{1e3 * seconds:.3f}} ms: {{{samples} / seconds:.1f}} samples/s")
-    print("collsim says: {said}")
-"""
-
-
 def write_header(step: ScriptedStep, imports: str = "") -> str:
     """Write what a script does, the lines that start it, what it imports, and its first options.
 
@@ -174,12 +112,14 @@ def write_header(step: ScriptedStep, imports: str = "") -> str:
         by_hand = format_launch_lines(step, "tcp://").replace(" &", "").splitlines()[-1]
         lines += ["or, without torchrun, a process each:", by_hand]
     start = textwrap.indent("\n".join(lines), "    ")
-    return _BEGIN.format(what=what, start=start, imports=imports) + (_ASK_DISTRIBUTED if distributed else "")
+    return _PARTS["begin"].format(what=what, start=start, imports=imports) + (
+        _PARTS["ask_distributed"] if distributed else ""
+    )
 
 
 def write_timing(step: ScriptedStep, samples: str) -> str:
     """`one_step()`, the first step and those behind it; `samples` of a step as an expression."""
-    return _TIMED.format(samples=samples, said=escape_name(step.time_text))
+    return _PARTS["timed"].format(samples=samples, said=escape_name(step.time_text))
 
 
 def format_numbers(numbers: Sequence[int]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import collsim as cs
+from collsim.package_data import read_toml
 from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.rank_engine.expected import ProgramCollective
 from collsim.rank_engine.start import MAX_RANKS
@@ -36,97 +37,7 @@ BUFFERED = ("library", UNBUFFERED, "4KiB", EAGER, "64KiB", "1GiB")
 TIMEOUTS = ("30s", "600s", "1800s")  # a short one, NCCL's and gloo's
 #: Programs to begin with, by name: what each should do, and its source.
 EXAMPLES: dict[str, tuple[ProgramCollective | Literal["none"], str]] = {
-    "ring": (
-        "allreduce",
-        """import torch.distributed as dist
-
-def allreduce(send, recv):
-    rank = dist.get_rank()
-    size = dist.get_world_size()
-    right = (rank + 1) % size
-    left = (rank - 1) % size
-    send_buff = send.clone()
-    recv_buff = send.clone()
-    accum = send.clone()
-    for i in range(size - 1):
-        if i % 2 == 0:
-            req = dist.isend(send_buff, right)
-            dist.recv(recv_buff, left)
-            accum += recv_buff
-        else:
-            req = dist.isend(recv_buff, right)
-            dist.recv(send_buff, left)
-            accum += send_buff
-        req.wait()
-    recv[:] = accum
-""",
-    ),
-    "send": (
-        "allreduce",
-        """import torch.distributed as dist
-
-def allreduce(send, recv):
-    rank = dist.get_rank()
-    size = dist.get_world_size()
-    right = (rank + 1) % size
-    left = (rank - 1) % size
-    buf = send.clone()
-    got = send.clone()
-    recv[:] = send
-    for step in range(size - 1):
-        dist.send(buf, right)
-        dist.recv(got, left)
-        recv += got
-        buf, got = got, buf
-""",
-    ),
-    "farm": (
-        "none",
-        """from mpi4py import MPI
-
-comm = MPI.COMM_WORLD
-if comm.rank == 0:
-    result = []
-    for _ in range(comm.size - 1):
-        result.append(comm.recv(source=MPI.ANY_SOURCE))
-else:
-    comm.send(comm.rank ** 2, dest=0)
-""",
-    ),
-    "scatter": (
-        "none",
-        """import numpy as np
-def scatter_reduce(data, num_nodes):
-    # data: the array of all nodes
-    local_blocks = np.array_split(data, num_nodes)
-    for i in range(num_nodes):
-        other_blocks = [local_blocks[j] for j in range(num_nodes) if j != i]
-        local_blocks[i] += np.sum(other_blocks, axis=0)
-    final_result = np.sum(local_blocks, axis=0)
-    return final_result
-
-data = np.random.randint(0, 10, 20)
-result = scatter_reduce(data, 4)
-print("result:", result)
-""",
-    ),
-    "gather": (
-        "none",
-        """import numpy as np
-def allgather(local_blocks, num_nodes):
-    all_blocks = [np.empty_like(local_blocks) for _ in range(num_nodes)]
-    for i in range(num_nodes):
-        all_blocks[i][:] = local_blocks[i]
-    for _ in range(num_nodes - 1):
-        for i in range(num_nodes):
-            target_node = (i + 1) % num_nodes
-            np.copyto(all_blocks[target_node], local_blocks[i])
-            np.copyto(local_blocks[i], all_blocks[target_node])
-    return all_blocks
-
-print(allgather(np.random.randint(0, 10, (4, 5)), 4))
-""",
-    ),
+    name: (example["collective"], example["code"]) for name, example in read_toml(__file__, "examples.toml").items()
 }
 _turns = itertools.count(1)
 

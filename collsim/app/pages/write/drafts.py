@@ -11,6 +11,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.package_data import read_toml
 from collsim.sandbox.allowlist import LONGEST
 
 from ...scenario.address_parameters import Complaint, PageAddress, Word
@@ -19,68 +20,7 @@ from ...scenario.choice import WORDS, count, create_name_reader, has_shape, list
 MAX_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
 _HEAD = "import numpy as np\nimport collsim as cs\n\n"
-_BODIES: dict[str, tuple[str, str]] = {
-    "ring": (
-        "allreduce",
-        """def my_allreduce(n):
-    r = np.arange(n)  # all ranks at once
-    right = (r + 1) % n
-    for k in range(n - 1):  # reduce-scatter
-        yield cs.reduce(r, right, chunk=(r - k) % n)
-    for k in range(n - 1):  # allgather
-        yield cs.copy(r, right, chunk=(r + 1 - k) % n)
-""",
-    ),
-    "short": (
-        "allreduce",
-        """def my_allreduce(n):
-    r = np.arange(n)
-    right = (r + 1) % n
-    for k in range(n - 1):
-        yield cs.reduce(r, right, chunk=(r - k) % n)
-    for k in range(n - 2):  # one step too few
-        yield cs.copy(r, right, chunk=(r + 1 - k) % n)
-""",
-    ),
-    "double": (
-        "allreduce",
-        """def my_allreduce(n):
-    r = np.arange(n)
-    right = (r + 1) % n
-    for k in range(n - 1):
-        yield cs.reduce(r, right, chunk=(r - k) % n)
-    for k in range(n - 1):  # adds what it should replace
-        yield cs.reduce(r, right, chunk=(r + 1 - k) % n)
-""",
-    ),
-    "naive": (
-        "allreduce",
-        """def my_allreduce(n):
-    for r in range(1, n):  # one after another to rank 0
-        yield cs.reduce(r, 0, chunk=0)
-    for r in range(1, n):  # and back again
-        yield cs.copy(0, r, chunk=0)
-""",
-    ),
-    "server": (
-        "allreduce",
-        """def my_allreduce(n):
-    workers = np.arange(1, n)
-    yield cs.reduce(workers, 0, chunk=0)  # all to rank 0
-    yield cs.copy(0, workers, chunk=0)  # and back
-""",
-    ),
-    "broadcast": (
-        "broadcast",
-        """def my_broadcast(n):
-    have = 1  # ranks that hold the data
-    while have < n:
-        r = np.arange(min(have, n - have))
-        yield cs.copy(r, r + have, chunk=0)
-        have *= 2
-""",
-    ),
-}
+_EXAMPLES = read_toml(__file__, "examples.toml")
 #: The first transfer of each collective, and what is to be thought of next.
 _FIRST_TRANSFERS = {
     "reduce": "cs.reduce(1, 0, chunk=0)  # rank 0 adds what rank 1 holds: who is next?",
@@ -96,7 +36,7 @@ _FIRST_TRANSFERS = {
 _SKELETON = "skeleton_"
 #: Code to begin with, by name: the collective it is for, and the code. A skeleton has the first transfer alone.
 STARTERS: dict[str, tuple[str, str]] = {
-    name: (collective, _HEAD + body) for name, (collective, body) in _BODIES.items()
+    name: (example["collective"], _HEAD + example["code"]) for name, example in _EXAMPLES.items()
 } | {
     f"{_SKELETON}{collective}": (collective, f"{_HEAD}def my_{collective}(n):\n    yield {transfer}\n")
     for collective, transfer in _FIRST_TRANSFERS.items()
@@ -150,8 +90,8 @@ def list_starters(collective: str) -> list[str]:
     Args:
         collective: Name of the collective.
     """
-    names = [name for name in STARTERS if name in _BODIES or name == f"{_SKELETON}{collective}"]
-    return sorted(names, key=lambda name: (STARTERS[name][0] != collective, name in _BODIES))
+    names = [name for name in STARTERS if name in _EXAMPLES or name == f"{_SKELETON}{collective}"]
+    return sorted(names, key=lambda name: (STARTERS[name][0] != collective, name in _EXAMPLES))
 
 
 def start_draft(draft: Draft, name: str) -> Draft:
