@@ -28,7 +28,7 @@ def read_toml(module: str, name: str) -> TomlTable:
 
 
 def read_texts(module: str, name: str) -> dict[str, str]:
-    """Read texts by their keys from a TOML file, such as the parts of a script; arguments as for `read_package_file`."""
+    """Read texts by their keys from TOML, such as the parts of a script; arguments as for `read_package_file`."""
     return read_toml(module, name)
 
 

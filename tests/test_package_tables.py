@@ -209,6 +209,9 @@ EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 SCHEMAS = {
     "app/pages/program/examples.toml": EXAMPLES,
     "app/pages/write/examples.toml": EXAMPLES,
+    "io/nccl/nccl_log_lines.toml": table(
+        {"line": listed(table(dict.fromkeys(("kind", "word", "pattern", "value"), WORDS)))}
+    ),
     "locale/synonyms.toml": SYNONYMS,
     "nccl/model/rccl.toml": RCCL,
     "nccl/search/constants.toml": NCCL_CONSTANTS,
@@ -221,6 +224,7 @@ SCHEMAS = {
             "hours": table({part: {"type": "number", "minimum": 1000} for part in ("gpu", "link", "node")}),
         }
     ),
+    "sandbox/syscalls.csv": columns(name=r"\w+", x86_64=WHOLE, arm64=r"\d*", purpose=SOME),
     "topology/cables.toml": CABLES,
     "topology/files/boards.csv": columns(machine=SOME, gpus=SOME, source=SOME),
     "topology/files/modules.csv": columns(device="0x[0-9a-f]{4}", gpu=r".*", title=SOME, source=SOME),

@@ -15,77 +15,15 @@ import ctypes
 import struct
 from collections.abc import Iterable, Mapping
 
+from ..package_data import read_csv
 from . import system
 
 # ---- the list
 
 #: Calls that are allowed whatever their arguments, with their numbers on x86-64 and arm64 (None: it has no such call).
 _FREE: Mapping[str, tuple[int, int | None]] = {
-    # reading and answering over what is open
-    "read": (0, 63),
-    "write": (1, 64),
-    "close": (3, 57),
-    "lseek": (8, 62),
-    "pread64": (17, 67),
-    "readv": (19, 65),
-    "writev": (20, 66),
-    "dup": (32, 23),
-    "poll": (7, None),
-    "ppoll": (271, 73),
-    "select": (23, None),
-    "pselect6": (270, 72),
-    "fadvise64": (221, 223),
-    # looking at files
-    "stat": (4, None),
-    "fstat": (5, 80),
-    "lstat": (6, None),
-    "newfstatat": (262, 79),
-    "statx": (332, 291),
-    "access": (21, None),
-    "faccessat": (269, 48),
-    "faccessat2": (439, 439),
-    "readlink": (89, None),
-    "readlinkat": (267, 78),
-    "getdents64": (217, 61),
-    "getcwd": (79, 17),
-    # memory
-    "mmap": (9, 222),
-    "mprotect": (10, 226),
-    "munmap": (11, 215),
-    "mremap": (25, 216),
-    "madvise": (28, 233),
-    "brk": (12, 214),
-    # itself and the time
-    "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135),
-    "rt_sigreturn": (15, 139),
-    "sigaltstack": (131, 132),
-    "restart_syscall": (219, 128),
-    "sched_yield": (24, 124),
-    "futex": (202, 98),
-    "set_robust_list": (273, 99),
-    "rseq": (334, 293),
-    "nanosleep": (35, 101),
-    "clock_nanosleep": (230, 115),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
-    "gettimeofday": (96, 169),
-    "time": (201, None),
-    "times": (100, 153),
-    "getrusage": (98, 165),
-    "sysinfo": (99, 179),
-    "uname": (63, 160),
-    "getrandom": (318, 278),
-    "getpid": (39, 172),
-    "getppid": (110, 173),
-    "gettid": (186, 178),
-    "getuid": (102, 174),
-    "geteuid": (107, 175),
-    "getgid": (104, 176),
-    "getegid": (108, 177),
-    "getrlimit": (97, 163),
-    "exit": (60, 93),
-    "exit_group": (231, 94),
+    row["name"]: (int(row["x86_64"]), int(row["arm64"]) if row["arm64"] else None)
+    for row in read_csv(__file__, "syscalls.csv")
 }
 # Every flag with which an open could change something: O_ACCMODE, O_CREAT, O_TRUNC, O_APPEND, __O_TMPFILE.
 _CHANGING = 0o3 | 0o100 | 0o1000 | 0o2000 | 0o20000000

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from ...package_data import read_toml
+
 #: Line number from 1, kind of the fact, its value.
 Stated = tuple[int, str, object]
 
@@ -20,30 +22,6 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _VIA = re.compile(
     r"Channel \d{1,4}(?:/\d{1,4})? : \d{1,7}\[[0-9a-f]{1,8}\] -> \d{1,7}\[[0-9a-f]{1,8}\].{0,12} via (\S{1,80})"
 )
-
-
-def _read_cards(match: re.Match[str]) -> tuple[str, ...]:
-    return tuple(_CARDS.findall(match[1].partition("; OOB")[0]))
-
-
-def _read_variable(match: re.Match[str]) -> tuple[str, str]:
-    return match[1], match[2]
-
-
-def _read_counts(match: re.Match[str]) -> tuple[int, int, int]:
-    return int(match[1]), int(match[2]), int(match[3])
-
-
-def _read_first(match: re.Match[str]) -> str:
-    return match[1]
-
-
-def _read_number(match: re.Match[str]) -> int:
-    return int(match[1])
-
-
-def _is_enabled(match: re.Match[str]) -> bool:
-    return match[1] == "Enabled"
 
 
 @dataclass(frozen=True)
@@ -94,94 +72,21 @@ class _Form:
     read: Callable[[re.Match[str]], object]
 
 
-_FORMS: tuple[_Form, ...] = tuple(
-    _Form(kind, word, re.compile(pattern), read)
-    for kind, word, pattern, read in (
-        (
-            "nccl.variable",
-            " set ",
-            r"\b(NCCL_[A-Z0-9_]{1,60}) set (?:by environment )?to (\S{1,200}?)\.?\s*$",
-            _read_variable,
-        ),
-        ("nccl.version", "CCL version", r"\b[NR]CCL version\s?:? ?(\d[\w.+:-]{0,60})", _read_first),
-        ("nccl.cuda_driver", "cudaDriverVersion", r"cudaDriverVersion (\d{4,6})\b", _read_number),
-        ("nccl.network", "Using network", r"Using network (\S.{0,38}?)\s*$", _read_first),
-        ("nccl.cards", " : Using [", r"NET/(?!Plugin|Socket)\S{1,20} : Using (\[.*)", _read_cards),
-        ("nccl.no_rdma_device", "No device found", r"(NET/IB : No device found)", _read_first),
-        ("nccl.no_rdma_device", "libibverbs", r"(Failed to open libibverbs)", _read_first),
-        ("nccl.no_rdma_device", "Unable to open", r"(Unable to open device)", _read_first),
-        ("nccl.gdr_of_card", "for HCA", r"GPU Direct RDMA (Enabled|Disabled) for HCA", _is_enabled),
-        ("nccl.gdr_of_gpu", "for GPU", r"GPU Direct RDMA (Enabled|Disabled) for GPU", _is_enabled),
-        (
-            "nccl.nvls",
-            "multicast support",
-            r"NVLS multicast support is (not )?available",
-            lambda match: match[1] is None,
-        ),
-        (
-            "nccl.clique",
-            "cliqueId",
-            r"MNNVL busId \S{1,40} fabric UUID (\S{1,80} cliqueId \S{1,20})",
-            _read_first,
-        ),
-        ("nccl.mnnvl", "MNNVL", r"nNodes \d{1,7} .{0,80}?MNNVL ([01])\b", lambda match: match[1] == "1"),
-        (
-            "nccl.health_mask",
-            "healthMask",
-            r"MNNVL busId .{0,160}healthMask (0x0*[1-9a-f][0-9a-f]*)",
-            _read_first,
-        ),
-        ("nccl.channels", "coll channels", r"(\d{1,4}) coll channels", _read_number),
-        (
-            "nccl.ranks",
-            "localRanks",
-            r"rank \d{1,7} nRanks (\d{1,7}) nNodes (\d{1,7}) localRanks (\d{1,7})",
-            _read_counts,
-        ),
-        (
-            "nccl.device",
-            "nvmlDev",
-            r"rank (\d{1,7}) n[rR]anks \d{1,7} cudaDev \d{1,4} nvmlDev (\d{1,4})\b",
-            lambda match: (int(match[1]), int(match[2])),
-        ),
-        ("nccl.init_start", "Init START", r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init START", _read_number),
-        (
-            "nccl.init_complete",
-            "Init COMPLETE",
-            r"rank (\d{1,7}) n[rR]anks \d{1,7} .{0,160}Init COMPLETE",
-            _read_number,
-        ),
-        ("nccl.choice", "-> Algo", r"(\d{1,18}) Bytes -> Algo (\w{1,20}) proto (\w{1,10})", _read_choice),
-        ("nccl.warning", "NCCL WARN", r"NCCL WARN (.{1,300})", _read_first),
-        ("nccl.ib_error", "Got completion", r"Got completion from peer .{0,120}status=(\d{1,3})", _read_number),
-        ("nccl.bootstrap", "Bootstrap", r"Bootstrap ?: Using ([\w.-]{1,40}):", _read_first),
-        (
-            "nccl.pinned_channels",
-            "maxCTAs",
-            r"Comm config maxCTAs (?:re)?set to (?:NCCL_MAX_CTAS=)?(\d{1,4})",
-            _read_number,
-        ),
-        ("nccl.confidential", "CC On", r"\bCC (On), ", _read_first),
-        ("nccl.duplicate_gpu", "Duplicate GPU", r"(Duplicate GPU detected)", _read_first),
-        (  # NCCL's words since 2.30
-            "nccl.duplicate_gpu",
-            "Multiple Ranks",
-            r"(Multiple Ranks are using the same GPU)",
-            _read_first,
-        ),
-        ("nccl.mixed_versions", "Mismatched NCCL", r"(Mismatched NCCL version detected)", _read_first),
-        ("nccl.mixed_cards", "Detected mixed", r"(Detected mixed local Net device counts)", _read_first),
-        ("nccl.unreadable_topology", "Topology detection", r"(Topology detection : could not read)", _read_first),
-        ("nccl.unreadable_topology", "PCI device", r"(is not a PCI device)", _read_first),
-        (
-            "nccl.cross_rail",
-            "mismatched physical",
-            r"NET/IB : There are (mismatched physical devices)",
-            _read_first,
-        ),
-        ("host.numa_balancing", "NUMA auto", r"(NUMA auto balancing enabled)", lambda match: 1),
-        ("host.no_iommu_passthrough", "iommu=pt", r'(Missing "iommu=pt")', _read_first),
-    )
+_READERS: dict[str, Callable[[re.Match[str]], object]] = {
+    "text": lambda match: match[1],
+    "number": lambda match: int(match[1]),
+    "counts": lambda match: tuple(map(int, match.groups())),
+    "enabled": lambda match: match[1] == "Enabled",
+    "absent": lambda match: match[1] is None,
+    "flag": lambda match: match[1] == "1",
+    "one": lambda _: 1,
+    "variable": lambda match: (match[1], match[2]),
+    "cards": lambda match: tuple(_CARDS.findall(match[1].partition("; OOB")[0])),
+    "choice": _read_choice,
+}
+_FORMS = tuple(
+    _Form(line["kind"], line["word"], re.compile(line["pattern"]), _READERS[line["value"]])
+    for line in read_toml(__file__, "nccl_log_lines.toml")["line"]
 )
 
 
