@@ -147,13 +147,13 @@ def test_under_the_pointer_one_bucket_is_lit_and_a_card_says_what_it_carries(pag
     box = step(page)
     dimmed = page.locator(".ts svg.dim")
     assert dimmed.count() == 0
-    page.locator('.ts .part [data-name="bucket 1"]').hover()
+    page.locator('.ts [data-key] [data-name="bucket 1"]').hover()
     dimmed.wait_for(timeout=SLOW)
     assert box.get_attribute("data-lit") == "bucket 1"
-    lit = page.locator(".ts svg.dim .part.lit")
-    assert {lit.nth(k).get_attribute("data-bucket") for k in range(lit.count())} == {"1"}
+    lit = page.locator(".ts svg.dim [data-key].lit")
+    assert {lit.nth(k).get_attribute("data-key") for k in range(lit.count())} == {"1"}
     assert lit.count() >= 2  # its backward pass and its allreduce
-    pale = page.locator(".ts svg.dim .part:not(.lit)").first
+    pale = page.locator(".ts svg.dim [data-key]:not(.lit)").first
     assert pale.evaluate("one => getComputedStyle(one).opacity") == "0.4"
     assert f"{first['bucket 1']['tensors']} gradients" in page.locator(".ts .hovered").inner_text()
     page.mouse.move(5, 5)

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/splits/splitgroups.js";
-import { numberFonts, topOfLevel } from "../../collsim/viz/splits/laneboxes.js";
+import { numberSizes, topOfLevel } from "../../collsim/viz/splits/laneboxes.js";
 import { unitOfLanes } from "../../collsim/viz/splits/lanes.js";
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
 import { LANES as LANE_WORDS } from "../../collsim/viz/words/lanes_by_language.js";
@@ -137,12 +137,10 @@ test("a small level has a ruler of its own where it stands alone, else all have 
 });
 
 test("boxes are numbered by kind: nearly all of a kind have room, or none is written", () => {
-  const g = { font: "", measureText: (text) => ({ width: text.length * (g.font.includes("13px") ? 8 : 6) }) },
+  const measure = (words, size) => 0.6 * words.length * size,
     row = (wide) => ({ high: 21, data: { boxes: [0, 1, 2].map((k) => [k * wide, (k + 1) * wide, "12", "B", 0, 0]) } }),
-    across = (t) => t;
-  assert.deepEqual(numberFonts(g, row(30), { across }), { B: 13 });
-  assert.deepEqual(numberFonts(g, row(16), { across }), { B: 11 });
-  assert.deepEqual(numberFonts(g, row(9), { across }), { B: undefined });
+    sizeAt = (wide) => numberSizes(row(wide), (t) => t, measure).B.size;
+  assert.deepEqual([30, 17, 9].map(sizeAt), [13, 11, undefined]);
 });
 
 test("times of sharding have four digits of the longest, and nothing is 0 with its unit", () => {

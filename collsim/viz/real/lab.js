@@ -1,21 +1,20 @@
 // collsim Lab: one clock, the prediction above, what every process did below, and how late each step came.
 
 import { el, hatch, segment, svg, swatch } from "../player/draw/elements.js";
-import { timeMarks, timeUnit } from "../player/model/units.js";
+import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
+import { createCursor, labelIn, lightUp, followPointer, rect, spanOf, text } from "../transport/lanechart.js";
 import { dragTime } from "../transport/transport.js";
-import { drawLateness, lightLab } from "./latebars.js";
-import { dressLab, labText, mountLab } from "./labmount.js";
+import { drawLateness } from "./latebars.js";
+import { AXIS, NAME, createLabChart, dressLab, mountLab } from "./labmount.js";
 import { LAB } from "../words/lab_by_language.js";
 
 const LABELS = 150, // px of the names of rows
   FIGURES = 190, // px of the figures on the right
-  AXIS = 26,
   PREDICTED = 52,
   GAP = 38,
-  ROW = 34,
-  NARROW = 13; // px below which a box carries no number
+  ROW = 34;
 
 /** Mount a lab into `host`. Its data are {id, document, language, theme}. */
 export function createLab(host) {
@@ -69,115 +68,105 @@ function drawLab(lab, anew) {
   lab.later.style.display = measured ? "" : "none";
   drawLabStage(lab);
   drawLabLegend(lab);
-  if (measured) drawLateness(lab, lab.place);
+  if (measured) drawLateness(lab, lab.chart);
+  for (const picture of lab.pictures)
+    followPointer(picture, (key) => lab.pictures.forEach((each) => lightUp(each, key)));
   seekLab(lab, lab.at);
 }
 
-/** Where things stand: left and width of the time column, seconds to px, heights. */
+/** Where things stand: sides of the time column, what it lasts, rows and heights. */
 function placeOf(lab) {
   const { document: doc } = lab.data,
     narrow = lab.wide < 760,
     left = narrow ? 96 : LABELS,
-    width = Math.max(160, lab.wide - left - (narrow ? 12 : FIGURES)),
-    whole = 1.04 * Math.max(doc.predicted.time, doc.measured?.time ?? 0),
+    right = Math.min(narrow ? 12 : FIGURES, lab.wide - left - 160),
+    total = 1.04 * Math.max(doc.predicted.time, doc.measured?.time ?? 0),
     rows = doc.measured ? (lab.each ? doc.names.length : 1) : 0,
     below = AXIS + PREDICTED + GAP;
-  const x = (t) => left + (width * t) / whole;
-  return { narrow, left, width, whole, rows, below, height: below + rows * ROW + 8, x };
+  return { narrow, left, right, total, rows, below, height: below + rows * ROW + 8 };
 }
 
 function drawLabStage(lab) {
-  const layout = (lab.place = placeOf(lab)),
+  const place = (lab.place = placeOf(lab)),
     { document: doc } = lab.data,
-    alphaHatch = hatch("lb-hatch", { size: 7, width: 2.4, paper: "var(--card)", ink: "var(--wait)" }),
-    name = { role: "img", "aria-label": lab.words.label },
-    pic = svg("svg", { class: "time", width: lab.wide, height: layout.height, ...name }, alphaHatch);
-  lab.unit = timeUnit(layout.whole);
-  drawLabAxis(lab, pic);
-  drawLabRow(lab, pic, doc.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true);
-  pic.append(labText(0, AXIS + 22, lab.words.predicted, "b"));
-  pic.append(labText(0, AXIS + 40, lab.words.alike(doc.names.length), "s"));
-  drawLabFigures(lab, pic);
-  if (doc.measured) drawLabMeasured(lab, pic);
-  lab.cursor = svg("g", {});
-  pic.append(lab.cursor);
-  lab.stage.replaceChildren(pic);
-  lab.pic = pic;
-  seekWithPointer(lab, pic);
+    chart = createLabChart(lab, { ...place, class: "time", "aria-label": lab.words.label }),
+    { picture } = chart;
+  Object.assign(lab, { chart, unit: timeUnit(place.total), cursor: createCursor(chart, { top: 20, flag: 10 }) });
+  picture.append(
+    hatch("lb-hatch", { size: 7, width: 2.4, paper: "var(--card)", ink: "var(--wait)" }),
+    ...labRow(chart, doc.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true),
+    text(0, AXIS + 22, lab.words.predicted, NAME),
+    text(0, AXIS + 40, lab.words.alike(doc.names.length)),
+    ...labFigures(lab),
+    ...(doc.measured ? measuredRows(lab) : []),
+    lab.cursor.node,
+  );
+  lab.stage.replaceChildren(picture);
+  dragTime(picture, (ev) => seekLab(lab, chart.timeAt(ev)));
+  lab.pictures = [picture];
 }
 
-function drawLabMeasured(lab, pic) {
+function measuredRows(lab) {
   const { document: doc } = lab.data,
-    { below, x, narrow } = lab.place,
+    { across, left } = lab.chart,
+    { below, narrow } = lab.place,
+    { measured } = doc,
     hue = (box) => (box[4] ? "var(--sum2)" : "var(--done)"),
-    measured = doc.measured;
-  measured.ends.forEach((end, k) => {
-    const line = { x1: x(doc.predicted.ends[k]), y1: AXIS + PREDICTED + 3, x2: x(end), y2: below - 3, "data-step": k };
-    pic.append(svg("line", { ...line, stroke: "var(--wait)", "stroke-dasharray": "2 3" }));
+    rows = lab.each ? measured.boxes : [measured.line],
+    top = (r) => below + r * ROW;
+  const leads = measured.ends.map((end, k) => {
+    const line = { x1: across(doc.predicted.ends[k]), y1: AXIS + PREDICTED + 3, x2: across(end), y2: below - 3 };
+    return svg("line", { ...line, "data-key": k, stroke: "var(--wait)", "stroke-dasharray": "2 3" });
   });
-  const rows = lab.each ? measured.boxes : [measured.line];
-  rows.forEach((boxes, r) => {
-    drawLabRow(lab, pic, boxes, below + r * ROW, ROW - 2, hue, !lab.each);
-    if (lab.each) pic.append(labText(lab.place.left - 8, below + r * ROW + 21, doc.names[r], "s e"));
-  });
-  pic.append(labText(0, below - 12, lab.words.measured, "b"));
-  if (!narrow) pic.append(labText(88, below - 12, lab.words.medianRun(measured.run, measured.times.length), "s"));
+  const names = lab.each ? rows.map((_, r) => text(left - 8, top(r) + 21, doc.names[r], { anchor: "end" })) : [],
+    run = narrow ? [] : [text(88, below - 12, lab.words.medianRun(measured.run, measured.times.length))];
+  return [
+    ...leads,
+    ...rows.flatMap((boxes, r) => labRow(lab.chart, boxes, top(r), ROW - 2, hue, !lab.each)),
+    ...names,
+    text(0, below - 12, lab.words.measured, NAME),
+    ...run,
+  ];
 }
 
 /** A row of boxes: bytes solid, alpha hatched. */
-function drawLabRow(lab, pic, boxes, y, height, hue, numbered) {
-  const { x } = lab.place;
-  for (const box of boxes) {
+const labRow = (chart, boxes, y, height, hue, isNumbered) =>
+  boxes.map((box) => {
     const [step, start, came, finish] = box,
-      g = svg("g", { "data-step": step }),
-      solid = Math.max(0.8, x(came) - x(start)),
-      edge = { stroke: "var(--card)", "stroke-width": solid > 4 ? 1 : 0.3 };
-    g.append(svg("rect", { x: x(start), y, width: solid, height, fill: hue(box), ...edge }));
-    if (finish > came)
-      g.append(svg("rect", { x: x(came), y, width: x(finish) - x(came), height, fill: "url(#lb-hatch)", ...edge }));
-    if (numbered && solid > NARROW) {
-      const look = { x: x(start) + solid / 2, y: y + height / 2 + 5, class: "m b", style: "fill:var(--card)" };
-      const text = svg("text", look);
-      text.textContent = step + 1;
-      g.append(text);
-    }
-    pic.append(g);
-    g.addEventListener("pointerenter", () => lightLab(lab, step));
-    g.addEventListener("pointerleave", () => lightLab(lab, null));
-  }
-}
-
-function drawLabAxis(lab, pic) {
-  const { x, whole, height, width } = lab.place;
-  for (const { t, text } of timeMarks(whole, Math.max(2, Math.floor(width / 110)))) {
-    pic.append(svg("line", { x1: x(t), x2: x(t), y1: AXIS - 4, y2: height, stroke: "var(--grid)" }));
-    pic.append(labText(x(t), 14, text, "n m"));
-  }
-}
+      solid = spanOf(chart, start, came, 0.8),
+      alpha = spanOf(chart, came, finish, 0),
+      edge = { stroke: "var(--card)", "stroke-width": solid.wide > 4 ? 1 : 0.3 },
+      parts = [rect(solid.x, y, solid.wide, height, hue(box), edge)];
+    if (finish > came) parts.push(rect(alpha.x, y, alpha.wide, height, "url(#lb-hatch)", edge));
+    const number = isNumbered ? [String(step + 1)] : [],
+      look = { size: 15, bold: true, fill: "var(--card)" };
+    return svg("g", { "data-key": step }, ...parts, ...labelIn(solid, y + height / 2 + 5, number, look));
+  });
 
 /** Seconds as text, in the unit of this picture. */
 const labSpan = (lab, t) => `${(t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1)}\u00a0${lab.unit.unit}`;
 
-function drawLabFigures(lab, pic) {
-  const { document: doc } = lab.data,
-    { narrow, below } = lab.place,
-    words = lab.words,
-    measured = doc.measured;
-  if (narrow) return;
-  const figure = (y, big, small) =>
-    pic.append(
-      svg("g", { style: "font-size:20px" }, labText(lab.wide, y, big, "b e")),
-      labText(lab.wide, y + 18, small, "s e"),
-    );
-  figure(AXIS + 22, labSpan(lab, doc.predicted.time), words.asAsked);
-  if (!measured) return;
-  figure(below + 22, labSpan(lab, measured.time), words.median(measured.times.length));
-  if (lab.place.rows < 4 || measured.times.length < 2) return;
-  const [low, high] = measured.middle.map((t) => (t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1));
-  figure(below + 66, `${low} ${words.to} ${high}`, words.middle);
-  figure(below + 110, labSpan(lab, measured.best), words.best);
-  if (measured.delayed.length && lab.place.rows > 4)
-    figure(below + 154, words.delayed(measured.delayed.length, measured.times.length), words.wereDelayed);
+function labFigures(lab) {
+  const { predicted, measured } = lab.data.document,
+    { narrow, below, rows } = lab.place,
+    { words, wide } = lab,
+    number = (t) => (t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1),
+    figures = [[AXIS + 22, labSpan(lab, predicted.time), words.asAsked]];
+  if (narrow) return [];
+  if (measured) {
+    const { times, middle, best, delayed } = measured;
+    figures.push([below + 22, labSpan(lab, measured.time), words.median(times.length)]);
+    if (rows >= 4 && times.length >= 2) {
+      figures.push([below + 66, middle.map(number).join(` ${words.to} `), words.middle]);
+      figures.push([below + 110, labSpan(lab, best), words.best]);
+      if (delayed.length && rows > 4)
+        figures.push([below + 154, words.delayed(delayed.length, times.length), words.wereDelayed]);
+    }
+  }
+  return figures.flatMap(([y, big, small]) => [
+    text(wide, y, big, { ...NAME, size: 20, anchor: "end" }),
+    text(wide, y + 18, small, { anchor: "end" }),
+  ]);
 }
 
 function drawLabLegend(lab) {
@@ -189,15 +178,6 @@ function drawLabLegend(lab) {
 }
 
 // ---- the cursor and the step under the pointer
-
-function seekWithPointer(lab, pic) {
-  const to = (ev) => {
-    const { left, width, whole } = lab.place,
-      x = ev.clientX - pic.getBoundingClientRect().left;
-    seekLab(lab, Math.min(whole, Math.max(0, ((x - left) / width) * whole)));
-  };
-  dragTime(pic, to);
-}
 
 function turnLabKey(lab, ev) {
   const { ends } = lab.data.document.predicted,
@@ -214,17 +194,7 @@ function turnLabKey(lab, ev) {
 
 function seekLab(lab, t) {
   lab.at = t;
-  const { x, height } = lab.place,
-    at = x(t),
-    spanText = labSpan(lab, t),
-    half = 6 + spanText.length * 4,
-    text = svg("text", { x: at, y: 15, class: "m b", style: "fill:var(--card);font-size:13px" });
-  text.textContent = spanText;
-  lab.cursor.replaceChildren(
-    svg("line", { x1: at, x2: at, y1: 20, y2: height, stroke: "var(--ink)", "stroke-width": 2 }),
-    svg("rect", { x: at - half, y: 0, width: 2 * half, height: 21, rx: 4, fill: "var(--ink)" }),
-    text,
-  );
+  lab.cursor.move(t, labSpan(lab, t));
   lab.root.dataset.t = String(t);
   sayLab(lab, t);
 }

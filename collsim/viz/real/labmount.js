@@ -1,9 +1,13 @@
-// What the pictures of the lab share: the element they stand in, its colours, language and words, and text in an SVG.
+// What the pictures of the lab share: the element they stand in, its colours, language and words, and the chart.
 
-import { svg } from "../player/draw/elements.js";
+import { timeMarks } from "../player/model/units.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
+import { createChart, timeAxis } from "../transport/lanechart.js";
 import { pickWords } from "../words/choice.js";
 import { LAB_CSS } from "./labstyle.js";
+
+export const AXIS = 26; // px above the lanes
+export const NAME = { size: 15, bold: true, fill: "var(--ink)" }; // of a lane
 
 /** Put `cards` into `host`. `set(lab, data)` takes new data, `draw(lab, false)` another width. */
 export function mountLab(host, lab, cards, set, draw) {
@@ -21,8 +25,10 @@ export function dressLab(lab, data, words, hues) {
   lab.root.setAttribute("aria-label", lab.words.label);
 }
 
-export function labText(x, y, words, className = "") {
-  const text = svg("text", { x, y, class: className });
-  text.textContent = words;
-  return text;
+/** The chart of processes over so many seconds, `wide` px across, with its axis. */
+export function createLabChart(lab, { left, right, height, total, ...look }) {
+  const chart = createChart({ width: lab.wide, height, total, left, right, role: "img", ...look }),
+    marks = timeMarks(total, Math.max(2, Math.floor(chart.room / 110)));
+  chart.picture.append(...timeAxis(chart, marks, { y: 14, top: AXIS - 4 }));
+  return chart;
 }

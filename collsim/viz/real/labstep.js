@@ -1,20 +1,19 @@
 // collsim Lab, a step of training: one clock, the prediction above, what every process did below, and bucket sizes.
 
 import { el, svg, swatch } from "../player/draw/elements.js";
-import { NB, fmtBytes, fmtSpan, threeDigits, timeMarks, timeUnit } from "../player/model/units.js";
+import { NB, fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { hueOf } from "../transport/hues.js";
-import { dressLab, labText, mountLab } from "./labmount.js";
+import { labelIn, rect, spanOf, text } from "../transport/lanechart.js";
+import { AXIS, NAME, createLabChart, dressLab, mountLab } from "./labmount.js";
 import { LAB_STEP } from "../words/lab_step_by_language.js";
 
 const LABELS = 132, // px of the names of rows
-  AXIS = 26,
   LANE = 17,
   PAIR = 40, // px of the two lanes of one process
   GAP = 22,
-  SIZES = 190, // px of the picture of bucket sizes
-  NARROW = 11; // px below which a box carries no number
+  SIZES = 190; // px of the picture of bucket sizes
 
 /** Mount a step of the lab into `host`. Its data are {id, document, language, theme}. */
 export function createLabStep(host) {
@@ -38,11 +37,9 @@ function drawLabStep(lab, anew) {
   if (!lab.data || wide < 60 || (!anew && lab.wide === wide)) return;
   lab.wide = wide;
   const { document: doc } = lab.data,
-    whole = 1.03 * Math.max(doc.predicted.time, doc.measured?.time ?? 0),
-    left = wide < 760 ? 84 : LABELS,
-    width = wide - left - 12;
-  lab.unit = timeUnit(whole);
-  lab.place = { left, width, whole, x: (t) => left + (width * t) / whole };
+    total = 1.03 * Math.max(doc.predicted.time, doc.measured?.time ?? 0);
+  lab.unit = timeUnit(total);
+  lab.place = { left: wide < 760 ? 84 : LABELS, right: 12, total };
   lab.says.textContent = doc.measured
     ? lab.words.both(fmtSpan(doc.predicted.time), fmtSpan(doc.measured.time))
     : lab.words.waits;
@@ -63,76 +60,66 @@ function stageOfStep(lab) {
     { lanes, names } = doc.predicted,
     below = AXIS + lanes.length * PAIR + GAP,
     height = below + ranks.length * PAIR + 4,
-    pic = svg("svg", { width: lab.wide, height, role: "img", "aria-label": lab.words.label });
-  drawStepAxis(lab, pic, height);
+    chart = createLabChart(lab, { ...lab.place, height, "aria-label": lab.words.label }),
+    firstOf = (label, k) => [label, names[k]].filter(Boolean).join(", ");
   lanes.forEach((boxes, r) => {
-    const name = r ? names[r] : [lab.words.predicted, names[0]].filter(Boolean).join(", ");
-    drawPair(lab, pic, boxes, AXIS + r * PAIR, name, r ? "s" : "b");
+    drawPair(lab, chart, boxes, AXIS + r * PAIR, r ? names[r] : firstOf(lab.words.predicted, 0), !r);
   });
   ranks.forEach((boxes, r) => {
-    drawPair(lab, pic, boxes, below + r * PAIR, r ? `rank ${r}` : `${lab.words.measured}, rank 0`, r ? "s" : "b");
+    drawPair(lab, chart, boxes, below + r * PAIR, r ? `rank ${r}` : `${lab.words.measured}, rank 0`, !r);
   });
-  return pic;
-}
-
-function drawStepAxis(lab, pic, height) {
-  const { x, whole, width } = lab.place;
-  for (const { t, text } of timeMarks(whole, Math.max(2, Math.floor(width / 110)))) {
-    pic.append(svg("line", { x1: x(t), x2: x(t), y1: AXIS - 4, y2: height, stroke: "var(--grid)" }));
-    pic.append(labText(x(t), 15, text, "s m"));
-  }
+  return chart.picture;
 }
 
 /** What one process does: computing above, the network below it. */
-function drawPair(lab, pic, boxes, y, name, look) {
-  pic.append(labText(0, y + 15, name, look));
+function drawPair(lab, chart, boxes, y, name, isFirst) {
+  chart.picture.append(text(0, y + 15, name, isFirst ? NAME : {}));
   for (const [network, bucket, begin, end, about] of boxes) {
-    const { x } = lab.place,
-      wide = Math.max(0.8, x(end) - x(begin)),
-      at = y + (network ? LANE + 1 : 0),
+    const span = spanOf(chart, begin, end, 0.8),
+      top = y + (network ? LANE + 1 : 0),
       hue = hueOf(bucket),
       fill = network || bucket >= 0 ? hue.box : "var(--idle)",
-      g = svg("g", {}),
-      box = { x: x(begin), y: at, width: wide, height: LANE, fill, stroke: "var(--card)" },
-      tip = svg("title", {});
-    tip.textContent = `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`;
-    g.append(svg("rect", network ? box : { ...box, "fill-opacity": 0.45 }), tip);
-    if (network && bucket >= 0 && wide > NARROW) {
-      const number = labText(x(begin) + wide / 2, at + 13, String(bucket), "m b");
-      number.setAttribute("style", `fill:${hue.text};font-size:12px`);
-      g.append(number);
-    }
-    pic.append(g);
+      look = { stroke: "var(--card)", "fill-opacity": network ? 1 : 0.45 },
+      tip = svg("title", {}, `${about}: ${lab.unit.fmt(begin)} – ${lab.unit.fmt(end)}`),
+      number = network && bucket >= 0 ? [String(bucket)] : [],
+      label = labelIn(span, top + 13, number, { size: 12, bold: true, fill: hue.text });
+    chart.picture.append(svg("g", {}, rect(span.x, top, span.wide, LANE, fill, look), tip, ...label));
   }
 }
 
 /** Time over bucket size: predicted a line, measured a dot each. */
 function sizesOfBuckets(lab) {
   const { sizes, chosen } = lab.data.document,
-    { left, width } = lab.place,
+    { left, right } = lab.place,
     most = 1.1 * Math.max(...sizes.map((size) => Math.max(size.predicted, size.measured ?? 0))),
     unit = timeUnit(most),
-    pic = svg("svg", { width: lab.wide, height: SIZES, role: "img", "aria-label": lab.words.sizes }),
     top = 34,
     base = SIZES - 28,
-    x = (k) => left + (Math.min(width, 900) * (k + 0.5)) / sizes.length,
-    y = (t) => base - ((base - top) * t) / most;
-  pic.append(labText(0, 16, lab.words.sizes, "b"));
-  pic.append(svg("line", { x1: left, x2: left + Math.min(width, 900), y1: base, y2: base, stroke: "var(--edge)" }));
-  const points = sizes.map((size, k) => `${x(k)},${y(size.predicted)}`).join(" ");
-  pic.append(
-    svg("polyline", { points, fill: "none", stroke: "var(--ink3)", "stroke-width": 2, "stroke-dasharray": "5 4" }),
-  );
-  sizes.forEach((size, k) => {
+    room = Math.min(lab.wide - left - right, 900),
+    x = (k) => left + (room * (k + 0.5)) / sizes.length,
+    y = (t) => base - ((base - top) * t) / most,
+    points = sizes.map((size, k) => `${x(k)},${y(size.predicted)}`).join(" "),
+    curve = { points, fill: "none", stroke: "var(--ink3)", "stroke-width": 2, "stroke-dasharray": "5 4" };
+  const marks = sizes.map((size, k) => {
     const known = size.measured !== null,
-      g = svg("g", { "data-size": size.nbytes });
-    g.append(labText(x(k), base + 19, fmtBytes(size.nbytes), size.nbytes === chosen ? "m b" : "s m"));
-    const label = formatTimes(size, unit, lab.wide < 760);
-    g.append(labText(x(k), y(Math.max(size.predicted, size.measured ?? 0)) - 10, label, "s m"));
-    if (known) g.append(svg("circle", { cx: x(k), cy: y(size.measured), r: 5, fill: "var(--ink)" }));
-    pic.append(g);
+      label = formatTimes(size, unit, lab.wide < 760),
+      look = { anchor: "middle", ...(size.nbytes === chosen ? NAME : {}) };
+    return svg(
+      "g",
+      { "data-size": size.nbytes },
+      text(x(k), base + 19, fmtBytes(size.nbytes), look),
+      text(x(k), y(Math.max(size.predicted, size.measured ?? 0)) - 10, label, { anchor: "middle" }),
+      ...(known ? [svg("circle", { cx: x(k), cy: y(size.measured), r: 5, fill: "var(--ink)" })] : []),
+    );
   });
-  return pic;
+  return svg(
+    "svg",
+    { width: lab.wide, height: SIZES, role: "img", "aria-label": lab.words.sizes },
+    text(0, 16, lab.words.sizes, NAME),
+    rect(left, base, room, 1, "var(--edge)"),
+    svg("polyline", curve),
+    ...marks,
+  );
 }
 
 const formatTimes = (size, unit, narrow) => {

@@ -1,18 +1,15 @@
 // The style sheet of the Lab's picture.
 
 import { buttonsCss } from "../transport/buttonstyle.js";
+import { lightCss } from "../transport/lanechart.js";
 
 export const LAB_CSS = `
-${buttonsCss(".lb")}
+${buttonsCss(".lb")}${lightCss(".lb")}
 .lb .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 20px 12px;
   margin-bottom:14px;overflow-x:auto}
 .lb .top{display:flex;gap:16px;align-items:center;justify-content:space-between;min-height:54px}
 .lb .says{margin:0;font-size:19px;line-height:26px;text-wrap:pretty}
-.lb svg text{fill:var(--ink)}
-.lb svg .s,.lb svg .n{fill:var(--ink2);font-size:13px}
-.lb svg .b{font-weight:700}.lb svg .m{text-anchor:middle}.lb svg .e{text-anchor:end}
 .lb svg.time{cursor:ew-resize;touch-action:pan-y}
-.lb svg.dim [data-step]{opacity:.3}.lb svg.dim [data-step].lit{opacity:1}
 .lb .legend{display:flex;flex-wrap:wrap;gap:4px 24px;font-size:13px;line-height:20px;color:var(--ink2);padding-top:8px}
 .lb .legend span{display:inline-flex;gap:8px;align-items:center}
 .lb .legend i{width:18px;height:13px;flex:none}

@@ -1,43 +1,37 @@
 // How much later than predicted each step came: a bar, the middle half of the runs, and runs that were held up.
 
 import { bandOf } from "../player/model/order.js";
-import { el, svg } from "../player/draw/elements.js";
+import { el, svg, swatch } from "../player/draw/elements.js";
 import { niceStep } from "../player/model/units.js";
+import { labelIn, rect, text } from "../transport/lanechart.js";
 
 const HEAD = 46, // px above the scale, for runs off it
   HEIGHT = 150,
-  FOOT = 26;
+  FOOT = 26,
+  IDLE = "var(--idle)";
 
-/** Draw the card below: bars over steps, in the time column of the card above. */
-export function drawLateness(lab, layout) {
+/** Draw the card below: bars over steps, in the time column of the chart above. */
+export function drawLateness(lab, { left, room }) {
   const { measured: m, steps } = lab.data.document,
     words = lab.words,
     scale = scaleOf(m),
-    pic = svg("svg", { width: lab.wide, height: HEAD + HEIGHT + FOOT, role: "img", "aria-label": words.later }),
+    name = { role: "img", "aria-label": words.later },
     y = (t) => HEAD + (HEIGHT * (scale.top - t)) / (scale.top - scale.bottom),
-    slot = layout.width / steps;
-  drawScale(pic, layout, scale, y);
-  for (let k = 0; k < steps; k++) {
-    const g = svg("g", { "data-step": k, style: "cursor:default" });
-    drawBar(g, m, k, layout.left + (k + 0.5) * slot, slot, y, scale);
-    pic.append(g);
-    g.addEventListener("pointerenter", () => lightLab(lab, k));
-    g.addEventListener("pointerleave", () => lightLab(lab, null));
-  }
-  drawExpected(pic, m, layout, slot, y, scale);
-  drawDelayed(lab, pic, m, layout, slot);
-  pic.append(...titleOf(words, layout));
-  lab.bars = pic;
-  lab.later.replaceChildren(pic, legendOf(lab, m));
-}
-
-/** Light one step in both pictures, or none. */
-export function lightLab(lab, step) {
-  for (const pic of [lab.pic, lab.bars]) {
-    if (!pic) continue;
-    pic.classList.toggle("dim", step !== null);
-    for (const e of pic.querySelectorAll("[data-step]")) e.classList.toggle("lit", Number(e.dataset.step) === step);
-  }
+    slot = room / steps,
+    bars = Array.from({ length: steps }, (_, k) =>
+      svg("g", { "data-key": k, style: "cursor:default" }, ...barOf(m, k, left + (k + 0.5) * slot, slot, y, scale)),
+    );
+  const picture = svg(
+    "svg",
+    { width: lab.wide, height: HEAD + HEIGHT + FOOT, ...name },
+    ...scaleLines(left, room, scale, y),
+    ...bars,
+    ...expectedLine(m, left, slot, y, scale),
+    ...delayedRuns(lab, m, left, room, slot),
+    ...titleOf(lab),
+  );
+  lab.pictures.push(picture);
+  lab.later.replaceChildren(picture, legendOf(lab, m));
 }
 
 /** Seconds at the top and the bottom: the bars and most of the bands, not the farthest of them. */
@@ -56,81 +50,74 @@ const DIGITS = [
 ];
 const digitsOf = (top) => bandOf(top, DIGITS, 3);
 
-function textAt(x, y, text, kind, style = "") {
-  const e = svg("text", { x, y, class: kind, style });
-  e.textContent = text;
-  return e;
-}
-
-function drawScale(pic, layout, scale, y) {
-  const step = niceStep(scale.top - scale.bottom, 4);
+function scaleLines(left, room, scale, y) {
+  const step = niceStep(scale.top - scale.bottom, 4),
+    out = [];
   for (let t = Math.ceil(scale.bottom / step) * step; t <= scale.top; t += step) {
-    const zero = Math.abs(t) < step / 2;
-    const line = { x1: layout.left, x2: layout.left + layout.width, y1: y(t), y2: y(t) };
-    pic.append(svg("line", { ...line, stroke: zero ? "var(--edge)" : "var(--grid)" }));
-    pic.append(textAt(layout.left - 10, y(t) + 4, zero ? "0" : `${ms(t, digitsOf(step))}\u00a0ms`, "n e"));
+    const isZero = Math.abs(t) < step / 2,
+      label = isZero ? "0" : `${ms(t, digitsOf(step))}\u00a0ms`;
+    out.push(rect(left, y(t) - 0.5, room, 1, isZero ? "var(--edge)" : "var(--grid)"));
+    out.push(text(left - 10, y(t) + 4, label, { anchor: "end" }));
   }
+  return out;
 }
 
-function drawBar(g, m, k, middle, slot, y, scale) {
+function barOf(m, k, middle, slot, y, scale) {
   const wide = Math.min(46, 0.6 * slot),
     late = m.late[k],
-    worst = late === Math.max(...m.late),
+    isWorst = late === Math.max(...m.late),
     high = Math.min(m.high[k], scale.top),
-    band = { x: middle - wide * 0.75, width: wide * 1.5, fill: "var(--idle)" };
-  g.append(svg("rect", { ...band, y: y(high), height: Math.max(1, y(Math.max(m.low[k], scale.bottom)) - y(high)) }));
-  if (m.high[k] > scale.top && slot > 30) g.append(textAt(middle, y(high) - 4, ms(m.high[k], 1), "n m"));
-  const bar = { x: middle - wide / 2, width: wide, fill: worst ? "var(--ink)" : "var(--ink3)" };
-  g.append(svg("rect", { ...bar, y: Math.min(y(late), y(0)), height: Math.max(1, Math.abs(y(0) - y(late))) }));
-  if (wide > 30 && Math.abs(y(0) - y(late)) > 20)
-    g.append(textAt(middle, y(0) - 6, (late * 1e3).toFixed(2), "m b", "fill:var(--card);font-size:13px"));
+    box = { x: middle - wide / 2, wide },
+    tall = Math.abs(y(0) - y(late)),
+    centred = { anchor: "middle" },
+    out = [
+      rect(middle - wide * 0.75, y(high), wide * 1.5, Math.max(1, y(Math.max(m.low[k], scale.bottom)) - y(high)), IDLE),
+      rect(box.x, Math.min(y(late), y(0)), wide, Math.max(1, tall), isWorst ? "var(--ink)" : "var(--ink3)"),
+    ];
+  if (m.high[k] > scale.top && slot > 30) out.push(text(middle, y(high) - 4, ms(m.high[k], 1), centred));
+  const number = wide > 30 && tall > 20 ? [(late * 1e3).toFixed(2)] : [];
+  out.push(...labelIn(box, y(0) - 6, number, { bold: true, fill: "var(--card)" }));
+  const look = isWorst ? { size: 15, bold: true, fill: "var(--ink)" } : {};
   if (slot > 16 || k % Math.ceil(22 / slot) === 0)
-    g.append(textAt(middle, HEAD + HEIGHT + 18, k + 1, worst ? "m b" : "m s"));
+    out.push(text(middle, HEAD + HEIGHT + 18, k + 1, { ...centred, ...look }));
+  return out;
 }
 
-function drawExpected(pic, m, layout, slot, y, scale) {
-  if (!m.expected) return;
-  const at = (k) => Math.max(y(scale.top), Math.min(y(scale.bottom), y(m.expected[k]))),
-    d = m.expected.map((_, k) => `${k ? "L" : "M"}${layout.left + k * slot} ${at(k)}h${slot}`).join("");
-  const look = { stroke: "var(--ink)", "stroke-width": 1.8, "stroke-dasharray": "6 4", fill: "none" };
-  pic.append(svg("path", { d, ...look, "pointer-events": "none" }));
+function expectedLine({ expected }, left, slot, y, scale) {
+  if (!expected) return [];
+  const height = (t) => Math.max(y(scale.top), Math.min(y(scale.bottom), y(t))),
+    line = expected.map((t, k) => `${k ? "L" : "M"}${left + k * slot} ${height(t)}h${slot}`).join(""),
+    look = { stroke: "var(--ink)", "stroke-width": 1.8, "stroke-dasharray": "6 4", fill: "none" };
+  return [svg("path", { d: line, ...look, "pointer-events": "none" })];
 }
 
 /** A triangle for each run that was held up, over the step in which it lost most. */
-function drawDelayed(lab, pic, m, layout, slot) {
-  m.delayed.slice(0, 4).forEach(([run, step, more], i) => {
-    const x = layout.left + (step + 0.5) * slot,
+const delayedRuns = (lab, m, left, room, slot) =>
+  m.delayed.slice(0, 4).flatMap(([run, step, more], i) => {
+    const x = left + (step + 0.5) * slot,
       y = 14 + (i % 2) * 20,
-      right = x > layout.left + 0.6 * layout.width,
-      label = lab.words.run(run + 1, `${(more * 1e3).toFixed(0)}\u00a0ms`);
-    pic.append(svg("path", { d: `M${x - 6} ${y + 2}h12l-6 -11z`, fill: "var(--hostink)" }));
-    pic.append(
-      textAt(right ? x - 12 : x + 12, y + 1, label, right ? "b e" : "b", "fill:var(--hostink);font-size:13px"),
-    );
+      isRight = x > left + 0.6 * room,
+      label = lab.words.run(run + 1, `${(more * 1e3).toFixed(0)}\u00a0ms`),
+      look = { bold: true, fill: "var(--hostink)", anchor: isRight ? "end" : "start" };
+    return [
+      svg("path", { d: `M${x - 6} ${y + 2}h12l-6 -11z`, fill: "var(--hostink)" }),
+      text(isRight ? x - 12 : x + 12, y + 1, label, look),
+    ];
   });
+
+function titleOf({ words, place }) {
+  const lines = place.narrow ? [words.later] : words.later.split(/(?<=,)\s+|，/u);
+  return lines.map((line, i) => text(0, 16 + 20 * i, line, { size: 15, bold: true, fill: "var(--ink)" }));
 }
 
-function titleOf(w, layout) {
-  const words = w.later.split(/(?<=,)\s+|，/u),
-    lines = layout.narrow ? [w.later] : words;
-  return lines.map((line, i) => textAt(0, 16 + 20 * i, line, "b"));
-}
-
-function legendOf(lab, m) {
-  const words = lab.words,
-    sign = (kind, look, text) => {
-      const i = el("i", { className: kind });
-      if (look) i.style.background = look;
-      return el("span", {}, i, text);
-    },
-    triangles = m.delayed.length ? [sign("tri", "", words.triangle)] : [],
-    dashed = m.expected ? [sign("dash", "", words.dashed)] : [];
+function legendOf({ words }, m) {
+  const sign = (className, label) => el("span", {}, el("i", { className }), label);
   return el(
     "div",
     { className: "legend" },
-    sign("", "var(--ink3)", words.bar(m.times.length)),
-    sign("", "var(--idle)", words.band),
-    ...triangles,
-    ...dashed,
+    swatch("background:var(--ink3)", words.bar(m.times.length)),
+    swatch(`background:${IDLE}`, words.band),
+    ...(m.delayed.length ? [sign("tri", words.triangle)] : []),
+    ...(m.expected ? [sign("dash", words.dashed)] : []),
   );
 }

@@ -2,14 +2,15 @@
 // hatched waits, what is held as stairs, a finish line, and the formula beside what was drawn.
 
 import { createClock } from "../player/model/clock.js";
-import { el, media, segment, setText, sizeCanvas, svg, swatch } from "../player/draw/elements.js";
+import { el, media, segment, setText, svg, swatch } from "../player/draw/elements.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createTransport, dragTime, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
-import { LANE_LEFT, LANE_RIGHT, drawLaneRows, hatchOfIdle, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
+import { createChart, lightUp, rect, timeAxis } from "../transport/lanechart.js";
+import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
 import { laneWords } from "./lanewords.js";
 import { LANES_CSS } from "./splitstyle.js";
@@ -98,7 +99,7 @@ function momentsOfLanes(runners, total) {
 function dressLanes(ui) {
   const { root, data } = ui,
     words = laneWords(ui);
-  ui.colours = dressRoot(root, data);
+  dressRoot(root, data);
   root.setAttribute("aria-label", words.label);
   root.dataset.runners = data.runners.map((run) => run.variant).join();
   buildLaneBar(ui);
@@ -145,60 +146,44 @@ function showAlone(ui, k) {
 }
 
 function buildRunner(ui, run, k, places) {
-  const canvas = el("canvas", { role: "img", "aria-label": `${run.name}: ${ui.unit.fmt(run.time)}` }),
-    view = { run, canvas, veil: el("div", { className: "veil" }), cut: el("div", { className: "cut" }) },
-    field = el("div", { className: "field" }, canvas, view.veil, view.cut),
+  const field = el("div", { className: "field" }),
     name = el("button", { type: "button", title: laneWords(ui).one, onclick: () => showAlone(ui, k) });
   name.append(el("b", { textContent: run.name }), el("small", { textContent: run.note }));
-  ui.views.push(Object.assign(view, { field }));
+  ui.views.push({ run, field });
   return el("div", { className: "runner" }, el("div", { className: "name" }, name), field, figuresOf(ui, run, places));
 }
 
-/** Give every canvas its room, and draw it. */
+/** Draw every runner at the width that it has. */
 function sizeLanes(ui) {
-  const { data, views, colours } = ui,
-    kind = data.kind,
-    total = Math.max(...data.runners.map((run) => run.time)),
-    right = kind === "pipelines" ? LANE_RIGHT : 24;
+  const { data, views } = ui,
+    { kind, runners, weight_bytes: whole } = data,
+    total = Math.max(...runners.map((run) => run.time)),
+    isAlone = ui.alone >= 0,
+    common = { kind, whole, words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes };
   for (const view of views) {
     const width = Math.max(220, view.field.clientWidth),
-      room = width - LANE_LEFT - right,
-      layout = rowsOf(view.run, kind, ui.alone >= 0 && !ui.slim, views.length),
-      most = kind === "sharding" ? topOfLevel(view.run, data.runners, data.weight_bytes, ui.alone >= 0) : data.most,
-      ctx = sizeCanvas(view.canvas, width, layout.high);
-    Object.assign(view, { g: ctx, width, layout, kind, total, colours, most, whole: data.weight_bytes });
-    Object.assign(view, { words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes, end: view.run.time });
-    view.across = (t) => LANE_LEFT + (total > 0 ? t / total : 0) * room;
-    view.timeAt = (x) => ((x - LANE_LEFT) / room) * total;
-    view.hatch = hatchOfIdle(ctx, colours);
+      layout = rowsOf(view.run, kind, isAlone && !ui.slim, views.length),
+      most = kind === "sharding" ? topOfLevel(view.run, runners, whole, isAlone) : data.most;
+    Object.assign(view, { layout, chart: drawRunner({ ...common, run: view.run, layout, most }, width, total) });
+    view.field.replaceChildren(view.chart.picture);
   }
-  redraw(ui);
-  buildScrub(ui, total, right);
+  buildScrub(ui, views[0].chart);
   tickLanes(ui);
 }
 
-function redraw(ui) {
-  for (const view of ui.views) drawLaneRows(view.g, view.run, Object.assign(view, { focus: ui.focus }));
-}
-
 /** The scrubber: the same scale of time as the rows. */
-function buildScrub(ui, total, right) {
-  const width = ui.views[0].width,
-    room = width - LANE_LEFT - right,
-    every = niceStep(total, room < 420 ? 4 : 10),
-    picture = svg("svg", { width, height: 40, "aria-hidden": "true" }),
-    line = (x, wide, fill) => svg("rect", { x, y: 9, width: wide, height: 4, rx: 2, fill });
-  ui.past = line(LANE_LEFT, 0, "var(--ink)");
+function buildScrub(ui, { width, total, left, room }) {
+  const every = niceStep(total, room < 420 ? 4 : 10),
+    line = (wide, fill) => rect(left, 9, wide, 4, fill, { rx: 2 }),
+    chart = createChart({ width, height: 40, total, left, right: width - left - room, "aria-hidden": "true" }),
+    marks = [];
+  for (let t = 0; t <= total * 1.0001; t += every)
+    marks.push({ t, text: t === 0 ? ui.unit.zero : String(Number(ui.unit.num(t))) });
+  ui.past = line(0, "var(--ink)");
   ui.thumb = svg("circle", { r: 8, cy: 11, fill: "var(--ink)" });
-  picture.append(line(LANE_LEFT, room, "var(--idle)"), ui.past);
-  for (let t = 0; t <= total * 1.0001; t += every) {
-    const x = LANE_LEFT + (t / total) * room,
-      look = { x, y: 36, "font-size": 13, "text-anchor": "middle", fill: "var(--ink2)" };
-    picture.append(svg("rect", { x, y: 14, width: 1, height: 6, fill: "var(--edge)" }));
-    picture.append(svg("text", look, t === 0 ? ui.unit.zero : String(Number(ui.unit.num(t)))));
-  }
-  picture.append(ui.thumb);
-  ui.scrub.replaceChildren(picture);
+  const axis = timeAxis(chart, marks, { y: 36, top: 14, bottom: 20, rule: "var(--edge)" });
+  chart.picture.append(line(room, "var(--idle)"), ui.past, ...axis, ui.thumb);
+  ui.scrub.replaceChildren(chart.picture);
 }
 
 function buildLaneBar(ui) {
@@ -238,18 +223,14 @@ function buildLaneFoot(ui) {
 /** One frame: the cursor, the veil over what is to come, and who is done. */
 function tickLanes(ui) {
   const { data, clock, root, views, unit } = ui;
-  if (!data || !views.length || !views[0].across) return;
+  if (!data || !views[0]?.chart) return;
   const words = laneWords(ui),
-    [{ across, total }] = views;
-  for (const { veil, cut, run } of views) {
-    const x = across(clock.t);
-    cut.style.left = `${x}px`;
-    veil.style.left = `${x}px`;
-    veil.style.width = `${Math.max(0, across(run.time) - x)}px`;
-  }
-  ui.thumb.setAttribute("cx", across(clock.t));
-  ui.past.setAttribute("width", Math.max(0, across(clock.t) - LANE_LEFT));
-  drawTransport(ui.parts, clock, words, words.of(unit.num(clock.t), unit.fmt(total)));
+    [{ chart }] = views,
+    x = chart.across(clock.t);
+  for (const view of views) view.chart.move(clock.t);
+  ui.thumb.setAttribute("cx", x);
+  ui.past.setAttribute("width", Math.max(0, x - chart.left));
+  drawTransport(ui.parts, clock, words, words.of(unit.num(clock.t), unit.fmt(chart.total)));
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
   sayLanes(ui, done, open, clock.t);
@@ -278,7 +259,7 @@ function sayLanes(ui, done, open, now) {
 function dragLanes(ui) {
   const seek = (ev) => {
     const [view] = ui.views;
-    if (view) ui.clock.seek(view.timeAt(ev.clientX - view.canvas.getBoundingClientRect().left));
+    if (view) ui.clock.seek(view.chart.timeAt(ev));
   };
   for (const area of [ui.rows, ui.scrub]) {
     dragTime(area, seek, { isTrack: (target) => Boolean(target.closest?.(".field,.scrub")) });
@@ -292,10 +273,10 @@ function dragLanes(ui) {
 
 /** What is under the pointer lights up in all rows; a click on a wait names the box that ends it. */
 function hoverLanes(ui, ev, clicked) {
-  const view = ui.views.find((candidate) => candidate.canvas === ev.target);
+  const view = ui.views.find(({ field }) => field.contains(ev.target));
   if (!view) return;
-  const r = view.canvas.getBoundingClientRect(),
-    hit = laneHit(view, ev.clientX - r.left, ev.clientY - r.top),
+  const { top } = view.field.getBoundingClientRect(),
+    hit = laneHit(view.layout, view.chart.timeAt(ev), ev.clientY - top),
     words = laneWords(ui),
     { num, fmt } = ui.unit;
   if (!hit) {
@@ -316,7 +297,7 @@ function focusOn(ui, focus, tip) {
   setText(ui.tip, tip);
   if (ui.focus === focus) return;
   ui.focus = focus;
-  redraw(ui);
+  for (const { chart } of ui.views) lightUp(chart.picture, focus);
 }
 
 function onLaneKey(ui, ev) {

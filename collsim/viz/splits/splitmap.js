@@ -9,7 +9,7 @@ import { coordinates } from "./splitgroups.js";
 import { decimalBytes } from "./lanefigures.js";
 import { GROUP_FILL, drawNodeMap, mapLayout, rankAt } from "./nodemap.js";
 import { drawScatter, nearestDot, scatterScales } from "./scatter.js";
-import { drawStages, stagesHigh } from "./stageboxes.js";
+import { drawStages } from "./stageboxes.js";
 import { SPLITS_CSS } from "./splitstyle.js";
 import { splitWords } from "./splitwords.js";
 
@@ -29,7 +29,6 @@ export function createSplit(host, { act }) {
   for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section", {});
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
   ui.dots = el("canvas", { role: "img" });
-  ui.rows = el("canvas", { role: "img", className: "still" });
   const left = el("div", { className: "card" }, ui.map, ui.sends, ui.step, ui.memory),
     right = el("div", { className: "card" }, ui.all);
   const look = { className: "sm", css: SPLITS_CSS, arrange: () => arrangeSplit(ui, false) },
@@ -173,12 +172,11 @@ function buildStages(ui) {
     words = splitWords(ui),
     width = Math.max(240, ui.step.clientWidth),
     several = drawn.rows.length > 1;
-  ui.step.replaceChildren(titled(several ? words.twoGpus : words.stepOn, words.stepNote), ui.rows);
-  const ctx = sizeCanvas(ui.rows, width, stagesHigh(drawn)),
-    fills = Object.fromEntries(Object.entries(AXIS_OF_STRATEGY).map(([axis, short]) => [axis, GROUP_FILL[short]])),
-    shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100;
-  drawStages(ctx, drawn, time, width, { colors: ui.colours, shade, fills, words, bytes: decimalBytes });
-  ui.rows.setAttribute("aria-label", `${several ? words.twoGpus : words.stepOn}: ${fmtSpan(time)}`);
+  const fills = Object.fromEntries(Object.entries(AXIS_OF_STRATEGY).map(([axis, short]) => [axis, GROUP_FILL[short]])),
+    shade = (k) => shadeOf(drawn.kinds, drawn.kinds[k]) / 100,
+    title = several ? words.twoGpus : words.stepOn,
+    look = { shade, fills, words, bytes: decimalBytes, "aria-label": `${title}: ${fmtSpan(time)}` };
+  ui.step.replaceChildren(titled(title, words.stepNote), drawStages(drawn, time, width, look));
 }
 
 function buildHeld(ui) {

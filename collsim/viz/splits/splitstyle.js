@@ -1,6 +1,7 @@
 // The style sheets of runners on one clock and of the map of splits.
 
 import { buttonsCss } from "../transport/buttonstyle.js";
+import { lightCss } from "../transport/lanechart.js";
 
 /** What both have beside buttons and segments. */
 const shared = (root) => `
@@ -12,7 +13,7 @@ ${root} .foot span{display:inline-flex;gap:8px;align-items:center}
 ${root} .foot i{display:inline-block;flex:none;width:20px;height:14px;border-radius:3px}
 `;
 
-export const LANES_CSS = `${shared(".ln")}
+export const LANES_CSS = `${shared(".ln")}${lightCss(".ln")}
 .ln .says{margin:0 0 2px;font-size:19px;line-height:27px;text-wrap:pretty}
 .ln .tip{margin:0 0 6px;font-size:14px;line-height:20px;min-height:20px;color:var(--ink2)}
 .ln .runner{display:grid;grid-template-columns:150px minmax(0,1fr) 330px;gap:0 20px;border-top:1px solid var(--line);
@@ -21,9 +22,6 @@ export const LANES_CSS = `${shared(".ln")}
 .ln .name small{display:block;font-size:13px;line-height:18px;color:var(--ink2)}
 .ln .name button{border:0;background:none;padding:0;text-align:left;display:block;min-height:34px}
 .ln .field{position:relative;cursor:ew-resize;touch-action:pan-y}
-.ln .field canvas{display:block}
-.ln .veil{position:absolute;top:0;bottom:0;background:var(--card);opacity:.6;pointer-events:none}
-.ln .cut{position:absolute;top:0;bottom:0;width:2px;margin-left:-1px;background:var(--ink);pointer-events:none}
 .ln .main{display:flex;flex-wrap:wrap;justify-content:space-between;align-items:baseline;gap:0 12px}
 .ln .main b{font-size:26px;line-height:32px;color:var(--ink);margin-right:7px}
 .ln .main span{font-size:14px;color:var(--ink2);white-space:nowrap}
@@ -62,7 +60,7 @@ export const SPLITS_CSS = `${shared(".sm")}
 .sm h2 span{font-size:13px;font-weight:400;color:var(--ink2);margin-left:10px}
 .sm h2 .over{font-weight:700;color:var(--fulltext)}
 .sm section+section{border-top:1px solid var(--line);margin-top:14px;padding-top:12px}
-.sm canvas{display:block;cursor:pointer;max-width:100%}.sm canvas.still{cursor:default}
+.sm canvas{display:block;cursor:pointer;max-width:100%}
 .sm .groups{display:flex;flex-wrap:wrap;gap:4px 22px;margin:8px 0 0;font-size:14px;line-height:20px;color:var(--ink2)}
 .sm .groups span{display:inline-flex;gap:8px;align-items:center}
 .sm .groups i{width:13px;height:13px;border-radius:2px;flex:none}

@@ -2,7 +2,8 @@
 
 import { el, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
-import { bestOf, curveScales, textWidth } from "./stepgeometry.js";
+import { text, textWidth } from "../transport/lanechart.js";
+import { bestOf, curveScales } from "./stepgeometry.js";
 import { stepWords } from "./stepwords.js";
 
 const HIGH = 188;
@@ -42,8 +43,7 @@ function picture(ui, curve, scales, box, wide) {
   const { bucket_bytes: bucketBytes, step } = ui.data,
     unit = timeUnit(scales.high),
     base = box.top + box.height,
-    label = (x, y, words, anchor = "middle", more = {}) =>
-      svg("text", { x, y, "font-size": 12.5, fill: "var(--ink2)", "text-anchor": anchor, ...more }, words),
+    label = (x, y, words, anchor = "middle", look = {}) => text(x, y, words, { size: 12.5, anchor, ...look }),
     out = [];
   for (const k of [0, 1, 2, 3]) {
     const v = scales.low + ((scales.high - scales.low) * k) / 3,
@@ -59,13 +59,13 @@ function picture(ui, curve, scales, box, wide) {
     x = scales.x(bucketBytes),
     y = scales.y(step.time),
     words = `${fmtBytes(bucketBytes)}: ${fmtSpan(step.time)}`,
-    room = textWidth(words, 13.5) / 2 + 4,
+    room = textWidth(words, 13.5, true) / 2 + 4,
     at = Math.min(wide - room, Math.max(box.left + room, x));
   out.push(
     svg("path", { d: `M${d}`, fill: "none", stroke: "var(--ink)", "stroke-width": 2, "stroke-linejoin": "round" }),
     svg("rect", { x: x - 0.5, y: box.top, width: 1, height: box.height, fill: "var(--edge)" }),
     svg("circle", { cx: x, cy: y, r: 5.5, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 }),
-    label(at, 12, words, "middle", { "font-weight": 700, fill: "var(--ink)", "font-size": 13.5 }),
+    label(at, 12, words, "middle", { bold: true, fill: "var(--ink)", size: 13.5 }),
   );
   return svg("svg", { width: wide, height: HIGH, "aria-hidden": "true" }, ...out);
 }

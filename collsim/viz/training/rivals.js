@@ -164,7 +164,7 @@ function buildRivalFoot(race) {
 /** One frame. */
 function drawRivals(race) {
   const { data, clock, root, cards } = race;
-  if (!data || !race.across) return;
+  if (!data || !race.chart) return;
   const words = rivalWords(race),
     unit = timeUnit(clock.total),
     along = (box, t) => (ROUNDS * ((t - box.begin) / Math.max(1e-15, box.end - box.begin))) % 1;
@@ -176,7 +176,7 @@ function drawRivals(race) {
       clock.t >= run.data.time ? words.done : now ? `${words.kinds[now.kind] ?? now.kind}, ${now.name}` : words.nothing,
     );
   }
-  for (const line of race.cursors) line.setAttribute("transform", `translate(${race.across(clock.t).toFixed(2)} 0)`);
+  for (const cursor of race.cursors) cursor.move(clock.t);
   drawTransport(race.parts, clock, words, `${unit.num(clock.t)} / ${unit.fmt(clock.total)}`);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),
@@ -191,10 +191,7 @@ function turnRivals({ clock, moments }, by) {
 
 /** A track is the scrubber. */
 function dragTracks(race) {
-  const seek = (ev) => {
-    const { left } = race.tracks.querySelector("svg.at").getBoundingClientRect();
-    race.clock.seek(((ev.clientX - left) / race.across(race.clock.total)) * race.clock.total);
-  };
+  const seek = (ev) => race.clock.seek(race.chart.timeAt(ev));
   dragTime(race.tracks, seek, { isTrack: (target) => Boolean(target.closest?.("svg.at")), isScrolled: true });
 }
 

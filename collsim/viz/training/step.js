@@ -12,7 +12,7 @@ import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { drawTransport } from "../transport/transport.js";
-import { drawLanes, moveCursor } from "./steplanes.js";
+import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
 import { STEP_CSS } from "./stepstyle.js";
 import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
@@ -189,7 +189,7 @@ function drawStep(ui) {
     ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
   }
   drawTransport(ui.parts, clock, stepWords(ui), `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
-  moveCursor(ui, clock.t, unit.fmt(clock.t));
+  ui.cursor.move(clock.t, unit.fmt(clock.t));
   followInside(ui);
   Object.assign(root.dataset, {
     t: String(Number(clock.t.toPrecision(9))),

@@ -1,6 +1,8 @@
 // Where things stand on a timeline of a step, and what happens at a moment. Pure functions of the document
 // (viz/training/step_document.py); x from 0 to `width` is time from 0 to its end.
 
+import { pathOf, stairs } from "../transport/lanechart.js";
+
 /** @import { StepDocument } from "../documents.js" */
 
 export const ROOM = { band: 22, axis: 28, memory: 62, compute: 52, queue: 48, network: 52, gap: 16, narrow: 24 };
@@ -78,46 +80,29 @@ export function chainPath(chain, at, across, out = 2.5) {
     below.push([s.x0 + (before ? turn(before) : 0), s.y + s.h], [s.x1 - turn(after), s.y + s.h]);
   });
   const points = [...top, ...below.reverse()];
-  return `M${points.map(([x, y]) => `${round(x)} ${round(y)}`).join("L")}Z`;
+  return `${pathOf(points)}Z`;
 }
-
-const round = (x) => Number(x.toFixed(2));
 
 /** Steps of memory as SVG paths, one for each kind from below: what a kind adds lies on those before it. */
 export function memoryPaths(memory, across, top, height, end) {
   const most = memory.peak || 1,
     sums = memory.t.map(() => 0),
-    y = (v) => round(top + height * (1 - v / most));
+    y = (v) => top + height * (1 - v / most);
+  const edge = () =>
+    stairs(
+      memory.t.map((t, q) => [t, sums[q]]),
+      end,
+      across,
+      y,
+    );
   return memory.bytes.map((row) => {
-    const low = [...sums];
+    const lower = edge().reverse();
     row.forEach((v, q) => {
       sums[q] += v;
     });
-    const upper = stairs(memory.t, sums, across, y, end),
-      lower = stairs(memory.t, low, across, y, end).reverse();
-    return `M${[...upper, ...lower].map((p) => p.join(" ")).join("L")}Z`;
+    return `${pathOf([...edge(), ...lower])}Z`;
   });
 }
-
-/** Each value holds from its moment to the next. */
-function stairs(times, values, across, y, end) {
-  return times.flatMap((t, q) => {
-    const next = times[q + 1] ?? end;
-    return [
-      [round(across(t)), y(values[q])],
-      [round(across(next)), y(values[q])],
-    ];
-  });
-}
-
-/** Roughly how wide a text is: a Chinese character is as wide as the type is high. */
-export function textWidth(text, size) {
-  let em = 0;
-  for (const c of String(text)) em += c.codePointAt(0) > 0x2e7f ? 1 : c === " " ? 0.25 : 0.55;
-  return em * size;
-}
-
-export const fits = (text, size, width) => textWidth(text, size) + 8 <= width;
 
 /**
  * What happens at t on a lane: {box, waits, carries, queued}: the compute box (or null), the wait that t is in (or

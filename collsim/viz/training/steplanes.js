@@ -1,9 +1,23 @@
-// The timeline as SVG: bands, memory, and two lanes for each kind of GPU; and what moves over it, the cursor.
+// The timeline of a step: bands, memory, and two lanes for each kind of GPU.
 
-import { el, setText, svg } from "../player/draw/elements.js";
+import { el, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, timeMarks } from "../player/model/units.js";
-import { ROOM, bandsOf, chainPath, fits, memoryPaths, queueOf, rowsOf, textWidth } from "./stepgeometry.js";
 import { exposedHatch, hueOf } from "../transport/hues.js";
+import {
+  createChart,
+  createCursor,
+  fits,
+  followPointer,
+  labelIn,
+  lightUp,
+  patched,
+  rect,
+  spanOf,
+  text,
+  textWidth,
+  timeAxis,
+} from "../transport/lanechart.js";
+import { ROOM, bandsOf, chainPath, memoryPaths, queueOf, rowsOf } from "./stepgeometry.js";
 import { stepWords } from "./stepwords.js";
 
 const MIN_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
@@ -22,39 +36,37 @@ export function drawLanes(ui) {
     layout = rowsOf(step, data.every),
     labels = ui.slim ? 92 : ui.small ? 150 : 216,
     width = Math.max(MIN_TIME, ui.wide - labels - 2);
-  Object.assign(ui, { layout, labels, width, across: (t) => (step.time > 0 ? t / step.time : 0) * width });
-  const high = layout.bottom + (layout.left ? 22 : 0);
-  const time = svg("svg", { width, height: high, class: "time", role: "group", "aria-label": stepWords(ui).time });
-  time.append(exposedHatch(), ...grid(ui, high), ...bands(ui), ...memoryArea(ui));
-  for (const row of layout.rows) time.append(...laneRow(ui, row));
-  time.append(...chainOutline(ui), ...queueLines(ui));
-  ui.cursor = cursor(high);
-  time.append(ui.cursor.group);
-  lanes.replaceChildren(labelColumn(ui, high), el("div", { className: "scroll" }, time));
-  ui.time = time;
-  lightUnderPointer(ui, time);
+  const height = layout.bottom + (layout.left ? 22 : 0),
+    look = { class: "time", role: "group", "aria-label": stepWords(ui).time },
+    chart = createChart({ width, height, total: step.time, ...look }),
+    { picture } = chart,
+    marks = timeMarks(step.time, width / 110);
+  Object.assign(ui, { layout, labels, width, chart, across: chart.across });
+  picture.append(exposedHatch(), ...timeAxis(chart, marks, { y: ROOM.band + 18, top: ROOM.band }));
+  picture.append(...bands(ui), ...memoryArea(ui));
+  for (const row of layout.rows) picture.append(...laneRow(ui, row));
+  picture.append(...chainOutline(ui), ...queueLines(ui));
+  ui.cursor = createCursor(chart, { top: ROOM.band, flag: ROOM.band + 14 });
+  ui.cursor.node.append(svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" }));
+  picture.append(ui.cursor.node);
+  lanes.replaceChildren(labelColumn(ui, height), el("div", { className: "scroll" }, picture));
+  lightUnderPointer(ui, picture);
 }
 
 /** Under the pointer the boxes and the line of one bucket stay, all else pales, and a card says what it carries. */
-function lightUnderPointer(ui, time) {
+function lightUnderPointer(ui, picture) {
   const card = el("div", { className: "hovered", hidden: true });
   ui.lanes.append(card);
-  const light = (bucket, at) => {
-    const collective = bucket < 0 ? null : ui.data.step.collectives.find((c) => c.bucket === bucket);
-    time.classList.toggle("dim", Boolean(collective));
+  followPointer(picture, (key, at) => {
+    const collective = ui.data.step.collectives.find((c) => c.bucket >= 0 && String(c.bucket) === key);
+    lightUp(picture, collective ? key : null);
     card.hidden = !collective;
     ui.root.dataset.lit = collective ? collective.name : "";
     if (!collective) return;
-    for (const part of time.querySelectorAll(".part"))
-      part.classList.toggle("lit", Number(part.dataset.bucket) === bucket);
     card.replaceChildren(...bucketWords(ui, collective));
     const left = at.clientX - ui.lanes.getBoundingClientRect().left + 14;
     card.style.left = `${Math.max(0, Math.min(left, ui.lanes.clientWidth - 250))}px`;
-  };
-  time.addEventListener("pointerover", (ev) => {
-    if (ev.pointerType !== "touch") light(Number(ev.target.closest?.(".part")?.dataset.bucket ?? -1), ev);
   });
-  time.addEventListener("pointerleave", (ev) => light(-1, ev));
 }
 
 function bucketWords(ui, collective) {
@@ -71,32 +83,13 @@ function bucketWords(ui, collective) {
   ];
 }
 
-const text = (x, y, words, { size = 13, bold = false, fill = "var(--ink2)", anchor = "start" } = {}) =>
-  svg("text", { x, y, "font-size": size, "font-weight": bold ? 700 : 400, fill, "text-anchor": anchor }, words);
-
-const rect = (x, y, width, height, fill, more = {}) =>
-  svg("rect", { x, y, width: Math.max(0, width), height, fill, ...more });
-
-/** Vertical rules and their times. */
-function grid(ui, high) {
-  const { data, across, width } = ui;
-  return timeMarks(data.step.time, width / 110).flatMap(({ t, text: words }, k) => {
-    const x = across(t),
-      near = width - x < 24,
-      rule = rect(x, ROOM.band, 1, high - ROOM.band, "var(--grid)");
-    if (k === 0) return [rule, text(x + 1, ROOM.band + 18, words)];
-    return [rule, text(near ? width : x, ROOM.band + 18, words, { anchor: near ? "end" : "middle" })];
-  });
-}
-
 function bands(ui) {
   const words = stepWords(ui),
     fill = { forward: "var(--rs)", backward: "var(--ag)", after: "var(--fulltint)", optimizer: "var(--casing)" };
   return bandsOf(ui.data.step).flatMap(({ kind, t0, t1 }) => {
-    const x = ui.across(t0),
-      wide = ui.across(t1) - x,
+    const { x, wide } = spanOf(ui.chart, t0, t1, 0),
       ink = kind === "after" ? "var(--fulltext)" : "var(--ink2)",
-      named = fits(words.pass[kind], 14, wide)
+      named = fits(words.pass[kind], 14, wide, true)
         ? [text(x + 8, 16, words.pass[kind], { size: 14, bold: true, fill: ink })]
         : [];
     return [rect(x, 0, wide, ROOM.band, fill[kind]), ...named];
@@ -146,39 +139,29 @@ function laneRow(ui, row) {
 }
 
 /** What belongs to a bucket (-1: to none), so that it can be lit with the rest of it. */
-const ofBucket = (bucket, parts) => svg("g", { class: "part", "data-bucket": bucket }, ...parts);
+const ofBucket = (bucket, parts) => svg("g", { "data-key": bucket }, ...parts);
 
 function computeBox(ui, row, box) {
-  const x = ui.across(box.t0),
-    wide = Math.max(box.bucket >= 0 ? 2.4 : 1, ui.across(box.t1) - x),
+  const isOfBucket = box.bucket >= 0,
+    span = spanOf(ui.chart, box.t0, box.t1, isOfBucket ? 2.4 : 1),
+    { x, wide } = span,
     { y, h } = row.compute,
-    hue = box.bucket >= 0 ? hueOf(box.bucket) : { box: "var(--casing)", text: "var(--ink)" },
+    hue = isOfBucket ? hueOf(box.bucket) : { box: "var(--casing)", text: "var(--ink)" },
     words = stepWords(ui),
-    mid = x + wide / 2,
-    out = [rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 })];
-  const name = box.bucket >= 0 ? String(box.bucket) : `${words.box[box.kind] ?? box.name} ${fmtSpan(box.t1 - box.t0)}`,
-    short = box.bucket >= 0 ? name : (words.box[box.kind] ?? box.name),
-    layers = box.bucket >= 0 && row.compute.h > 44 ? words.layers(box.name, box.last) : "",
-    label =
-      wide < NARROW_BOX && box.bucket >= 0 ? "" : fits(name, 14, wide) ? name : fits(short, 13, wide) ? short : "",
-    two = layers && fits(layers, 12, wide);
-  if (label)
-    out.push(
-      text(mid, y + h / 2 + (two ? -3 : 5), label, {
-        size: 14.5,
-        bold: box.bucket >= 0,
-        fill: hue.text,
-        anchor: "middle",
-      }),
-    );
-  if (label && two) out.push(text(mid, y + h / 2 + 15, layers, { size: 12, fill: hue.text, anchor: "middle" }));
-  return out;
+    kind = words.box[box.kind] ?? box.name,
+    names = isOfBucket ? [wide < NARROW_BOX ? "" : String(box.bucket)] : [`${kind} ${fmtSpan(box.t1 - box.t0)}`, kind],
+    layers = isOfBucket && h > 44 ? words.layers(box.name, box.last) : "",
+    isTwo = layers && fits(layers, 12, wide),
+    look = { size: 14.5, bold: isOfBucket, fill: hue.text },
+    label = labelIn(span, y + h / 2 + (isTwo ? -3 : 5), names, look),
+    below = label.length && isTwo ? labelIn(span, y + h / 2 + 15, [layers], { size: 12, fill: hue.text }) : [];
+  return [rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }), ...label, ...below];
 }
 
 /** A collective: a button that opens it. */
 function networkBox(ui, row, box) {
-  const x = ui.across(box.t0),
-    wide = Math.max(1.5, ui.across(box.t1) - x),
+  const span = spanOf(ui.chart, box.t0, box.t1, 1.5),
+    { x, wide } = span,
     { y, h } = row.network,
     hue = hueOf(box.bucket),
     collective = ui.data.step.collectives.find((c) => c.name === box.name && c.begin === box.t0);
@@ -186,66 +169,55 @@ function networkBox(ui, row, box) {
   if (collective) group.setAttribute("aria-label", stepWords(ui).open(collective));
   group.append(
     rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }),
-    ...boxWords(ui, box, collective, x, wide, y, h),
+    ...boxWords(ui, box, collective, span, row.network),
   );
   return [group];
 }
 
-function boxWords(ui, box, collective, x, wide, y, h) {
-  const hue = hueOf(box.bucket),
-    words = stepWords(ui),
-    fill = hue.text,
+function boxWords(ui, box, collective, span, { y, h }) {
+  const { x, wide } = span,
+    fill = hueOf(box.bucket).text,
     number = box.bucket >= 0 ? String(box.bucket) : box.name,
-    long = box.bucket >= 0 ? `${words.bucket} ${box.bucket}` : box.name,
+    long = box.bucket >= 0 ? `${stepWords(ui).bucket} ${box.bucket}` : box.name,
     took = fmtSpan(box.t1 - box.t0),
-    size = collective ? fmtBytes(collective.nbytes) : "";
-  if (wide < NARROW_BOX && !fits(number, 13, wide)) return [];
-  const name = fits(long, 14.5, wide) ? long : fits(number, 13, wide) ? number : "";
-  if (h < 44)
-    return name ? [text(x + wide / 2, y + h / 2 + 5, name, { size: 13, bold: true, fill, anchor: "middle" })] : [];
-  const both = textWidth(size, 13) + textWidth(took, 13) + 24 <= wide;
-  const below = both
-    ? [text(x + 8, y + h - 11, size, { fill }), text(x + wide - 8, y + h - 11, took, { fill, anchor: "end" })]
-    : fits(took, 12, wide)
-      ? [text(x + wide / 2, y + h - 11, took, { size: 12, fill, anchor: "middle" })]
-      : [];
-  const at = both ? { anchor: "start" } : { anchor: "middle" };
-  return name
-    ? [text(both ? x + 8 : x + wide / 2, y + 22, name, { size: 14.5, bold: true, fill, ...at }), ...below]
-    : below;
+    size = collective ? fmtBytes(collective.nbytes) : "",
+    bold = { bold: true, fill },
+    isNarrow = wide < NARROW_BOX && !fits(number, 13, wide);
+  if (isNarrow) return [];
+  if (h < 44) return labelIn(span, y + h / 2 + 5, [long, number], bold);
+  if (textWidth(size, 13) + textWidth(took, 13) + 24 > wide)
+    return [
+      ...labelIn(span, y + 22, [long, number], { size: 14.5, ...bold }),
+      ...labelIn(span, y + h - 11, [took], { size: 12, fill }),
+    ];
+  return [
+    text(x + 8, y + 22, fits(long, 14.5, wide, true) ? long : number, { size: 14.5, ...bold }),
+    text(x + 8, y + h - 11, size, { fill }),
+    text(x + wide - 8, y + h - 11, took, { fill, anchor: "end" }),
+  ];
 }
 
 /** The alarm of the page: the GPU waits for the network. */
 function waitBox(ui, row, t0, t1) {
-  const x = ui.across(t0),
-    wide = Math.max(1, ui.across(t1) - x),
+  const { x, wide } = spanOf(ui.chart, t0, t1),
     { y, h } = row.compute,
-    w = stepWords(ui),
-    words = [w.waits(fmtSpan(t1 - t0)), fmtSpan(t1 - t0)].find((text) => fits(text, 14.5, wide - 12)),
-    out = [rect(x, y, wide, h, "url(#ts-hatch)", { class: "wait" })];
-  if (words) {
-    const room = textWidth(words, 14.5) + 16;
-    out.push(
-      rect(x + (wide - room) / 2, y + h / 2 - 12, room, 24, "var(--card)", { rx: 4 }),
-      text(x + wide / 2, y + h / 2 + 5, words, { size: 14.5, bold: true, fill: "var(--fulltext)", anchor: "middle" }),
-    );
-  }
-  return out;
+    took = fmtSpan(t1 - t0),
+    words = [stepWords(ui).waits(took), took].find((text) => fits(text, 14.5, wide - 12, true)),
+    look = { size: 14.5, bold: true, high: 24, fill: "var(--fulltext)" };
+  return [
+    rect(x, y, wide, h, "url(#ts-hatch)", { class: "wait" }),
+    ...(words ? patched(x + wide / 2, y + h / 2, words, look) : []),
+  ];
 }
 
 /** The network as it was without the switches, 6 px high, below the lane. */
 function ghostLane(ui, row) {
   if (ui.data.every) return [];
   const { y, h } = row.network;
-  return ui.data.ghost.map(([t0, t1]) =>
-    rect(
-      ui.across(t0),
-      y + h + 3,
-      Math.max(1, ui.across(Math.min(t1, ui.data.step.time)) - ui.across(t0) - 1),
-      6,
-      "var(--wait)",
-    ),
-  );
+  return ui.data.ghost.map(([t0, t1]) => {
+    const { x, wide } = spanOf(ui.chart, t0, Math.min(t1, ui.data.step.time));
+    return rect(x, y + h + 3, Math.max(1, wide - 1), 6, "var(--wait)");
+  });
 }
 
 function idleWords(ui, row, boxes) {
@@ -262,19 +234,9 @@ function chainOutline(ui) {
   if (ui.data.every) return [];
   const at = (lane, stream) =>
     ui.layout.rows.find((row) => row.lane === lane)?.[stream === "compute" ? "compute" : "network"];
-  const d = chainPath(ui.data.step.chain, at, ui.across);
-  return d
-    ? [
-        svg("path", {
-          d,
-          class: "chain",
-          fill: "none",
-          stroke: "var(--ink)",
-          "stroke-width": 2.4,
-          "stroke-linejoin": "round",
-        }),
-      ]
-    : [];
+  const line = chainPath(ui.data.step.chain, at, ui.across),
+    look = { class: "chain", fill: "none", stroke: "var(--ink)", "stroke-width": 2.4, "stroke-linejoin": "round" };
+  return line ? [svg("path", { d: line, ...look, "data-key": -1 })] : [];
 }
 
 function queueLines(ui) {
@@ -286,17 +248,15 @@ function queueLines(ui) {
       level = y + 10 + (c.level * (h - 22)) / 2,
       colour = hueOf(c.bucket).box,
       words = fmtSpan(c.begin - c.ready),
-      room = textWidth(words, 12) + 8,
       line = { fill: "none", stroke: colour, "stroke-width": 1.8, "stroke-dasharray": "4 3" };
     const path = svg("path", { d: `M${x0} ${y}V${level}H${x1}V${y + h}`, ...line });
-    if (x1 - x0 < room + 12) return [ofBucket(c.bucket, [path])];
-    const mid = (x0 + x1) / 2,
-      patch = rect(mid - room / 2, level - 8, room, 16, "var(--card)");
-    return [ofBucket(c.bucket, [path, patch, text(mid, level + 4.5, words, { size: 12, anchor: "middle" })])];
+    const isNamed = x1 - x0 > textWidth(words, 12) + 20,
+      label = isNamed ? patched((x0 + x1) / 2, level, words, { size: 12, high: 16 }) : [];
+    return [ofBucket(c.bucket, [path, ...label])];
   });
 }
 
-// ---- labels and cursor
+// ---- labels
 
 function labelColumn(ui, high) {
   const words = stepWords(ui),
@@ -339,22 +299,4 @@ function queueLabel(row, words) {
   const label = el("div", { className: "label" }, el("small", { textContent: words.queue }));
   label.style.top = `${row.queue.y + row.queue.h / 2 - 9}px`;
   return label;
-}
-
-function cursor(high) {
-  const line = rect(-1, ROOM.band, 2, high - ROOM.band, "var(--ink)"),
-    head = svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" }),
-    pill = rect(-38, ROOM.band + 4, 76, 20, "var(--ink)", { rx: 4 }),
-    words = text(0, ROOM.band + 18.5, "", { size: 13, bold: true, fill: "var(--card)", anchor: "middle" }),
-    flag = svg("g", {}, pill, words);
-  return { group: svg("g", { class: "cursor", "pointer-events": "none" }, line, head, flag), flag, words };
-}
-
-/** Put the cursor at t, whose words stand in its flag. */
-export function moveCursor({ cursor: now, across, width }, t, words) {
-  if (!now) return;
-  const x = across(t);
-  now.group.setAttribute("transform", `translate(${x.toFixed(2)} 0)`);
-  now.flag.setAttribute("transform", `translate(${(Math.min(width - 38, Math.max(38, x)) - x).toFixed(2)} 0)`);
-  setText(now.words, words);
 }

@@ -3,6 +3,7 @@
 import { exportsCss } from "../player/export/menu.js";
 import { slideCss } from "../player/export/slide.js";
 import { buttonsCss } from "../transport/buttonstyle.js";
+import { lightCss } from "../transport/lanechart.js";
 
 /** What both have beside buttons and segments. */
 const parts = (root) => `
@@ -26,7 +27,7 @@ ${root} .foot .dash{width:24px;border-top:2px dashed var(--b2)}
 ${root} .foot .thin{width:24px;height:6px;background:var(--wait)}
 `;
 
-export const STEP_CSS = `${parts(".ts")}${exportsCss(".ts")}${slideCss(".ts")}
+export const STEP_CSS = `${parts(".ts")}${exportsCss(".ts")}${slideCss(".ts")}${lightCss(".ts")}
 .ts.slide :is(.bar,.seg,.funnel,.opened,.foot,.side){display:none!important}
 .ts.slide .says{font-size:36px;line-height:46px;margin-bottom:20px}
 .ts{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 20px 14px}
@@ -42,7 +43,6 @@ export const STEP_CSS = `${parts(".ts")}${exportsCss(".ts")}${slideCss(".ts")}
 .ts svg.time{cursor:ew-resize;touch-action:pan-x pan-y}
 .ts .open{cursor:pointer}.ts .open:hover rect{opacity:.85}
 .ts .open:focus-visible{outline:none}.ts .open:focus-visible rect{stroke:var(--ink);stroke-width:3}
-.ts svg.dim .part{opacity:.4}.ts svg.dim .part.lit{opacity:1}.ts svg.dim .chain{opacity:.4}
 .ts .hovered{position:absolute;top:2px;width:240px;background:var(--card);border:1px solid var(--edge);
   border-radius:6px;padding:6px 10px;pointer-events:none;font-size:13px;line-height:18px;color:var(--ink2)}
 .ts .hovered[hidden]{display:none}.ts .hovered b,.ts .hovered span{display:block}.ts .hovered b{color:var(--ink)}

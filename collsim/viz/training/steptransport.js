@@ -35,10 +35,7 @@ function alongChain({ clock, data }) {
 
 /** The time column is the scrubber, but for the boxes that open something. */
 export function dragOver(ui) {
-  const seek = (ev) => {
-    const { left, width } = ui.time.getBoundingClientRect();
-    ui.clock.seek(Math.min(1, Math.max(0, (ev.clientX - left) / width)) * ui.clock.total);
-  };
+  const seek = (ev) => ui.clock.seek(ui.chart.timeAt(ev));
   const isTrack = (target) => Boolean(target.closest?.("svg.time")) && !target.closest("[data-name]");
   dragTime(ui.lanes, seek, { isTrack, isScrolled: true });
 }

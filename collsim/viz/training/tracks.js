@@ -1,9 +1,9 @@
 // The steps of several runners on one clock: computing over the network, a finish line, and how long each took.
 
-import { el, svg } from "../player/draw/elements.js";
+import { el } from "../player/draw/elements.js";
 import { fmtSpan, threeDigits, timeMarks } from "../player/model/units.js";
-import { fits } from "./stepgeometry.js";
 import { hueOf } from "../transport/hues.js";
+import { createChart, createCursor, labelIn, rect, spanOf, text, timeAxis } from "../transport/lanechart.js";
 import { rivalWords } from "./rivalwords.js";
 
 const LANE = 24;
@@ -16,8 +16,8 @@ export function drawTracks(race, width) {
     w = rivalWords(race),
     most = Math.max(...runners.map((r) => r.time)),
     least = Math.min(...runners.map((r) => r.time)),
-    wide = Math.max(120, width - FINISH_ROOM),
-    across = (t) => (most > 0 ? t / most : 0) * wide,
+    right = Math.min(FINISH_ROOM, width - 120),
+    chartOf = (height, look) => createChart({ width, height, total: most, right, class: "at", ...look }),
     cells = [
       el("span"),
       el("span", { className: "h" }),
@@ -26,42 +26,38 @@ export function drawTracks(race, width) {
     ];
   race.cursors = [];
   for (const run of runners) {
-    const words = Math.abs(run.time - least) <= 1e-9 * least ? w.leads : w.times(threeDigits(run.time / least));
-    cells.push(
-      el("span", { className: "rule" }),
-      ...trackRow(race, run, width, across, words, run.time === most && most > 1.5 * least),
-    );
+    const words = Math.abs(run.time - least) <= 1e-9 * least ? w.leads : w.times(threeDigits(run.time / least)),
+      chart = chartOf(HIGH_TRACK, { role: "img", "aria-label": `${run.name}: ${fmtSpan(run.time)}` });
+    drawTrack(race, run, chart, words);
+    cells.push(el("span", { className: "rule" }), ...trackRow(run, chart, run.time === most && most > 1.5 * least));
   }
-  cells.push(el("span"), axis(width, across, most));
+  race.chart = chartOf(26, {});
+  race.chart.picture.append(...timeAxis(race.chart, timeMarks(most, width / 100), { y: 17, top: 0, bottom: 0 }));
+  cells.push(el("span"), el("span", {}, race.chart.picture));
   race.tracks.replaceChildren(...cells);
-  race.across = across;
 }
 
-function trackRow(race, run, width, across, words, late) {
-  const picture = svg("svg", {
-    width,
-    height: HIGH_TRACK,
-    class: "at",
-    role: "img",
-    "aria-label": `${run.name}: ${fmtSpan(run.time)}`,
-  });
-  const step = run.document;
-  for (const box of joinedBoxes(step.boxes, run.time))
-    if (box.lane === 0) picture.append(...trackBox(race, box, across));
-  for (const [lane, t0, t1] of step.waits)
-    if (lane === 0) picture.append(block(across(t0), 0, across(t1) - across(t0), "url(#ts-hatch)"));
-  const end = across(run.time),
-    line = svg("rect", { x: -1, y: 0, width: 2, height: HIGH_TRACK, fill: "var(--ink)", class: "cursor" });
-  picture.append(
-    svg("rect", { x: end, y: 0, width: 2, height: HIGH_TRACK, fill: "var(--ink)" }),
-    svg("text", { x: end + 8, y: 20, "font-size": 14, "font-weight": 700, fill: "var(--ink)" }, words),
-    line,
+function drawTrack(race, run, chart, words) {
+  const step = run.document,
+    x = chart.across(run.time),
+    cursor = createCursor(chart),
+    boxes = joinedBoxes(step.boxes, run.time).filter((box) => box.lane === 0),
+    waits = step.waits.filter(([lane]) => lane === 0);
+  chart.picture.append(
+    ...boxes.flatMap((box) => trackBox(race, box, chart)),
+    ...waits.map(([, t0, t1]) => block(spanOf(chart, t0, t1, 0.8), 0, "url(#ts-hatch)")),
+    rect(x, 0, 2, HIGH_TRACK, "var(--ink)"),
+    text(x + 8, 20, words, { size: 14, bold: true, fill: "var(--ink)" }),
+    cursor.node,
   );
-  race.cursors.push(line);
+  race.cursors.push(cursor);
+}
+
+function trackRow(run, { picture }, isLate) {
   return [
     el("span", { className: "name" }, el("b", { textContent: run.name })),
     el("span", {}, picture),
-    el("span", { className: late ? "num late" : "num" }, el("b", { textContent: fmtSpan(run.time) })),
+    el("span", { className: isLate ? "num late" : "num" }, el("b", { textContent: fmtSpan(run.time) })),
     el("span", { className: "num waits", textContent: fmtSpan(run.exposed + run.bubble) }),
   ];
 }
@@ -78,36 +74,22 @@ export function joinedBoxes(boxes, time) {
   return out;
 }
 
-const block = (x, y, width, fill) =>
-  svg("rect", { x, y, width: Math.max(0.8, width), height: LANE, fill, stroke: "var(--card)", "stroke-width": 0.5 });
+const block = ({ x, wide }, y, fill) => rect(x, y, wide, LANE, fill, { stroke: "var(--card)", "stroke-width": 0.5 });
 
-function trackBox(race, box, across) {
-  const x = across(box.t0),
-    width = across(box.t1) - x,
+const PASS_FILL = {
+  forward: "var(--casing)",
+  backward: "var(--ag)",
+  optimizer: "var(--idle)",
+};
+
+function trackBox(race, box, chart) {
+  const span = spanOf(chart, box.t0, box.t1, 0.8),
     w = rivalWords(race),
-    network = box.stream !== "compute",
-    plain = { forward: "var(--casing)", backward: "var(--ag)", optimizer: "var(--idle)", copy: "var(--casing)" },
-    fill = box.bucket >= 0 || network ? hueOf(box.bucket).box : (plain[box.kind] ?? "var(--casing)"),
-    words = network ? (box.bucket >= 0 ? "" : w.kinds[box.kind]) : box.bucket >= 0 ? "" : w.pass[box.kind],
-    out = [block(x, network ? LANE + 3 : 0, width, fill)];
-  if (words && fits(words, 13, width)) {
-    const ink = network ? "var(--card)" : "var(--ink)";
-    out.push(
-      svg(
-        "text",
-        { x: x + width / 2, y: (network ? LANE + 3 : 0) + 17, "font-size": 13, "text-anchor": "middle", fill: ink },
-        words,
-      ),
-    );
-  }
-  return out;
-}
-
-function axis(width, across, most) {
-  const picture = svg("svg", { width, height: 26, class: "at" });
-  timeMarks(most, width / 100).forEach(({ t, text }, k) => {
-    const look = { "font-size": 13, "text-anchor": k ? "middle" : "start", fill: "var(--ink2)" };
-    picture.append(svg("text", { x: across(t), y: 17, ...look }, text));
-  });
-  return el("span", {}, picture);
+    isSent = box.stream !== "compute",
+    isOfBucket = box.bucket >= 0,
+    fill = isOfBucket || isSent ? hueOf(box.bucket).box : (PASS_FILL[box.kind] ?? "var(--casing)"),
+    words = isSent ? w.kinds[box.kind] : w.pass[box.kind],
+    y = isSent ? LANE + 3 : 0,
+    label = labelIn(span, y + 17, isOfBucket ? [] : [words], { fill: isSent ? "var(--card)" : "var(--ink)" });
+  return [block(span, y, fill), ...label];
 }
