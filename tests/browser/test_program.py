@@ -81,9 +81,9 @@ def test_the_cursor_plays_steps_and_says_who_waits(page, app_url):
     page.wait_for_function("t => Number(document.querySelector('.lanes')?.dataset.t ?? 1) > t", arg=0.0)
     page.locator(".lanes").get_by_role("button", name="Pause").click()
     before = float(lanes.get_attribute("data-t"))
-    page.get_by_role("button", name="On to what happens next").click()
+    lanes.get_by_role("button", name="Forward").click()
     assert float(lanes.get_attribute("data-t")) > before
-    lanes.get_by_role("button", name="To the start").click()
+    lanes.get_by_role("button", name="Start").click()
     expect(lanes).to_have_attribute("data-t", "0")
     page.locator("svg.pl:visible").click(position={"x": 400, "y": 120})
     assert float(lanes.get_attribute("data-t")) > 0

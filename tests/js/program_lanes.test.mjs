@@ -1,8 +1,8 @@
-// The cursor over the lanes of a rank program: which moment is told, and where a step goes.
+// The cursor over the lanes of a rank program: which moment is told.
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { countUpTo, findLines, findMoment, stepMoment } from "../../collsim/viz/program/programlanes.js";
+import { countUpTo, findLines, findMoment } from "../../collsim/viz/program/programlanes.js";
 
 import { labelRanks } from "../../collsim/app/pages/write/codeeditor.js";
 
@@ -18,14 +18,6 @@ test("the sentence is that of the last moment that has begun", () => {
     [0, 0.99, 1, 1.2, 1.5, 2.9, 3, 99].map((time) => findMoment(MOMENTS, time)),
     [0, 0, 1, 1, 2, 2, 3, 3],
   );
-});
-
-test("a step goes to the next moment or the one before, and stays at the ends", () => {
-  assert.equal(stepMoment(MOMENTS, 1.2, 1), 1.5);
-  assert.equal(stepMoment(MOMENTS, 1.2, -1), 1);
-  assert.equal(stepMoment(MOMENTS, 1.5, -1), 1);
-  assert.equal(stepMoment(MOMENTS, 3, 1), 3);
-  assert.equal(stepMoment(MOMENTS, 0, -1), 0);
 });
 
 /** Rank 0 sends 8 bytes to rank 1 from 1 s on for 2 s, of which each byte takes 1 s; rank 2 waits forever. */

@@ -1,30 +1,131 @@
 // The pictures of a rank program, drawn by Python as SVG: one for a wide and one for a narrow screen. A cursor goes
 // over them, a sentence says what the ranks do at that moment, and the editor next to them marks the lines that they
 // are in. The pictures are parsed as images: a script in one would not run.
+import { el, setText } from "../player/draw/elements.js";
+import { createClock } from "../player/model/clock.js";
+import { component } from "../player/mount.js";
+import { actOnKey } from "../player/ui/keys.js";
+import { createShell, dressRoot } from "../player/ui/shell.js";
+import { buttonsCss } from "../transport/buttonstyle.js";
+import { createCursor } from "../transport/lanechart.js";
+import { createTransport, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
+import { pickWords } from "../words/choice.js";
+import { PROGRAM } from "../words/program_by_language.js";
 import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 
+const PROGRAM_CSS = `
+${buttonsCss(".lanes")}
+.lanes .narrow,.lanes .counts{display:none}.lanes .faded{opacity:.3}
+.lanes .say{font-size:16px;line-height:21px;margin:0 0 8px;min-height:63px}
+.lanes .bar{display:flex;align-items:center;gap:8px;margin:0 0 10px}.lanes .bar[hidden]{display:none}
+.lanes .bar .g{display:flex;gap:6px}.lanes .bar input{flex:1;min-width:60px;accent-color:var(--ink)}
+.lanes svg.pl{cursor:pointer}.lanes svg.pl:has(.band:hover) .band:not(:hover){opacity:.3}
+.lanes .counts{border-collapse:collapse;width:100%;margin-top:8px;font-size:14px;line-height:22px}
+.lanes th{font-weight:400;color:var(--ink2);text-align:right}
+.lanes td{text-align:right;border-top:1px solid var(--line)}
+.lanes .counts :first-child{text-align:left;font-weight:700}
+@media(max-width:700px){.lanes .wide{display:none}.lanes .narrow{display:block}
+  .lanes .counts:not(:empty){display:table}}
+`;
 const SHAPES = ["wide", "narrow"];
 const SECONDS = 8; // for a whole run at normal speed
-const KEYS = { ArrowLeft: 1, " ": 2, ArrowRight: 3, Home: 0 }; // buttons that they press
 
-/** What stays while Streamlit calls again with the same data, by element. */
-const states = new WeakMap();
+/** Mount the lanes of a program into `host`. Its data are {id, wide, narrow, moments, playback, counters, language,
+ * theme}. */
+function createProgram(host) {
+  /** @type {any} */
+  const ui = { clock: createClock(), data: null, pictures: [], root: null };
+  for (const [name, tag] of Object.entries({ say: "p", bar: "div", wide: "div", narrow: "div", counts: "table" }))
+    ui[name] = el(tag, { className: name });
+  ui.say.setAttribute("aria-live", "polite");
+  ui.range = el("input", { type: "range", min: "0", max: "1", step: "0.001" });
+  ui.range.oninput = () => seekWhole(ui, Number(ui.range.value) * ui.clock.total);
+  ui.turn = (by) => turnTo(ui.clock, ui.moments, by, 1e-12);
+  const look = { className: "lanes", css: PROGRAM_CSS, isFocusable: true, arrange() {} },
+    shell = createShell(host, look, ui.say, ui.bar, ui.wide, ui.narrow, ui.counts),
+    { root } = shell,
+    onLine = (/** @type {any} */ event) => light(root, event.detail),
+    onRequest = () => announceLines(ui);
+  ui.root = root;
+  root.addEventListener("keydown", (ev) => actOnKey(ev, transportKeys({ root, clock: ui.clock, turn: ui.turn })));
+  window.addEventListener(LINE_POINTED_AT, onLine);
+  window.addEventListener(LINES_REQUESTED, onRequest);
+  return {
+    update: (data) => setProgram(ui, data),
+    destroy() {
+      ui.clock.pause();
+      window.removeEventListener(LINE_POINTED_AT, onLine);
+      window.removeEventListener(LINES_REQUESTED, onRequest);
+      announce(LINES_AT_CURSOR, {});
+      shell.remove();
+    },
+  };
+}
 
-export default function ({ data, parentElement }) {
-  let state = states.get(parentElement);
-  if (state?.id !== data.id) {
-    state?.cursor.stop();
-    for (const shape of SHAPES) {
-      const picture = new DOMParser().parseFromString(data[shape], "image/svg+xml").documentElement;
-      parentElement.querySelector(`.${shape}`).replaceChildren(document.importNode(picture, true));
-    }
-    state = { id: data.id, cursor: new Cursor(parentElement, data) };
-    states.set(parentElement, state);
-    state.cursor.connect();
-    state.cursor.seek(data.playback.begin);
+function setProgram(ui, data) {
+  const { clock, root } = ui,
+    isOther = ui.data?.id !== data.id,
+    isSame = !isOther && ui.data.language === data.language && ui.data.theme === data.theme;
+  ui.data = data;
+  if (isSame) return announceLines(ui);
+  ui.words = pickWords(PROGRAM, data.language);
+  dressRoot(root, data);
+  root.setAttribute("aria-label", ui.words.label);
+  ui.range.setAttribute("aria-label", ui.words.time);
+  if (isOther) setPictures(ui);
+  ui.parts = createTransport({ root, clock, words: ui.words, turn: ui.turn });
+  ui.bar.replaceChildren(ui.parts.moves, ui.range);
+  ui.counts.replaceChildren(...buildRows(data.counters, ui.words));
+  ui.counters = [...root.querySelectorAll("[data-counter]")];
+  for (const head of root.querySelectorAll("[data-head]"))
+    head.textContent = ui.words[head.dataset.head] + (head.dataset.unit ? `, ${head.dataset.unit}` : "");
+  if (isOther) clock.seek(data.playback.begin);
+  else showMoment(ui);
+}
+
+/** Other pictures, and their time. */
+function setPictures(ui) {
+  const { data, clock } = ui;
+  ui.moments = data.moments.map(([t]) => t);
+  const end = ui.moments.at(-1);
+  clock.pause();
+  ui.off?.();
+  ui.off = clock.on(() => showMoment(ui), end, end / SECONDS);
+  ui.bar.hidden = end <= 0;
+  ui.pictures = SHAPES.map((shape) => {
+    const { picture, cursor, timeAt } = readPicture(data[shape], end);
+    ui[shape].replaceChildren(picture);
+    picture.onclick = (event) => seekWhole(ui, timeAt(event));
+    picture.onpointerover = (event) => announce(LINES_POINTED_AT, readLines(event.target));
+    picture.onpointerleave = () => announce(LINES_POINTED_AT, []);
+    return cursor;
+  });
+}
+
+function seekWhole({ clock }, t) {
+  clock.pause();
+  clock.seek(t);
+}
+
+const announceLines = ({ data, clock }) => announce(LINES_AT_CURSOR, findLines(data?.playback.spans ?? [], clock.t));
+
+/** One frame: the cursor, the sentence, the counters, and the lines of the editor. */
+function showMoment(ui) {
+  const { data, clock, parts, range, words } = ui,
+    sentence = data.moments[findMoment(data.moments, clock.t)][1],
+    counts = countUpTo(data.playback, clock.t);
+  if (!parts) return;
+  setText(ui.say, sentence);
+  drawTransport(parts, clock, words, "");
+  range.value = String(clock.total > 0 ? clock.t / clock.total : 0);
+  range.setAttribute("aria-valuetext", sentence);
+  ui.root.dataset.t = String(clock.t);
+  for (const cursor of ui.pictures) cursor.move(clock.t);
+  for (const cell of ui.counters) {
+    const { counter, rank, unit, digits } = cell.dataset;
+    setText(cell, (counts[Number(rank)][counter] / Number(unit)).toFixed(Number(digits)));
   }
-  state.cursor.start(); // again each time: Streamlit may clean up after a call and go on with the same elements
-  return () => state.cursor.stop();
+  announceLines(ui);
 }
 
 /** Index of the last moment that has begun at `time`. */
@@ -32,13 +133,6 @@ export function findMoment(moments, time) {
   let index = 0;
   while (index + 1 < moments.length && moments[index + 1][0] <= time + 1e-12) index++;
   return index;
-}
-
-/** The moment after `time`, or the one before it; the ends stay. */
-export function stepMoment(moments, time, direction) {
-  const later = moments.find(([moment]) => moment > time + 1e-12);
-  const earlier = moments.findLast(([moment]) => moment < time - 1e-12);
-  return (direction > 0 ? later : earlier)?.[0] ?? time;
 }
 
 /** The ranks that are in a call at `time`, by the line of the call: `{line: {ranks, isStuck}}`. A span has its rank,
@@ -71,150 +165,26 @@ function limit(share) {
   return share >= 1 - 1e-9 ? 1 : Math.max(0, share); // what rounding leaves of a message is no bytes that are under way
 }
 
-/** A moment of the run, shown on every picture and in words, with its controls. */
-class Cursor {
-  constructor(root, { moments, words, playback, counters }) {
-    this.root = root;
-    this.moments = moments;
-    this.words = words;
-    this.playback = playback;
-    this.time = this.frame = this.before = 0;
-    this.end = moments[moments.length - 1][0];
-    this.lanes = root.querySelector(".lanes");
-    this.buttons = root.querySelectorAll(".bar button");
-    this.play = this.buttons[2];
-    this.range = root.querySelector(".bar input");
-    this.pictures = [...root.querySelectorAll("svg.pl")];
-    this.lines = [];
-    const isStill = this.end <= 0;
-    root.querySelector(".bar").hidden = isStill;
-    if (!isStill) this.lines = this.pictures.map((picture) => addLine(picture, this.end));
-    root.querySelector(".counts").replaceChildren(...buildRows(counters, words));
-    this.counters = [...root.querySelectorAll("[data-counter]")];
-    for (const head of root.querySelectorAll("[data-head]"))
-      head.textContent = words[head.dataset.head] + (head.dataset.unit ? `, ${head.dataset.unit}` : "");
-    this.onLine = (/** @type {any} */ event) => this.light(event.detail);
-    this.onRequest = () => announce(LINES_AT_CURSOR, findLines(this.playback.spans, this.time));
-  }
-
-  seek(wanted) {
-    this.time = Math.min(this.end, Math.max(0, wanted));
-    this.show();
-  }
-
-  show() {
-    const text = this.moments[findMoment(this.moments, this.time)][1];
-    const say = this.root.querySelector(".say");
-    if (say.textContent !== text) say.textContent = text;
-    this.range.value = String(this.end > 0 ? this.time / this.end : 0);
-    this.range.setAttribute("aria-valuetext", text);
-    this.lanes.dataset.t = String(this.time);
-    for (const move of this.lines) move(this.time);
-    const counts = countUpTo(this.playback, this.time);
-    for (const cell of this.counters) {
-      const { counter, rank, unit, digits } = cell.dataset;
-      const value = (counts[Number(rank)][counter] / Number(unit)).toFixed(Number(digits));
-      if (cell.textContent !== value) cell.textContent = value;
-    }
-    this.onRequest();
-  }
-
-  tick(now) {
-    this.seek(this.time + ((now - this.before) / 1000 / SECONDS) * this.end);
-    this.before = now;
-    if (this.time >= this.end) this.pause();
-    else this.frame = requestAnimationFrame((next) => this.tick(next));
-  }
-
-  pause() {
-    cancelAnimationFrame(this.frame);
-    this.frame = 0;
-    this.play.textContent = "▶";
-    this.play.setAttribute("aria-label", this.words.play);
-  }
-
-  toggle() {
-    if (this.frame) return this.pause();
-    if (this.time >= this.end) this.seek(0);
-    this.before = performance.now();
-    this.play.textContent = "❚❚";
-    this.play.setAttribute("aria-label", this.words.pause);
-    this.frame = requestAnimationFrame((now) => this.tick(now));
-  }
-
-  /** Tell the editor where it is, and listen to it. */
-  start() {
-    window.addEventListener(LINE_POINTED_AT, this.onLine);
-    window.addEventListener(LINES_REQUESTED, this.onRequest);
-    this.show();
-  }
-
-  stop() {
-    this.pause();
-    window.removeEventListener(LINE_POINTED_AT, this.onLine);
-    window.removeEventListener(LINES_REQUESTED, this.onRequest);
-    announce(LINES_AT_CURSOR, {});
-  }
-
-  /** Let controls, keys and the pointer move it. */
-  connect() {
-    const jump = (find) => (event) => {
-      this.pause();
-      this.seek(find(event));
-    };
-    const [start, back, play, next] = this.buttons;
-    start.onclick = jump(() => 0);
-    back.onclick = jump(() => stepMoment(this.moments, this.time, -1));
-    next.onclick = jump(() => stepMoment(this.moments, this.time, 1));
-    play.onclick = () => this.toggle();
-    this.range.oninput = jump(() => Number(this.range.value) * this.end);
-    this.lanes.onkeydown = (event) => this.press(event);
-    for (const picture of this.pictures) {
-      picture.onclick = jump((event) => findTime(picture, event, this.end));
-      picture.onpointerover = (event) => announce(LINES_POINTED_AT, readLines(event.target));
-      picture.onpointerleave = () => announce(LINES_POINTED_AT, []);
-    }
-    this.pause();
-  }
-
-  press(event) {
-    if (event.target === this.range || !(event.key in KEYS || event.key === "End")) return;
-    if (event.target.tagName === "BUTTON" && event.key === " ") return; // presses that button
-    event.preventDefault();
-    if (event.key === "End") {
-      this.pause();
-      this.seek(this.end);
-    } else this.buttons[KEYS[event.key]].click();
-  }
-
-  /** Let all that is not of a line of the source fade; of null nothing does. */
-  light(line) {
-    for (const mark of this.root.querySelectorAll("[data-lines]"))
-      mark.classList.toggle("faded", line !== null && !mark.dataset.lines.split(" ").includes(String(line)));
-  }
+/** Let all that is not of a line of the source fade; of null nothing does. */
+function light(root, line) {
+  for (const mark of root.querySelectorAll("[data-lines]"))
+    mark.classList.toggle("faded", line !== null && !mark.dataset.lines.split(" ").includes(String(line)));
 }
 
 /** The rows of the table of counters, for screens that are too narrow for them beside the lanes. */
 function buildRows(counters, words) {
   if (!counters.length) return [];
-  const cell = (name, textContent, data = {}) => {
-    const element = Object.assign(document.createElement(name), { textContent });
-    Object.assign(element.dataset, data);
-    return element;
-  };
-  const row = (cells) => {
-    const element = document.createElement("tr");
-    element.append(...cells);
-    return element;
-  };
-  const heads = counters.map(({ name, unit_name }) => cell("th", "", { head: name, unit: unit_name })),
-    rows = counters[0].values.map((_, rank) =>
-      row([
-        cell("td", `rank ${rank}`),
-        ...counters.map(({ name, unit, digits }) => cell("td", "", { counter: name, rank, unit, digits })),
-      ]),
-    );
-  return [row([cell("th", words.rank), ...heads]), ...rows];
+  const cell = (tag, textContent, data = {}) => {
+      const box = el(tag, { textContent });
+      Object.assign(box.dataset, data);
+      return box;
+    },
+    heads = counters.map(({ name, unit_name }) => cell("th", "", { head: name, unit: unit_name })),
+    numbers = (rank) => counters.map(({ name, unit, digits }) => cell("td", "", { counter: name, rank, unit, digits }));
+  return [
+    el("tr", {}, cell("th", words.rank), ...heads),
+    ...counters[0].values.map((_, rank) => el("tr", {}, cell("td", `rank ${rank}`), ...numbers(rank))),
+  ];
 }
 
 /** The lines of the source that a mark of a picture is about. */
@@ -223,26 +193,22 @@ function readLines(mark) {
   return lines ? lines.split(" ").map(Number) : [];
 }
 
-/** The time that a click on a picture means: where a wait begins that was hit, else that of its position. */
-function findTime(picture, { target, clientX }, end) {
-  if (target.dataset.begin) return Number(target.dataset.begin);
-  const box = picture.getBoundingClientRect(),
-    { x0, x1 } = picture.dataset;
-  const x = ((clientX - box.left) / box.width) * picture.viewBox.baseVal.width;
-  return ((x - Number(x0)) / (Number(x1) - Number(x0))) * end;
+/** Parse a picture, with a cursor and the time axis that Python gave it: 0 s at `x0`, the end at `x1`. */
+function readPicture(text, end) {
+  const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement,
+    picture = /** @type {any} */ (document.importNode(parsed, true)),
+    { width, height } = picture.viewBox.baseVal,
+    [x0, x1] = [Number(picture.dataset.x0), Number(picture.dataset.x1)],
+    across = (t) => x0 + (t / end) * (x1 - x0),
+    cursor = createCursor({ across, width, height }, { top: 20 });
+  if (end > 0) picture.append(cursor.node);
+  /** The time that a click means: where a wait begins that was hit, else that of its position. */
+  const timeAt = ({ target, clientX }) => {
+    if (target.dataset.begin) return Number(target.dataset.begin);
+    const box = picture.getBoundingClientRect();
+    return ((((clientX - box.left) / box.width) * width - x0) / (x1 - x0)) * end;
+  };
+  return { picture, cursor, timeAt };
 }
 
-/** Add the line of the cursor to a picture; returns what moves it to a time. */
-function addLine(picture, end) {
-  const { x0, x1 } = picture.dataset;
-  const line = document.createElementNS(picture.namespaceURI, "path");
-  line.setAttribute("class", "cursor");
-  line.setAttribute("stroke", "var(--cs-ink)");
-  line.setAttribute("stroke-width", "2.5");
-  line.setAttribute("pointer-events", "none");
-  picture.append(line);
-  return (time) => {
-    const x = Number(x0) + (time / end) * (Number(x1) - Number(x0));
-    line.setAttribute("d", `M${x.toFixed(1)} 20V${picture.viewBox.baseVal.height}`);
-  };
-}
+export default component((box) => createProgram(box));

@@ -1,5 +1,5 @@
-// A chart of lanes over time, as SVG: a scale, an axis, boxes with labels that fit, waits, levels, a cursor, and light on
-// what belongs together. Pages say where their lanes are and what is in them.
+// A chart of lanes over time, as SVG: a scale, an axis, boxes with labels that fit, waits, levels, a cursor, and light
+// on what belongs together. Pages say where their lanes are and what is in them.
 
 import { widthOf } from "../player/draw/canvas.js";
 import { setText, svg } from "../player/draw/elements.js";

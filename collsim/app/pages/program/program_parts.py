@@ -13,8 +13,8 @@ import streamlit as st
 from collsim.display.markup import escape_text
 from collsim.locale import LANGUAGES
 from collsim.viz.hosts.bundle import read_bundle
-from collsim.viz.program.playback import COUNTERS
 
+from ...shell.player import look
 from ...shell.session import get_language, t
 from ...styles import read_style
 from .program_verdict import ProgramVerdict
@@ -31,14 +31,11 @@ def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
         key: Key of the component.
     """
     wide, narrow = verdict.pictures
-    mount = st.components.v2.component(
-        "collsim_program_lanes", html=_build_pictures(), css=_PICTURE_STYLE, js=read_bundle("program")
-    )
+    mount = st.components.v2.component("collsim_program_lanes", js=read_bundle("program"))
     k = LANGUAGES.index(get_language())
     moments = [(time, text[k]) for time, text in verdict.moments]
     run = hashlib.sha256(f"{wide}{moments}".encode()).hexdigest()[:16]
-    words = {name: t(f"program.{name}") for name in ("play", "pause", "rank", *COUNTERS)}
-    data = {"id": run, "wide": wide, "narrow": narrow, "moments": moments, "words": words}
+    data = {"id": run, "wide": wide, "narrow": narrow, "moments": moments, **look()}
     mount(key=key, data=data | {"playback": verdict.playback, "counters": list(map(asdict, verdict.counters))})
     marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
     if verdict.verdict == "hangs":
@@ -101,20 +98,4 @@ def build_diff(before: str, after: str) -> str:
     return f'<pre class="pl-source pl-diff" tabindex="0">{"".join(rows)}</pre>'
 
 
-def _build_pictures() -> str:
-    buttons = "".join(
-        f'<button type="button" aria-label="{escape_text(t(f"program.{name}"))}">{sign}</button>'
-        for name, sign in (("begin", "|◀"), ("back", "◀"), ("play", "▶"), ("next", "▶|"))
-    )
-    slider = (
-        f'<input type="range" min="0" max="1" step="0.001" value="0" aria-label="{escape_text(t("program.time"))}">'
-    )
-    return (
-        f'<div class="lanes" tabindex="0" role="group" aria-label="{escape_text(t("program.lanes"))}">'
-        f'<p class="say" aria-live="polite"></p><div class="bar" hidden>{buttons}{slider}</div>'
-        '<div class="wide"></div><div class="narrow"></div><table class="counts"></table></div>'
-    )
-
-
-_PICTURE_STYLE = read_style("program_picture")
 STYLE = read_style("program")
