@@ -36,7 +36,7 @@ from .errors import (
     require_word,
 )
 from .errors.keywords import require_keywords
-from .locale import Text, build_text, complete_text
+from .locale import Text, build_text, complete_text, repeat_text
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, freeze
@@ -94,7 +94,7 @@ class Algorithm:
         cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of
             the operation, alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex
             ports; None where no formula is known.
-        formula: the same as people write it.
+        formula: the same as people write it, with K for S, in English and Chinese.
         network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
         when: one sentence in English and one in Chinese: when it is the best choice.
         most_ranks: more are refused before memory runs out.
@@ -125,7 +125,7 @@ class Algorithm:
     helpers_on: HelperLocation = "host"
     ranks: Callable[[int], Words | None] | None = None
     cost: Claim | None = None
-    formula: str = ""
+    formula: Text = ("", "")
     network: str = "switch"
     when: Text = ("", "")
     most_ranks: int = 4096
@@ -474,7 +474,7 @@ def algorithm(
     helpers_on: HelperLocation = "host",
     ranks: Callable[[int], Words | None] | None = None,
     cost: Claim | None = None,
-    formula: str = "",
+    formula: str | Text = "",
     network: str = "switch",
     when: Text = ("", ""),
     most_ranks: int = 4096,
@@ -497,7 +497,7 @@ def algorithm(
             switch between nodes, or any `switch`.
         ranks: returns why a number of ranks is not possible, or None.
         cost: seconds as a function of (n, S, alpha, beta, gamma) and options; see `Algorithm`.
-        formula: the same as people write it.
+        formula: the same as people write it, with K for S; in English and Chinese where it has words.
         network: the generic topology on which the formula is exact.
         when: one sentence in English and one in Chinese: when it is the best choice.
         most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With
@@ -539,8 +539,11 @@ def algorithm(
         is_built_in = label in _BUILT_IN and function.__module__ == _BUILT_IN[label]
         if is_built_in and not says[0]:
             summary, best_for = (build_text("algorithms", f"{label}.{part}") for part in ("summary", "when"))
+        written = repeat_text(formula) if isinstance(formula, str) else complete_text(formula)
+        if is_built_in and cost is not None and not formula:  # one with words
+            written = build_text("algorithms", f"{label}.formula")
         claims = steps, sent, source, _read_first_paragraph(function), summary, chunks, helpers, helpers_on, ranks
-        prices = cost, formula, network, best_for, most_ranks, phases, shares
+        prices = cost, written, network, best_for, most_ranks, phases, shares
         entry = Algorithm(label, collective, function, *claims, *prices, options)
         if not is_built_in:
             _import_built_in(label)  # first: what comes later takes the name

@@ -12,7 +12,7 @@ from .allreduce_swing import list_partners, scatter_reduce
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
-    formula="lg n·α + (n−1)/n·Sβ",
+    formula="lg n·α + (n−1)/n·Kβ",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311; the distance-halving butterfly has "
     "Swing's partners",
     chunks=lambda n: n,

@@ -47,7 +47,6 @@ def _estimate_cost(n, S, alpha, beta, inner, outer, per_node, topology):
     steps=_count_steps,
     sent=lambda n: (n - 1) / n,
     cost=_estimate_cost,
-    formula="T_ag(N, S/g) + T_ag(g, S), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·Sβ",
     source="Open MPI coll_han_allgather.c; Träff 2006 (SMP-aware allgather)",
     chunks=lambda n: n,
 )

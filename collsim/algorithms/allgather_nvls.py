@@ -11,7 +11,6 @@ from collsim.steps import copy
     steps=lambda n: 2 if n > 1 else 1,
     sent=lambda n: max(n - 1, 1 / n),  # the switch, all ports; a rank sends 1/n
     cost=lambda n, S, alpha, beta: (2 if n > 1 else 1) * alpha + S * beta,
-    formula="2α + Sβ: S/n up, (n−1)/n·S down",
     source="NCCL src/device/all_gather.h (NVLS: multimem store), src/transport/nvls.cc; symmetric kernel "
     "AllGather_STMC, copy engines in src/ce_coll.cc with multicast",
     chunks=lambda n: n,

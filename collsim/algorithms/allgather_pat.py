@@ -40,7 +40,6 @@ def count_pat_steps(n, aggregation):
     steps=count_pat_steps,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta, aggregation: count_pat_steps(n, aggregation) * alpha + (n - 1) / n * S * beta,
-    formula="⌈lg n⌉α + (n−1)/n·Sβ, fully aggregated; with at most a blocks a message about (lg a + n/a − 1)α",
     source="Jeaugey 2025, arXiv 2506.20252; NCCL src/include/collectives.h PatAGAlgorithm",
     chunks=lambda n: n,
 )

@@ -11,7 +11,7 @@ from collsim.steps import copy
     steps=lambda n: (n - 1).bit_length(),
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
-    formula="⌈lg n⌉α + (n−1)/n·Sβ",
+    formula="⌈lg n⌉α + (n−1)/n·Kβ",
     source="Loch & Koslovski 2021 (Sparbit); Open MPI coll_base_allgather.c sparbit",
     chunks=lambda n: n,
 )

@@ -23,7 +23,6 @@ def _split_digits(n, base):
     cost=lambda n, S, alpha, beta, gamma, base: (
         2 * len(_split_digits(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma)
     ),
-    formula="2m·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ, n = g_1·…·g_m (m = log_b n for n a power of b)",
     source="Gloo gloo/allreduce.cc bcube; Guo et al. 2009 (BCube, SIGCOMM)",
     chunks=lambda n: n,
     phases=("reduce-scatter", "allgather"),

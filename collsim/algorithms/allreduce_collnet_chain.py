@@ -17,7 +17,6 @@ from collsim.trees import count_nodes
     cost=lambda n, S, alpha, beta, per_node, topology, chunks: (
         2 * (n // count_nodes(n, per_node, topology)) * (alpha + S * beta) if chunks == 1 else None
     ),
-    formula="2g(α + Sβ), g ranks per node; in c chunks → 2Sβ, limited by the head, which serves chain and network",
     source="NCCL src/device/all_reduce.h (COLLNET_CHAIN), src/transport/coll_net.cc",
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,

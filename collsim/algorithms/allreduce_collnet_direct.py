@@ -16,7 +16,6 @@ from collsim.trees import count_nodes
     cost=lambda n, S, alpha, beta, per_node, topology: (
         (4 if n > count_nodes(n, per_node, topology) else 2) * alpha + 2 * S * beta
     ),
-    formula="4α + 2(g−1)/g·Sβ inside + 2S/g·β through each GPU's NIC, g ranks per node",
     source="NCCL src/device/all_reduce.h (COLLNET_DIRECT), src/transport/coll_net.cc",
     helpers=lambda n: 1,
     helpers_on="fabric",

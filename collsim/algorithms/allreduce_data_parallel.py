@@ -10,7 +10,7 @@ from collsim.steps import copy, reduce
     steps=lambda n: 2 * (n - 1),
     sent=lambda n: n - 1,
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * (2 * alpha + 2 * S * beta + S * gamma),
-    formula="2(n−1)(α + Sβ) + (n−1)Sγ",
+    formula="2(n−1)(α + Kβ) + (n−1)Kγ",
     source="PyTorch torch/nn/parallel/{data_parallel,replicate,comm}.py (reduce_add, broadcast without NCCL)",
     chunks=lambda n: 1,
     phases=("reduce", "broadcast"),

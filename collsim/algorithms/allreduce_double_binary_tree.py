@@ -41,7 +41,6 @@ def _count_busiest(n, per_node, topology, pattern, channels):
         _count_steps(n, chunks, per_node, topology, pattern)
         * (alpha + _count_busiest(n, per_node, topology, pattern, channels) * S / chunks * beta)
     ),
-    formula="≤ (2D+c−1)(α + 2S/c·β), D = ⌈lg n⌉ with one rank per node; → 2Sβ for many chunks",
     source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 "
     "(two-tree)",
     chunks=lambda n, chunks, channels: 2 * chunks * channels,

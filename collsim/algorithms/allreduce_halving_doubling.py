@@ -39,7 +39,6 @@ def _estimate_cost(n, S, alpha, beta):
     steps=lambda n: 2 * (n.bit_length() - 1) + 3 * (n > _find_power(n)),
     sent=_count_sent,
     cost=_estimate_cost,
-    formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ; n not a power of two, p the one below: (2lg p+3)α + (2(p−1)/p+2)Sβ",
     source="Rabenseifner 2004 (recursive halving and doubling); "
     "Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c redscat_allgather",
     chunks=_find_power,

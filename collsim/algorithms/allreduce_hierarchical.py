@@ -40,8 +40,6 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     steps=_count_steps,
     sent=_count_sent,
     cost=_estimate_cost,
-    formula="T_rs(g, S) + T_allreduce(n/g, S/g) + T_ag(g, S), g ranks per node; all rings: 2(g+n/g−2)α + 2(n−1)/n·Sβ "
-    "+ (n−1)/n·Sγ",
     source="Open MPI coll_han; Jiang et al. 2020 (OSDI; BytePS); Cho et al. 2019 (BlueConnect)",
 )
 def allreduce_hierarchical(n, inner: Inner = "ring", outer: Outer = "ring", per_node=8, topology=None):

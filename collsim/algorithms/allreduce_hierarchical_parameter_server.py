@@ -35,7 +35,6 @@ def _estimate_cost(n, S, alpha, beta, servers, per_node, topology):
     steps=_count_steps,
     sent=_count_sent,
     cost=_estimate_cost,
-    formula="4α + 2(g−1)/g·Sβ + 2·max(1/g, N/k)Sβ, N nodes of g ranks, k servers",
     source="Jiang et al. 2020 (OSDI; BytePS)",
     helpers=lambda n, servers: servers,
     phases=("push", "pull"),

@@ -30,7 +30,6 @@ def _estimate_cost(n, S, alpha, beta, arity, chunks):
     steps=lambda n, arity, chunks: 2 * _measure_depth(n, arity) + chunks - 1 if n > 1 else 0,
     sent=_count_sent,
     cost=_estimate_cost,
-    formula="≤ (2D+c−1)(α + k·S/c·β) + (c−1)S/c·β, D = depth; equal on complete trees; → (k+1)Sβ for many chunks",
     source="Sanders, Speck & Träff 2009 (pipelined trees); Open MPI coll_base_topo.c build_tree",
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,

@@ -7,7 +7,7 @@ from collsim.steps import copy, pipeline_chunks, reduce
 
 
 def _load(n, c):
-    """Chunks of S/c through a GPU's busier direction, summed over steps: up, to the head, from the head, to all, in a
+    """Chunks of K/c through a GPU's busier direction, summed over steps: up, to the head, from the head, to all, in a
     pipeline."""
     return sum(max((s < c) + (2 <= s < c + 2) / n, (1 <= s < c + 1) / n + (s >= 3)) for s in range(c + 3))
 
@@ -17,7 +17,6 @@ def _load(n, c):
     steps=lambda n, chunks: 3 + chunks,
     sent=lambda n: n + 1,  # the switch, all ports; a rank sends 1 + 1/n
     cost=lambda n, S, alpha, beta, chunks: (3 + chunks) * alpha + _load(n, chunks) * S / chunks * beta,
-    formula="4α + 2(1+1/n)Sβ; in c ≥ 3 chunks (c+3)α + (1+1/n+(3−1/n)/c)Sβ",
     source="NCCL src/device/all_reduce.h (NVLS: multimem load-reduce and store), src/transport/nvls.cc; symmetric "
     "kernel AllReduce_RSxLDMC_AGxSTMC",
     chunks=lambda n, chunks: n * chunks,

@@ -26,7 +26,6 @@ def _count_sent(n, per_node, topology):
         (3 + 2 * _measure_depth(n, per_node, topology) + chunks)
         * (alpha + (1 + 3 * count_nodes(n, per_node, topology) / n) * S / chunks * beta)
     ),
-    formula="≤ (2⌈lg N⌉+3+c)(α + (1+3/g)S/c·β), N nodes of g: 1+1/g over NVLink, 2/g through the NIC, of one port",
     source="NCCL src/device/all_reduce.h runTreeSplit with NVLS (NVLS_TREE), src/graph/connect.cc",
     helpers=lambda n, per_node, topology: count_nodes(n, per_node, topology),
     helpers_on="nvswitch",

@@ -17,8 +17,6 @@ from collsim.steps import copy, pipeline_chunks, reduce
         if n > 1 or server == "helper"
         else 0
     ),
-    formula="2α + 2W·Sβ with W = n−1 workers (server a rank) or n (server a separate host); in c chunks (1+c)(α + "
-    "W·S/c·β)",
     source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
     chunks=lambda n, chunks: chunks,
     helpers=lambda n, server: int(server == "helper"),

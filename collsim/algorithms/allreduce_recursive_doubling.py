@@ -14,7 +14,6 @@ from collsim.steps import copy, reduce
         (n.bit_length() - 1 + 2 * (n & (n - 1) != 0)) * (alpha + S * beta)
         + (n.bit_length() - 1 + (n & (n - 1) != 0)) * S * gamma
     ),
-    formula="lg n(α + Sβ + Sγ); n not a power of two: (⌊lg n⌋+2)(α + Sβ) + (⌊lg n⌋+1)Sγ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c "
     "recursivedoubling",
     chunks=lambda n: 1,

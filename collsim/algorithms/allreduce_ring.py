@@ -12,7 +12,7 @@ from collsim.topology.network import build_ring_orders
     steps=lambda n: 2 * (n - 1),
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: 2 * (n - 1) * alpha + 2 * (n - 1) / n * S * beta + (n - 1) / n * S * gamma,
-    formula="2(n−1)α + 2(n−1)/n·Sβ + (n−1)/n·Sγ",
+    formula="2(n−1)α + 2(n−1)/n·Kβ + (n−1)/n·Kγ",
     source="Patarasuk & Yuan 2009, section 3; NCCL src/device/all_reduce.h runRing",
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,

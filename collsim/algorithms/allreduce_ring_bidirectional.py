@@ -11,7 +11,6 @@ from collsim.steps import copy, reduce, repeat
     steps=lambda n: 2 * (n - 1),
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: 2 * (n - 1) * alpha + (n - 1) / n * S * (beta + gamma) * (2 if n == 2 else 1),
-    formula="2(n−1)α + (n−1)/n·Sβ + (n−1)/n·Sγ on a ring of full-duplex cables, n > 2 (two ranks have one cable only)",
     network="ring",
     source="NCCL src/graph/rings.cc (channels run both ways where links allow); "
     "Jeaugey 2019 (NCCL blog); Kumar et al. 2019 (2-D gradient summation)",

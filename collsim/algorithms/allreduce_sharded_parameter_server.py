@@ -25,8 +25,6 @@ def _count_sent(n, servers, server):
         if n > 1 or server == "helper"
         else 0
     ),
-    formula="2α + 2(n−1)/k·Sβ with k shards on ranks (k = n: the ring's volume); 2α + 2·max(1, n/k)Sβ with "
-    "k separate hosts",
     source="Li et al. 2014 (OSDI), section Architecture; Jiang et al. 2020 (OSDI; BytePS)",
     chunks=lambda n, servers: servers or n,
     helpers=lambda n, servers, server: (servers or n) if server == "helper" else 0,

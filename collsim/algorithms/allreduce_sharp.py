@@ -11,7 +11,6 @@ from collsim.steps import copy, pipeline_chunks, reduce
     steps=lambda n, chunks: 1 + chunks,
     sent=lambda n: n,  # the switch, one copy per port; a rank sends 1
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta),
-    formula="2(α + Sβ); in c chunks (1+c)(α + S/c·β): a rank sends and receives S, for any n",
     source="Graham et al. 2016 (SHARP, COMHPC); NCCL src/transport/coll_net.cc",
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,

@@ -59,8 +59,6 @@ def scatter_reduce(partners, first=0, channel=0):
     steps=lambda n: 2 * (n.bit_length() - 1),
     sent=lambda n: 2 * (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * S * (2 * beta + gamma),
-    formula="2lg n·α + 2(n−1)/n·Sβ + (n−1)/n·Sγ; with all 2D ports of a torus Ξ·2(n−1)/n·Sβ/(2D), Ξ < 1.2 (2-D), "
-    "1.04 (3-D)",
     source="De Sensi et al. 2024 (Swing, NSDI), arXiv 2401.09356",
     ranks=require_power_of_two,
     phases=("reduce-scatter", "allgather"),

@@ -54,7 +54,6 @@ def _reduce_scatters(side, order, sign, first):
     cost=lambda n, S, alpha, beta, dims, topology: (
         sum(2 * (d - 1) for d in find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
     ),
-    formula="Σ2(n_i−1)α + 2(n−1)/n·Sβ through one port; with all 2D ports of the torus 2(n−1)/n·Sβ/(2D)",
     source="Kumar et al. 2019 (2-D gradient summation); Sack & Gropp 2015; ASTRA-sim baseline multi-dimensional ring",
     phases=("reduce-scatter", "allgather"),
 )

@@ -24,7 +24,6 @@ def _count_busiest(lg, chunks):
         if n > 1
         else 0
     ),
-    formula="2⌈lg n⌉(α + Sβ); in c ≥ 2⌈lg n⌉ chunks (2⌈lg n⌉+c−1)α + ⌈lg n⌉(1+⌈lg n⌉/c)Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce (reduce followed by broadcast); "
     "Open MPI coll_base_allreduce.c nonoverlapping",
     chunks=lambda n, chunks: chunks,

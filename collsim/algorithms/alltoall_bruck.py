@@ -17,7 +17,6 @@ def _count_moved_blocks(n):
     steps=lambda n: max(1, (n - 1).bit_length()),
     sent=lambda n: _count_moved_blocks(n) / n,
     cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + _count_moved_blocks(n) / n * S * beta,
-    formula="⌈lg n⌉α + (S/2)lg n·β for a power of two; else the ones in 0..n−1 count, each a block",
     source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI "
     "coll_base_alltoall.c bruck",
     chunks=lambda n: n,

@@ -11,7 +11,7 @@ from collsim.steps import copy
     steps=lambda n: 1,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
-    formula="α + (n−1)/n·Sβ",
+    formula="α + (n−1)/n·Kβ",
     source="Open MPI coll_base_alltoall.c linear; NCCL src/collectives.cc ncclAlltoAll (grouped send and receive), "
     "copy engines in src/ce_coll.cc ncclCeAlltoAll",
     chunks=lambda n: n,

@@ -30,8 +30,6 @@ def _count_sent(n, per_node, topology):
     cost=lambda n, S, alpha, beta, per_node, topology: (
         _count_stages(n, per_node, topology) * alpha + _count_sent(n, per_node, topology) * S * beta
     ),
-    formula="2α + ((g−1)/g + (N−1)/N)Sβ, N nodes of g ranks; through a NIC only (N−1)/N·S, in messages g "
-    "times as large",
     source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE, hierarchical all-to-all)",
     chunks=lambda n: n,
 )

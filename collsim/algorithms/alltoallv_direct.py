@@ -27,7 +27,6 @@ def count_port_shares(n, load, amounts):
     cost=lambda n, S, alpha, beta, load, amounts: (
         alpha + max(count_port_shares(n, load, amounts)) * S * beta if n > 1 else 0
     ),
-    formula="α + max(s, r)Sβ, s and r: share of the busiest rank",
     source="MPI 4.1, section 6.8 (MPI_Alltoallv); Open MPI coll_base_alltoallv.c linear; PyTorch ProcessGroupNCCL.cpp "
     "alltoall_base (grouped send and receive)",
     chunks=lambda n: n * n,

@@ -35,7 +35,6 @@ def _count_ports(n, per_node, topology, load, amounts):
         alpha + float(max(out.max(), into.max())) * S * beta
         for out, into in _count_ports(n, per_node, topology, load, amounts)
     ),
-    formula="2α + (m₁+m₂)Sβ, m: share of the busiest rank",
     source="NCCL 2.12 PXN (rail-local alltoall); DeepEP csrc/kernels/internode.cu (over the network to the GPU of the "
     "same local rank, then NVLink)",
     chunks=lambda n: n * n,

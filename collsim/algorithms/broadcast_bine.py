@@ -20,7 +20,7 @@ def _encode_negabinary(r):
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: n.bit_length() - 1,
     cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * (alpha + S * beta),
-    formula="lg n(α + Sβ)",
+    formula="lg n(α + Kβ)",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: 1,
     ranks=require_power_of_two,

@@ -28,7 +28,6 @@ def broadcast_by_doubling(n, root):
     cost=lambda n, S, alpha, beta, chunks: (
         ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * beta if n > 1 else 0
     ),
-    formula="⌈lg n⌉(α + Sβ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·Sβ: the root's port stays the bottleneck",
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI coll_base_topo.c bmtree",
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,

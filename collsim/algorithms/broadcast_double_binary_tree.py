@@ -14,7 +14,6 @@ from collsim.trees import broadcast_down, build_double_binary_tree
     cost=lambda n, S, alpha, beta, chunks: (
         ((n - 2).bit_length() + chunks) * (alpha + S / chunks * beta) if n > 1 else 0
     ),
-    formula="≤ (⌈lg(n−1)⌉+c)(α + S/c·β); → Sβ for many chunks",
     source="Sanders, Speck & Träff 2009 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
     chunks=lambda n, chunks: 2 * chunks,
     most_ranks=2**20,

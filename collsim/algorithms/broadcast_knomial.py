@@ -23,7 +23,6 @@ def _list_sends(n, radix):
     steps=lambda n, radix: len(list(_list_sends(n, radix))),
     sent=lambda n, radix: len(list(_list_sends(n, radix))),
     cost=lambda n, S, alpha, beta, radix: len(list(_list_sends(n, radix))) * (alpha + S * beta),
-    formula="(k−1)⌈log_k n⌉(α + Sβ), less where the last round is not full",
     source="Open MPI coll_base_bcast.c knomial (radix 4); MPICH MPIR_Bcast_intra_tree",
     chunks=lambda n: 1,
     most_ranks=2**20,

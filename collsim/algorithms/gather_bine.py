@@ -11,7 +11,7 @@ from .scatter_bine import scatter_bine
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: 1 / 2 if n > 1 else 0,
     cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
-    formula="lg n·α + (n−1)/n·Sβ",
+    formula="lg n·α + (n−1)/n·Kβ",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: n,
     ranks=require_power_of_two,

@@ -11,7 +11,6 @@ from collsim.steps import copy
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
-    formula="(n−1)(α + S/n·β), neighbours only",
     source="Chan et al. 2007 (bucket gather); the reverse of a pipelined scatter",
     chunks=lambda n: n,
 )

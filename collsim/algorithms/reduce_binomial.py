@@ -29,7 +29,6 @@ def reduce_by_halving(n, root):
     cost=lambda n, S, alpha, beta, gamma, chunks: (
         ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * (beta + gamma) if n > 1 else 0
     ),
-    formula="⌈lg n⌉(α + Sβ + Sγ); in c chunks (⌈lg n⌉+c−1)α + ⌈lg n⌉·S(β + γ)",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_reduce.c binomial",
     chunks=lambda n, chunks: chunks,
     most_ranks=2**20,

@@ -14,7 +14,6 @@ from collsim.topology.network import build_ring_orders
     cost=lambda n, S, alpha, beta, gamma, chunks: (
         (n - 2 + chunks) * (alpha + S / chunks * (beta + gamma)) if n > 1 else 0
     ),
-    formula="(n−2+c)(α + S/c·(β + γ)); best c = √((n−2)Sβ/α)",
     source="NCCL src/device/reduce.h runRing; Chan et al. 2007 (pipelined algorithms)",
     chunks=lambda n, chunks, channels: chunks * channels,
 )

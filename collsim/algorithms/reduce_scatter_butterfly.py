@@ -16,7 +16,7 @@ from .allreduce_halving_doubling import reverse_bits
     cost=lambda n, S, alpha, beta, gamma: (
         (n.bit_length() - 1 + (n > 2)) * alpha + (n - 1) / n * S * (beta + gamma) + (n > 2) * S / n * beta
     ),
-    formula="(lg n + 1)α + Sβ + (n−1)/n·Sγ (n > 2)",
+    formula="(lg n + 1)α + Kβ + (n−1)/n·Kγ (n > 2)",
     source="Träff 2005 (butterfly reduce-scatter); Open MPI coll_base_reduce_scatter.c butterfly",
     chunks=lambda n: n,
     ranks=require_power_of_two,

@@ -28,7 +28,6 @@ def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
     steps=_count_steps,
     sent=lambda n: (n - 1) / n,
     cost=_estimate_cost,
-    formula="T_rs(g, S) + T_rs(N, S/g), N nodes of g ranks; all rings: (N+g−2)α + (n−1)/n·S(β + γ)",
     source="Open MPI coll_han; Cho et al. 2019 (BlueConnect)",
     chunks=lambda n: n,
 )

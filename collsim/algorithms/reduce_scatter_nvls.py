@@ -11,7 +11,6 @@ from collsim.steps import copy, pipeline_chunks, reduce
     steps=lambda n, chunks: 1 + chunks,
     sent=lambda n: 1,
     cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * alpha + (1 + 1 / (n * chunks)) * S * beta,
-    formula="2α + (1+1/n)Sβ: S up, S/n down",
     source="NCCL src/device/reduce_scatter.h (NVLS: multimem load-reduce), src/transport/nvls.cc; symmetric kernel "
     "ReduceScatter_LDMC",
     chunks=lambda n, chunks: n * chunks,

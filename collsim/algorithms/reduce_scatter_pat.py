@@ -13,7 +13,6 @@ from .allgather_pat import allgather_pat, count_pat_steps
     cost=lambda n, S, alpha, beta, gamma, aggregation: (
         count_pat_steps(n, aggregation) * alpha + (n - 1) / n * S * (beta + gamma)
     ),
-    formula="⌈lg n⌉α + (n−1)/n·S(β + γ), fully aggregated; with at most a blocks a message about (lg a + n/a − 1)α",
     source="Jeaugey 2025, arXiv 2506.20252; NCCL src/include/collectives.h PatRSAlgorithm",
     chunks=lambda n: n,
 )

@@ -24,7 +24,6 @@ def _estimate_cost(n, S, alpha, beta, gamma):
     steps=lambda n: n.bit_length() - 1 + 2 * (n & (n - 1) != 0),
     sent=lambda n: 1 if n & (n - 1) else (n - 1) / n,
     cost=_estimate_cost,
-    formula="lg n·α + (n−1)/n·S(β + γ); n not a power of two: (⌊lg n⌋+2)α + about 2Sβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; Open MPI coll_base_reduce_scatter.c "
     "recursivehalving",
     chunks=lambda n: n,

@@ -12,7 +12,7 @@ from collsim.topology.network import build_ring_orders
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
-    formula="(n−1)α + (n−1)/n·S(β + γ)",
+    formula="(n−1)α + (n−1)/n·K(β + γ)",
     source="Patarasuk & Yuan 2009, section 3; NCCL src/device/reduce_scatter.h runRing",
     chunks=lambda n, channels: n * channels,
     most_ranks=2**24,

@@ -14,7 +14,7 @@ from .broadcast_bine import broadcast_bine
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
-    formula="lg n·α + (n−1)/n·Sβ",
+    formula="lg n·α + (n−1)/n·Kβ",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: n,
     ranks=require_power_of_two,

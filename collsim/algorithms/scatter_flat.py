@@ -9,7 +9,7 @@ from collsim.steps import copy
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
     cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
-    formula="(n−1)(α + S/n·β)",
+    formula="(n−1)(α + K/n·β)",
     source="Open MPI coll_basic_scatter.c linear; NCCL src/collectives.cc ncclScatter (point to point), copy engines "
     "in src/ce_coll.cc ncclCeScatter",
     chunks=lambda n: n,

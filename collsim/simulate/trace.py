@@ -558,7 +558,7 @@ class Trace(NamesNearAttributes):
         times = f"{self.gap:.3g}"
         if times == "1":
             return "reaches it"
-        return f"takes {times} × that"
+        return f"takes {times} times as long"
 
     def close_gap(
         self,

@@ -65,7 +65,7 @@ class Effect:
         option = f"{self.assumption.option}={self.value}"
         if self.is_negligible:
             return f"{option} makes no difference"
-        return f"with {option} it takes {self.factor:.2g} × as long"
+        return f"with {option} it takes {self.factor:.2g} times as long"
 
     @property
     def chinese(self) -> str:

@@ -101,7 +101,7 @@ def list_keys_of_objects():
     tasks = [*list_exercises(), *settings(), *PROGRAMS]
     parts = ("title", "ask", "hint.1", "hint.2", "hint.3")
     yield from (f"{name}.{part}" for name in tasks for part in parts)
-    yield from (f"{name}.{part}" for name in algorithms() for part in ("summary", "when"))
+    yield from (f"{name}.{part}" for name in algorithms() for part in ("summary", "when", "formula"))
     for name, (lesson, section) in SECTIONS.items():
         yield f"{lesson.sections[0].key}.lesson"
         yield from (f"{name}.{part}" for part in ("ask", "explanation", *(["title"] if section.title else [])))

@@ -51,7 +51,7 @@ def test_a_line_says_what_was_taken_how_to_give_it_and_what_another_would_make_o
         describe_effects(read(PCIE_8GPU, gpu="A100", nodes=2), find_effects(read(PCIE_8GPU, gpu="A100", nodes=2), ring))
     )
     line = next(line for line in lines if "NIC0, NIC1" in line)
-    assert "assumed ib-hdr; set nic=... if that is wrong; with nic=ib-edr it takes 1.3 × as long" in line
+    assert "assumed ib-hdr; set nic=... if that is wrong; with nic=ib-edr it takes 1.3 times as long" in line
     assert "若 nic 为 ib-edr：用时为 1.3 倍" in lines[line]
 
 
@@ -69,7 +69,7 @@ def test_the_notes_of_a_prediction_have_them():
     for option, value in (("pcie", 3), ("nic", "ib-edr")):
         other = cs.nccl.predict("allreduce", read_again(two, **{option: value}), "1GiB").time
         factor = other / cs.nccl.predict("allreduce", two, "1GiB").time
-        assert (f"with {option}={value} it takes {factor:.2g} × as long" in said) == (factor > 1.01), option
+        assert (f"with {option}={value} it takes {factor:.2g} times as long" in said) == (factor > 1.01), option
     assert "with pcie=3 " in said
 
 
@@ -132,7 +132,7 @@ def test_the_command_line_lists_them_and_takes_them(tmp_path):
     path.write_text(PCIE_8GPU)
     words = ["run", "allreduce_ring", "--topology-file", str(path), "--nodes", "2", "--nbytes", "64MiB"]
     told = CliRunner().invoke(app, words)
-    assert re.search(r"set --nic if that is wrong; with nic=ib-edr it takes 1\.\d × as long", told.stderr)
+    assert re.search(r"set --nic if that is wrong; with nic=ib-edr it takes 1\.\d times as long", told.stderr)
     given = ["--gpu", "A100", "--nic", "ib-edr", "--pcie", "4", "--cpu", "ice-lake", "--nics", "2"]
     done = CliRunner().invoke(app, [*words, *given])
     assert done.exit_code == 0, done.output

@@ -181,7 +181,9 @@ def test_a_pair_of_few_links_may_be_the_bridge_of_graphics_cards():
     assert assumed.value == "V100"
     assert assumed.others[0] == "RTX 3090"
     prediction = cs.nccl.predict("allreduce", pair, "1GiB")
-    assert any("assumed V100" in note and "gpu=RTX 3090 it takes 1.8 × as long" in note for note in prediction.notes)
+    assert any(
+        "assumed V100" in note and "gpu=RTX 3090 it takes 1.8 times as long" in note for note in prediction.notes
+    )
     bridge = quiet(parse_topology_text, table([["X", "NV3"], ["NV3", "X"]]), gpu="RTX 3090")
     assert prediction.time < cs.nccl.predict("allreduce", bridge, "1GiB").time < prediction.high
 

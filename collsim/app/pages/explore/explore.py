@@ -279,7 +279,7 @@ def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
         column_config={"what": "", "claimed": t("about.claimed"), "here": t("about.here")},
         width="content",
     )
-    for key, words in (("about.formula", entry.formula), ("about.source", entry.source)):
+    for key, words in (("about.formula", entry.formula[chinese]), ("about.source", entry.source)):
         if words:
             draw_note(f"{t(key)}{t('colon')}{words}")
 
