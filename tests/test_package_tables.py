@@ -117,12 +117,12 @@ PROCESSORS = named(
 CONNECTION = {"type": "array", "prefixItems": [DEVICES, DEVICES, WORDS], "minItems": 3, "items": TEXT}
 MACHINE = table(
     {
-        "title": WORDS,
         "source": WORDS,
         "cables": named(
             {"type": "object", "required": ["part"], "properties": {"part": {"enum": list(machine_files.PARTS)}}}
         ),
     },
+    title=WORDS,
     gpu=WORDS,
     sm=NATURAL,
     nic=WORDS,
@@ -293,4 +293,8 @@ def test_the_wiring_of_a_machine_uses_each_cable_and_comes_out_even(name):
 
 def test_machines_have_a_sentence_each():
     texts = json.loads((PACKAGE / "locale" / "en" / "machines" / "catalogue.json").read_text(encoding="utf-8"))
-    assert sorted(texts) == sorted(machine_files.list_machine_files())
+    titles = {key.removesuffix(".title") for key in texts if key.endswith(".title")}
+    assert sorted(key for key in texts if not key.endswith(".title")) == sorted(machine_files.list_machine_files())
+    for name in machine_files.list_machine_files():  # in one place each
+        facts = read_table(PACKAGE / "topology" / "machines" / f"{name}.toml")
+        assert ("title" in facts) != (name in titles), name

@@ -116,6 +116,17 @@ class Machine:
                     unknown=describe_unknown("kind of cable inside a machine", cable.kind, _LINK_TYPE),
                 )
 
+    def write_title(self, language: str) -> str:
+        """What people call it; a title without words is the same in every language.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        key = f"{self.name}.title"
+        if has_text("machines", key) and self.title == translate("en", "machines", key):
+            return translate(language, "machines", key)
+        return self.title
+
     def __str__(self) -> str:
         return self.title
 

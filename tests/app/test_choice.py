@@ -106,6 +106,8 @@ def _unseen(choice):
     )
     if not can_reduce(choice.machine):
         hidden += ("reduces",)
+    if choice.engine == "lockstep":
+        hidden += ("sharing",)
     return {name: getattr(base, name) for name in hidden}
 
 

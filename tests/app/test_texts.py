@@ -61,6 +61,8 @@ def test_every_text_that_is_asked_for_exists_and_every_text_is_asked_for():
         "gdr",
         "mode.",
         "engine",
+        "sharing.",
+        "network.",
     )
     unused = [
         key

@@ -18,7 +18,7 @@ from ..scenario.machine_edits import MachineEdit
 from ..scenario.machine_parts import find_original_values, list_part_values
 from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology
-from ..shell.controls import NODES, label_fabric
+from ..shell.controls import NODES, label_choice
 from ..shell.session import get_language, t
 from .machine_history import get_history
 from .parts_shelf import UNCHANGED, label_value, label_values
@@ -177,7 +177,9 @@ def _list_rows(choice: MachineChoice, topology: cs.Topology) -> dict[str, PanelR
     if "nodes" in takes:
         counts = sorted({*NODES, min(choice.nodes, MAX_NODES)})
         rows["nodes"] = _build_row(t("nodes"), choice.nodes, [(count, str(count)) for count in counts])
-        rows["fabric"] = _build_row(t("fabric"), choice.fabric, [(name, label_fabric(name)) for name in FABRICS])
+        rows["fabric"] = _build_row(
+            t("fabric"), choice.fabric, [(name, label_choice("fabric", name)) for name in FABRICS]
+        )
     return rows
 
 

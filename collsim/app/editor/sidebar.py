@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -50,7 +51,7 @@ from ..shell.controls import (
     choose_several,
     describe_algorithm,
     label_algorithm,
-    label_fabric,
+    label_choice,
     list_algorithms,
     number,
     pick,
@@ -187,7 +188,7 @@ def _choose_machine(choice: Choice) -> Choice:
         near = sorted({*NODES, min(choice.nodes, MAX_NODES)})
         choice = replace(choice, nodes=choose_segment("nodes", near, choice.nodes))
     if choice.copies > 1:
-        choice = replace(choice, fabric=pick("fabric", list(FABRICS), choice.fabric, label_fabric))
+        choice = replace(choice, fabric=pick("fabric", list(FABRICS), choice.fabric))
     switched: dict[str, Any] = {
         name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
     }
@@ -218,11 +219,15 @@ def _choose_engine(choice: Choice, page: str) -> Choice:
         choice = replace(choice, options=_choose_options(choice))
     choice = replace(choice, dtype=pick("dtype", list(list_dtypes()), choice.dtype))
     if len(ENGINES) > 1:
-        choice = replace(choice, engine=choose_segment("engine", list(ENGINES), choice.engine))
+        choice = replace(
+            choice, engine=choose_segment("engine", list(ENGINES), choice.engine, partial(label_choice, "engine"))
+        )
     if choice.engine == "event":
-        choice = replace(choice, sharing=choose_segment("sharing", list(SHARING), choice.sharing))
+        choice = replace(
+            choice, sharing=choose_segment("sharing", list(SHARING), choice.sharing, partial(label_choice, "sharing"))
+        )
         if choice.sharing == "none":
-            draw_note(t("sharing.none"))
+            draw_note(t("sharing.none.note"))
     return choice
 
 
@@ -297,7 +302,7 @@ def _draw_option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
     if o.kind == "flag":
         return switch(key, bool(value), **text)
     if o.kind == "choice":
-        return choose_segment(key, list(o.choices), value, str, **text)
+        return choose_segment(key, list(o.choices), value, lambda word: _label_word(o.name, word), **text)
     if o.kind == "root":
         least, most = (0, max(0, ranks - 1))
     else:
@@ -319,6 +324,13 @@ def _choose_sides(algorithm: str, o: Option, value: str | None, ranks: int) -> s
     if chosen == _AUTO:
         return None
     return chosen
+
+
+def _label_word(option: str, word: Any) -> str:
+    """A word that an option may have: that of an algorithm inside of one, or its own."""
+    if option in ("inner", "outer"):
+        return label_choice("algorithm.name", word)
+    return label_choice(f"option.{option}", word)
 
 
 def _label_option(name: str) -> str:

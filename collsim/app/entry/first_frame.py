@@ -99,6 +99,6 @@ def _build_title(choice: Any, ranks: int, language: Any) -> str:
     machine_title = machines()[choice.machine].title
     if choice.copies != 1:
         machine_title = say(language, "race.nodes", machine=machine_title, count=choice.nodes)
-    algorithm = choice.algorithm.removeprefix(f"{choice.collective}_").replace("_", " ")
+    algorithm = say(language, f"algorithm.name.{choice.algorithm.removeprefix(f'{choice.collective}_')}")
     words = {"collective": choice.collective, "algorithm": algorithm, "machine": machine_title, "ranks": ranks}
     return say(language, "simple.title", nbytes=format_bytes(parse_bytes(choice.nbytes)), **words)

@@ -42,7 +42,7 @@ from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
 from ..shell.address import get_menu, write_page_address
 from ..shell.charts import Picture, show_frame
-from ..shell.controls import draw_folded, label_algorithm, label_machine
+from ..shell.controls import draw_folded, label_algorithm, label_choice, label_machine
 from ..shell.look import color
 from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, format_title, format_verdict
 from ..shell.page import register_page
@@ -106,7 +106,8 @@ def _draw_synthesis(choice: Choice) -> None:
         if latest_result is not None:
             first, *lines = (choose_text(pair) for pair in latest_result[0])
             engine = t(
-                "synthesis.engine" if choice.engine == "event" else "synthesis.other_engine", engine=choice.engine
+                "synthesis.engine" if choice.engine == "event" else "synthesis.other_engine",
+                engine=label_choice("engine", choice.engine),
             )
             st.html(format_verdict(first, *lines, engine, token="done", status=True))
 
@@ -209,7 +210,11 @@ def _build_lead(choice: Choice) -> None:
     machine_label = label_machine(choice.machine) + (f" × {choice.copies}" if choice.copies > 1 else "")
     topology = build_topology(choice)
     words = t(
-        "compare.lead", collective=choice.collective, machine=machine_label, ranks=topology.ranks, engine=choice.engine
+        "compare.lead",
+        collective=choice.collective,
+        machine=machine_label,
+        ranks=topology.ranks,
+        engine=label_choice("engine", choice.engine),
     )
     draw_note(f"{words} {t('compare.search', search=VariantSearch.for_topology(topology))}")
 

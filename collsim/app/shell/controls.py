@@ -76,16 +76,17 @@ def _on_start_picked(name: str, before: str, on_pick: Callable[[str, str], None]
     on_pick(st.session_state.pop(f"w_{name}_{before}"), before)
 
 
-def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] = str) -> str:
+def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] | None = None) -> str:
     """One of a list, under the label and the help that its name has.
 
     Args:
         name: Name of the control: the key of its text, and of what it remembers.
         options: What can be chosen.
         current: What is chosen now.
-        label: The text of an option.
+        label: The text of an option; without it, the text that is there for it under the name of the control.
     """
-    return str(choose(name, t(name), {value: label(value) for value in options}, current, help=_help(name)))
+    labels = {value: label(value) if label else label_choice(name, value) for value in options}
+    return str(choose(name, t(name), labels, current, help=_help(name)))
 
 
 def choose_several(
@@ -301,9 +302,7 @@ def label_algorithm(name: str, collective: str) -> str:
     if name == SYNTHESIZED:
         return t("synthesis.name")
     short_name = name.removeprefix(f"{collective}_")
-    if has_text(f"algorithm.name.{short_name}"):
-        return t(f"algorithm.name.{short_name}")
-    return short_name.replace("_", " ")
+    return label_choice("algorithm.name", short_name).replace("_", " ")
 
 
 def list_algorithms(collective: str) -> list[str]:
@@ -409,16 +408,17 @@ def label_machine(name: str) -> str:
     if name == OWN:
         return t("own.place", file=custom_machine.read_facts(get_session().choice.machine_text).file)
     if name not in cs.machines():
-        return t("place.network", name=name.replace("_", " "))
-    return str(cs.machines()[name].title)
+        return t("place.network", name=label_choice("network", name))
+    return cs.machines()[name].write_title(get_language())
 
 
-def label_fabric(name: str) -> str:
-    """A fabric in words.
+def label_choice(kind: str, value: object) -> str:
+    """What can be chosen, in the language of the page: `fabric.torus`; as it is where the catalogs have no word for it.
 
     Args:
-        name: Name of the fabric.
+        kind: What it is a value of: `fabric`, `network`, `engine`, `option.server`.
+        value: The value, as addresses and Python have it.
     """
-    if has_text(f"fabric.{name}"):
-        return t(f"fabric.{name}")
-    return name
+    if has_text(f"{kind}.{value}"):
+        return t(f"{kind}.{value}")
+    return str(value)

@@ -3,7 +3,7 @@
 The keys are those of a machine in collsim's YAML (docs/machines.md); the format is TOML, which Python reads without
 another package. Wiring is written shorter: `gpu0..7` are eight devices, `gpu0..6 by 2` every second of them, and a
 cable is a `part` with the arguments of its builder, so that its rates and their sources stand in `cables.toml` alone.
-What a machine is stands in the catalogs of texts, `machines/catalogue.json`.
+What a machine is stands in the catalogs of texts, `machines/catalogue.json`; so does a title with words.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def read_machine(name: str) -> Machine:
     facts |= {key: tuple(map(tuple, facts[key])) for key in ("rings", "paths") if key in facts}
     if "torus" in facts:
         facts |= _wire_torus(builder, tuple(facts["dims"]), cables[facts.pop("torus")])
-    return Machine.from_builder(builder, name=name, about=translate("en", "machines", name), **facts)
+    title = facts.pop("title", None) or translate("en", "machines", f"{name}.title")
+    return Machine.from_builder(builder, name=name, title=title, about=translate("en", "machines", name), **facts)
 
 
 def _connect_row(builder: MachineBuilder, row: Sequence[str], cables: Mapping[str, Cable]) -> None:

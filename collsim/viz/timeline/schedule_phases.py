@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analysis.run_facts import RunFacts
 from ...collective import get_collective
-from ...locale import Text, build_text, map_languages, repeat_text
+from ...locale import Text, build_text, has_text, map_languages, repeat_text
 from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from .timeline_types import TimelinePhase
@@ -56,9 +56,9 @@ def list_phases(facts: RunFacts) -> list[Phase]:
     kind = get_collective(schedule.collective)
     phases = []
     if kind.reduces and len(bands) > 1:
-        splits = _name_split(facts, bands)
+        splits = tuple(map(_write_name, _name_split(facts, bands)))
     else:
-        splits = ("", "")
+        splits = ()
     plain = schedule.collective.split("+")[-1].replace("_", "-")
     for what, first, last in bands:
         if len(bands) == 1 or not kind.reduces:
@@ -66,9 +66,16 @@ def list_phases(facts: RunFacts) -> list[Phase]:
         elif what == BOTH:
             label = build_text("timeline", "phases.both", first=splits[0], second=splits[1])
         else:
-            label = repeat_text(splits[what == COPIES])
+            label = splits[what == COPIES]
         phases.append(Phase(label, first, last, what != COPIES))
     return phases
+
+
+def _write_name(name: str) -> Text:
+    """A part of an algorithm in every language; collectives have one name in all of them."""
+    if has_text("timeline", f"phases.{name}"):
+        return build_text("timeline", f"phases.{name}")
+    return repeat_text(name)
 
 
 def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:

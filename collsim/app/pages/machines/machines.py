@@ -24,7 +24,7 @@ from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox, player
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
-from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_fabric
+from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_choice, label_machine
 from ...shell.machine_box import draw_machine_box
 from ...shell.notes import complain, draw_mistake, draw_note, format_note, format_title
 from ...shell.open_in import open_in
@@ -121,7 +121,7 @@ def _draw_controls(of: Pair) -> Pair:
         words = {count: str(count) for count in counts}
         of = replace(of, nodes=choose("m_nodes", t("nodes"), words, of.nodes, disabled=not several))
     with fabric:
-        labels = {name: label_fabric(name) for name in FABRICS}
+        labels = {name: label_choice("fabric", name) for name in FABRICS}
         of = replace(of, fabric=choose("m_fabric", t("fabric"), labels, of.fabric, disabled=of.nodes < 2))
     ranks = {rank: f"rank {rank}" for rank in range(_choose_ranks(of))}
     of = replace(of, a=min(of.a, len(ranks) - 1), b=min(of.b, len(ranks) - 1))
@@ -158,7 +158,7 @@ def _choose_ranks(of: Pair) -> int:
 
 def _label_machine_name(name: str) -> str:
     if name != OWN:
-        return str(cs.machines()[name].title)
+        return label_machine(name)
     return t("machines.paste")
 
 

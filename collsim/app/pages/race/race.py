@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -49,6 +50,7 @@ from ...shell.controls import (
     describe_algorithm,
     draw_folded,
     label_algorithm,
+    label_choice,
     label_machine,
     list_algorithms,
     number,
@@ -132,7 +134,9 @@ def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     with size:
         nbytes = choose_quantity("nbytes", SIZES, first.nbytes, prefix="r_")
     with engine:
-        chosen = choose_segment("r_engine", list(ENGINES), first.engine, label=t("engine"), help=t("engine.help"))
+        chosen = choose_segment(
+            "r_engine", list(ENGINES), first.engine, partial(label_choice, "engine"), t("engine"), t("engine.help")
+        )
     wanted = {"collective": collective, "nbytes": nbytes, "engine": chosen}
     changed = {name: value for name, value in wanted.items() if value != getattr(first, name)}
     shared_runners = lineup.share_fields(runners, **changed)
@@ -223,7 +227,7 @@ def _choose_options(runner: Choice, n: int) -> Choice:
             else:
                 default = known[name].default
             now = values.get(name, default)
-            labels = {value: _label_option(value) for value in dict.fromkeys([*offered, now])}
+            labels = {value: _label_option(name, value) for value in dict.fromkeys([*offered, now])}
             picked = choose(f"r_{runner.algorithm}_{name}{n}", t(f"option.{name}"), labels, now)
             if picked == default:
                 picked = None
@@ -231,12 +235,8 @@ def _choose_options(runner: Choice, n: int) -> Choice:
     return runner
 
 
-def _label_option(value: object) -> str:
-    if value is None:
-        return t("race.all")
-    if isinstance(value, str):
-        return t(f"race.server.{value}")
-    return str(value)
+def _label_option(name: str, value: object) -> str:
+    return t("race.all") if value is None else label_choice(f"option.{name}", value)
 
 
 # ---- the race ------------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
     if by == "nbytes":
         return add_space(runner.nbytes)
     if by == "load":
-        return t(f"race.load.{dict(runner.options)['load']}")
+        return label_choice("option.load", dict(runner.options)["load"])
     return t("race.runner", number=n + 1)
 
 
@@ -354,7 +354,7 @@ def _build_note(runners: tuple[Choice, ...], n: int) -> str:
 def _label_machine(runner: Choice) -> str:
     if runner.machine in list_networks():
         words = {"ranks": runner.ranks, "bandwidth": add_space(runner.bandwidth), "alpha": add_space(runner.alpha)}
-        return t("race.network", machine=runner.machine.replace("_", " "), **words)
+        return t("race.network", machine=label_choice("network", runner.machine), **words)
     if runner.copies == 1:
         return label_machine(runner.machine)
     return t("race.nodes", machine=label_machine(runner.machine), count=runner.nodes)
