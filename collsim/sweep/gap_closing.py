@@ -41,6 +41,18 @@ RIVALS = {
 #: The same of an alltoall, which has neither.
 RIVALS_OF_ALLTOALL = {"pairwise": ("pairwise",), "tree": ("bruck",)}
 RUN = "run"
+#: Names of patterns in a sentence; others have the one of their algorithm.
+_PATTERNS: dict[str, Words] = {
+    "ring": Sentence("ring"),
+    "chain": Sentence("chain"),
+    "tree": Sentence("tree"),
+    "double_binary_tree": Sentence("double binary tree"),
+    "binomial": Sentence("binomial tree"),
+    "recursive_doubling": Sentence("recursive doubling"),
+    "pairwise": Sentence("pairwise exchange"),
+    "pat": "PAT",
+    "bruck": "Bruck",
+}
 # Factor up to which times read as equal, gap up to which a bound reads as reached, and the part of a gain or a gap
 # from which on a cause is told.
 _EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
@@ -311,7 +323,8 @@ def _list_sentences(race: SynthesisRace) -> Iterator[Sentence]:
 
 def _name_rival(name: str, trace: Trace) -> Words:
     """`ring`, `double binary tree`; the run that is to be beaten by its algorithm."""
-    pattern = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_").replace("_", " ").replace("pat", "PAT")
+    short_name = trace.schedule.name.removeprefix(f"{trace.schedule.collective}_")
+    pattern = _PATTERNS.get(short_name, short_name.replace("_", " "))
     if name == RUN:
         return Sentence("{own} as it was run", own=pattern)
     return pattern

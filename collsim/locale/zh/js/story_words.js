@@ -74,7 +74,7 @@ export default {
         [1, "[many] 时共有 {steps} 步，启动它们要 {starting}，占 **{idle} 的时间**。"],
         [
           1,
-          "halving-doubling 发送同样多的字节，只要 {hsteps} 步：{halving}（不计相加的时间）。小梯度要步数少，大梯度要线缆满。",
+          "减半倍增发送同样多的字节，只要 {hsteps} 步：{halving}（不计相加的时间）。小梯度要步数少，大梯度要线缆满。",
         ],
       ],
     },
