@@ -41,8 +41,8 @@ MEMORY_KINDS = {
 @dataclass(frozen=True, eq=False, repr=False)
 class Memory:
     """What GPUs hold while a step runs: what stays (weights, optimizer, buckets), and what comes and goes (activations,
-    gradients). Eager PyTorch has cuBLAS' workspaces, too. The allocator's rounding, workspaces of convolutions and the
-    context of CUDA (about 0.5 GB) are not in it.
+    gradients). Eager PyTorch on an H100 has gradients of activations, samples and cuBLAS' workspaces, too. The
+    allocator's rounding, workspaces of convolutions and the context of CUDA (about 0.5 GB) are not in it.
 
     Attributes:
         step: whose.

@@ -1,9 +1,12 @@
 """What eager PyTorch holds beside a step's tensors, by closed form; measured steps are in `test_eager_speed.py`."""
 
+from dataclasses import replace
+
 import pytest
 
 import collsim as cs
 from collsim.train import Layer, Model, get_eager_speed
+from collsim.train.compute.eager_memory import count_sum_bytes
 
 BOX = cs.machine("dgx-h100")
 WORKSPACES = 64 * 2**20
@@ -104,3 +107,31 @@ def test_the_copies_of_a_model_in_data_parallel_have_workspaces_too():
     first, *others = trace.step.resident_bytes
     assert first["workspaces"] == WORKSPACES
     assert all("parameters" not in kinds and kinds["workspaces"] == WORKSPACES for kinds in others)
+
+
+def test_a_backward_pass_holds_the_gradients_of_a_layers_input_and_output():
+    """Two products of a million rows, 64 columns: while the first runs backwards, both its gradients are there."""
+    layer = Layer("l0", (64 * 64,), flops=2.0 * 64 * 64 * 10**6, activations=64e6, outputs=64 * 10**6, kind="gemm")
+    model = Model("m", (layer, replace(layer, name="l1"))).to("bfloat16")
+    options = {"dtype": "bfloat16", "optimizer": "sgd", "parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB"}
+    step = cs.training_step(model, BOX, micro_batch=1, compute=get_eager_speed("H100", "bfloat16"), **options)
+    kept, gradients, loss = 2 * 128e6, 2 * 128e6, 6 * 64e6  # the loss reads outputs of 16 bits and in float32
+    assert find_most_bytes(step, "activations") == kept + max(gradients, loss)
+    _, sizes = step.memory.trace_bytes()
+    moments = sizes[:, step.memory.list_kinds().index("activations")]
+    assert kept + gradients in moments
+    assert moments[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "mebibytes"),
+    # What decoder blocks on one H100 held beside the tensors that torch lists, less 1 MiB.
+    [(2048, 18_432, 135), (2048, 9216, 135), (2048, 6144, 96), (8192, 1792, 112), (4096, 1024, 32), (1024, 2048, 16)],
+)
+def test_a_bias_takes_partial_sums_of_its_gradient(rows, columns, mebibytes):
+    assert count_sum_bytes(rows, columns) == mebibytes * 2**20
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1020, 4096), (2048, 3 * 10**5)])
+def test_few_rows_or_many_columns_need_no_partial_sums(rows, columns):
+    assert count_sum_bytes(rows, columns) == 0

@@ -70,13 +70,13 @@ def test_what_the_gpu_still_has_to_do_hides_the_host_of_later_passes():
 
 def test_weights_in_16_bits_have_no_copy_and_halve_gradients_and_optimizer():
     model = transformer(1024, 4, 16, vocab=1024)
-    wide, narrow = (time_alone(m, optimizer="adam").memory.peak() for m in (model, model.to("bfloat16")))
+    wide, narrow = (time_alone(m, optimizer="adam").memory for m in (model, model.to("bfloat16")))
     p = model.parameters
     products = sum(layer.parameters for layer in model.layers if layer.kind == "gemm")
-    assert wide["parameters"] == 4 * p + 2 * products  # in the fullest moment autocast has cast every block
-    assert wide["optimizer"] == 8 * p
-    assert narrow["parameters"] == 2 * p
-    assert narrow["optimizer"] == 4 * p
+    assert max(wide.to_frame()["parameters"]) == 4 * p + 2 * (products + 1024 * 1024)  # every block, and the tied head
+    assert wide.peak()["optimizer"] == 8 * p
+    assert narrow.peak()["parameters"] == 2 * p
+    assert narrow.peak()["optimizer"] == 4 * p
     split = cs.training_step(
         model.to("bfloat16"),
         BOX,
@@ -186,14 +186,14 @@ def test_a_sixth_of_the_steps_that_no_rate_was_read_from_is_met(gpu):
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", ["H100", "H200"])
 def test_steps_that_no_rate_was_read_from_are_met(gpu):
-    """The goals: median 10 %, nine in ten within 25 %, memory 5 %; of memory one step is 12 % below."""
+    """The goals: median 10 %, nine in ten within 25 %, memory 5 %, and never below by more than 10 %."""
     errors = [error for error in gpu_steps.list_errors("held out") if gpu in error.row["gpu"]]
     assert len(errors) == 47
     assert np.median([abs(error.time) for error in errors]) < 0.1
     assert np.mean([abs(error.time) < 0.25 for error in errors]) >= 0.9
-    assert np.median([abs(error.memory) for error in errors]) < 0.03
-    assert min(error.memory for error in errors) > -0.125
-    assert max(error.memory for error in errors) < 0.05
+    assert np.median([abs(error.memory) for error in errors]) < 0.01
+    assert min(error.memory for error in errors) > -0.1
+    assert max(error.memory for error in errors) < 0.1
     for page in ("training.md", "training.zh.md"):  # its table has these figures
         text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8").replace(" %", "%")
         lines = [line.split(" | ", 2)[2] for line in gpu_steps.format_table("held out") if line.startswith(f"| {gpu}")]

@@ -153,7 +153,7 @@ class EagerSpeed(GpuSpeed):
         ):
             # its input comes from a norm, in float32; what a row-wise product reads is in 16 bits
             casts += (
-                _CAST_BYTES * _count_inputs(layer) * _compute_share(layer, flops, is_backward) / self._pointwise_rate
+                _CAST_BYTES * count_inputs(layer) * compute_samples(layer, flops, is_backward) / self._pointwise_rate
             )
         if layer.kind in ("gemm", "moe"):
             gpu = self._estimate_product_seconds(layer, flops, is_backward)
@@ -199,9 +199,13 @@ class EagerSpeed(GpuSpeed):
         is_product = layer.kind in ("gemm", "moe", "convolution")
         return is_product and find_itemsize(self.dtype) < find_itemsize(layer.dtype)
 
-    def _get_itemsize(self, layer: Layer) -> int:
-        """Bytes of an element outside of products: torch.autocast keeps the residuals of a transformer, its norms and
-        powers in float32, and activation functions of one kernel and batch norms in 16 bits."""
+    def get_itemsize(self, layer: Layer) -> int:
+        """Get the bytes of an element outside of products: torch.autocast keeps the residuals of a transformer, its
+        norms and powers in float32, and activation functions of one kernel and batch norms in 16 bits.
+
+        Args:
+            layer: The layer.
+        """
         is_fused_activation = layer.partition == "column" and layer.pointwise < _PROMOTED_ACCESSES * layer.outputs
         if is_fused_activation or not (layer.partition or layer.kind in ("embedding", "norm")) or layer.buffers:
             return find_itemsize(self.dtype)
@@ -225,9 +229,9 @@ class EagerSpeed(GpuSpeed):
             return 0.0
         if is_backward:
             elements *= _BACKWARD_POINTWISE
-        if self._get_itemsize(layer) > find_itemsize(self.dtype) and layer.partition == "column":
+        if self.get_itemsize(layer) > find_itemsize(self.dtype) and layer.partition == "column":
             elements *= _PROMOTED_CASTS
-        return self._move(elements * self._get_itemsize(layer), "pointwise")
+        return self._move(elements * self.get_itemsize(layer), "pointwise")
 
     def _estimate_product_seconds(self, layer: Layer, flops: float, is_backward: bool) -> float:
         rate = self.rates["product", ""]
@@ -238,7 +242,7 @@ class EagerSpeed(GpuSpeed):
         elif self.dtype != "float32" and layer.width % 8:
             share = self.rates["unaligned product", ""].share
         seconds = flops / (self.peak * share) + rate.seconds * passes
-        done = _compute_share(layer, flops, is_backward)
+        done = compute_samples(layer, flops, is_backward)
         if is_backward and len(layer.tensors) > 1:
             seconds += self._move(layer.outputs * done * find_itemsize(self.dtype), "bias gradient", is_backward)
         if layer.partition == "vocab":
@@ -258,7 +262,7 @@ class EagerSpeed(GpuSpeed):
 
     def _estimate_attention_seconds(self, layer: Layer, flops: float, is_backward: bool) -> float:
         passes = _PRODUCTS[is_backward]
-        done = _compute_share(layer, flops, is_backward)
+        done = compute_samples(layer, flops, is_backward)
         # Attention with stored scores is two products and passes over a matrix of scores; a fused kernel is one
         # operation.
         if layer.pointwise:  # scores are stored
@@ -301,7 +305,7 @@ class EagerSpeed(GpuSpeed):
         if layer.width:
             share *= math.sqrt(min(1.0, layer.width / 32))
         passes = _PRODUCTS[is_backward]
-        done = _compute_share(layer, flops, is_backward)
+        done = compute_samples(layer, flops, is_backward)
         pointwise = layer.pointwise * done
         # The product's own reads and writes overlap with its FLOPs; pointwise work comes after it.
         moved = memory_bytes - pointwise * passes * find_itemsize(self.dtype)
@@ -323,7 +327,7 @@ class EagerSpeed(GpuSpeed):
                 elements *= _BACKWARD_NORM
             return self._move(find_itemsize("float32") * elements, "pointwise")
         if not layer.buffers:
-            memory_bytes *= self._get_itemsize(layer) / find_itemsize(self.dtype)
+            memory_bytes *= self.get_itemsize(layer) / find_itemsize(self.dtype)
             if is_backward:
                 memory_bytes *= 1.5
             return self._move(memory_bytes, "norm", is_backward)
@@ -339,17 +343,30 @@ class EagerSpeed(GpuSpeed):
         return seconds + self._estimate_pointwise_seconds(layer, pointwise / find_itemsize(self.dtype), is_backward)
 
 
-def _compute_share(layer: Layer, flops: float, is_backward: bool) -> float:
-    """Samples of the layer that a pass of so many `flops` computes, less what other GPUs compute of it."""
+def compute_samples(layer: Layer, flops: float, is_backward: bool) -> float:
+    """Compute how many samples of a layer a pass computes, less what other GPUs compute of it.
+
+    Args:
+        layer: The layer.
+        flops: Floating point operations of the pass on this GPU.
+        is_backward: Whether it is a backward pass.
+    """
     if not layer.flops:
         return 0.0
     return flops / (layer.flops * _PRODUCTS[is_backward])
 
 
-def _count_inputs(layer: Layer) -> float:
-    """Elements that the product of a layer reads per sample: rows of a matrix are its weights over its columns."""
+def count_inputs(layer: Layer) -> float:
+    """Count the elements that the product of a layer reads per sample: rows of a matrix are its weights over its
+    columns.
+
+    Args:
+        layer: The layer.
+    """
     if layer.partition == "vocab":  # a head keeps its input, and the next layer receives a loss, not its logits
         return layer.activations
+    if not layer.outputs:
+        return 0.0
     weights = max(layer.tensors)
     tokens = layer.flops / (2 * weights)
     return tokens * tokens * weights / layer.outputs

@@ -57,7 +57,7 @@ class TransformerShape:
         padded: Whether the head has as many more columns as products are fast with (see `Layer.width`).
         dropout: Whether there is dropout, whose masks are kept, where attention stores scores.
         fused: Whether kernels are fused as in Megatron-LM, which keep less for the backward pass: the loss in place of
-            the logits, SwiGLU in one kernel, attention without a copy of its output.
+            the logits, SwiGLU in one kernel.
         huggingface: Whether norms, activation function and positions are those of huggingface transformers, a kernel
             for each operation.
     """
@@ -181,8 +181,8 @@ class TransformerShape:
             layer = replace(layer, activations=0.0, wide_activations=size)
         if self.huggingface and self.gated:
             pointwise = _HUGGINGFACE_NORM_ACCESSES * size
-            # the product with its weights keeps what is normalised
-            return replace(layer, pointwise=pointwise, ops=_HUGGINGFACE_NORM_OPS, activations=float(size))
+            # a copy of its input in float32, and what is normalised for the product with its weights
+            return replace(layer, pointwise=pointwise, ops=_HUGGINGFACE_NORM_OPS, mask_bytes=4.0 * size)
         return layer
 
     def build_attention(self, name: str, causal: bool = True, window: int = 0) -> Layer:
@@ -224,10 +224,7 @@ class TransformerShape:
             layer = replace(layer, wide_activations=wide)
             layer = replace(layer, traffic=traffic, activations=activations, mask_bytes=mask_bytes, ops=8)
             return replace(layer, pointwise=_EAGER_SCORE_ACCESSES * scores)
-        activations = inputs + self.seq * self.heads
-        if not self.fused:
-            activations += size  # its output, which is copied into the order of the next matrix
-        layer = replace(layer, traffic=inputs + size, activations=activations, ops=4)
+        layer = replace(layer, traffic=inputs + size, activations=inputs + self.seq * self.heads, ops=4)
         if causal:
             layer = replace(layer, kind="flash", width=seen)
         return layer
