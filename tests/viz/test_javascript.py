@@ -16,7 +16,7 @@ PAGES = {"first_frame", "player_page", "race_page", "site", "step_page", "story_
 
 
 #: What modules read beside one another.
-DATA = {"display/palette.json"}
+DATA = {"display/palette.json", *(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("viz/**/*.css"))}
 
 
 def list_modules():

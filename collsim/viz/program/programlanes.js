@@ -6,27 +6,14 @@ import { createClock } from "../player/model/clock.js";
 import { component } from "../player/mount.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
-import { buttonsCss } from "../transport/buttonstyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import programSheet from "./programlanes.css" with { type: "text" };
 import { createCursor } from "../transport/lanechart.js";
 import { createTransport, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
 import { pickWords } from "../words/choice.js";
 import { PROGRAM } from "../words/program_by_language.js";
 import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 
-const PROGRAM_CSS = `
-${buttonsCss(".lanes")}
-.lanes .narrow,.lanes .counts{display:none}.lanes .faded{opacity:.3}
-.lanes .say{font-size:16px;line-height:21px;margin:0 0 8px;min-height:63px}
-.lanes .bar{display:flex;align-items:center;gap:8px;margin:0 0 10px}.lanes .bar[hidden]{display:none}
-.lanes .bar .g{display:flex;gap:6px}.lanes .bar input{flex:1;min-width:60px;accent-color:var(--ink)}
-.lanes svg.pl{cursor:pointer}.lanes svg.pl:has(.band:hover) .band:not(:hover){opacity:.3}
-.lanes .counts{border-collapse:collapse;width:100%;margin-top:8px;font-size:14px;line-height:22px}
-.lanes th{font-weight:400;color:var(--ink2);text-align:right}
-.lanes td{text-align:right;border-top:1px solid var(--line)}
-.lanes .counts :first-child{text-align:left;font-weight:700}
-@media(max-width:700px){.lanes .wide{display:none}.lanes .narrow{display:block}
-  .lanes .counts:not(:empty){display:table}}
-`;
 const SHAPES = ["wide", "narrow"];
 const SECONDS = 8; // for a whole run at normal speed
 
@@ -41,7 +28,7 @@ function createProgram(host) {
   ui.range = el("input", { type: "range", min: "0", max: "1", step: "0.001" });
   ui.range.oninput = () => seekWhole(ui, Number(ui.range.value) * ui.clock.total);
   ui.turn = (by) => turnTo(ui.clock, ui.moments, by, 1e-12);
-  const look = { className: "lanes", css: PROGRAM_CSS, isFocusable: true, arrange() {} },
+  const look = { className: "lanes", css: [buttonsSheet, programSheet], isFocusable: true, arrange() {} },
     shell = createShell(host, look, ui.say, ui.bar, ui.wide, ui.narrow, ui.counts),
     { root } = shell,
     onLine = (/** @type {any} */ event) => light(root, event.detail),

@@ -15,7 +15,10 @@ import { withPlayback } from "../player/playback.js";
 import { chooseSpeed } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { drawRaceSvg } from "./racefile.js";
-import { RACE_CSS } from "./racestyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import menuSheet from "../player/export/menu.css" with { type: "text" };
+import slideSheet from "../player/export/slide.css" with { type: "text" };
+import raceSheet from "./race.css" with { type: "text" };
 import { stepRace } from "./racetransport.js";
 import { describeParadox, setRuler, sizeTraffic } from "./traffic.js";
 import { raceWords } from "./racewords.js";
@@ -31,7 +34,7 @@ const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 export function createRace(host, onExport = undefined) {
   return createSeveral(host, {
     className: "rc",
-    css: RACE_CSS,
+    css: [buttonsSheet, menuSheet, slideSheet, raceSheet],
     timelines: (data) => data.runners.map((r) => r.timeline),
     build: (race) => buildRace(race, onExport),
     card: buildLane,

@@ -4,14 +4,16 @@ import { timeMarks } from "../player/model/units.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { createChart, timeAxis } from "../transport/lanechart.js";
 import { pickWords } from "../words/choice.js";
-import { LAB_CSS } from "./labstyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import lightSheet from "../transport/lanechart.css" with { type: "text" };
+import labSheet from "./lab.css" with { type: "text" };
 
 export const AXIS = 26; // px above the lanes
 export const NAME = { size: 15, bold: true, fill: "var(--ink)" }; // of a lane
 
 /** Put `cards` into `host`. `set(lab, data)` takes new data, `draw(lab, false)` another width. */
 export function mountLab(host, lab, cards, set, draw) {
-  const look = { className: "lb", css: LAB_CSS, isFocusable: lab.isFocusable },
+  const look = { className: "lb", css: [buttonsSheet, lightSheet, labSheet], isFocusable: lab.isFocusable },
     shell = createShell(host, { ...look, arrange: () => draw(lab, false) }, ...cards);
   lab.root = shell.root;
   return { root: shell.root, update: (data) => set(lab, data), destroy: shell.remove };

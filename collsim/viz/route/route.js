@@ -8,7 +8,7 @@ import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { turnTo } from "../transport/transport.js";
 import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
-import { ROUTE_CSS } from "./routestyle.js";
+import routeSheet from "./route.css" with { type: "text" };
 
 const ROUTE_SECONDS = 5;
 const TENTHS = Array.from({ length: 11 }, (_, k) => k / 10); // moments that the arrow keys go to
@@ -21,7 +21,7 @@ const TENTHS = Array.from({ length: 11 }, (_, k) => k / 10); // moments that the
 export function createRoutes(host, { onPick = undefined } = {}) {
   return createSeveral(host, {
     className: "wy",
-    css: ROUTE_CSS,
+    css: [routeSheet],
     timelines: (data) => data.cards.map((c) => c.timeline),
     build(routes) {
       routes.pair = el("div", { className: "pair" });

@@ -22,7 +22,9 @@ import { buildGuide, dressGuide, markStep, toggleGuide } from "./guide.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
 import { simpleSentence } from "./sentence.js";
 import { sentAt } from "../player/model/sent.js";
-import { SIMPLE_CSS } from "./simplestyle.js";
+import menuSheet from "../player/export/menu.css" with { type: "text" };
+import slideSheet from "../player/export/slide.css" with { type: "text" };
+import simpleSheet from "./simple.css" with { type: "text" };
 import { toggleFullScreen } from "../transport/transport.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { cabledRanks } from "./cables.js";
@@ -44,7 +46,7 @@ const LIGHTING = 800; // ms in which the cables of all cards light up, one after
 export function createSimple(host, on = {}) {
   const shell = createShell(host, {
       className: "sp",
-      css: SIMPLE_CSS,
+      css: [menuSheet, slideSheet, simpleSheet],
       isFocusable: true,
       arrange: () => arrange0(simple),
     }),

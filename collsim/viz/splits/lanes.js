@@ -13,7 +13,10 @@ import { createChart, lightUp, rect, timeAxis } from "../transport/lanechart.js"
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
 import { laneWords } from "./lanewords.js";
-import { LANES_CSS } from "./splitstyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import lightSheet from "../transport/lanechart.css" with { type: "text" };
+import cardsSheet from "./cards.css" with { type: "text" };
+import lanesSheet from "./lanes.css" with { type: "text" };
 
 const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
 
@@ -31,7 +34,12 @@ export function createLanes(host) {
   ui.tabs.className = "seg tabs";
   const card = el("div", { className: "card" });
   card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div", { className: "dock" }, ui.scrub, ui.bar), ui.foot);
-  const look = { className: "ln", css: LANES_CSS, isFocusable: true, arrange: () => arrangeLanes(ui, false) },
+  const look = {
+      className: "ln",
+      css: [buttonsSheet, lightSheet, cardsSheet, lanesSheet],
+      isFocusable: true,
+      arrange: () => arrangeLanes(ui, false),
+    },
     shell = createShell(host, look, card),
     { root } = shell;
   ui.root = root;

@@ -10,7 +10,9 @@ import { decimalBytes } from "./lanefigures.js";
 import { GROUP_FILL, drawNodeMap, mapLayout, rankAt } from "./nodemap.js";
 import { drawScatter, nearestDot, scatterScales } from "./scatter.js";
 import { drawStages } from "./stageboxes.js";
-import { SPLITS_CSS } from "./splitstyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import cardsSheet from "./cards.css" with { type: "text" };
+import splitSheet from "./splitmap.css" with { type: "text" };
 import { splitWords } from "./splitwords.js";
 
 const ROWS = 10;
@@ -31,7 +33,7 @@ export function createSplit(host, { act }) {
   ui.dots = el("canvas", { role: "img" });
   const left = el("div", { className: "card" }, ui.map, ui.sends, ui.step, ui.memory),
     right = el("div", { className: "card" }, ui.all);
-  const look = { className: "sm", css: SPLITS_CSS, arrange: () => arrangeSplit(ui, false) },
+  const look = { className: "sm", css: [buttonsSheet, cardsSheet, splitSheet], arrange: () => arrangeSplit(ui, false) },
     shell = createShell(host, look, el("div", { className: "both" }, left, right));
   ui.root = shell.root;
   ui.canvas.addEventListener("click", (ev) => clickMap(ui, ev));

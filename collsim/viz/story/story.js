@@ -8,7 +8,7 @@ import { chip, written } from "./chips.js";
 import { FIGURES } from "./figures.js";
 import { formula } from "./formula.js";
 import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
-import { STORY_CSS } from "./storystyle.js";
+import storySheet from "./story.css" with { type: "text" };
 import { reckon, spoken } from "./values.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { toggleFullScreen } from "../transport/transport.js";
@@ -27,7 +27,7 @@ const SETTLED = 400; // ms after the last change of a number, before it is told
  */
 export function createStory(host, data, onNumbers = undefined) {
   const arrange = () => arrangeStory(story),
-    shell = createShell(host, { className: "st", css: STORY_CSS, isFocusable: true, arrange }),
+    shell = createShell(host, { className: "st", css: [storySheet], isFocusable: true, arrange }),
     { root } = shell,
     story = {
       root,

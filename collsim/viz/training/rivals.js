@@ -14,7 +14,9 @@ import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { exposedHatch } from "../transport/hues.js";
 import { rivalWords } from "./rivalwords.js";
-import { RIVALS_CSS } from "./stepstyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import partsSheet from "./parts.css" with { type: "text" };
+import rivalsSheet from "./rivals.css" with { type: "text" };
 import { drawTracks } from "./tracks.js";
 
 const RACE_OF_STEPS = 24; // seconds on screen at speed 1, for the slowest
@@ -32,7 +34,12 @@ export function createRivals(host) {
     tracks: el("div", { className: "tracks" }),
     foot: el("div", { className: "foot" }),
   });
-  const look = { className: "rv", css: RIVALS_CSS, isFocusable: true, arrange: () => arrangeRivals(race, false) },
+  const look = {
+      className: "rv",
+      css: [buttonsSheet, partsSheet, rivalsSheet],
+      isFocusable: true,
+      arrange: () => arrangeRivals(race, false),
+    },
     shell = createShell(host, look, race.row, el("div", { className: "card" }, race.bar, race.tracks), race.foot),
     { root } = shell;
   race.root = root;

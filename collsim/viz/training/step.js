@@ -14,7 +14,12 @@ import { BUCKET_HUES } from "../player/model/look.js";
 import { drawTransport } from "../transport/transport.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
-import { STEP_CSS } from "./stepstyle.js";
+import buttonsSheet from "../transport/buttons.css" with { type: "text" };
+import menuSheet from "../player/export/menu.css" with { type: "text" };
+import slideSheet from "../player/export/slide.css" with { type: "text" };
+import lightSheet from "../transport/lanechart.css" with { type: "text" };
+import partsSheet from "./parts.css" with { type: "text" };
+import stepSheet from "./step.css" with { type: "text" };
 import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
 import { narrateStep, stepWords } from "./stepwords.js";
 
@@ -32,7 +37,12 @@ const STEP_SECONDS = 24; // on screen at speed 1
  *   onExport?: (what: { kind: string, t: number }) => void }} [listener]
  */
 export function createStep(host, { act = () => {}, onExport = () => {} } = {}) {
-  const look = { className: "ts", css: STEP_CSS, isFocusable: true, arrange: () => arrangeStep(ui) },
+  const look = {
+      className: "ts",
+      css: [buttonsSheet, menuSheet, slideSheet, lightSheet, partsSheet, stepSheet],
+      isFocusable: true,
+      arrange: () => arrangeStep(ui),
+    },
     shell = createShell(host, look),
     { root } = shell,
     ui = { root, clock: createClock(), data: null, inner: null, drawn: "", act };

@@ -6,11 +6,6 @@ import { setText, svg } from "../player/draw/elements.js";
 
 const NEAR_EDGE = 24; // px from an end of the axis, where a label would stick out
 
-/** The rules of what a chart lights, below `root`, a selector. */
-export const lightCss = (root) => `
-${root} svg.dim [data-key]{opacity:.4}${root} svg.dim [data-key].lit{opacity:1}
-`;
-
 /**
  * An empty chart: {picture, across(t), timeAt(event), left, room, width, height, total}. Time 0 is `left` px from the
  * left of the picture and `total` is `right` px from its right; `look` are attributes of the picture.

@@ -114,19 +114,3 @@ function onMenuKey(menu, ev) {
   else items[to % items.length].focus();
   ev.preventDefault();
 }
-
-/** The style of a menu in `root`, a selector. */
-export const exportsCss = (root) => `
-${root} .export{position:relative;display:inline-flex}
-${root} .exports{position:absolute;right:0;top:calc(100% + 6px);z-index:30;width:330px;max-width:calc(100vw - 40px);
-  background:var(--card);border:2px solid var(--ink);border-radius:10px;padding:8px;text-align:left;
-  box-shadow:0 6px 22px rgba(0,0,0,.18)}
-${root} .exports[hidden]{display:none}${root} .exports.above{top:auto;bottom:calc(100% + 6px)}
-${root} .exports.start{right:auto;left:0}
-${root} .exports>b{display:block;font-size:15px;line-height:20px;padding:2px 10px 4px}
-${root} .exports button{display:grid;width:100%;border:0;background:none;padding:6px 10px;border-radius:6px;
-  text-align:left;font-size:15px;line-height:19px;color:var(--ink)}
-${root} .exports button:disabled{color:var(--ink3);cursor:default}
-${root} .exports button:not(:disabled):hover{background:var(--sunk)}
-${root} .exports small{font-size:13px;line-height:17px;color:var(--ink2)}
-`;

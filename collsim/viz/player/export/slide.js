@@ -15,7 +15,3 @@ export function showSlide(root, on, arrange) {
   arrange();
   root.focus({ preventScroll: true });
 }
-
-/** The style of a slide in `root`, a selector. */
-export const slideCss = (root) =>
-  `${root}.slide{position:fixed;inset:0;z-index:2147483000;background:var(--card);overflow:auto;padding:24px 36px}`;

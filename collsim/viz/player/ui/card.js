@@ -2,7 +2,8 @@
 
 import { el, icon } from "../draw/elements.js";
 import { createShell } from "./shell.js";
-import { CSS } from "./playerstyle.js";
+import menuSheet from "../export/menu.css" with { type: "text" };
+import playerSheet from "./player.css" with { type: "text" };
 
 const seg = (size = "") => ["span", { className: `seg${size}`, role: "group" }];
 const part = (className, more = {}) => ["div", { className, ...more }];
@@ -102,7 +103,12 @@ export function buildCard(host, arrange) {
     parts.words,
   );
   parts.card.append(el("div", { className: "load" }), parts.error, parts.body, parts.toast, parts.tip);
-  const shell = createShell(host, { className: "cs", css: CSS, isFocusable: true, arrange }, parts.head, parts.card);
+  const shell = createShell(
+    host,
+    { className: "cs", css: [menuSheet, playerSheet], isFocusable: true, arrange },
+    parts.head,
+    parts.card,
+  );
   shell.root.setAttribute("aria-label", "collsim player");
   return { ...parts, root: shell.root, remove: shell.remove };
 }

@@ -3,24 +3,17 @@
 import { el } from "../draw/elements.js";
 import { FONT, TOKENS } from "../model/look.js";
 import { chooseLanguage } from "../../words/choice.js";
-
-/** The rules of every root, a selector: nothing of the page reaches in, what has the focus is seen, and alone on the
- * screen it scrolls. */
-const baseCss = (root) => `
-${root}{all:initial;display:block;position:relative;box-sizing:border-box;font:15px/1.4 ${FONT};color:var(--ink);
-  font-variant-numeric:tabular-nums;outline:none;text-align:left}
-${root}:fullscreen{background:var(--bg);padding:20px;overflow:auto}
-${root} *{box-sizing:border-box}
-${root} :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
-`;
+import shellSheet from "./shell.css" with { type: "text" };
 
 /**
- * Put a root into `host`, around `parts`: {root, remove()}. `arrange()` is called whenever its size has changed, and
- * `isFocusable` roots take the keyboard.
+ * Put a root into `host`, around `parts`: {root, remove()}. `css` are style sheets, in which `&` is the root.
+ * `arrange()` is called whenever its size has changed, and `isFocusable` roots take the keyboard.
  */
 export function createShell(host, { className, css, arrange, isFocusable = false }, ...parts) {
-  const style = el("style", { textContent: baseCss(`.${className}`) + css }),
+  const rules = [shellSheet, ...css].join("\n").replaceAll("&", `.${className}`),
+    style = el("style", { textContent: rules }),
     root = el("div", { className, role: "group" }, style, ...parts);
+  root.style.setProperty("--font", FONT);
   if (isFocusable) root.tabIndex = 0;
   host.append(root);
   const observer = typeof ResizeObserver === "function" ? new ResizeObserver(() => arrange()) : null;
