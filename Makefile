@@ -81,6 +81,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_machines.py
 	$(PYTHON) docs/make_formats.py
 	$(PYTHON) docs/make_hangs.py
+	$(PYTHON) docs/make_glossary.py
 	$(PYTHON) docs/make_articles.py
 	$(PYTHON) docs/make_schema.py
 	$(PYTHON) docs/make_output_schemas.py

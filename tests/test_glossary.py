@@ -1,12 +1,16 @@
 """One noun, one meaning: the glossary has the words of the public face, and Chinese texts follow it."""
 
 import re
+from functools import reduce
 from pathlib import Path
 
+import make_glossary
 import pytest
 from catalogs import pair_texts
 
 import collsim as cs
+from collsim.locale.glossary import find_entries, list_entries
+from collsim.train.step_trace import StepTrace
 
 LABELS = pair_texts()
 
@@ -32,6 +36,44 @@ TEXTS = [
     for path in ROOT.glob(pattern)
     if CHINESE.search(path.read_text(encoding="utf-8"))
 ]
+
+
+def test_the_page_is_what_the_rows_say():
+    assert make_glossary.PAGE.read_text(encoding="utf-8") == make_glossary.write_page()
+
+
+def test_what_meanings_name_of_collsim_is_there():
+    meanings = "\n".join(entry.meaning for entry in list_entries())
+    assert len(paths := set(re.findall(r"\bcs((?:\.\w+)+)", meanings))) > 50
+    for path in sorted(paths):
+        reduce(getattr, path[1:].split("."), cs)
+    assert {name for name in re.findall(r"`StepTrace\.(\w+)", meanings) if name not in dir(StepTrace)} == set()
+    assert set(re.findall(r'cs\.machine\("([^"]+)', meanings)) <= set(cs.machines())
+
+
+@pytest.mark.parametrize(
+    ("word", "term"),
+    [
+        ("All-Reduce", "allreduce"),
+        ("torch.distributed.all_reduce", "allreduce"),
+        ("ncclAllReduce", "allreduce"),
+        ("全规约", "allreduce"),
+        ("parameter servers", "parameter server"),
+        ("DistributedSampler", "DistributedSampler"),
+        ("nn.parallel.DistributedDataParallel", "DDP, DistributedDataParallel"),
+        (
+            "--nproc_per_node",
+            "nproc_per_node, nnodes, node_rank, rdzv_endpoint, rdzv_id, max_restarts, standalone, torchelastic",
+        ),
+    ],
+)
+def test_a_word_is_found_in_the_spelling_of_an_article(word, term):
+    assert find_entries(word)[0].term == term
+
+
+@pytest.mark.parametrize("word", ["", " ", "quux", "()", "。", "x" * 100_000])
+def test_what_is_no_word_of_the_field_has_no_row(word):
+    assert find_entries(word) == []
 
 
 def refused_words():

@@ -212,6 +212,7 @@ SCHEMAS = {
     "io/nccl/nccl_log_lines.toml": table(
         {"line": listed(table(dict.fromkeys(("kind", "word", "pattern", "value"), WORDS)))}
     ),
+    "locale/glossary.csv": columns(**dict.fromkeys(("section", "term", "meaning"), SOME), chinese=".+", refused=".*"),
     "locale/synonyms.toml": SYNONYMS,
     "nccl/model/rccl.toml": RCCL,
     "nccl/search/constants.toml": NCCL_CONSTANTS,

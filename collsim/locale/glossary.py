@@ -1,0 +1,110 @@
+"""The words of the field: what each means and where collsim shows it. Their table is `glossary.csv`, from which
+`docs/make_glossary.py` writes the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from ..package_data import read_csv
+from .synonyms import simplify_word
+
+#: What divides the names in a cell. Chinese cells have brackets around a second name.
+_DIVIDERS = re.compile(r"[、，（）；]|, | \(|\)$")
+_CODE = re.compile(r"`([^`]+)`")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MAX_ENTRIES = 3
+
+
+@dataclass(frozen=True)
+class GlossaryEntry:
+    """A row of the glossary.
+
+    Attributes:
+        term: its names in English, with commas between them.
+        chinese: its names in Chinese.
+        meaning: what it is, and what of collsim shows it, as plain text.
+        section: where the page has it.
+    """
+
+    term: str
+    chinese: str
+    meaning: str
+    section: str
+
+    def __str__(self) -> str:
+        names = self.term
+        if self.chinese != self.term:
+            names = f"{self.term} · {self.chinese}"
+        return f"{names}: {self.meaning}"
+
+    @property
+    def names(self) -> list[str]:
+        """Each of its names, those in Chinese too."""
+        return [name.strip() for cell in (self.term, self.chinese) for name in _DIVIDERS.split(cell) if name.strip()]
+
+
+@cache
+def list_entries() -> tuple[GlossaryEntry, ...]:
+    """All rows, in the order of the page."""
+    rows = read_csv(__file__, "glossary.csv")
+    return tuple(
+        GlossaryEntry(row["term"], row["chinese"], _LINK.sub(r"\1", row["meaning"]), row["section"]) for row in rows
+    )
+
+
+def find_entries(word: str) -> list[GlossaryEntry]:
+    """Find the rows of the glossary that explain a word, whatever its capitals, hyphens and prefixes.
+
+    Args:
+        word: as an article or a program has it: `"All-Reduce"`, `"torch.distributed.all_reduce"`, `"全归约"`.
+
+    Returns:
+        At most three rows: those with that name; if there is none, those whose meaning names it as code.
+
+    Examples:
+        >>> find_entries("nn.parallel.DistributedDataParallel")[0].chinese
+        'DDP'
+    """
+    by_name, by_code = _index_entries()
+    for key in _list_keys(word):
+        for entries in (by_name, by_code):
+            if found := entries.get(key):
+                return list(found[:_MAX_ENTRIES])
+    return []
+
+
+@cache
+def _index_entries() -> tuple[Mapping[str, list[GlossaryEntry]], Mapping[str, list[GlossaryEntry]]]:
+    """Rows by their names, and by the code in their meanings."""
+    by_name: dict[str, list[GlossaryEntry]] = {}
+    by_code: dict[str, list[GlossaryEntry]] = {}
+    for entry in list_entries():
+        for name in entry.names:
+            _add(by_name, _squeeze(name), entry)
+        for code in _CODE.findall(entry.meaning):
+            for word in re.findall(r"[\w.-]{3,}", code):
+                _add(by_code, _squeeze(word.rpartition(".")[2]), entry)
+    return by_name, by_code
+
+
+def _add(entries: dict[str, list[GlossaryEntry]], key: str, entry: GlossaryEntry) -> None:
+    listed = entries.setdefault(key, [])
+    if key and entry not in listed:
+        listed.append(entry)
+
+
+def _list_keys(word: str) -> list[str]:
+    """The forms under which a word is looked for, the fullest first."""
+    plain = word.strip().removesuffix("()").removesuffix("（）")
+    last = plain.rpartition(".")[2]
+    keys = [_squeeze(form) for form in (plain, last, simplify_word(plain), simplify_word(last))]
+    singular = [form for key in keys for form in (key.removesuffix("s"), key.removesuffix("es"))]
+    return [key for key in dict.fromkeys([*keys, *singular]) if key]
+
+
+def _squeeze(name: str) -> str:
+    """A name in small letters, without spaces, hyphens and other marks."""
+    return re.sub(r"[\W_]+", "", name.lower())
