@@ -43,6 +43,7 @@ from .verify import verify
 if TYPE_CHECKING:
     from . import diagnosis, inference, io, lab, nccl, programs, purchases, synthesis, teach, train
     from .diagnosis import diagnose
+    from .display.glossary_lookup import glossary as glossary
     from .io import load as load
     from .io import save as save
     from .lab import run_for_real as run_for_real
@@ -81,6 +82,7 @@ _LATE_NAMES = {
 #: are promised to stay, and listed where they live.
 _SHORT_PATHS = {
     "exercise": "teach",
+    "glossary": "display.glossary_lookup",
     "grade": "teach",
     "load": "io",
     "run_for_real": "lab",
@@ -260,10 +262,10 @@ def _describe_near_names(name: str) -> str:
     """Where a name is that people look for at the top; nothing where no name is like it."""
     from difflib import get_close_matches
 
-    from .errors import ABSENT_NAMES
-    from .locale.synonyms import find_synonyms, rank_name
+    from .locale.glossary import find_entries
+    from .locale.synonyms import find_synonyms, load_absent_names, rank_name, simplify_word
 
-    if reason := ABSENT_NAMES.get(name.lower()):
+    if reason := load_absent_names().get(simplify_word(name)):
         return f": {reason}"
     known = [*__all__, *_SHORT_PATHS]
     if name.lower() in known:
@@ -274,14 +276,16 @@ def _describe_near_names(name: str) -> str:
             return (
                 f"; cs.algorithms({collective!r}) has its algorithms, and cs.schedule({example!r}, ranks=8) builds one"
             )
-    near = find_synonyms(name, known) or get_close_matches(name.lower(), known, n=2, cutoff=0.7)
+    near, entries = find_synonyms(name, known), find_entries(name)
+    if not near and not entries:
+        near = get_close_matches(name.lower(), known, n=2, cutoff=0.7)
     if near:
         return f"; did you mean {' or '.join(near)}?"
     words = {*name.lower().split("_")}
     for example in sorted(algorithms(), key=rank_name):
         if words <= {*example.split("_")}:
             return f"; cs.schedule({example!r}, ranks=8) builds its schedule"
-    return ""
+    return "".join(f"; in the glossary: {entry.meaning}" for entry in entries[:1])
 
 
 def __dir__() -> list[str]:

@@ -9,14 +9,14 @@ PAGE = Path(__file__).with_name("glossary.md")
 TABLE = Path(__file__).parents[1] / "collsim" / "locale" / "glossary.csv"
 HEAD = """# Glossary
 
-Every noun has one meaning in Python, on the command line, in the app, in the documentation and in the notebooks. The Chinese words are those that Chinese readers
-of NCCL and PyTorch know. `rank`, `chunk` and the names of collectives and algorithms stay English, as in code and logs. The last column lists words that are not used for
-this meaning. `collsim glossary WORD` and `cs.glossary("WORD")` look a word up. The rows are in `collsim/locale/glossary.csv`; a test (`tests/test_glossary.py`) checks the texts.
+Every noun has one meaning in Python, on the command line, in the app, in the documentation and in the notebooks. The
+Chinese words are those that Chinese readers of NCCL and PyTorch know. `rank`, `chunk` and the names of collectives and
+algorithms stay English, as in code and logs. The last column lists words that are not used for this meaning.
+`collsim glossary WORD` and `cs.glossary("WORD")` look a word up. The rows are in `collsim/locale/glossary.csv`; a test
+(`tests/test_glossary.py`) checks the texts.
 """
 #: What a section begins with.
-LEADS = {
-    "Words of articles": "These are the terms of articles about NCCL, PyTorch and ring allreduce, and where collsim shows them."
-}
+LEADS = {"Words of articles": "Terms of articles about NCCL, PyTorch and ring allreduce, and where collsim shows them."}
 
 
 def write_page() -> str:

@@ -44,7 +44,8 @@ def test_the_page_is_what_the_rows_say():
 
 def test_what_meanings_name_of_collsim_is_there():
     meanings = "\n".join(entry.meaning for entry in list_entries())
-    assert len(paths := set(re.findall(r"\bcs((?:\.\w+)+)", meanings))) > 50
+    paths = set(re.findall(r"\bcs((?:\.\w+)+)", meanings))
+    assert len(paths) > 50
     for path in sorted(paths):
         reduce(getattr, path[1:].split("."), cs)
     assert {name for name in re.findall(r"`StepTrace\.(\w+)", meanings) if name not in dir(StepTrace)} == set()

@@ -139,6 +139,8 @@ MPI_RULES = {"type": "object", "required": ["rules"]}
 SYNONYMS = table(
     {
         "rows": listed(table({"words": listed(WORD), "means": listed(WORD)})),
+        "absent": listed(table({"words": listed(WORD), "reason": WORDS})),
+        "commands": listed(table({"words": listed(WORD), "means": WORD})),
         **dict.fromkeys(("spellings", "abbreviations"), named(WORD)),
     }
 )

@@ -1,8 +1,9 @@
-"""`convert`: from one file format to another; `plan-schema`: what a plan may hold."""
+"""`convert`: from one file format to another; `plan-schema`: what a plan may hold; `glossary`: what a word means."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,20 @@ def convert(
         print(f"{len(converted)} rows written to {destination}")
     else:
         print(f"{source} holds {converted!r}; written to {destination}")
+
+
+@command()
+def glossary(
+    words: Annotated[list[str], typer.Argument(help="as an article or a log has it: ncclAllReduce, 全归约, GDR ...")],
+    as_json: Json = False,
+) -> None:
+    """Look a word of the field up: what it means, its Chinese, and what of collsim shows it."""
+    entries = cs.glossary(" ".join(words))
+    if as_json:
+        print_json({"entries": [asdict(entry) for entry in entries]})
+        return
+    for entry in entries:
+        print(entry)
 
 
 @command("plan-schema")

@@ -19,6 +19,8 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.files import require_writable_file
 from collsim.interrupts import STOPPED, end_process, raise_at_interrupt
+from collsim.locale.glossary import find_entries
+from collsim.locale.synonyms import find_synonyms, load_commands
 
 from .conversion import lighten_parameters
 from .streams import StandardStreams, print_note
@@ -46,22 +48,8 @@ COMMANDS = {
     **dict.fromkeys(("convert", "plan-schema"), "file_commands"),
     **dict.fromkeys(("accuracy", "predict", "nccl-diff", "calibrate"), "nccl"),
     **dict.fromkeys(("worksheet", "slides", "grade", "site", "app"), "teaching"),
+    "glossary": "file_commands",
     "mcp": "mcp_server",
-}
-
-#: What other tools call a command, or what people try first.
-OTHER_NAMES = {
-    **dict.fromkeys(("simulate", "sim", "time", "bench", "benchmark"), "run"),
-    **dict.fromkeys(("algorithms", "machines", "models", "collectives", "ls"), "list"),
-    **dict.fromkeys(("check", "validate", "test"), "verify"),
-    **dict.fromkeys(("best", "race", "diff"), "compare"),
-    **dict.fromkeys(("export", "import", "load", "save"), "convert"),
-    **dict.fromkeys(("nccl", "tune", "tuner", "nccl-tests"), "predict"),
-    **dict.fromkeys(("synth", "synthesise", "optimize", "optimise"), "synthesize"),
-    **dict.fromkeys(("gui", "ui", "web", "serve", "server", "start"), "app"),
-    **dict.fromkeys(("doctor", "log", "logs", "analyze", "analyse"), "diagnose"),
-    "version": "--version",
-    "help": "--help",
 }
 
 
@@ -79,8 +67,10 @@ class Commands(TyperGroup):
             ctx: Of click.
             cmd_name: As it was typed.
         """
-        if cmd_name not in COMMANDS and cmd_name in OTHER_NAMES:
-            ctx.fail(f"No such command '{cmd_name}'. Did you mean '{OTHER_NAMES[cmd_name]}'?")
+        if cmd_name not in COMMANDS and (meant := load_commands().get(cmd_name.lower())):
+            ctx.fail(f"No such command '{cmd_name}'. Did you mean '{meant}'?")
+        if cmd_name not in COMMANDS and (entries := find_entries(cmd_name)):
+            ctx.fail(f"No such command '{cmd_name}'. In the glossary: {entries[0].meaning}")
         if cmd_name not in self.commands:
             for module in {COMMANDS[cmd_name]} if cmd_name in COMMANDS else dict.fromkeys(COMMANDS.values()):
                 import_module(f"{__package__}.{module}")
@@ -98,6 +88,32 @@ class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Its arguments and options."""
         return lighten_parameters(super().get_params(ctx))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words behind the command; an option of another tool is answered with the one that is meant.
+
+        Args:
+            ctx: Of click.
+            args: The words.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            option = getattr(error, "option_name", None)
+            if type(error).__name__ == "NoSuchOption" and option and (answer := _answer_option(self, ctx, option)):
+                ctx.fail(f"No such option: {option}. {answer}")
+            raise
+
+
+def _answer_option(command: Command, ctx: Any, option: str) -> str:
+    """What an option of another tool is here; nothing where the nearest spelling says more."""
+    names = {param.name: param.opts[0] for param in command.get_params(ctx) if param.opts[0].startswith("-")}
+    word = option.lstrip("-").replace("-", "_")
+    if meant := find_synonyms(word, names):
+        return f"Did you mean {' or '.join(names[name] for name in meant)}?"
+    if entries := find_entries(word):
+        return f"In the glossary: {entries[0].meaning}"
+    return ""
 
 
 app = typer.Typer(

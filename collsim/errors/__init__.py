@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..locale import LANGUAGES, Text, load_messages
-from ..locale.synonyms import find_synonyms, rank_name, simplify_word
+from ..locale.glossary import find_entries
+from ..locale.synonyms import find_synonyms, load_absent_names, rank_name, simplify_word
 
 #: Characters of names, values and lists in a message, names in a list, and names that are compared to find the one
 #: that was meant: whatever is passed, an error stays readable and quick.
@@ -413,38 +414,6 @@ def format_value(value: object, longest: int = _LONGEST_VALUE) -> Words:
     return f"{text[:longest]}…"
 
 
-_NO_BOOLEAN = Sentence("NCCL has no boolean type; send uint8 and reduce it with max (any) or min (all)")
-_NO_ACCELERATOR = Sentence(
-    "there is no machine with NPUs (HCCL) or HPUs; describe yours in YAML or as a networkx graph "
-    "(cs.Topology.from_networkx)"
-)
-_NO_GOSSIP = Sentence(
-    "gossip lets neighbours average, so no step ends with the sum of all; allreduce_ring also talks to neighbours only"
-)
-_NO_CARD_SWITCH = Sentence(
-    "which card carries the data is part of the machine: cs.machine('dgx-a100', nodes=2, nic='tcp-100') is TCP sockets"
-)
-
-#: A name that a library does not have, though articles print it, or that no prediction reads -> what there is in its
-#: place.
-ABSENT_NAMES = {
-    "bool": _NO_BOOLEAN,
-    "布尔": _NO_BOOLEAN,
-    "布尔型": _NO_BOOLEAN,
-    "reduce_grad": Sentence(
-        "torch.distributed has no reduce_grad; DDP averages the gradients in backward(), or call all_reduce"
-    ),
-    "barrier": Sentence("a barrier moves no data, so it has no schedule; rank programs (cs.program) run dist.barrier"),
-    "fpga": Sentence(
-        "there is no machine with FPGAs; describe yours in YAML or as a networkx graph (cs.Topology.from_networkx)"
-    ),
-    **dict.fromkeys(("gossip", "流言"), _NO_GOSSIP),
-    **dict.fromkeys(("npu", "ascend", "昇腾", "910b", "gaudi", "hpu", "hccl"), _NO_ACCELERATOR),
-    **dict.fromkeys(("_ib_disable", "_socket_ifname", "_ib_hca"), _NO_CARD_SWITCH),
-    "_debug": Sentence("NCCL_DEBUG changes what NCCL prints, and no time; collsim reads what it printed (cs.load)"),
-}
-
-
 def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentence:
     """Say that a name is unknown, with the nearest known ones.
 
@@ -452,7 +421,8 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
         what: what it should be the name of.
         name: what was given.
         known: all names that there are. What other tools call so is the answer (`"alpha"` for `"latency"`); else those
-            that contain the given name count as near, too, as `"allreduce_ring"` does for `"ring"`.
+            that contain the given name count as near, too, as `"allreduce_ring"` does for `"ring"`. A word of the
+            field that is near none is explained as in the glossary.
 
     Returns:
         The sentence.
@@ -468,12 +438,15 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
     else:
         text = str(format_value(name))
     if len(text) <= _LONGEST_NAME:  # a search for names near a longer one, of a damaged file, would take its square
-        if reason := ABSENT_NAMES.get(simplify_word(text)):
-            return Sentence("unknown {what} {name}: {reason}", **values, reason=reason)
+        if reason := load_absent_names().get(simplify_word(text)):
+            return Sentence("unknown {what} {name}: {reason}", **values, reason=Sentence(reason))
         close = _find_close_names(text, names)
         if close:
             close_names = join_words(map(repr, close), "{first} or {then}")
             return Sentence("unknown {what} {name}; did you mean {close}?", **values, close=close_names)
+        if entries := find_entries(text):
+            message = "unknown {what} {name} (the glossary: {meaning}); known: {known}"
+            return Sentence(message, **values, meaning=entries[0].meaning, known=_list_names(names))
     return Sentence("unknown {what} {name}; known: {known}", **values, known=_list_names(names))
 
 

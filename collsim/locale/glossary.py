@@ -16,6 +16,8 @@ _DIVIDERS = re.compile(r"[、，（）；]|, | \(|\)$")
 _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MAX_ENTRIES = 3
+_MAX_NEAR = 4
+_LONGEST_WORD = 60  # characters of a word that is compared with all names
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,28 @@ def find_entries(word: str) -> list[GlossaryEntry]:
     by_name, by_code = _index_entries()
     for key in _list_keys(word):
         for entries in (by_name, by_code):
-            if found := entries.get(key):
-                return list(found[:_MAX_ENTRIES])
+            if key in entries:
+                return entries[key][:_MAX_ENTRIES]
     return []
+
+
+def find_near_names(word: str) -> list[str]:
+    """Find names of the glossary that a word may be a misspelling or a part of.
+
+    Args:
+        word: a word without a row.
+
+    Returns:
+        At most four names, the nearest first.
+    """
+    from difflib import get_close_matches  # only mistakes need it
+
+    if not 1 < len(word) <= _LONGEST_WORD:
+        return []
+    names = {name.lower(): name for entry in list_entries() for name in entry.names}
+    near = get_close_matches(word.lower(), names, n=_MAX_NEAR, cutoff=0.7)
+    near += sorted((name for name in names if word.lower() in name and name not in near), key=len)
+    return [names[name] for name in near[:_MAX_NEAR]]
 
 
 @cache

@@ -29,6 +29,19 @@ def load_synonyms() -> Mapping[str, tuple[str, ...]]:
     return {word: tuple(row["means"]) for row in _load_tables()["rows"] for word in row["words"]}
 
 
+@cache
+def load_absent_names() -> Mapping[str, str]:
+    """A name that a library does not have, though articles print it, or that no prediction reads -> what there is in
+    its place: the English template, whose translations are those of errors."""
+    return {word: row["reason"] for row in _load_tables()["absent"] for word in row["words"]}
+
+
+@cache
+def load_commands() -> Mapping[str, str]:
+    """What other tools call a command, or what people try first -> the command."""
+    return {word: row["means"] for row in _load_tables()["commands"] for word in row["words"]}
+
+
 def find_synonyms(word: str, known: Iterable[str]) -> list[str]:
     """Find the names that a word of another tool, library or language stands for.
 

@@ -11,6 +11,7 @@ over sizes and numbers of nodes, `search_graphs` finds the rings, trees and NVLS
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..errors.attributes import answer_for_package
 from .algorithm_choices import Crossover, compare_ring_and_tree, predict_choices
 from .difference import Difference, explain_difference, predict_with_simulation
 from .machine.machine_facts import Facts
@@ -121,7 +122,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name not in _LATE_MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        answer_for_package(__name__, __all__)(name)
     module = import_module(f"{__name__}.{_LATE_MODULES[name]}")
     if name == "mpi":
         value = module

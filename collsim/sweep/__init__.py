@@ -3,6 +3,7 @@ crash."""
 
 from typing import TYPE_CHECKING
 
+from ..errors.attributes import answer_for_package
 from .compare_algorithms import compare as compare
 from .gap_closing import close_gap
 from .sweep_runner import sweep as sweep
@@ -24,7 +25,7 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        answer_for_package(__name__, __all__)(name)
     return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
 
 

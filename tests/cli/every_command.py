@@ -30,6 +30,7 @@ COMMANDS = {
     "diagnose": ["sysctl.txt"],
     "read-script": ["train.py"],
     "synthesize": ["allgather", "--topology", "ring(4)"],
+    "glossary": ["GDR"],
     "convert": [str(ROOT / "examples" / "algorithm.xml"), "out.json"],
     "accuracy": ["cases.csv", "measured.csv"],
     "predict": ["allreduce", "--machine", "dgx-h100", "--nbytes", "1GiB"],

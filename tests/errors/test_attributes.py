@@ -33,6 +33,14 @@ TRACE = cs.simulate(SCHEDULE, NETWORK, "1MiB")
         (cs.train, "DataParallelStrategy", "'ParallelStrategy' or 'DataParallel'"),
         (cs.io, "load_msccl", "did you mean 'read_msccl'"),
         (cs.lab, "run", "did you mean 'run_for_real'"),
+        (cs, "DistributedSampler", "in the glossary: gives each rank its own part of the data set"),
+        (cs, "DistributedDataParallel", "did you mean ddp?"),
+        (cs, "MPI_COMM_WORLD", "in the glossary: "),
+        (cs, "Trainer", "in the glossary: "),
+        (cs, "ncclAllReduce", "cs.schedule('allreduce_ring', ranks=8) builds one"),
+        (cs.train, "GradScaler", "(the glossary: mixed precision of PyTorch"),
+        (cs.nccl, "ncclCommSplit", "(the glossary: makes a communicator of some ranks"),
+        (cs.nccl, "predictt", "did you mean 'predict'"),
     ],
 )
 def test_a_guess_is_answered(value, guess, answer):
