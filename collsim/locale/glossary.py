@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,7 +17,11 @@ _CODE = re.compile(r"`([^`]+)`")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MAX_ENTRIES = 3
 _MAX_NEAR = 4
-_LONGEST_WORD = 60  # characters of a word that is compared with all names
+_LONGEST_WORD = 60  # characters of a word that is looked up
+#: Parts of a compound: words, numbers, and each Chinese character.
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_PARTS = re.compile(r"[\u4e00-\u9fff]|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[α-ω]")
+_LINKING_WORDS = frozenset({"of", "the", "a", "and", "for", "in", "per", "to", "with", "的", "与", "和", "之"})
 
 
 @dataclass(frozen=True)
@@ -64,18 +68,51 @@ def find_entries(word: str) -> list[GlossaryEntry]:
         word: as an article or a program has it: `"All-Reduce"`, `"torch.distributed.all_reduce"`, `"全归约"`.
 
     Returns:
-        At most three rows: those with that name; if there is none, those whose meaning names it as code.
+        At most three rows: those with that name; if there is none, those whose meaning names it as code; of a compound
+        whose parts all have rows, such as `"网卡驱动"`, the first row of each part.
 
     Examples:
         >>> find_entries("nn.parallel.DistributedDataParallel")[0].chinese
-        'DDP'
+        'DDP（分布式数据并行）'
+        >>> [entry.chinese for entry in find_entries("环形通信")]
+        ['环形、树形、星形、网格', '通信、通讯']
     """
+    if len(word) > _LONGEST_WORD:
+        return []
+    if rows := _find_rows(word):
+        return rows[:_MAX_ENTRIES]
+    parts = _divide_compound(tuple(_PARTS.findall(word)))
+    return list(dict.fromkeys(_find_rows(part)[0] for part in parts))[:_MAX_ENTRIES]
+
+
+def _find_rows(word: str) -> list[GlossaryEntry]:
+    """The rows with a word as their name, or else as code in their meanings."""
     by_name, by_code = _index_entries()
     for key in _list_keys(word):
         for entries in (by_name, by_code):
             if key in entries:
-                return entries[key][:_MAX_ENTRIES]
+                return entries[key]
     return []
+
+
+@cache
+def _divide_compound(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts of a compound as the longest names that have rows, without words such as "of"; none where one has no
+    row."""
+    if not parts:
+        return ()
+    if parts[0].lower() in _LINKING_WORDS:
+        return _divide_compound(parts[1:])
+    for end in range(len(parts), 0, -1):
+        name = _join_parts(parts[:end])
+        if _find_rows(name) and (end == len(parts) or (rest := _divide_compound(parts[end:]))):
+            return (name, *rest) if end < len(parts) else (name,)
+    return ()
+
+
+def _join_parts(parts: Sequence[str]) -> str:
+    """Words with spaces between them, characters of Chinese without."""
+    return "".join(part if _HAN.fullmatch(part) else f" {part} " for part in parts).strip()
 
 
 def find_near_names(word: str) -> list[str]:
