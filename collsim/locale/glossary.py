@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from ..package_data import read_csv
+from ..package_data import read_csv, read_package_file
 from .synonyms import simplify_word
 
 #: What divides the names in a cell. Chinese cells have brackets around a second name.
@@ -21,7 +21,6 @@ _LONGEST_WORD = 60  # characters of a word that is looked up
 #: Parts of a compound: words, numbers, and each Chinese character.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _PARTS = re.compile(r"[\u4e00-\u9fff]|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[α-ω]")
-_LINKING_WORDS = frozenset({"of", "the", "a", "and", "for", "in", "per", "to", "with", "的", "与", "和", "之"})
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def find_entries(word: str) -> list[GlossaryEntry]:
         return []
     if rows := _find_rows(word):
         return rows[:_MAX_ENTRIES]
-    parts = _divide_compound(tuple(_PARTS.findall(word)))
+    parts = _divide_compound(tuple(_PARTS.findall(word))) or ()
     return list(dict.fromkeys(_find_rows(part)[0] for part in parts))[:_MAX_ENTRIES]
 
 
@@ -96,18 +95,25 @@ def _find_rows(word: str) -> list[GlossaryEntry]:
 
 
 @cache
-def _divide_compound(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The parts of a compound as the longest names that have rows, without words such as "of"; none where one has no
-    row."""
+def _divide_compound(parts: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The parts of a compound as the longest names that have rows, without words such as "of"; None where a part has
+    no row."""
     if not parts:
         return ()
-    if parts[0].lower() in _LINKING_WORDS:
-        return _divide_compound(parts[1:])
     for end in range(len(parts), 0, -1):
         name = _join_parts(parts[:end])
-        if _find_rows(name) and (end == len(parts) or (rest := _divide_compound(parts[end:]))):
-            return (name, *rest) if end < len(parts) else (name,)
-    return ()
+        if _find_rows(name) and (rest := _divide_compound(parts[end:])) is not None:
+            return name, *rest
+    for length in (2, 1):  # linking words of Chinese have up to two characters
+        if parts[0].isdecimal() or _join_parts(parts[:length]).lower() in _load_linking_words():
+            return _divide_compound(parts[length:])
+    return None
+
+
+@cache
+def _load_linking_words() -> frozenset[str]:
+    """What a compound may have beside its parts without another meaning: "多个设备", "训练时", "tree-based"."""
+    return frozenset(read_package_file(__file__, "linking_words.txt").split())
 
 
 def _join_parts(parts: Sequence[str]) -> str:
