@@ -28,6 +28,7 @@ def pytest_collection_finish():
     (Streamlit's is after each rerun) takes longer than many a test."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)  # most of what a test makes goes without a collection
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -42,6 +43,11 @@ def installed(built, tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install", "--quiet", "--no-deps"]
     subprocess.run([*pip, "--no-index", str(built[1])], check=True, env=outside())
     packages = next(place.rglob("site-packages"))
+    # kernels as they were compiled here; a digest of their sources says whether they still fit
+    for path in (*ROOT.glob("collsim/**/*.nbi"), *ROOT.glob("collsim/**/*.nbc")):
+        target = packages / path.relative_to(ROOT)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, target)
     # a path in a .pth file is searched, but .pth files in it are not read: no editable install comes along
     (packages / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return programs

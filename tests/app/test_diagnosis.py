@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from sampling import cross
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
@@ -43,9 +44,8 @@ def plain(text):
     return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("key", list_studied_cases())
-def test_a_studied_case_is_told_with_the_lines_the_check_and_the_fix(language, key):
+@pytest.mark.parametrize(("key", "language"), cross(list_studied_cases(), LANGUAGES))
+def test_a_studied_case_is_told_with_the_lines_the_check_and_the_fix(key, language):
     at = settled(opened(language, case=key))
     assert not at.exception
     shown = plain(texts_of(at))

@@ -75,7 +75,7 @@ def fine(at):
     return at
 
 
-@pytest.mark.parametrize("name", sample(cs.algorithms(), 16))
+@pytest.mark.parametrize("name", sample(cs.algorithms(), 8))
 def test_every_algorithm_runs_on_a_machine_and_in_the_other_language_on_a_network(name):
     place = {**MACHINE, "nodes": "1"} if name.endswith("_nvls") else MACHINE  # an NVSwitch serves one node
     helped_by = cs.algorithms()[name].helpers_on
@@ -111,7 +111,7 @@ def test_an_algorithm_that_cannot_run_is_said_once_and_leaves_no_warning_in_the_
     assert [str(one.message) for one in found if "attrs" in str(one.message)] == []
 
 
-@pytest.mark.parametrize("place", sample([*cs.machines(), *cs.topology.NETWORKS], 12))
+@pytest.mark.parametrize("place", sample([*cs.machines(), *cs.topology.NETWORKS], 6))
 def test_every_machine_and_network_opens(place):
     kind = "machine" if place in cs.machines() else "network"
     fine(opened(nbytes="1MiB", nodes="1", **{kind: place}))
@@ -175,8 +175,7 @@ def test_the_first_table_of_a_comparison_takes_less_than_two_seconds_of_the_proc
     assert not [button for button in at.button if str(button.key).startswith("stop_")]
 
 
-@pytest.mark.parametrize("page", [explore, compare])
-@pytest.mark.parametrize("query", HOSTILE, ids=str)
+@pytest.mark.parametrize(("query", "page"), cross(HOSTILE, [explore, compare]), ids=str)
 def test_a_hostile_address_gets_one_sentence_and_a_picture(query, page):
     at = opened(page, **({"sizes": "1KiB:1MiB:32"} | query))
     assert not at.exception

@@ -61,6 +61,7 @@ def test_every_value_on_the_shelf_builds_a_machine():
     assert list_part_values(cs.topology.ring(4)) == {}
 
 
+@pytest.mark.slow
 def test_the_panel_says_the_digits_of_python():
     choice = ADDRESS.read(QUESTION | {"model": "resnet50"})[0]
     shown = step_upgrades.list_upgrades(choice, (("nic", 2400.0),))

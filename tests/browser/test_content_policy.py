@@ -74,6 +74,7 @@ def test_without_a_policy_the_same_injection_asks_the_other_host(tab, other_host
     assert other_host.paths >= WAYS | {"import"}
 
 
+@pytest.mark.slow
 def test_a_teachers_question_shows_its_text_and_asks_no_host_for_an_image_in_it(page, app_url, chromium):
     text = "![x](http://outside.test/a.png) **b** :smile: <img src=http://outside.test/b.png>"
     page.goto(f"{app_url}/{RUN}&ask=1")

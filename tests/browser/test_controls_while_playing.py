@@ -248,7 +248,7 @@ MAX_ALIKE = int(os.environ.get("MAX_ALIKE", "2"))
 HEAD = ".st-key-switches *"
 
 
-@pytest.mark.parametrize("name", keep_fast(PAGES, ["first", "lessons", "pipeline"]))
+@pytest.mark.parametrize("name", keep_fast(PAGES, ["first"]))
 def test_every_control_takes_effect_while_the_run_plays_on(page, app_url, name):
     tab = Tab(page, app_url, name)
     tab.open()

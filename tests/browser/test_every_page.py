@@ -27,14 +27,19 @@ WIDE = 64
 BLOCK, SHARE = 28, 0.10
 
 
-#: Each page in one of its two looks; in `make check-all` in both.
+#: Each page in one of its two looks and in a narrow window; in `make check-all` in both looks and at both widths.
 ONCE = [look for k, look in enumerate(ALL) if k % 2 == k // 2 % 2]
+NARROW = [(*look, WIDTHS[:1]) for look in ONCE]
 
 
-@pytest.mark.parametrize(("page", "language", "theme"), keep_fast(ALL, ONCE))
-def test_axe_core_finds_nothing_and_the_page_has_not_changed_grossly(page, language, theme, tab, app_url):
-    found, name = visited(tab, app_url, page, language, theme), f"{page}-{language}-{theme}"
-    complaints = [complaint for width in WIDTHS if (complaint := compared(f"{name}-{width}", found.pictures[width]))]
+@pytest.mark.parametrize(
+    ("page", "language", "theme", "widths"),
+    keep_fast([*NARROW, *((*look, WIDTHS) for look in ALL)], NARROW),
+    ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else None,
+)
+def test_axe_core_finds_nothing_and_the_page_has_not_changed_grossly(page, language, theme, widths, tab, app_url):
+    found, name = visited(tab, app_url, page, language, theme, widths), f"{page}-{language}-{theme}"
+    complaints = [complaint for width in widths if (complaint := compared(f"{name}-{width}", found.pictures[width]))]
     complaints += [
         f"{v['id']}: {v['help']}\n  " + "\n  ".join(n["html"][:200] for n in v["nodes"][:5]) for v in found.violations
     ]

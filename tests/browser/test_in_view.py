@@ -29,8 +29,8 @@ STAGES = {
     "hangs": ".lanes svg.pl:visible",
 }
 LESSONS = {f"lesson {name}": f"lessons?lesson={name}&" for name in SECTIONS}
-#: Pages that are measured at every size each time; the others are in the slow run.
-QUICK = ("first", "lesson ring", "race")
+#: Pages at the sizes that leave least room, which are measured each time; the others are in the slow run.
+QUICK = (("first", "phone"), ("first", "projector"), ("lesson ring", "projector"), ("race", "phone"))
 WITHOUT_A_PICTURE = {"class", "inference", "routing", "diagnosis", "measured", "compare", "script"}
 
 
@@ -129,9 +129,7 @@ def has_word(tab):
 ALL = [(page, size) for page in (*PAGES, *LESSONS) if page not in ("lessons", "synthesized") for size in SIZES]
 
 
-@pytest.mark.parametrize(
-    ("page", "size"), [pytest.param(*case, marks=[] if case[0] in QUICK else pytest.mark.slow) for case in ALL]
-)
+@pytest.mark.parametrize(("page", "size"), keep_fast(ALL, QUICK))
 def test_picture_and_play_are_in_view_and_nothing_is_covered_or_cut(page, size, tab, app_url):
     open_page(tab, app_url, page, size)
     assert describe_faults(tab, page) == []
@@ -148,7 +146,7 @@ def read_share(tab):
     return max(tab.evaluate(SHARES))
 
 
-@pytest.mark.parametrize("page", keep_fast(PLAYED, ["race", "machines"]))
+@pytest.mark.parametrize("page", keep_fast(PLAYED, ["race"]))
 def test_space_plays_where_nothing_was_clicked_and_the_clicker_steps(page, tab, app_url):
     open_page(tab, app_url, page, "projector")
     tab.keyboard.press("Home")

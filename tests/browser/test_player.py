@@ -6,6 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from sampling import sample
 
 import collsim as cs
 from collsim.teach.breaking import break_it
@@ -61,7 +62,10 @@ def drawn(tab, canvas):
 
 
 @pytest.mark.parametrize(
-    "engine", [{}, {"engine": "event"}, {"engine": "event", "sharing": "fifo"}, {"engine": "event", "sharing": "none"}]
+    "engine",
+    sample(
+        [{}, {"engine": "event"}, {"engine": "event", "sharing": "fifo"}, {"engine": "event", "sharing": "none"}], 2
+    ),
 )
 def test_every_chart_is_drawn_at_the_same_moment_for_every_engine(opened, engine):
     tab, box = opened(ring(**engine))
@@ -354,7 +358,7 @@ def test_a_frame_within_a_step_of_64_ranks_draws_tokens_and_no_ways_anew(opened,
     assert again["live"] <= 12 * 64 * (1 if algorithm == "allreduce_ring" else 2)
 
 
-@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1920, 1080)])
+@pytest.mark.parametrize(("width", "height"), sample([(1366, 768), (1920, 1080)], 1))
 @pytest.mark.parametrize("view", ["physical", "logical"])
 def test_presenter_mode_fills_a_projector_and_nothing_is_cut_off(opened, width, height, view):
     """Eight nodes in a row are wide and low: what the picture leaves goes to the rows over time, or to the picture."""

@@ -5,6 +5,7 @@ import zipfile
 
 import pytest
 from playwright.sync_api import expect
+from sampling import sample
 
 import collsim as cs
 from collsim.app.pages.program.program_drafts import EXAMPLES
@@ -51,7 +52,7 @@ def verdict(page):
     return page.locator(".st-key-program_stage .cs-why[role=status]")
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", sample(SCREENS, 1))
 def test_the_tutorials_ring_is_right_drawn_and_played(page, app_url, screen, tmp_path):
     width, height = SCREENS[screen]
     page.set_viewport_size({"width": width, "height": height})
@@ -137,6 +138,7 @@ def test_the_eager_switch_lets_small_messages_go(page, app_url):
     assert "buffered=8KiB" in page.url
 
 
+@pytest.mark.slow
 def test_the_schedule_is_taken_away_and_raced(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{app_url}/program?lang=en")
@@ -152,7 +154,7 @@ def test_the_schedule_is_taken_away_and_raced(page, app_url):
     assert not page.errors
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", sample(SCREENS, 1))
 def test_a_hang_names_the_cycle_and_a_fix_ends_it(page, app_url, screen, tmp_path):
     width, height = SCREENS[screen]
     page.set_viewport_size({"width": width, "height": height})
@@ -183,6 +185,7 @@ def test_a_phone_names_a_hang_above_its_verdict(page, app_url):
     assert name.bounding_box()["y"] < reason.bounding_box()["y"]
 
 
+@pytest.mark.slow
 def test_a_pasted_program_is_judged_in_chinese_too(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{app_url}/program?lang=zh&collective=none")
@@ -211,7 +214,7 @@ def test_a_program_in_a_link_waits_for_a_click(page, app_url):
     expect(verdict(page)).to_contain_text("waits in send (line 2)")
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("screen", sample(SCREENS, 1))
 def test_a_hang_of_the_catalogue_is_shown_and_opened_as_a_program(page, app_url, screen):
     width, height = SCREENS[screen]
     page.set_viewport_size({"width": width, "height": height})

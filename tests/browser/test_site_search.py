@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from sampling import sample
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.browser
@@ -129,7 +130,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
         """Nothing."""
 
 
-@pytest.fixture(params=["file", "http"])
+@pytest.fixture(params=sample(["file", "http"], 1))
 def address(request):
     """A function from the folder of a site to its address."""
     servers = []

@@ -77,6 +77,7 @@ def test_ring_against_server_with_the_paradox_in_four_clicks(hand):
     assert float(race.get_attribute("data-t")) > 0
 
 
+@pytest.mark.slow
 def test_students_write_a_broadcast_along_a_tree_in_six_clicks(hand):
     page = hand.page
     hand.open("Learn", "Write your own")

@@ -74,15 +74,15 @@ class Visit:
     refusals: list
 
 
-def visited(tab, url, page, language, theme):
-    """Open a page, wait until it stands still, look at it."""
+def visited(tab, url, page, language, theme, widths):
+    """Open a page, wait until it stands still, look at it in windows of these widths."""
     tab.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    tab.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    tab.set_viewport_size({"width": widths[0], "height": 900})
     tab.goto(f"{url}/{PATHS.get(page, f'{page}?')}lang={language}")
     tab.locator(PAGES[page]).first.wait_for(timeout=SLOW)
-    pictures = {WIDTHS[0]: settled(tab)}
+    pictures = {widths[0]: settled(tab)}
     found = Axe().run(tab, context=SEEN, options={"resultTypes": ["violations"]})
-    for width in WIDTHS[1:]:
+    for width in widths[1:]:
         tab.set_viewport_size({"width": width, "height": 900})
         pictures[width] = settled(tab)
     return Visit(found.response["violations"], pictures, tab.evaluate("window.refusals"))

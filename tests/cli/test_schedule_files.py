@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from sampling import sample
 from typer.testing import CliRunner
 
 import collsim as cs
@@ -104,7 +105,7 @@ def test_the_collective_is_an_argument_and_still_an_option(collective):
     assert {row["algorithm"].partition("_")[0] for row in rows} == {"allgather"}
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", sample(COMMANDS, 8))
 def test_every_command_explains_itself_by_h(name):
     short, long = collsim(name, "-h"), collsim(name, "--help")
     assert (short.exit_code, short.stdout) == (0, long.stdout)

@@ -12,6 +12,7 @@ import time
 
 import psutil
 import pytest
+from sampling import sample
 
 import collsim as cs
 from collsim.lab import launch
@@ -119,7 +120,7 @@ def _script(tmp_path, code):
 
 @pytest.mark.parametrize(
     ("how", "code"),
-    [(signal.SIGKILL, SCRIPT), (signal.SIGTERM, SCRIPT), (signal.SIGINT, SCRIPT), (signal.SIGKILL, STEP)],
+    sample([(signal.SIGKILL, SCRIPT), (signal.SIGTERM, SCRIPT), (signal.SIGINT, SCRIPT), (signal.SIGKILL, STEP)], 2),
 )
 def test_when_the_parent_ends_its_ranks_end(how, code, tmp_path):
     parent = _script(tmp_path, code)

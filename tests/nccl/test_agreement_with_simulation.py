@@ -86,7 +86,7 @@ def draw_cases(seed, count):
     return cases
 
 
-@pytest.fixture(scope="module", params=[CASES // 4, pytest.param(CASES, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[CASES // 10, pytest.param(CASES, marks=pytest.mark.slow)])
 def cases(request):
     return draw_cases(35, request.param)
 

@@ -18,11 +18,11 @@ HERE = Path(__file__).parent
 PATHS = [str(HERE), str(HERE.parent / "teach")]
 
 
-#: Starts processes and measures them, which takes longer than all others together.
-MEASURING = "13-do-it-for-real.ipynb"
+#: Processes that are measured, and runs of a thousand GPUs: each takes longer than many of the others together.
+LONG = ("13-do-it-for-real.ipynb", "16-a-thousand-gpus.ipynb", "18-programs-and-hangs.ipynb")
 
 
-@pytest.mark.parametrize("name", keep_fast(NAMES, [name for name in NAMES if name != MEASURING]))
+@pytest.mark.parametrize("name", keep_fast(NAMES, [name for name in NAMES if name not in LONG]))
 def test_a_notebook_runs_its_numbers_are_those_of_the_run_and_nothing_in_it_solves_its_exercise(
     name, tmp_path, monkeypatch
 ):

@@ -48,7 +48,7 @@ def test_files_are_pictures_in_their_theme(exhibit):
 
 
 #: Kinds of figures; the others of a kind take the same way.
-FAST = {"machine-pcie", "ring", "gantt-ring", "tornado", "step-ddp"}
+FAST = {"ring", "gantt-ring", "tornado"}
 
 
 @pytest.mark.parametrize(

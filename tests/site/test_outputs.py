@@ -8,7 +8,7 @@ REMAKE = "run: python docs/make_outputs.py"
 
 
 #: Pages whose programs take long; those of a page in two languages are the same.
-LONG = {"collisions.md", "collisions.zh.md", "buy-first.zh.md"}
+LONG = {"collisions.md", "collisions.zh.md", "buy-first.zh.md", "program.zh.md", "bounds.zh.md"}
 PAGES = make_outputs.list_pages()
 
 

@@ -50,6 +50,7 @@ def test_a_run_weighs_little_enough_for_thirty_megabytes(site):
     assert site.nbytes < 30_000_000
 
 
+@pytest.mark.slow
 def test_building_twice_gives_the_same_bytes(tmp_path):
     some = {"networks": RING, "only": ["allreduce_ring"]}
     one, two = build_site(tmp_path / "a", **some), build_site(tmp_path / "b", **some)

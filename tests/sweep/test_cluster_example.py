@@ -28,12 +28,14 @@ def here(tmp_path_factory):
     return study(tmp_path_factory.mktemp("study") / "here.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MPIEXEC.exists(), reason="the mpi extra is not installed")
 def test_over_mpi(here, tmp_path):
     found = study(tmp_path / "mpi.csv", "--mpi", before=[MPIEXEC, "-n", "3"], how=["-m", "mpi4py.futures"])
     pd.testing.assert_frame_equal(found, here)
 
 
+@pytest.mark.slow
 def test_on_dask(here, tmp_path):
     distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
     one = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "protocol": "tcp", "dashboard_address": None}

@@ -8,6 +8,7 @@ import struct
 from collections import defaultdict
 
 import pytest
+from sampling import sample
 
 import collsim as cs
 
@@ -256,13 +257,16 @@ class AstraSim:
 
 @pytest.mark.parametrize(
     "parallel",
-    [
-        cs.fsdp(replicate=2),
-        cs.zero(2),
-        cs.context(2) * cs.fsdp(),
-        cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=2) * cs.zero(1),
-        cs.tensor(2) * cs.pipeline(4, schedule="zbv") * cs.ddp(),
-    ],
+    sample(
+        [
+            cs.fsdp(replicate=2),
+            cs.zero(2),
+            cs.context(2) * cs.fsdp(),
+            cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=2) * cs.zero(1),
+            cs.tensor(2) * cs.pipeline(4, schedule="zbv") * cs.ddp(),
+        ],
+        2,
+    ),
     ids=lambda way: way.label,
 )
 def test_where_a_gpu_has_one_collective_at_a_time_as_in_astra_sim_none_waits_for_another_for_ever(parallel, tmp_path):

@@ -4,6 +4,7 @@ import time
 
 import pytest
 from correct_scripts import CORRECT, DATA, MODELS, STARTS
+from sampling import keep_fast, sample
 
 import collsim as cs
 from collsim.training_scripts import read_script
@@ -213,7 +214,9 @@ def test_numbers_without_end_are_no_sizes():
     assert read_script(f"torchrun --nproc_per_node=²³ train.py -b {'9' * 3000}").parts[0].batch is None
 
 
-@pytest.mark.parametrize("line", ["x = torch.randn(2)\n", "x = m.to(x)\n", "loss.backward()\n    opt.step()\n"])
+@pytest.mark.parametrize(
+    "line", sample(["x = torch.randn(2)\n", "x = m.to(x)\n", "loss.backward()\n    opt.step()\n"], 1)
+)
 def test_a_long_loop_is_read_once_and_not_for_each_line(line):
     head = "import torch\nimport torch.nn as nn\ntorch.distributed.init_process_group('nccl')\n"
     head += "model = nn.parallel.DistributedDataParallel(Net().cuda())\n"
@@ -222,7 +225,10 @@ def test_a_long_loop_is_read_once_and_not_for_each_line(line):
     assert time.process_time() - start < 20  # it was minutes where each line read the loop again
 
 
-@pytest.mark.parametrize("line", ["dist.reduce_grad()\n", "DDP(model)\n", "DataLoader(data)\n", "loss.backward()\n"])
+@pytest.mark.parametrize(
+    "line",
+    keep_fast(["dist.reduce_grad()\n", "DDP(model)\n", "DataLoader(data)\n", "loss.backward()\n"], ["DDP(model)\n"]),
+)
 def test_thousands_of_mistakes_take_no_longer_than_their_lines(line):
     head = (
         "import torch\nimport torch.distributed as dist\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"

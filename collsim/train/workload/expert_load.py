@@ -110,17 +110,7 @@ class ExpertLoad:
             >>> f"{sum(load.count_reached(2)):.3f}"  # of six pairs of four experts two are on one GPU
             '1.667'
         """
-        shares, computed = (table.reshape(parts, -1) for table in (self.shares, self.computed))
-        weights = _find_choice_weights(tuple(shares.ravel().tolist()), self.top_k).reshape(parts, -1)
-        all_choices = _sum_choices(weights.ravel(), self.top_k)
-        # A token is dropped at an expert with the same probability as any other that was routed there.
-        lost = 1 - np.divide(computed, shares, out=np.ones_like(shares), where=computed < shares)
-        missed = []
-        for part in range(parts):
-            other_weights = weights.copy()
-            other_weights[part] *= lost[part]
-            missed.append(float(_sum_choices(other_weights.ravel(), self.top_k) / all_choices))
-        return tuple(1 - share for share in missed)
+        return _count_reached(self, parts)
 
 
 def parse_imbalance(value: object) -> str | float | tuple[float, ...]:
@@ -204,6 +194,21 @@ def _limit_shares(shares: Floats, most: float) -> Floats:
             return np.where(is_full, most, (1 - most * is_full.sum()) / max(1, (~is_full).sum()))
         limited = np.where(is_full, most, limited * (1 - most * is_full.sum()) / rest)
     return limited
+
+
+@lru_cache(maxsize=256)  # every pass of a step asks for the same few
+def _count_reached(load: ExpertLoad, parts: int) -> tuple[float, ...]:
+    shares, computed = (table.reshape(parts, -1) for table in (load.shares, load.computed))
+    weights = _find_choice_weights(tuple(shares.ravel().tolist()), load.top_k).reshape(parts, -1)
+    all_choices = _sum_choices(weights.ravel(), load.top_k)
+    # A token is dropped at an expert with the same probability as any other that was routed there.
+    lost = 1 - np.divide(computed, shares, out=np.ones_like(shares), where=computed < shares)
+    missed = []
+    for part in range(parts):
+        other_weights = weights.copy()
+        other_weights[part] *= lost[part]
+        missed.append(float(_sum_choices(other_weights.ravel(), load.top_k) / all_choices))
+    return tuple(1 - share for share in missed)
 
 
 @lru_cache(maxsize=64)
