@@ -15,6 +15,11 @@ from collsim.schedule import freeze
 ALGORITHMS = cs.algorithms()
 #: All questions to one algorithm come one after the other, so that they share its schedules.
 every_algorithm = pytest.mark.parametrize("name", ALGORITHMS, scope="module")
+#: Numbers of ranks: the small ones, one of several factors, a prime and a power of two; in `make check-all` all.
+NUMBERS = {"some": {*range(10), 12, 31, 32}, "all": set(range(34))}
+numbers_of_ranks = pytest.mark.parametrize(
+    "numbers", [NUMBERS["some"], pytest.param(NUMBERS["all"], marks=pytest.mark.slow)], ids=list(NUMBERS)
+)
 
 
 @lru_cache(maxsize=1000)
@@ -23,24 +28,31 @@ def build_schedule(name, n, options=()):
     return ALGORITHMS[name](n, **dict(options))
 
 
-def with_options(name):
-    """Schedules, and the options they were made with: all up to nine ranks, and a power of two and one more."""
+def choose_sizes(name, numbers):
+    return [n for n in sizes(ALGORITHMS[name], 33) if n in numbers]
+
+
+def with_options(name, numbers):
+    """Schedules, and the options they were made with: all up to nine ranks, and of all numbers a power of two and one
+    more."""
     entry = ALGORITHMS[name]
-    for n in [*sizes(entry, 9), *sizes(entry, 17, 16)]:
+    for n in sorted(numbers & {*sizes(entry, 9), *sizes(entry, 17, 16)}):
         for options in options_to_try(entry, n):
             yield build_schedule(name, n, tuple(options.items())), options
 
 
 @every_algorithm
-def test_post_condition_holds_for_every_number_of_ranks(name):
-    for n in sizes(ALGORITHMS[name], 33):
+@numbers_of_ranks
+def test_post_condition_holds_for_every_number_of_ranks(name, numbers):
+    for n in choose_sizes(name, numbers):
         cs.verify(build_schedule(name, n))
 
 
 @every_algorithm
-def test_post_condition_and_claims_hold_for_all_options(name):
+@numbers_of_ranks
+def test_post_condition_and_claims_hold_for_all_options(name, numbers):
     entry = ALGORITHMS[name]
-    for s, options in with_options(name):
+    for s, options in with_options(name, numbers):
         cs.verify(s)
         assert entry.claim("steps", s.ranks, **options) == s.steps, s
         claimed = entry.claim("sent", s.ranks, **options)
@@ -49,29 +61,32 @@ def test_post_condition_and_claims_hold_for_all_options(name):
 
 @every_algorithm
 def test_an_independent_count_of_contributions_agrees(name):
-    for s, options in with_options(name):
+    for s, options in with_options(name, NUMBERS["some"]):
         assert s.ranks > 6 or is_right(s), (s.ranks, options)
 
 
 @every_algorithm
-def test_claimed_cost_is_the_real_cost(name):
+@numbers_of_ranks
+def test_claimed_cost_is_the_real_cost(name, numbers):
     entry = ALGORITHMS[name]
     assert entry.steps is not None
     assert entry.sent is not None
-    for n in sizes(entry, 33):
+    for n in choose_sizes(name, numbers):
         s = build_schedule(name, n)
         assert entry.claim("steps", n) == s.steps
         assert entry.claim("sent", n) == pytest.approx(sent_by_busiest(s))
 
 
 @every_algorithm
-def test_closed_form_is_what_the_steps_add_up_to(name):
+@numbers_of_ranks
+def test_closed_form_is_what_the_steps_add_up_to(name, numbers):
     """On one full-duplex port per rank; a formula that begins with ≤ is a bound, from four ranks on within a factor of
     five."""
     entry = ALGORITHMS[name]
     if entry.network != "switch":
         return
-    for s, options in [*((build_schedule(name, n), {}) for n in sizes(entry, 33)), *with_options(name)]:
+    schedules = [(build_schedule(name, n), {}) for n in choose_sizes(name, numbers)]
+    for s, options in [*schedules, *with_options(name, numbers)]:
         price = entry.price(s.ranks, 1e6, 2e-6, 1e-10, **options)
         if price is None:
             continue
