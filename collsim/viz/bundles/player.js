@@ -141,8 +141,8 @@ text-align:left;font:700 14px/22px var(--font);color:var(--ink)}
 &.narrow .card{padding:0 16px 12px}&.narrow .nar{height:58px;font-size:16.5px;line-height:23px;gap:16px}
 &.narrow .nar.long{font-size:14.5px;line-height:19px}
 &.narrow .btn{width:34px;height:34px}&.narrow .btn.play{width:72px}&.slim .btn.play{width:48px}
-&.close .tr .seg button{padding:4px 8px}&.close :is(.clock,.stepno){margin-right:4px}
-&.close .lead{margin-right:4px}
+&.close .tr .seg button{padding:4px 6px}&.close :is(.clock,.stepno){margin-right:2px}
+&.close :is(.tr,.tr .g){gap:4px}&.close .stepno{font-size:15px}&.close .lead{margin-right:2px}
 &.narrow .tr{min-height:44px;padding-top:4px}
 &.tight .real,&.tight .speedword{display:none}&.narrow .head{gap:4px 26px;padding:4px 4px 10px}
 &.narrow .fig b{font-size:24px;line-height:28px}&.narrow .bn b{font-size:17px;line-height:22px}

@@ -21,8 +21,7 @@ export function buildLane(race, timeline) {
   parts.card.append(
     el("h2", {}, parts.title, parts.pace),
     parts.where,
-    el("div", { className: "load" }, parts.load, parts.most),
-    el("div", { className: "meter" }, parts.meter),
+    el("div", { className: "load" }, parts.load, el("div", { className: "meter" }, parts.meter), parts.most),
     parts.stage,
     parts.traffic,
     parts.reason,

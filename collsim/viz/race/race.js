@@ -125,7 +125,7 @@ function arrangeRace(race) {
   );
   // a plain network stays readable when it is small, and leaves room for the bars below it
   const around = root.classList.contains("slide") ? 330 : 590;
-  const most = Math.max(names ? 230 : 192, globalThis.innerHeight - around);
+  const most = Math.max(names ? 230 : 186, globalThis.innerHeight - around);
   setHeights(cards, names + Math.round(Math.min(Math.max(140, ...tall), most)));
   setRuler(race);
   for (const run of cards) sizeTraffic(run);

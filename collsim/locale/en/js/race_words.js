@@ -31,7 +31,7 @@ export default {
   received: "received",
   out: "GB/s out",
   into: "GB/s in",
-  traffic: (unit, most) => `Left sent, right received, ${unit}; dashed by the end; one ruler for all, ${most}`,
+  traffic: (unit, most) => `Left sent, right received, ${unit}; dashed: by the end; one ruler, ${most}`,
   end: (name, sent, received) => `${name}: ${sent} sent, ${received} received`,
   less: (slow, fast) => `A rank of ${slow} sends less than a rank of ${fast}, and still waits longer.`,
   same: (slow, fast) => `A rank of ${slow} sends as much as a rank of ${fast}, and waits longer.`,
@@ -41,7 +41,7 @@ export default {
   gets: (rank, a, fast, b) =>
     `${counted(a, "buffer goes", "buffers go")} to rank ${rank}, ${b} to a rank of ${fast} at most.`,
   buffers: (slow, a, fast, b) =>
-    `${counted(a, "buffer leaves", "buffers leave")} each rank of ${slow} at most, ${b} each rank of ${fast}.`,
+    `Each rank of ${slow} sends at most ${counted(a, "buffer", "buffers")}, each rank of ${fast} ${b}.`,
   meet: (name, into, out) =>
     ` But ${counted(into, "buffer goes", "buffers go")} into the ${name} and ` +
     `${counted(out, "comes", "come")} out of it:`,
