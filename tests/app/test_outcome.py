@@ -165,3 +165,16 @@ def test_a_comparison_in_lockstep_is_estimated_as_one_pass_over_all_sizes():
     few, many = (estimate_compare(Choice(sizes=f"1KiB:1GiB:{factor}")) for factor in (1024, 2))
     assert many == pytest.approx(few, rel=0.05)
     assert estimate_compare(Choice(engine="event")) > 5 * many
+
+
+def test_a_comparison_with_the_event_engine_reports_every_fourth_size_first():
+    choice = Choice(machine="ring", ranks=3, engine="event", sizes="1KiB:1MiB:2", algorithms=("allreduce_ring",))
+    parts = []
+    table = compare(choice, lambda stage, share, part=None: parts.append((share, part)))
+    sizes = [sorted(part["nbytes"]) for _, part in parts if part is not None]
+    whole = cs.size_range(choice.sizes)
+    assert sizes[0] == sorted({*whole[::4], whole[-1]})
+    assert sizes[0] < sizes[-1] == whole == list(table["nbytes"])
+    shares = [share for share, _ in parts]
+    assert shares == sorted(shares)
+    pd.testing.assert_frame_equal(table, compare(choice))  # on the spot, where nobody watches

@@ -75,12 +75,14 @@ def draw_upgrades(
     draw_cells(panel.wires)
 
 
-def draw_cells(cells: Cells) -> None:
+def draw_cells(cells: Cells | None) -> None:
     """Draw rows in the language of the page.
 
     Args:
-        cells: The rows in each language.
+        cells: The rows in each language; None where there are none yet.
     """
+    if cells is None:
+        return
     rows = cells[LANGUAGES.index(get_language())]
     if rows:
         draw_table({head: ([row[head] for row in rows], head) for head in rows[0]})

@@ -21,19 +21,22 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from collsim.errors import CollsimError
 
-#: Is called with the stage and the share of the work that is done.
-ReportProgress = Callable[[str, float], None]
-#: The same, and what there is of the result so far.
-ReportPartial = Callable[[str, float, object], None]
+
+class ReportProgress(Protocol):
+    """Is called with the stage, the share of the work that is done, and what there is of the result so far."""
+
+    def __call__(self, stage: str, share: float, partial: object = None, /) -> None: ...
+
+
 #: How a computation ended (`done`, `refused`, `failed` or `died`), and what came of it.
 Answer = tuple[str, Any]
 
 
-def compile_engine(report_progress: ReportProgress = lambda stage, share: None) -> None:
+def compile_engine(report_progress: ReportProgress = lambda stage, share, partial=None: None) -> None:
     """Compile the event engine and the flows of the bounds, or load what an earlier process compiled.
 
     Args:

@@ -67,10 +67,16 @@ def draw() -> None:
     complain(now.complaints)
     event = now.choice.engine == "event"
     latest_result = get_latest(
-        compare, now.choice, expected=estimate_compare, compiled=event, fallback=(Choice(sizes=_FEW_SIZES),)
+        compare,
+        now.choice,
+        expected=estimate_compare,
+        compiled=event,
+        fallback=(Choice(sizes=_FEW_SIZES),),
+        draw_partial=partial(_draw_coming, now.choice) if event else None,
     )
     if latest_result is None:
-        _describe_coming(now.choice)
+        if not event:
+            _draw_coming(now.choice, None)
         return
     table, (choice,) = latest_result
     _build_lead(choice)
@@ -137,8 +143,13 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
                 reason=write_sentence(reason, get_language()),
             )
         )
+    return _name_rows(table, choice)
+
+
+def _name_rows(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+    """The rows of what could run, with the names of their algorithms."""
     runnable = table[table["error"].isna()]
-    runnable.attrs = {}  # said above; Arrow would warn of sentences that it cannot write
+    runnable.attrs = {}  # the page has them; Arrow would warn of sentences that it cannot write
     return runnable.assign(name=[label_algorithm(name, choice.collective) for name in runnable["algorithm"]])
 
 
@@ -198,9 +209,15 @@ def _create_cards() -> Iterator[tuple[str, Any]]:
         yield what, card
 
 
-def _describe_coming(choice: Choice) -> None:
-    """Before the first result: what is compared, and where the charts will stand."""
+def _draw_coming(choice: Choice, table: pd.DataFrame | None) -> None:
+    """Before the result: what is compared, and the curves of the sizes that are done, or where they will be."""
     _build_lead(choice)
+    if table is not None and not (runnable := _name_rows(table, choice)).empty:
+        _draw_legend(list(dict.fromkeys(runnable["name"])))
+        for what, card in _create_cards():
+            with card:
+                _draw_chart(runnable, what, [])
+        return
     for _, card in _create_cards():
         card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')
 
@@ -242,7 +259,8 @@ def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Cross
         )
         for miss in misses[:1]
     ]
-    st.html(format_verdict([remove_chinese_spaces(line) for line in lines], token="done") if lines else "<span></span>")
+    lines = [remove_chinese_spaces(line[:1].upper() + line[1:]) for line in lines]
+    st.html(format_verdict(lines, token="done") if lines else "<span></span>")
 
 
 # ---- charts --------------------------------------------------------------------------------------------------------

@@ -292,7 +292,7 @@ def _trace(
     )
 
 
-def ignore_progress(stage: str, share: float) -> None:
+def ignore_progress(stage: str, share: float, partial: object = None) -> None:
     """Nobody wants to know how far it is.
 
     Args:
@@ -308,6 +308,7 @@ SECONDS_TO_DRAW = 6e-6  # per transfer of a timeline, measured
 _SECONDS_OF_SCENARIO = 0.004  # of a comparison, beside its transfers: 420 of them took 1.2 s of processor time
 #: Lockstep times a schedule at all sizes in one pass, which takes as long as so many sizes.
 _ROUNDS_IN_LOCKSTEP = 2
+_FEW_SIZES = 6  # up to so many are compared at once
 #: Of a synthesis, in all and for each pair of ranks: measured from 8 to 256 ranks.
 SECONDS_TO_SYNTHESIZE, SECONDS_OF_PAIR = 0.6, 1e-3
 
@@ -535,11 +536,23 @@ def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -
 
     Args:
         choice: The run that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
+        report_progress: Called with the stage, the share that is done, 0 to 1, and the rows of the sizes that are done.
     """
     topology = build_topology(choice)
     pairs = list_compared(choice, topology)
-    table = select_fastest(sweep_algorithms(choice, pairs, topology, report_progress)).drop(columns=["options"])
+    rounds, table = _split_sizes(choice), pd.DataFrame()
+    for done, sizes in enumerate(rounds):
+
+        def report_part(stage: str, share: float, partial: object = None, done: int = done) -> None:
+            report_progress(stage, (done + share) / len(rounds), partial)
+
+        report = ignore_progress if report_progress is ignore_progress else report_part
+        rows = select_fastest(sweep_algorithms(choice, pairs, topology, sizes, report)).drop(columns=["options"])
+        table = pd.concat([table, rows]).sort_values("nbytes", kind="stable", ignore_index=True)
+        report_part("run", 1.0, table)
+    table = table.sort_values(
+        "algorithm", key=lambda names: names.map(list(dict(pairs)).index), kind="stable", ignore_index=True
+    )
     reasons = table[table["error"].notna()].drop_duplicates("algorithm").set_index("algorithm")["error"]
     options = dict(reversed(pairs))
     table.attrs["refusals"] = {
@@ -547,6 +560,17 @@ def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -
         for name, text in zip(map(str, reasons.index), reasons, strict=True)
     }
     return table
+
+
+def _split_sizes(choice: Choice) -> list[list[int]]:
+    """The sizes in the order in which they are compared. Lockstep times all of them in one pass; with the event engine
+    every fourth one comes first, so that the curves are there early."""
+    sizes = cs.size_range(choice.sizes)
+    if choice.engine == "lockstep" or len(sizes) <= _FEW_SIZES:
+        return [sizes]
+    first = sorted({*sizes[::4], sizes[-1]})
+    second = [size for size in sizes[::2] if size not in first]
+    return [first, second, [size for size in sizes if size not in (*first, *second)]]
 
 
 def _describe_refusal(
@@ -567,22 +591,23 @@ def sweep_algorithms(
     choice: Choice,
     pairs: list[tuple[str, dict[str, Any]]],
     topology: cs.Topology,
+    sizes: list[int],
     report_progress: ReportProgress = ignore_progress,
 ) -> pd.DataFrame:
-    """`cs.sweep` of algorithms with their options over the sizes of a choice; in processes of its own only where a
-    worker does it.
+    """`cs.sweep` of algorithms with their options over sizes; in processes of its own only where a worker does it.
 
     Args:
         choice: The run that is chosen.
         pairs: Algorithms with the options that are tried of each.
         topology: The machine or network.
+        sizes: Bytes.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     return cs.sweep(
         choice.collective,
         pairs,
         topology,
-        cs.size_range(choice.sizes),
+        sizes,
         choice.dtype,
         build_engine_pair(choice),
         executor=_InThisProcess() if report_progress is ignore_progress else None,

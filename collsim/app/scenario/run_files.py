@@ -148,7 +148,8 @@ def build_file(
     elif entry.holds == "table":
         topology = build_topology(choice)
         used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-        content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, report_progress)
+        sizes = cs.size_range(choice.sizes)
+        content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, sizes, report_progress)
     else:
         trace = simulate(choice)
         if entry.holds == "trace":

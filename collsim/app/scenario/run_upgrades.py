@@ -11,9 +11,9 @@ from collsim.purchases import Upgrade, Upgrades, compare_wires
 from collsim.purchases.part_prices import parse_price_texts
 from collsim.purchases.timed_runs import wrap_run
 
-from ..jobs.worker import ReportPartial
+from ..jobs.worker import ReportProgress
 from .choice import Choice
-from .outcome import estimate_outcome, simulate
+from .outcome import estimate_outcome, ignore_progress, simulate
 
 #: Prices by part or change, as `cs.upgrades` takes them.
 Prices = tuple[tuple[str, float], ...]
@@ -42,16 +42,6 @@ class UpgradesView:
     wires: Cells
 
 
-def ignore_partial(stage: str, share: float, partial: object) -> None:
-    """What nobody waits for reports to nobody.
-
-    Args:
-        stage: Name of the stage.
-        share: How much of it is done, 0 to 1.
-        partial: What there is of the result.
-    """
-
-
 def read_prices(text: str) -> Prices:
     """Read prices as a person types them: `nic=2400, nvlink=60000`.
 
@@ -65,7 +55,7 @@ def read_prices(text: str) -> Prices:
     return tuple(parse_price_texts(words).items())
 
 
-def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progress: ReportPartial) -> UpgradesView:
+def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progress: ReportProgress) -> UpgradesView:
     """Run it for every part that could be better, and with other wires.
 
     Args:
@@ -103,7 +93,9 @@ def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progr
     )
 
 
-def list_run_upgrades(choice: Choice, prices: Prices, report_progress: ReportPartial = ignore_partial) -> UpgradesView:
+def list_run_upgrades(
+    choice: Choice, prices: Prices, report_progress: ReportProgress = ignore_progress
+) -> UpgradesView:
     """What to buy first for a collective.
 
     Args:

@@ -109,7 +109,8 @@ def get_latest(
         exact_only: no other result will do in its place: the answer then is None, and nothing is kept.
         in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
         exclusive: by a worker, and never two at a time: it measures this computer.
-        draw_partial: draws what the function reported of its result so far, under the bar; always by a worker then.
+        draw_partial: draws under the bar, in place of the last result, what the function reported of its result so far,
+            None at first; always by a worker then.
     """
     requests = get_requests()
     key = build_job_key(function, arguments)
@@ -136,7 +137,7 @@ def get_latest(
         _draw_ended(request, has_kept=not exact_only and (key[0] in requests.last or fallback is not None))
     else:
         _draw_progress(key[0])
-    if exact_only:
+    if exact_only or (draw_partial is not None and request.ended is None):
         return None
     if key[0] in requests.last:
         last_arguments, result = requests.last[key[0]]
@@ -242,7 +243,7 @@ def _draw_progress(name: str) -> None:
         words, button = st.columns([5, 1], vertical_alignment="center", gap="medium")
         words.progress(_share(request.job), text=_describe_job(request.job))
         button.button(t("work.stop"), key=f"stop_{name}", on_click=_stop, args=(request,), width="stretch")
-    if request.draw_partial is not None and request.job.partial is not None:
+    if request.draw_partial is not None:
         request.draw_partial(request.job.partial)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...jobs.worker import ReportPartial
-from ...scenario.run_upgrades import Prices, UpgradesView, describe_upgrades, ignore_partial
+from ...jobs.worker import ReportProgress
+from ...scenario.outcome import ignore_progress
+from ...scenario.run_upgrades import Prices, UpgradesView, describe_upgrades
 from . import step_scenarios
 from .training_choice import TrainingChoice
 
@@ -11,7 +12,7 @@ _RUNS = 60  # so many changes at most, with their pairs
 
 
 def list_upgrades(
-    choice: TrainingChoice, prices: Prices, report_progress: ReportPartial = ignore_partial
+    choice: TrainingChoice, prices: Prices, report_progress: ReportProgress = ignore_progress
 ) -> UpgradesView:
     """Run the step for every part that could be better, with the switches of the page that are on.
 
