@@ -31,9 +31,24 @@ BACKENDS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "fake")
 _LOCAL_RANK = 'local_rank = int(os.environ["LOCAL_RANK"])  # torchrun sets it'
 #: Names that a script gives to a number which counts computers.
 _LOCAL_NAMES = re.compile(r"local|gpu|device", re.IGNORECASE)
+#: Variables with the number of a process over all nodes: of torchrun, Slurm and MPI libraries.
+_GLOBAL_RANKS = "RANK|SLURM_PROCID|OMPI_COMM_WORLD_RANK|PMI_RANK|MV2_COMM_WORLD_RANK"
 _NODE_NAMES = re.compile(r"^(node|machine|host|server)(_?(id|rank|index|num|number))?$", re.IGNORECASE)
 #: Functions of torch that make a tensor on the CPU unless told otherwise.
 _FACTORIES = {f"torch.{name}" for name in ("tensor", "zeros", "ones", "rand", "randn", "empty", "full", "arange")}
+#: Calls that every rank of a group makes.
+_CALLS_OF_ALL = (
+    *("barrier", "monitored_barrier", "new_group", "all_reduce", "reduce", "broadcast", "gather", "scatter"),
+    *("all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor", "all_to_all"),
+    *("all_to_all_single", "all_gather_object", "broadcast_object_list"),
+)
+#: Calls that only ask a group, and one that only waits.
+_QUESTIONS = {
+    f"torch.distributed.{name}"
+    for name in ("get_rank", "get_world_size", "get_backend", "is_initialized", "is_available", "barrier")
+}
+#: Names of functions that may average gradients.
+_SYNCHRONIZERS = re.compile(r"reduce|average|sync|ddp|parallel|shard|prepare|wrap|stage|engine|comm", re.IGNORECASE)
 #: What torch.distributed sends, with the position of the tensor.
 _COLLECTIVES = {"all_reduce": 0, "broadcast": 0, "reduce": 0, "all_gather_into_tensor": 1, "reduce_scatter_tensor": 1}
 
@@ -104,8 +119,9 @@ def _is_for_gpus(facts: ScriptFacts) -> bool:
 
 
 def _uses_nccl_on_cpu(facts: ScriptFacts) -> bool:
-    """Whether the script says that it runs on a CPU, and nowhere that it has GPUs, with NCCL as its only backend."""
+    """Whether the script runs on a CPU, as it says or as it moves nothing, with NCCL as its only backend."""
     is_cpu = any(isinstance(n, ast.Constant) and n.value == "cpu" for n in ast.walk(facts.tree))
+    is_cpu |= bool(facts.ddp) and re.search(r"cuda|device|\.to\(|local_?rank", facts.source, re.IGNORECASE) is None
     has_gpus = facts.find_methods("cuda", "set_device", "is_available") or '"cuda' in facts.source
     return is_cpu and not has_gpus and facts.list_backends() == ["nccl"]
 
@@ -169,7 +185,7 @@ def _is_plain_cuda(argument: ast.expr, call: SourceCall) -> bool:
 
 
 def _find_one_gpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
-    if not facts.groups or "nccl" not in facts.list_backends():
+    if not facts.groups or "nccl" not in facts.list_backends() or facts.hides_other_gpus:
         return
     for call in facts.find_calls("torch.cuda.set_device"):
         device = call.get_argument(0, "device")
@@ -221,7 +237,8 @@ def _is_global_rank(facts: ScriptFacts, expression: ast.expr) -> bool:
     calls = (value for value in values if isinstance(value, ast.Call))
     if any(facts.resolve(call.func) == "torch.distributed.get_rank" for call in calls):
         return True
-    return any(re.fullmatch(r"int\(os\.(environ\[|getenv\(|environ\.get\()['\"]RANK['\"].*\)", text) for text in texts)
+    pattern = rf"int\(os\.(environ\[|getenv\(|environ\.get\()['\"]({_GLOBAL_RANKS})['\"].*\)"
+    return any(re.fullmatch(pattern, text) for text in texts)
 
 
 # ---- process groups --------------------------------------------------------------------------------------------------
@@ -258,10 +275,12 @@ def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     calls = (call for call in facts.calls if call.function not in facts.uncalled_functions)
     used_paths = {call.path for call in calls if call.path.startswith("torch.distributed.")}
     used_paths -= {"torch.distributed.init_process_group", "torch.distributed.destroy_process_group"}
-    if used_paths or facts.ddp or facts.is_sharded or facts.uses_framework:
+    if facts.ddp or facts.is_sharded or facts.uses_framework:
         return
     call = facts.groups[0]
-    if facts.data_parallel:
+    if used_paths - _QUESTIONS or (used_paths and _may_synchronize(facts)):
+        return
+    if facts.data_parallel and not used_paths:
         statement = call.statement
         edits: tuple[SourceEdit, ...] = ()
         if statement is not None:
@@ -271,11 +290,61 @@ def _find_unused_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         yield ScriptFinding("no_synchronization", facts.find_methods("backward")[0].line, "wrong")
 
 
+def _may_synchronize(facts: ScriptFacts) -> bool:
+    """Whether a function of the script or of somebody else may bring the gradients of ranks together."""
+    calls = (call for call in facts.calls if not call.path.startswith("torch.distributed."))
+    return any(_SYNCHRONIZERS.search(call.path) for call in calls)
+
+
+def _find_collective_on_some_ranks(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    """A collective that stands in a condition on the rank, while the others never call it."""
+    calls: dict[str, list[SourceCall]] = {}
+    for call in facts.calls:
+        is_collective = call.path.startswith("torch.distributed.") and call.method in _CALLS_OF_ALL
+        if is_collective and call.rank_conditions and call.get_argument(-1, "group") is None:
+            calls.setdefault(call.method, []).append(call)
+    for method, matches in calls.items():
+        # Two of them are the two halves: the first rank loads or writes while the others wait.
+        if len(matches) == 1 and not matches[0].rank_conditions[-1].orelse:
+            condition = ast.unparse(matches[0].rank_conditions[-1].test)
+            values = {"operation": method, "condition": condition}
+            yield ScriptFinding("collective_on_some_ranks", matches[0].line, "fails", values)
+
+
+def _find_saved_by_all(facts: ScriptFacts) -> Iterator[ScriptFinding]:
+    """A file of one name that each process of DDP writes."""
+    if not facts.ddp or not facts.groups or facts.uses_framework:
+        return
+    guarded = {call.method for call in facts.calls if call.rank_conditions}
+    called = {call.method for call in facts.calls}
+    for call in facts.find_calls("torch.save"):
+        path = call.get_argument(1, "f")
+        if call.rank_conditions or path is None or call.function in guarded:
+            continue
+        # A function that nothing here calls, or that leaves early on other ranks, may be right.
+        if (call.function and call.function not in called) or _leaves_on_other_ranks(facts, call.function):
+            continue
+        if not any(
+            re.search(r"rank|gpu|\bdev", ast.unparse(value), re.IGNORECASE) for value in facts.list_values(path)
+        ):
+            yield ScriptFinding("saved_by_all", call.line, "wrong", {"path": ast.unparse(path)})
+            return
+
+
+def _leaves_on_other_ranks(facts: ScriptFacts, function: str) -> bool:
+    """Whether a function has a decorator or a condition that ends it on some ranks."""
+    for node in ast.walk(facts.tree):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            returns = (part for part in ast.walk(node) if isinstance(part, ast.If))
+            leaves = any(isinstance(part, ast.Return) for condition in returns for part in condition.body)
+            return leaves or any(re.search("rank|main|master", ast.unparse(part)) for part in node.decorator_list)
+    return False
+
+
 def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     backends = facts.list_backends()
     for backend in backends:
-        names = [part.rpartition(":")[2] for part in backend.split(",")]
-        if any(name.lower() not in BACKENDS for name in names):
+        if backend.lower() not in BACKENDS:
             nearest = get_close_matches(backend, BACKENDS, 1, 0.3)
             values = {"backend": backend, "nearest": (nearest or ["gloo"])[0]}
             yield ScriptFinding("unknown_backend", facts.groups[0].line, "fails", values)
@@ -521,6 +590,8 @@ _RULES: tuple[Rule, ...] = (
     _find_rank_as_device,
     _find_absent_call,
     _find_unused_group,
+    _find_collective_on_some_ranks,
+    _find_saved_by_all,
     _find_impossible_backend,
     _find_no_group,
     _find_no_zero_grad,

@@ -40,6 +40,12 @@ _FRAMEWORKS = (
     *("accelerate", "deepspeed", "pytorch_lightning", "lightning", "ray", "horovod", "ignite", "colossalai"),
     *("bagua", "composer", "fairscale", "fastai", "megatron", "mmcv", "mmengine", "smdistributed", "torchtitan"),
 )
+#: A condition that not all ranks meet, but for those that ask whether there are several (`local_rank == -1`).
+_RANK_CONDITION = re.compile(
+    r"(rank\w*|get_rank\(\)|gpu_id|\bgpu)\s*(==|!=|>|in|not in)\s*(?!-1\b|None\b)|"
+    r"is_(main|master|global_zero|rank_?0)|^(not )?(\w+\.)*(is_)?(main|master)_process",
+    re.IGNORECASE,
+)
 #: A name that a script gives to the device or the number of a process within its node.
 _RANK_WORDS = re.compile(r"local_?rank|\brank\b|gpu|device_?id|\bdev\b|LOCAL_RANK|device_count", re.IGNORECASE)
 
@@ -49,10 +55,11 @@ Loop: TypeAlias = ast.For | ast.While | ast.AsyncFor
 
 @dataclass(frozen=True)
 class _Position:
-    """Where a node stands: the loops, the function and the simple statement around it, and the statement of the body
-    of that function."""
+    """Where a node stands: the loops, conditions, function and simple statement around it, and the statement of the
+    body of that function."""
 
     loops: tuple[Loop, ...] = ()
+    conditions: tuple[ast.If, ...] = ()
     function: str = ""
     statement: ast.stmt | None = None
     body_statement: ast.stmt | None = None
@@ -67,6 +74,7 @@ class SourceCall:
             method behind the name that it is called on, as `model.cuda`.
         node: the call in the tree.
         loops: the loops around it, the innermost last.
+        conditions: the `if` statements around it, in either branch, the innermost last.
         function: the name of the function that it stands in, "" at the top.
         statement: the simple statement that it is a part of; None in the head of a block.
         body_statement: the statement of the body of the function, or of the script, that it is in.
@@ -75,6 +83,7 @@ class SourceCall:
     path: str
     node: ast.Call
     loops: tuple[Loop, ...]
+    conditions: tuple[ast.If, ...]
     function: str
     statement: ast.stmt | None
     body_statement: ast.stmt | None
@@ -95,6 +104,11 @@ class SourceCall:
         if isinstance(self.node.func, ast.Attribute):
             return ast.unparse(self.node.func.value)
         return ""
+
+    @property
+    def rank_conditions(self) -> list[ast.If]:
+        """Those of its conditions that not all ranks meet."""
+        return [node for node in self.conditions if _RANK_CONDITION.search(ast.unparse(node.test))]
 
     def get_argument(self, position: int, name: str) -> ast.expr | None:
         """An argument by its position or its name.
@@ -204,6 +218,11 @@ class ScriptFacts:
         return any(call.path.startswith(("torch.multiprocessing.", "multiprocessing.")) for call in self.calls)
 
     @cached_property
+    def hides_other_gpus(self) -> bool:
+        """Whether the script sets which GPUs a process sees, so that GPU 0 may be another one in each."""
+        return "CUDA_VISIBLE_DEVICES" in self.source
+
+    @cached_property
     def uses_framework(self) -> bool:
         """Whether a framework does the placing and the starting."""
         roots = {path.partition(".")[0] for path in self._imports.values()}
@@ -226,10 +245,11 @@ class ScriptFacts:
             argument = call.get_argument(0, "backend")
             if argument is not None:
                 backends += [
-                    node.value
+                    part.rpartition(":")[2]  # "cpu:gloo,cuda:nccl"
                     for value in self.list_values(argument)
                     for node in ast.walk(value)
                     if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                    for part in node.value.split(",")
                 ]
         return list(dict.fromkeys(backends))
 
@@ -312,7 +332,7 @@ class ScriptFacts:
                 arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
                 if any(self._names_rank(argument) for argument in arguments):
                     return True
-        return "CUDA_VISIBLE_DEVICES" in self.source
+        return self.hides_other_gpus
 
     def _names_rank(self, expression: ast.expr) -> bool:
         """Whether an expression tells processes apart; torch.cuda.current_device() does not, and get_rank() only on
@@ -348,10 +368,13 @@ class ScriptFacts:
                 self.values.setdefault(ast.unparse(target), []).append(value)
                 self._names.setdefault(id(value), []).append(ast.unparse(target))
             if isinstance(node, ast.Call):
-                owners = (position.loops, position.function, position.statement, position.body_statement)
-                self.calls.append(SourceCall(self.resolve(node.func), node, *owners))
+                owners = (position.loops, position.conditions, position.function)
+                statements = (position.statement, position.body_statement)
+                self.calls.append(SourceCall(self.resolve(node.func), node, *owners, *statements))
             elif isinstance(node, Loop):
                 position = replace(position, loops=(*position.loops, node))
+            elif isinstance(node, ast.If):
+                position = replace(position, conditions=(*position.conditions, node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 position = _Position(function=node.name)
             elif isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
