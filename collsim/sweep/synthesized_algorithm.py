@@ -99,7 +99,7 @@ def _list_candidates(
 ) -> list[Schedule]:
     """What is synthesized for a size, and the trees too where a barrier may make them the faster."""
     from ..synthesis import report, synthesize
-    from ..synthesis.forests import FORESTS
+    from ..synthesis.tree_packing.forests import FORESTS
 
     schedules = [synthesize(name, topology, nbytes, **options)]
     search = report(schedules[0])

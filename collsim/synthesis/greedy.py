@@ -21,7 +21,7 @@ from ..topology import Topology
 from .alltoall_rates import Pairs, find_pairs, find_rates, share_rates
 from .matching import Network, Queue, match
 from .personalized import PERSONALIZED, SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
-from .pipelined import color_pairs
+from .tree_packing.pipelined import color_pairs
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

@@ -26,7 +26,7 @@ from ..steps import Step
 from ..topology import Topology
 from .alltoall_rates import Pairs, find_pairs
 from .personalized import SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
-from .pipelined import color_pairs
+from .tree_packing.pipelined import color_pairs
 
 Longs = npt.NDArray[np.int64]
 MAX_VARIABLES = 400_000

@@ -20,8 +20,9 @@ from ..topology.parts.rank_selection import restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
-from . import forests, greedy, library_algorithms, search_phases, solver, tree_forms
+from . import greedy, library_algorithms, search_phases, solver
 from .personalized import PERSONALIZED, SEARCHED_AS
+from .tree_packing import forests, tree_forms
 
 #: A function that is called with (done, in all, what).
 SearchProgress: TypeAlias = Callable[..., None]

@@ -9,10 +9,10 @@ from networks import boxes_of_a100, dgx1, graph_of, random_network, uneven_netwo
 import collsim as cs
 from collsim.collective import get_collective
 from collsim.synthesis import solver
-from collsim.synthesis.allreduce_rates import find_allreduce_rates
-from collsim.synthesis.allreduce_trees import plan_allreduce_trees
+from collsim.synthesis.tree_packing.allreduce_rates import find_allreduce_rates
+from collsim.synthesis.tree_packing.allreduce_trees import plan_allreduce_trees
 from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs
-from collsim.synthesis.forests import build_schedule, plan_forests
+from collsim.synthesis.tree_packing.forests import build_schedule, plan_forests
 
 ALLREDUCE = get_collective("allreduce")
 LARGE = 2**34

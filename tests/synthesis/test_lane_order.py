@@ -6,7 +6,7 @@ from networks import dgx1, random_network
 
 import collsim as cs
 from collsim.collective import get_collective
-from collsim.synthesis.forests import build_schedule, plan_forests
+from collsim.synthesis.tree_packing.forests import build_schedule, plan_forests
 
 GIB = 2**30
 

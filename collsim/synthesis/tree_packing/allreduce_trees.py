@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..steps import Step
-from ..topology import Routes
+from ...steps import Step
+from ...topology import Routes
 from .allreduce_rates import AllreduceRates
-from .alltoall_rates import Pairs
+from ..alltoall_rates import Pairs
 from .lane_order import find_parents, run_lanes
 from .packing import pack
 from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..collective import Collective
-from ..schedule import Schedule
-from ..simulate import simulate
-from ..topology import Topology
-from . import search_phases
+from ...collective import Collective
+from ...schedule import Schedule
+from ...simulate import simulate
+from ...topology import Topology
+from .. import search_phases
 from .forests import ROUNDS, ForestPlan, build_schedule, count_pieces
 from .lane_order import has_rounds
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError
-from ..maxflow import build_arcs, max_flow
+from ...errors import CollsimError
+from ...maxflow import build_arcs, max_flow
 
 Longs = npt.NDArray[np.int64]
 MAX_RANKS_IN_ONE_GRAPH = 40  # ranks whose trees are grown side by side, in a graph with a node for each

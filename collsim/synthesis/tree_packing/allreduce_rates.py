@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..maxflow import max_flow
-from .alltoall_rates import Pairs, build_fed_graph
+from ...maxflow import max_flow
+from ..alltoall_rates import Pairs, build_fed_graph
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

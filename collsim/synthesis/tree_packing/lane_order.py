@@ -20,9 +20,9 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from ..maxflow.kernels import compile_kernel
-from ..steps import Step
-from .matching import pop, push
+from ...maxflow.kernels import compile_kernel
+from ...steps import Step
+from ..matching import pop, push
 from .pipelined import Forest, build_steps, color_pairs
 
 Floats = npt.NDArray[np.float64]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..steps import Step
-from .alltoall_rates import Pairs, find_group_size
+from ...steps import Step
+from ..alltoall_rates import Pairs, find_group_size
 from .packing import Tree
 
 Longs = npt.NDArray[np.int64]

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ..bounds.cuts import find_worst_cut
-from ..collective import Collective
-from ..errors import CollsimError
-from ..schedule import Schedule, freeze
-from ..steps import Step
-from ..topology import Topology
-from . import search_phases, solver
+from ...bounds.cuts import find_worst_cut
+from ...collective import Collective
+from ...errors import CollsimError
+from ...schedule import Schedule, freeze
+from ...steps import Step
+from ...topology import Topology
+from .. import search_phases, solver
 from .allreduce_rates import MAX_PAIRS_OF_PROGRAM, find_allreduce_rates
 from .allreduce_trees import plan_allreduce_trees, yield_allreduce
-from .alltoall_rates import Pairs, find_highest_rate, find_pairs, find_rates
+from ..alltoall_rates import Pairs, find_highest_rate, find_pairs, find_rates
 from .lane_order import order_by_lane, schedule_rounds
 from .packing import pack
 from .pipelined import Forest, build_forest, choose_pieces, pipeline_trees

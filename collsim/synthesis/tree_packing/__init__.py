@@ -1,0 +1,1 @@
+"""Collectives by spanning trees: their rates, whole trees, packing, pieces and order."""
