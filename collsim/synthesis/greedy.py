@@ -1,7 +1,8 @@
 """Any collective of chunks between ranks on any network: greedy matching of pairs and chunks, as TACOS does.
 
-Pairs of ranks that share links behind switches get the rates of `rates`; in a network of ranks alone each link is a
-pair. A reduction is the same matching on the reversed network, played backwards.
+Pairs of ranks that share links behind switches get the rates of `alltoall_rates`; in a network of ranks alone each link
+is a pair. A reduction is the same matching on the reversed network, played backwards. Chunks for one rank alone take
+paths (`paths`) instead.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..collective import Collective, get_collective
-from ..errors import CollsimError
+from ..errors import CollsimError, Sentence
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
+from . import paths
 from .alltoall_rates import Pairs, find_pairs, find_rates, share_rates
 from .matching import Network, Queue, match
 from .personalized import PERSONALIZED, SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
@@ -25,10 +27,15 @@ from .tree_packing.pipelined import color_pairs
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-MAX_CELLS = 300_000_000  # ranks times chunks
+MAX_CELLS = 300_000_000  # ranks times chunks of a matching
+MAX_BLOCKS = 1_100_000  # chunks that take a path each: an alltoall of 1,024 ranks
+FOR_ONE_RANK = ("alltoall", "scatter")  # each chunk has a single goal
 MAX_TIMED = 300_000  # transfers: larger ones are taken as they are
 #: Transfers between two looks at the progress bar, and at Ctrl-C, which compiled code does not see.
 _SLICE = 100_000
+_BY_MATCHING = Sentence(
+    "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,28 +83,18 @@ def match_chunks(
     n = pairs.ranks
     initial_chunks, final_chunks = place_chunks(kind, n, chunks, root)
     chunks = initial_chunks.shape[1]
-    goal, distance = np.full(chunks, -1), np.zeros((1, 1))
     usable = np.flatnonzero(rate > 0)
     src, dst, alpha = pairs.src[usable], pairs.dst[usable], pairs.alpha[usable]
     seconds = chunk_bytes / rate[usable]
-    if (final_chunks.sum(axis=0) <= 1).all():  # each chunk for one rank: gather, scatter, alltoall
-        goal, distance = final_chunks.argmax(axis=0), compute_distances(n, src, dst, alpha + seconds)
-    goal = goal.astype(np.int64)
     network = _build_network(n, src, dst, alpha, seconds)
     holding = initial_chunks.copy()
     queue = _build_queue(len(src), seed)
     total = int((final_chunks & ~initial_chunks).sum())
-    if (goal >= 0).any():
-        total = _count_hops(n, src, dst, initial_chunks, goal)
     holders, state = holding.sum(axis=0).astype(np.int64), queue[1]
-    if distance.size > 1:  # what has farthest to go moves first
-        holders[:] = -np.rint(distance[initial_chunks.argmax(axis=0), goal] / distance.max() * 1e6)
     chunk_state = (
         holding,
         initial_chunks.copy(),
         final_chunks,
-        goal,
-        distance,
         holders,
         np.full((n, chunks), -1, np.int64),
     )
@@ -140,33 +137,6 @@ def _build_queue(pairs: int, seed: int) -> Queue:
     return np.arange(pairs), state, np.zeros(pairs), np.zeros(pairs, np.int64), nothing, nothing.copy()
 
 
-def compute_distances(n: int, src: Longs, dst: Longs, cost: Floats) -> Floats:
-    """(ranks, ranks) the least sum of costs from one rank to another, by relaxing all pairs at once.
-
-    Args:
-        n: Ranks.
-        src: (pairs,) ranks.
-        dst: (pairs,) ranks.
-        cost: (pairs,) s from one to the other.
-
-    Returns:
-        inf where there is no way.
-    """
-    distance = np.full((n, n), np.inf)
-    np.fill_diagonal(distance, 0.0)
-    while True:
-        before = distance.copy()
-        np.minimum.at(distance, src, cost[:, None] + distance[dst])
-        if np.array_equal(distance, before):
-            return distance
-
-
-def _count_hops(n: int, src: Longs, dst: Longs, initial_chunks: npt.NDArray[np.bool_], goal: Longs) -> int:
-    hops = compute_distances(n, src, dst, np.ones(len(src)))
-    home = initial_chunks.argmax(axis=0)
-    return int(np.nan_to_num(hops[home, goal], posinf=0).sum())
-
-
 def synthesize_by_matching(
     kind: Collective,
     topology: Topology,
@@ -177,8 +147,8 @@ def synthesize_by_matching(
     seed: int,
     options: dict[str, Any],
     report: Callable[[int, int], None] | None = None,
-) -> Schedule:
-    """A schedule by greedy matching.
+) -> tuple[Schedule, Sentence]:
+    """A schedule by greedy matching, or by paths where each chunk is for one rank, and how it was found.
 
     Args:
         kind: the collective.
@@ -196,35 +166,52 @@ def synthesize_by_matching(
     """
     pairs = find_pairs(topology, ranks)
     chunks = per_block * ranks
+    parts = SEARCHED_AS[kind.name]
     total = chunks * (ranks if kind.name in PERSONALIZED else 1)
-    # Memory grows with ranks times chunks, and is checked before anything is allocated.
-    if ranks * total > MAX_CELLS:
+    # Memory is checked before anything is allocated: a matching knows of every rank whether it has each chunk.
+    if parts[0][0] in FOR_ONE_RANK:
+        is_too_large = total > MAX_BLOCKS
+    else:
+        is_too_large = ranks * total > MAX_CELLS
+    if is_too_large:
         message = "{ranks} ranks with {chunks:,} chunks are too many to match; use fewer chunks or ranks"
         raise CollsimError(message, ranks=ranks, chunks=total)
     matchings: list[tuple[Matching, bool]] = []
+    sentence = _BY_MATCHING
     # An allreduce is a reduce_scatter and an allgather; each is matched for itself.
-    for name, reverse in SEARCHED_AS[kind.name]:
+    for name, reverse in parts:
         if reverse:
             directed = pairs.reversed
         else:
             directed = pairs
-        if name == "allgather":
-            tree_root = None
-        else:
-            tree_root = root
-        rate = _compute_rates(pairs, name, tree_root, reverse)
         size = nbytes / chunks
-        matchings.append(
-            (match_chunks(directed, rate, get_collective(name), root, chunks, size, seed, report), reverse)
-        )
-    return _freeze_matchings(kind, pairs, matchings, ranks, root, chunks, options)
+        if name in FOR_ONE_RANK:
+            matching, sentence = _carry_on_paths(directed, name, root, per_block, size, report)
+        else:
+            rate, _ = find_rates(pairs, root if name == "broadcast" else None, reverse)
+            matching = match_chunks(directed, rate, get_collective(name), root, chunks, size, seed, report)
+        matchings.append((matching, reverse))
+    return _freeze_matchings(kind, pairs, matchings, ranks, root, chunks, options), sentence
 
 
-def _compute_rates(pairs: Pairs, name: str, root: int | None, reverse: bool) -> Floats:
-    """(pairs,) B/s: those of trees; in an alltoall every pair has something to carry at the same time."""
+def _carry_on_paths(
+    pairs: Pairs, name: str, root: int, pieces: int, piece_bytes: float, report: Callable[[int, int], None] | None
+) -> tuple[Matching, Sentence]:
+    """Each block takes one path; those of an alltoall from all ranks, those of a scatter from its root."""
     if name in PERSONALIZED:
-        return share_rates(pairs, np.ones(len(pairs)))
-    return find_rates(pairs, root if name == "broadcast" else None, reverse)[0]
+        sources = np.arange(pairs.ranks)
+    else:
+        sources = np.array([root])
+    chosen = paths.choose_paths(pairs, sources, pieces, report)
+    # Pairs share their links so that all of them end together.
+    rate = share_rates(pairs, chosen.load.astype(np.float64))
+    table, time = paths.carry_blocks(pairs, chosen, rate, piece_bytes)
+    sentence = Sentence(
+        "Every block takes a path of its own. The busiest link must carry at least {share} % of what it does, whatever "
+        "paths over these pairs of ranks are taken.",
+        share=f"{100 * chosen.share:.4g}",
+    )
+    return Matching(table[:, 0], table[:, 1], table[:, 2], time), sentence
 
 
 def _freeze_matchings(

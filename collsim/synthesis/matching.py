@@ -1,8 +1,8 @@
 """The loop of the greedy matching, compiled where numba is: links and chunks on a clock.
 
 Whenever a pair of ranks is free it takes a chunk that its source holds and its destination lacks, the one that fewest
-ranks hold among a few looked at (TACOS, Won et al., arXiv 2304.05301, algorithm 1, matches at random); chunks for one
-rank alone only move where they come nearer to it. A pair with nothing to do wakes when its source receives something.
+ranks hold among a few looked at (TACOS, Won et al., arXiv 2304.05301, algorithm 1, matches at random). A pair with
+nothing to do wakes when its source receives something.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Network = tuple[Longs, Longs, Floats, Floats, Longs, Longs]
-Chunks = tuple[Flags, Flags, Flags, Longs, Floats, Longs, Longs]
+Chunks = tuple[Flags, Flags, Flags, Longs, Longs]
 Queue = tuple[Longs, Longs, Floats, Longs, Longs, Longs]
 # Chunks that a link chooses from, for speed; and what stands for a link that carries none.
 LOOKED_AT, IDLE = 12, -2
@@ -71,12 +71,10 @@ def pop(heap: Longs, size: int, key: Floats) -> int:
 
 
 @compile_kernel()
-def choose(
-    u: int, v: int, stored: Flags, coming: Flags, final: Flags, holders: Longs, goal: Longs, far: Floats, begin: int
-) -> int:
+def choose(u: int, v: int, stored: Flags, coming: Flags, final: Flags, holders: Longs, begin: int) -> int:
     """The chunk that the pair u, v should carry now, or -1.
 
-    Of those that v lacks and wants, or that come nearer to their goal, the one that fewest ranks hold.
+    Of those that v lacks and wants, the one that fewest ranks hold.
 
     Args:
         u: Rank that sends.
@@ -85,8 +83,6 @@ def choose(
         coming: (ranks, chunks) who has it or is being sent it.
         final: (ranks, chunks) who wants it in the end.
         holders: (chunks,) how many have it.
-        goal: (chunks,) the only rank that wants it, -1 where several do.
-        far: (ranks, ranks) s from one to another.
         begin: Chunk at which to begin looking, so that equals are not always taken in one order.
     """
     chunks = stored.shape[1]
@@ -95,13 +91,7 @@ def choose(
         c = begin + i
         if c >= chunks:
             c -= chunks
-        if not stored[u, c] or coming[v, c]:
-            continue
-        if goal[c] < 0:
-            if not final[v, c]:
-                continue
-        elif far[v, goal[c]] >= far[u, goal[c]]:
-            # A chunk for one rank only is worth carrying only where it comes nearer to it.
+        if not stored[u, c] or coming[v, c] or not final[v, c]:
             continue
         if best < 0 or holders[c] < holders[best]:
             best = c
@@ -149,14 +139,11 @@ def send(e: int, c: int, row: int, pairs: Network, chunks: Chunks, queue: Queue,
         finish: (rows,) s.
     """
     src, dst, alpha, seconds, _, _ = pairs
-    stored, coming, _, goal, _, holders, ready = chunks
+    _, coming, _, holders, ready = chunks
     _, _, key, _, carried, last_step = queue
     u, v = src[e], dst[e]
     coming[v, c] = True
     holders[c] += 1
-    if goal[c] >= 0:
-        # A chunk for one rank alone is moved, not copied: whoever passed it on need not offer it again.
-        stored[u, c] = False
     last_step[e] = max(ready[u, c], last_step[e]) + 1
     table[row, 0], table[row, 1], table[row, 2] = e, c, last_step[e]
     carried[e] = row
@@ -182,7 +169,7 @@ def receive(e: int, now: float, number: int, pairs: Network, chunks: Chunks, que
         How many pairs are awake.
     """
     _, dst, _, _, out_start, out = pairs
-    stored, ready = chunks[0], chunks[6]
+    stored, ready = chunks[0], chunks[4]
     awake, _, key, _, carried, _ = queue
     row = carried[e]
     v, c = dst[e], table[row, 1]
@@ -208,8 +195,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
 
     Args:
         pairs: source, destination, alpha (s), s per chunk; and the pairs that leave each rank.
-        chunks: (ranks, chunks) stored, coming, wanted; goal of each (-1: all who want it); distances; holders; step in
-            which each came.
+        chunks: (ranks, chunks) stored, coming, wanted; holders; step in which each came.
         queue: pairs awake; rows written, heap size, pairs awake, seed; s at which each pair is free; the heap; the row
             that each carries (or IDLE); its last step.
         table: (rows, 3) pair, chunk, step of each transfer; written from the first free row on.
@@ -217,7 +203,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
         most: rows of the table at which to stop, to be called again.
     """
     src, dst, _, _, _, _ = pairs
-    stored, coming, final, goal, far, holders, _ = chunks
+    stored, coming, final, holders, _ = chunks
     awake, state, key, heap, carried, _ = queue
     row, size, number, seed = state[0], state[1], state[2], state[3]
     ended = 0
@@ -228,7 +214,7 @@ def match(pairs: Network, chunks: Chunks, queue: Queue, table: Longs, finish: Fl
             seed = draw_number(seed)
             # The low bits of such a generator have short periods.
             begin = (seed >> 33) % stored.shape[1]
-            c = choose(src[e], dst[e], stored, coming, final, holders, goal, far, begin)
+            c = choose(src[e], dst[e], stored, coming, final, holders, begin)
             if c < 0:
                 carried[e] = IDLE
                 continue

@@ -84,10 +84,11 @@ def assign_slots(
     # A relayed chunk lands in a slot of its own behind the result, numbered by the order of arrival at that rank.
     first = np.searchsorted(dst[order], dst[order])  # where the transfers to the same rank begin
     written[order] = 2 * chunks + np.arange(len(order)) - first
-    slot_of = np.full((ranks, ranks * chunks), -1, np.int64)
-    slot_of[dst, chunk] = written
-    # The first hop reads the sender's own block; later hops read where the chunk landed.
-    read = np.where(src == origin, goal * per_block + piece, slot_of[src, chunk])
+    # The first hop reads the sender's own block; later hops read where the hop before has put the chunk.
+    read = goal * per_block + piece
+    order = np.lexsort((step, chunk))
+    later = np.flatnonzero(src[order] != origin[order])
+    read[order[later]] = written[order[later - 1]]
     return read.astype(np.int32), written.astype(np.int32)
 
 

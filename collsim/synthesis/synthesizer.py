@@ -42,12 +42,9 @@ _FINE_RANKS, _FAR = 64, 1.01  # up to so many, trees that stay farther from the 
 _TREE_RANKS = 256  # beyond, packing takes minutes
 _FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
 _GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
-_BY_MATCHING = Sentence(
-    "Every pair of ranks took, whenever it was free, a chunk that its source had and its destination lacked."
-)
 _AT_ROOT = Sentence("at the root"), Sentence("the buffer")
 _AT_RANKS = Sentence("at every rank"), Sentence("each block")
-_PERSONALIZED_RANKS = 32  # beyond, blocks of an alltoall are not cut: a matching looks through n^2 of them
+_PERSONALIZED_RANKS = 64  # beyond, an alltoall has blocks enough without cutting them
 _SECONDS = {"low": 20.0, "normal": 120.0, "high": 1200.0}
 
 
@@ -457,23 +454,23 @@ class _Search:
 
     def match(self) -> tuple[Schedule, Sentence]:
         """Greedy matching with blocks in a few numbers of chunks, of which the fastest is taken."""
-        best: Schedule | None = None
+        best: tuple[Schedule, Sentence] | None = None
         counts: tuple[int, ...] = _GREEDY_CHUNKS[self.effort]
         if self.pieces:
             counts = (self.pieces,)
         elif self.kind.name in PERSONALIZED and self.ranks > _PERSONALIZED_RANKS:
             counts = (1,)
         for per_block in counts:
-            schedule = self.match_blocks(per_block)
+            found = self.match_blocks(per_block)
             # Timing a schedule beyond this size costs more than the rest of the search: take what there is.
-            if len(schedule) > greedy.MAX_TIMED:
-                return schedule if best is None else best, _BY_MATCHING
-            if best is None or self.measure(schedule) < self.measure(best):
-                best = schedule
+            if len(found[0]) > greedy.MAX_TIMED:
+                return found if best is None else best
+            if best is None or self.measure(found[0]) < self.measure(best[0]):
+                best = found
         assert best is not None
-        return best, _BY_MATCHING
+        return best
 
-    def match_blocks(self, per_block: int) -> Schedule:
+    def match_blocks(self, per_block: int) -> tuple[Schedule, Sentence]:
         """Greedy matching with so many chunks for each block."""
         request = self.kind, self.topology, self.ranks, self.root
         return greedy.synthesize_by_matching(

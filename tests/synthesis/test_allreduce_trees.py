@@ -9,9 +9,9 @@ from networks import boxes_of_a100, dgx1, graph_of, random_network, uneven_netwo
 import collsim as cs
 from collsim.collective import get_collective
 from collsim.synthesis import solver
+from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs
 from collsim.synthesis.tree_packing.allreduce_rates import find_allreduce_rates
 from collsim.synthesis.tree_packing.allreduce_trees import plan_allreduce_trees
-from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs
 from collsim.synthesis.tree_packing.forests import build_schedule, plan_forests
 
 ALLREDUCE = get_collective("allreduce")

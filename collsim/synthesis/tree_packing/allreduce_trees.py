@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from ...steps import Step
 from ...topology import Routes
-from .allreduce_rates import AllreduceRates
 from ..alltoall_rates import Pairs
+from .allreduce_rates import AllreduceRates
 from .lane_order import find_parents, run_lanes
 from .packing import pack
 from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps

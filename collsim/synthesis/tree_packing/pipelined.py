@@ -111,25 +111,10 @@ def color_pairs(src: Longs, dst: Longs) -> Longs:
         src: (edges,) ranks.
         dst: (edges,) ranks; several edges may join the same two.
     """
-    pair, pair_of = np.unique(src * (1 + int(dst.max(initial=0))) + dst, return_inverse=True)
-    width = 1 + int(dst.max(initial=0))
-    leaving: dict[int, set[int]] = {}
-    entering: dict[int, set[int]] = {}
-    chosen = np.zeros(len(pair), np.int64)
-    for i, key in enumerate(pair.tolist()):
-        a, b = divmod(key, width)
-        # Greedy colouring of the edges of a bipartite graph (senders, receivers): at most twice as many colours as
-        # the largest degree.
-        used = leaving.setdefault(a, set()) | entering.setdefault(b, set())
-        # By distance: where all ranks send to the same distances, as in a ring or a torus, no two pairs clash.
-        colour = (b - a) % width
-        while colour in used:
-            colour += 1
-        chosen[i] = colour
-        leaving[a].add(colour)
-        entering[b].add(colour)
-    _, dense = np.unique(chosen, return_inverse=True)
-    channel: Longs = dense.ravel()[pair_of.ravel()].astype(np.int64)
+    # By distance: two ranks never have the same distance to a third.
+    distance = (dst - src) % (1 + int(max(src.max(initial=0), dst.max(initial=0))))
+    _, dense = np.unique(distance, return_inverse=True)
+    channel: Longs = dense.ravel().astype(np.int64)
     return channel
 
 
