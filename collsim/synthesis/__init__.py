@@ -10,10 +10,20 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 from typing import TYPE_CHECKING
 
 from ..errors.attributes import answer_for_package
+from .rank_groups import GroupSchedules, synthesize_groups
 from .solver import Answer, find_least_steps, solve_exactly
 from .synthesizer import Report, report, synthesize
 
-__all__ = ["Answer", "Report", "find_least_steps", "report", "solve_exactly", "synthesize"]
+__all__ = [
+    "Answer",
+    "GroupSchedules",
+    "Report",
+    "find_least_steps",
+    "report",
+    "solve_exactly",
+    "synthesize",
+    "synthesize_groups",
+]
 
 
 if not TYPE_CHECKING:  # a checker that saw it would let every name pass

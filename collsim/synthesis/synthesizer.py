@@ -208,7 +208,7 @@ def search_schedule(
     require_word("effort", effort, tuple(forests.EFFORT))
     if method is not None:
         require_word("method", method, METHODS)
-    topology, root = _parse_ranks(topology, ranks, root)
+    topology, root = parse_ranks(topology, ranks, root)
     if pieces is not None:
         pieces = parse_count(pieces, "pieces")
     goal: str | int = str(objective)
@@ -223,8 +223,17 @@ def search_schedule(
     return SynthesisOutcome(schedule, search.library)
 
 
-def _parse_ranks(topology: Topology, ranks: int | RankSelection | None, root: object) -> tuple[Topology, int]:
-    """The network of the ranks that take part, and the root. Raises CollsimError for those that it does not have."""
+def parse_ranks(topology: Topology, ranks: int | RankSelection | None, root: object) -> tuple[Topology, int]:
+    """The network of the ranks that take part, and the root.
+
+    Args:
+        topology: of all ranks.
+        ranks: those that take part, as `synthesize` takes them.
+        root: its number among them.
+
+    Raises:
+        CollsimError: for ranks that the network does not have, a rank given twice, fewer than two, or another root.
+    """
     group = restrict_ranks(topology, ranks)
     if group.ranks < 2:
         message = "ranks={ranks!r} of {name}: a collective to synthesize needs 2 ranks"

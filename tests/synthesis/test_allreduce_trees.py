@@ -10,9 +10,9 @@ import collsim as cs
 from collsim.collective import get_collective
 from collsim.synthesis import solver
 from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs
-from collsim.synthesis.tree_packing.allreduce_rates import find_allreduce_rates
 from collsim.synthesis.tree_packing.allreduce_trees import plan_allreduce_trees
 from collsim.synthesis.tree_packing.forests import build_schedule, plan_forests
+from collsim.synthesis.tree_packing.tree_rates import find_allreduce_rates
 
 ALLREDUCE = get_collective("allreduce")
 LARGE = 2**34

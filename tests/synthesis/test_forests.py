@@ -9,9 +9,9 @@ from collsim.bounds.cuts import compute_allgather_ratio
 from collsim.collective import get_collective
 from collsim.errors import CollsimError
 from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs, find_rates, share_rates
-from collsim.synthesis.tree_packing.allreduce_rates import find_allreduce_rates
 from collsim.synthesis.tree_packing.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.tree_packing.packing import pack
+from collsim.synthesis.tree_packing.tree_rates import find_allreduce_rates
 from collsim.synthesis.tree_packing.whole_trees import find_lossless_count, find_whole_trees, fit_trees
 
 LARGE = "64GiB"

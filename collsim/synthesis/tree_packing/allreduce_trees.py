@@ -1,6 +1,6 @@
 """An allreduce in one pass: each piece climbs a tree to its root, and goes down another while the next pieces climb.
 
-The rates come from a linear program (`allreduce_rates`); whole trees, packing and pieces are those of the other
+The rates come from a linear program (`tree_rates`); whole trees, packing and pieces are those of the other
 collectives. Roots have unequal shares, down to none.
 """
 
@@ -16,10 +16,10 @@ import numpy.typing as npt
 from ...steps import Step
 from ...topology import Routes
 from ..alltoall_rates import Pairs
-from .allreduce_rates import AllreduceRates
 from .lane_order import find_parents, run_lanes
 from .packing import pack
 from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps
+from .tree_rates import TreeRates
 from .whole_trees import holds_trees, round_rates, search_rate
 
 Floats = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ class _Capacity:
 
 
 def plan_allreduce_trees(
-    pairs: Pairs, rates: AllreduceRates, most_trees: int, enough: float, report: Callable[[int, int], None] | None
+    pairs: Pairs, rates: TreeRates, most_trees: int, enough: float, report: Callable[[int, int], None] | None
 ) -> tuple[Forest, Forest]:
     """The trees that reduce and those that broadcast; those of one number have the same root.
 
@@ -119,7 +119,7 @@ def _find_waiting(up: Forest, above: Longs, down: Forest, parent: Longs) -> tupl
     return before, after
 
 
-def _find_whole_trees(pairs: Pairs, rates: AllreduceRates, most_trees: int, enough: float) -> _Capacity:
+def _find_whole_trees(pairs: Pairs, rates: TreeRates, most_trees: int, enough: float) -> _Capacity:
     """The fewest trees that reach enough of the rate, or those that come nearest to it."""
     both = _join(pairs.reversed, pairs)
     rate = np.concatenate([rates.reducing, rates.broadcasting])

@@ -16,11 +16,11 @@ from ...steps import Step
 from ...topology import Topology
 from .. import search_phases, solver
 from ..alltoall_rates import Pairs, find_highest_rate, find_pairs, find_rates
-from .allreduce_rates import MAX_PAIRS_OF_PROGRAM, find_allreduce_rates
 from .allreduce_trees import plan_allreduce_trees, yield_allreduce
 from .lane_order import order_by_lane, schedule_rounds
 from .packing import pack
 from .pipelined import Forest, build_forest, choose_pieces, pipeline_trees
+from .tree_rates import MAX_PAIRS_OF_PROGRAM, find_allreduce_rates
 from .whole_trees import find_whole_trees
 
 FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
