@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from ..errors.attributes import answer_for_package
 from .rank_groups import GroupSchedules, synthesize_groups
 from .solver import Answer, find_least_steps, solve_exactly
-from .synthesizer import Report, report, synthesize
+from .synthesizer import Report, repair, report, synthesize
 
 __all__ = [
     "Answer",
     "GroupSchedules",
     "Report",
     "find_least_steps",
+    "repair",
     "report",
     "solve_exactly",
     "synthesize",

@@ -21,8 +21,10 @@ from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import greedy, library_algorithms, search_phases, solver
+from .alltoall_rates import find_pairs
 from .personalized import PERSONALIZED, SEARCHED_AS
 from .tree_packing import forests, tree_forms
+from .tree_packing.mending import mend_plan
 
 #: A function that is called with (done, in all, what).
 SearchProgress: TypeAlias = Callable[..., None]
@@ -42,6 +44,7 @@ _FINE_RANKS, _FAR = 64, 1.01  # up to so many, trees that stay farther from the 
 _TREE_RANKS = 256  # beyond, packing takes minutes
 _FILLED = 1.02  # steps per piece: where filling and draining the trees takes more, matching is tried as well
 _GREEDY_CHUNKS = {"low": (1,), "normal": (1, 4), "high": (1, 2, 4, 8, 16)}
+_MENDED = 0.9  # part of what the narrowest cut allows below which trees are packed anew after a failure
 _AT_ROOT = Sentence("at the root"), Sentence("the buffer")
 _AT_RANKS = Sentence("at every rank"), Sentence("each block")
 _PERSONALIZED_RANKS = 64  # beyond, an alltoall has blocks enough without cutting them
@@ -79,6 +82,8 @@ class Report:
 
 
 _reports: WeakKeyDictionary[Schedule, Report] = WeakKeyDictionary()
+#: The trees of schedules of this process, for `repair`.
+_plans: WeakKeyDictionary[Schedule, forests.ForestPlan] = WeakKeyDictionary()
 
 
 def report(schedule: Schedule) -> Report | None:
@@ -156,6 +161,60 @@ def synthesize(
         progress=progress,
     )
     return outcome.schedule
+
+
+def repair(
+    schedule: Schedule, topology: TopologyLike, nbytes: ByteSize | None = None, *, ranks: RankSelection | None = None
+) -> Schedule:
+    """Repair a synthesized schedule after links have failed: its trees stay, but for the branches that crossed them.
+
+    Args:
+        schedule: of trees, as `synthesize` returned it in this process.
+        topology: the network that is left, `network.without_link("gpu0", "gpu3")`.
+        nbytes: of the operation, for which the pieces are timed; as `schedule` was synthesized unless given.
+        ranks: as `synthesize` was called with.
+
+    Returns:
+        The schedule for the network that is left, verified; `report` says how many branches stayed. Where the repaired
+        trees carry less than 0.9 times what the narrowest cut allows, all trees are packed anew.
+
+    Raises:
+        CollsimError: for a schedule without known trees, or another number of ranks.
+        TopologyError: where ranks cannot reach each other any more.
+
+    Examples:
+        >>> import collsim as cs
+        >>> torus = cs.topology.torus(4, 4)
+        >>> found = cs.synthesize("allgather", torus)
+        >>> broken = torus.without_link("gpu0", "gpu1")
+        >>> cs.simulate(cs.synthesis.repair(found, broken), broken, "64MiB").schedule.ranks
+        16
+    """
+    plan = _plans.get(schedule)
+    if plan is None:
+        message = "{name} has no trees to repair; take what synthesize(..., method='trees') returned in this process"
+        raise CollsimError(message, name=getattr(schedule, "name", repr(schedule)))
+    group, root = parse_ranks(resolve_topology(topology, "repair"), ranks, schedule.root)
+    if group.ranks != schedule.ranks:
+        message = "{name} has {n} ranks, the schedule {ranks}; give the ranks that it was synthesized for"
+        raise CollsimError(message, name=group.name, n=group.ranks, ranks=schedule.ranks)
+    kind = get_collective(schedule.collective)
+    objective: str | int = schedule.options["objective"] if nbytes is None else parse_bytes(nbytes)
+    size = objective if isinstance(objective, int) else LARGE
+    mended, kept = mend_plan(plan, find_pairs(group, group.ranks), root if kind.rooted else None)
+    if not mended.in_one_pass and mended.rate < _MENDED * mended.most:
+        return synthesize(kind, group, objective, root=root, method="trees")
+    options = {"method": "trees", "objective": objective}
+    repaired, _ = tree_forms.find_fastest_form(mended, kind, group, group.ranks, root, size, "low", options, 1)
+    verify(repaired)
+    sentence = Sentence(
+        "Repaired: {kept} % of the branches of its trees are as they were. They carry {rate} of {what}.",
+        kept=f"{100 * kept:.3g}",
+        rate=format_bandwidth(mended.rate),
+        what=(_AT_ROOT if kind.rooted or mended.in_one_pass else _AT_RANKS)[1],
+    )
+    _plans[repaired], _reports[repaired] = mended, Report("trees", objective, sentence)
+    return repaired
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,6 +471,7 @@ class _Search:
             finer = self.plan_trees(finer=True)
             if self.gaps[finer[1]] < self.gaps[schedule]:
                 plan, schedule = finer
+        _plans[schedule] = plan
         if plan.in_one_pass:
             return schedule, self.describe_one_pass(plan)
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS

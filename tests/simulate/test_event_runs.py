@@ -10,7 +10,7 @@ import pytest
 from event_cases import ALPHA, RATE, network, run
 
 import collsim as cs
-from collsim.simulate import Flows, expected_cost, simulate_flows
+from collsim.simulate import Flows, event, expected_cost, simulate_flows
 
 close = pytest.approx
 
@@ -19,6 +19,17 @@ def python(code):
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     ).stdout
+
+
+def test_slices_of_any_length_give_the_same_times(monkeypatch):
+    """A slice once ended within a moment, and the next one gave the links that still waited their rates at 0 s."""
+    mesh = cs.topology.mesh(2, 3, bandwidth=f"{RATE}B/s", alpha=ALPHA)
+    schedule = cs.synthesize("allgather", mesh, method="trees", pieces=8)
+    times = []
+    for length in (200_000, 1, 2, 7, 30):
+        monkeypatch.setattr(event, "_SLICE", length)
+        times.append(cs.simulate(schedule, mesh, 2**20, engine="event").time)
+    assert times == [times[0]] * 5
 
 
 def test_the_compiler_is_loaded_by_the_event_engine_only():

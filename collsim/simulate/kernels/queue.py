@@ -382,9 +382,10 @@ def run_until(
                 continue
         if counters[SIZE] == 0:
             return False
-        if (
-            # Slices end between moments, so the log must have room for all that one moment may change: every flow's
-            # rate, and flows that begin and end.
+        # Slices end between moments: a link that still waits has its new rates at this `t`, which the next slice does
+        # not know. The log must have room for all that one moment may change: every flow's rate, and flows that begin
+        # and end.
+        if counters[DIRTY] == 0 and (
             counters[DONE] >= goal
             or counters[VISITED] >= _VISITS * most
             or (len(log) and len(log) - counters[LOGGED] < 3 * len(seats))
