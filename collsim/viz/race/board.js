@@ -73,7 +73,7 @@ export function buildFoot(race) {
 
 export function drawRace(race) {
   const { root, clock, data, cards, parts } = race;
-  if (!data || !parts.axis) return;
+  if (!data || !parts.scrub) return;
   const words = raceWords(race),
     unit = timeUnit(clock.total),
     t = clock.t,

@@ -2,40 +2,31 @@
 
 import { svg } from "../player/draw/elements.js";
 import { threeDigits, timeMarks, timeUnit } from "../player/model/units.js";
+import { createChart, rect, text, textWidth, timeAxis } from "../transport/lanechart.js";
 
 const FLAG_ROOM = 14; // pixels right of the end of the axis, for the last flag
-
-const across = ({ parts, clock }, t) => (clock.total > 0 ? t / clock.total : 0) * (parts.width - FLAG_ROOM);
+const NAME = { size: 13.5, bold: true, fill: "var(--ink)" };
 
 export function drawFlags(race) {
-  const { parts, clock } = race;
-  if (!parts.axis) return;
-  parts.width = parts.scrub.clientWidth;
-  const bar = (width, fill) => svg("rect", { x: 0, y: 44, width, height: 7, rx: 3.5, fill });
+  const { parts, clock } = race,
+    { scrub } = parts;
+  if (!scrub) return;
+  const width = scrub.clientWidth,
+    chart = createChart({ width, height: 80, total: clock.total, right: FLAG_ROOM, "aria-hidden": "true" }),
+    bar = (wide, fill) => rect(0, 44, wide, 7, fill, { rx: 3.5 }),
+    marks = timeMarks(clock.total, width / 90);
+  parts.chart = chart;
   parts.past = bar(0, "var(--ink)");
   parts.knob = svg("circle", { cx: 0, cy: 47.5, r: 10, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 });
-  parts.axis.replaceChildren(
-    bar(across(race, clock.total), "var(--grid)"),
-    ...axisMarks(race),
+  chart.picture.append(
+    bar(chart.room, "var(--grid)"),
+    ...timeAxis(chart, marks, { y: 74, top: 54, bottom: 59, rule: "var(--edge)" }),
     ...finishFlags(race),
     parts.past,
     parts.knob,
   );
+  scrub.replaceChildren(chart.picture);
   moveKnob(race);
-}
-
-function axisText(x, y, text, { size = 13, bold = false, fill = "ink2", anchor = "middle" } = {}) {
-  const look = { "font-size": size, "font-weight": bold ? 700 : 400, fill: `var(--${fill})`, "text-anchor": anchor };
-  return svg("text", { x, y, ...look }, text);
-}
-
-/** Times along the axis, the first with its unit. */
-function axisMarks(race) {
-  const { clock, parts } = race;
-  return timeMarks(clock.total, parts.width / 90).flatMap(({ t, text }) => {
-    const x = across(race, t);
-    return [svg("rect", { x: x - 0.5, y: 54, width: 1, height: 5, fill: "var(--edge)" }), axisText(x, 74, text)];
-  });
 }
 
 const ROWS = [11, 26];
@@ -57,37 +48,36 @@ export function flagPlaces(ends, width) {
   });
 }
 
-/** Pixels that a name needs at most; Chinese characters are as wide as they are high. */
-export const roomOf = (text) => [...text].reduce((room, c) => room + (c >= "\u2e80" ? 14 : 8), 0);
-
 /** A flag where each runner ends, with its name. */
 function finishFlags(race) {
   const { cards, clock, data, parts } = race,
     unit = timeUnit(clock.total),
     order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total),
     ends = order.map(({ player: { model }, q }) => {
-      const text = `${data.runners[q].name} ${threeDigits(model.total * unit.f)}`;
-      return { x: across(race, model.total), text, long: roomOf(text) };
+      const name = `${data.runners[q].name} ${threeDigits(model.total * unit.f)}`;
+      return { x: parts.chart.across(model.total), name, long: textWidth(name, NAME.size, true) };
     }),
-    places = flagPlaces(ends, parts.width);
-  return ends.flatMap(({ x, text }, n) => {
-    const { left, row } = places[n],
-      look = { bold: true, fill: "ink", anchor: left ? "end" : "start", size: 13.5 };
-    return [...flag(x, row, left), axisText(left ? x - 22 : x + 22, row + 2, text, look)];
+    places = flagPlaces(ends, parts.chart.width);
+  return ends.flatMap(({ x, name }, n) => {
+    const { left, row } = places[n];
+    return [
+      ...flag(x, row, left),
+      text(left ? x - 22 : x + 22, row + 2, name, { ...NAME, anchor: left ? "end" : "start" }),
+    ];
   });
 }
 
 /** A pole and a cloth of four by two squares. */
 function flag(x, row, left) {
-  const pole = svg("rect", { x: x - 0.75, y: row - 8, width: 1.5, height: 60 - row, fill: "var(--ink)" });
+  const pole = rect(x - 0.75, row - 8, 1.5, 60 - row, "var(--ink)");
   const squares = Array.from({ length: 8 }, (_, c) => [c % 4, Math.floor(c / 4)]).map(([column, line]) =>
-    svg("rect", {
-      x: (left ? x - 16 : x) + 4 * column,
-      y: row - 8 + 5 * line,
-      width: 4,
-      height: 5,
-      fill: (column + line) % 2 ? "var(--card)" : "var(--ink)",
-    }),
+    rect(
+      (left ? x - 16 : x) + 4 * column,
+      row - 8 + 5 * line,
+      4,
+      5,
+      (column + line) % 2 ? "var(--card)" : "var(--ink)",
+    ),
   );
   return [pole, ...squares];
 }
@@ -95,13 +85,7 @@ function flag(x, row, left) {
 export function moveKnob(race) {
   const { parts, clock } = race;
   if (!parts.knob) return;
-  const x = across(race, clock.t);
+  const x = parts.chart.across(clock.t);
   parts.knob.setAttribute("cx", x);
   parts.past.setAttribute("width", x);
-}
-
-/** The moment under a pointer on the scrubber. */
-export function timeUnder({ clock }, box, ev) {
-  const r = box.getBoundingClientRect();
-  return Math.min(1, Math.max(0, (ev.clientX - r.left) / Math.max(1, r.width - FLAG_ROOM))) * clock.total;
 }

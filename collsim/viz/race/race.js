@@ -130,7 +130,7 @@ function arrangeRace(race) {
   setRuler(race);
   for (const run of cards) sizeTraffic(run);
   drawFlags(race);
-  if (race.data && race.parts.axis) drawRace(race);
+  if (race.data && race.parts.scrub) drawRace(race);
 }
 
 export default component((box, _, send) =>

@@ -1,22 +1,20 @@
 // What a person can do with a race: buttons, keys, scrubber.
 
-import { el, svg } from "../player/draw/elements.js";
+import { el } from "../player/draw/elements.js";
 import { createTransport, dragTime, turnTo } from "../transport/transport.js";
-import { timeUnder } from "./finish.js";
 import { raceWords } from "./racewords.js";
 
-/** The line under the bars: the controls, and {scrub, axis, line}, the last of which holds all of them. */
+/** The line under the bars: the controls, and {scrub, line}, the last of which holds all of them. */
 export function buildRaceLine(race) {
   const words = raceWords(race),
     { clock, root } = race,
     parts = createTransport({ root, clock, words, turn: (by) => stepRace(race, by) }),
-    axis = svg("svg", { "aria-hidden": "true" }),
     look = { className: "scrub", role: "slider", tabIndex: 0, "aria-label": words.time, "aria-valuemin": "0" },
-    scrub = el("div", look, axis),
+    scrub = el("div", look),
     end = el("div", { className: "end" }, parts.tools, parts.note, parts.time);
   scrub.setAttribute("aria-valuemax", String(clock.total));
-  dragTime(scrub, (ev) => clock.seek(timeUnder(race, scrub, ev)));
-  return { ...parts, axis, scrub, line: el("div", { className: "time" }, parts.moves, scrub, end) };
+  dragTime(scrub, (ev) => clock.seek(race.parts.chart.timeAt(ev)));
+  return { ...parts, scrub, line: el("div", { className: "time" }, parts.moves, scrub, end) };
 }
 
 /** To the next or the last moment at which a step of any runner begins, at least a hundredth of the race away. */

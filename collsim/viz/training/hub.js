@@ -2,6 +2,7 @@
 
 import { svg } from "../player/draw/elements.js";
 import { fmtBytes } from "../player/model/units.js";
+import { rect, text } from "../transport/lanechart.js";
 
 const ARCS = 74;
 const BOX = 34;
@@ -55,54 +56,44 @@ export function drawHub(run, width, most) {
   return picture;
 }
 
-const label = (x, y, words, more) =>
-  svg("text", { x, y, "text-anchor": "middle", "font-size": 15, fill: "var(--ink)", ...more }, words);
-
 const wideOf = (places) => Math.min(46, places.apart - 6);
 
-function gpuBox(places, k, rank, full) {
+/** The box of a GPU, or of a server behind them, with its name. */
+function endpointBox(places, k, name, { size, fill, ink, edge }) {
   const wide = wideOf(places),
-    x = places.middle(k) - wide / 2,
-    look = { rx: 6, fill: full ? "var(--ink)" : "var(--card)", stroke: "var(--ink)", "stroke-width": 1.8 };
+    middle = places.middle(k),
+    look = { rx: 6, stroke: edge, "stroke-width": 1.8 };
   return [
-    svg("rect", { x, y: ARCS, width: wide, height: BOX, ...look }),
-    label(places.middle(k), ARCS + 23, String(rank), {
-      "font-weight": 700,
-      "font-size": wide < 24 ? 12 : 17,
-      fill: full ? "var(--card)" : "var(--ink)",
-    }),
+    rect(middle - wide / 2, ARCS, wide, BOX, fill, look),
+    text(middle, ARCS + 23, name, { size, bold: true, fill: ink, anchor: "middle" }),
   ];
 }
 
-function serverBox(places, k) {
-  const wide = wideOf(places),
-    look = { rx: 6, fill: "var(--host)", stroke: "var(--hostink)", "stroke-width": 1.8 };
-  return [
-    svg("rect", { x: places.middle(k) - wide / 2, y: ARCS, width: wide, height: BOX, ...look }),
-    label(places.middle(k), ARCS + 22, wide < 30 ? "S" : "PS", {
-      "font-weight": 700,
-      "font-size": 14,
-      fill: "var(--hostink)",
-    }),
-  ];
+function gpuBox(places, k, rank, isFull) {
+  const [fill, ink] = isFull ? ["var(--ink)", "var(--card)"] : ["var(--card)", "var(--ink)"],
+    size = wideOf(places) < 24 ? 12 : 17;
+  return endpointBox(places, k, String(rank), { size, fill, ink, edge: "var(--ink)" });
 }
+
+const serverBox = (places, k) =>
+  endpointBox(places, k, wideOf(places) < 30 ? "S" : "PS", {
+    size: 14,
+    fill: "var(--host)",
+    ink: "var(--hostink)",
+    edge: "var(--hostink)",
+  });
 
 function heldBar(places, k, row, most) {
   const wide = wideOf(places),
+    left = places.middle(k) - wide / 2,
     top = ARCS + BOX + 16;
-  return stackOf(row, BARS, most).map(({ kind, y, h }) =>
-    svg("rect", { x: places.middle(k) - wide / 2, y: top + y, width: wide, height: h, fill: HELD_FILL[kind] }),
-  );
+  return stackOf(row, BARS, most).map(({ kind, y, h }) => rect(left, top + y, wide, h, HELD_FILL[kind]));
 }
 
-function heldWords(places, k, total, most) {
+function heldWords(places, k, total, isMost) {
   const words = places.apart < 62 ? (total / 2 ** 30).toFixed(total < 10 * 2 ** 30 ? 2 : 0) : fmtBytes(total),
-    look = {
-      "font-size": places.apart < 38 ? 12 : 13,
-      "font-weight": most ? 700 : 400,
-      fill: most ? "var(--fulltext)" : "var(--ink2)",
-    };
-  return label(places.middle(k), ARCS + BOX + BARS + 34, words, look);
+    look = { size: places.apart < 38 ? 12 : 13, ...(isMost && { bold: true, fill: "var(--fulltext)" }) };
+  return text(places.middle(k), ARCS + BOX + BARS + 34, words, { ...look, anchor: "middle" });
 }
 
 /** The collective that is under way at t, or null. */
@@ -133,25 +124,12 @@ function arcsOf(hub, pattern) {
   return pairs.map(([a, b]) => {
     const [x0, x1] = [places.middle(positionOf(a)), places.middle(positionOf(b))],
       high = Math.min(ARCS - 8, 16 + Math.abs(x1 - x0) * 0.16),
-      look = {
-        d: `M${x0} ${ARCS}Q${(x0 + x1) / 2} ${ARCS - 2 * high} ${x1} ${ARCS}`,
-        fill: "none",
-        stroke: "var(--full)",
-        "stroke-width": 1.5,
-      };
-    const dot = pattern.adds
-      ? svg("rect", {
-          x: -5,
-          y: -5,
-          width: 10,
-          height: 10,
-          rx: 2,
-          fill: "var(--sumfill)",
-          stroke: "var(--ink)",
-          "stroke-width": 1.6,
-        })
-      : svg("circle", { r: 5, fill: "var(--done)", stroke: "var(--card)", "stroke-width": 1.2 });
+      path = `M${x0} ${ARCS}Q${(x0 + x1) / 2} ${ARCS - 2 * high} ${x1} ${ARCS}`,
+      line = { d: path, fill: "none", stroke: "var(--full)", "stroke-width": 1.5 },
+      sum = { rx: 2, stroke: "var(--ink)", "stroke-width": 1.6 },
+      copy = { r: 5, fill: "var(--done)", stroke: "var(--card)", "stroke-width": 1.2 },
+      dot = pattern.adds ? rect(-5, -5, 10, 10, "var(--sumfill)", sum) : svg("circle", copy);
     const at = (f) => [(1 - f) * x0 + f * x1, ARCS - 4 * high * f * (1 - f)];
-    return { path: svg("path", look), dot, at };
+    return { path: svg("path", line), dot, at };
   });
 }
