@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -58,7 +57,14 @@ from .model.releases import (
     parse_version,
 )
 from .model.tuner import Communicator, TunerChoice, choose_algorithm, parse_allowed_names
-from .model.unknown_inputs import UnknownInput, list_choice_inputs, list_file_inputs, list_unknown_inputs
+from .model.unknown_inputs import (
+    UnknownInput,
+    describe_inputs,
+    list_choice_inputs,
+    list_file_inputs,
+    list_incast_inputs,
+    list_unknown_inputs,
+)
 from .nccl_environment import (
     Flag,
     Level,
@@ -80,8 +86,8 @@ BUSBW: dict[str, Callable[[int], float]] = {
     for name in ("allreduce", "allgather", "reduce_scatter", "alltoall", "broadcast", "reduce", "sendrecv")
 }
 _POINT_TO_POINT = ("alltoall", "sendrecv")
-#: Share of an interval's logarithmic width below which a measurement that would narrow it so is not advised.
-_MIN_NARROWING = 0.02
+#: Peers that a rank receives from at a time (NCCL src/include/device.h, NCCL_MAX_DEV_WORK_P2P_PER_BATCH).
+MAX_PEERS_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,11 @@ class Prediction:
         wide for it, and its `measurement` would narrow it."""
         if self.call is None:
             return ()
-        inputs = (*list_unknown_inputs(self.call), *list_choice_inputs(self.call, self.tuner), *self.file_inputs)
+        facts, inputs = self.facts, (*list_unknown_inputs(self.call), *list_choice_inputs(self.call, self.tuner))
+        if self.collective == "alltoall" and facts.net == "tcp" and facts.nodes > 1:
+            peers = min(MAX_PEERS_AT_ONCE, facts.ranks - facts.local_ranks)
+            inputs += list_incast_inputs(peers * facts.local_ranks / facts.nics, self.nbytes / facts.ranks, self.time)
+        inputs += self.file_inputs
         return tuple(sorted(inputs, key=lambda entry: -entry.variance))
 
     def interval(self, level: float = LEVEL, known: Sequence[str] = ()) -> Interval:
@@ -210,19 +220,9 @@ class Prediction:
     def assumptions(self) -> tuple[Sentence, ...]:
         """What was assumed because nobody stated it and what it alone makes of the time, that which matters most
         first; and the measurement that would narrow the interval most, where one would."""
-        sentences = [unknown_input.sentence for unknown_input in self.unknown_inputs]
-        if not sentences or self.points:
-            return tuple(sentences)
-        narrowed = {entry: self.interval(known=(entry.name,)) for entry in self.unknown_inputs}
-        best = min(narrowed, key=lambda entry: narrowed[entry].ratio)
-        now, then = self._usual_interval, narrowed[best]
-        # Else the measurement would narrow nothing that a reader sees.
-        if math.log(then.ratio) < (1 - _MIN_NARROWING) * math.log(now.ratio):
-            template = "the range {low} to {high} becomes {least} to {most} once you measure {measurement}"
-            ends = {"low": now.low, "high": now.high, "least": then.low, "most": then.high}
-            times = {name: format_time(end) for name, end in ends.items()}
-            sentences.append(Sentence(template, measurement=best.measurement, **times))
-        return tuple(sentences)
+        if self.points:
+            return tuple(entry.sentence for entry in self.unknown_inputs)
+        return describe_inputs(self.unknown_inputs, lambda known: self.interval(known=known))
 
     @cached_property
     def _usual_interval(self) -> Interval:

@@ -29,7 +29,7 @@ REST, LEAN, LEVELS, PASSES, MAX_SCALE = 0.035, 4.0, (0.5, 0.6, 0.7, 0.8, 0.9, 0.
 MANY = 3
 #: A kind of machine weighs its runs to this power where four in five are to lie inside: 1 counts runs, so that eighteen
 #: NVSwitch boxes decide how wide TCP is, 0 counts kinds.
-BALANCE = 0.25
+BALANCE = 0.35
 #: Share of a variance that other sizes of the same run say nothing of: so that about four in five measurements lie
 #: inside once one's own smallest and largest are known (`spreads.bought`).
 SIZE_SHARE = 0.15

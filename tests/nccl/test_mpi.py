@@ -188,3 +188,30 @@ def test_a_table_reports_the_choice_of_a_library_that_publishes_its_rules():
     assert mpi.choose_for_case(case, 256 * K).name == "rabenseifner"
     case.nccl_version = "cray-mpich"
     assert mpi.choose_for_case(case, 256 * K) is None
+
+
+def build_case(**words):
+    usual = {"ranks": 16, "nodes": 2, "collective": "allreduce", "inter_link": "4xHDR200 IB", "nccl_version": "openmpi"}
+    return SimpleNamespace(**{"gpu": "A100-SXM4", **usual, **words})
+
+
+def test_gpu_memory_is_copied_where_gpudirect_is_off():
+    """A round waits 12 us more for its two copies: one between nodes, three of eight ranks at 0.4 of that inside."""
+    stated = {word: mpi.predict_mpi_parts(build_case(gdr=word), 8) for word in ("", "yes", "no")}
+    assert stated["yes"].total == stated[""].total
+    assert stated["no"].latency - stated["yes"].latency == pytest.approx(12e-6 * (1 + 0.4 * 3))
+    assert stated[""].unknown_inputs[0].slow > 2 * stated["yes"].unknown_inputs[0].slow
+    assert "GDRCopy not stated" in str(mpi.list_mpi_assumptions(build_case(), 8)[0])
+    assert "once you measure one large call" in str(
+        mpi.list_mpi_assumptions(build_case(collective="broadcast"), 16 * M)[-1]
+    )
+    assert mpi.list_mpi_assumptions(build_case(gpu="none"), 8) == ()
+
+
+def test_full_nodes_and_many_tcp_flows_at_a_port_are_doubts():
+    full = build_case(gpu="none", ranks=128)
+    assert [entry.name for entry in mpi.predict_mpi_parts(full, 8).unknown_inputs] == ["full nodes"]
+    words = {"gpu": "none", "ranks": 48, "nodes": 48, "inter_link": "1x10GbE (TCP sockets)"}
+    for collective, names in (("alltoall", ["incast"]), ("allreduce", []), ("broadcast", [])):
+        inputs = mpi.predict_mpi_parts(build_case(**words, collective=collective), 4 * M).unknown_inputs
+        assert [entry.name for entry in inputs] == names

@@ -22,9 +22,9 @@ BOX = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
 LEFT_OUT = {"nccl": (0.08, 0.24, 0.22), "mpi": (0.28, 0.50, 0.54)}
-#: Kinds and bands that intervals cover too seldom when systems or the whole kind are left out: half of the runs of the
-#: first are of one system, and three systems are all that is known of the second.
-WANTING = {("PCIe only, P2P", 1), ("multi-node, Slingshot", 1)}
+#: Kinds and bands that intervals cover too seldom when systems or the whole kind are left out: half of these runs are of
+#: one system, whose rows from 64 KiB to 512 KiB take up to four times as long as any model says.
+WANTING = {("PCIe only, P2P", 1)}
 #: Shares of NCCL's runs left out whose median ratio is within 1.25 and 1.6, likewise.
 NEAR = ((0.82, 0.92), (0.54, 0.81), (0.55, 0.82))
 
@@ -178,6 +178,7 @@ def test_a_card_whose_rate_nobody_states_widens_the_slow_side_and_is_what_to_mea
         (("GB200", 72, 18, "nvlink5-nvl72", "nvl72 (MNNVL)"), "8GiB", "NVLink domain"),
         (("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none"), "8B", "launch"),
         (("A100-SXM4", 256, 32, "nvlink3-nvswitch", "8xHDR200 IB"), "8GiB", "congestion"),
+        (("A100-SXM4", 8, 2, "nvlink3-mesh4", "2xSlingshot"), "256KiB", "Slingshot settings"),
     ],
 )
 def test_what_nobody_stated_is_the_first_thing_to_measure(words, size, name):
@@ -234,6 +235,21 @@ def test_what_a_card_gets_through_host_memory_is_a_doubt():
     assert all(unknown.name != "staged cards" for unknown in direct.unknown_inputs)
 
 
+def test_many_tcp_flows_into_one_port_may_wait_for_a_timer():
+    """16 nodes: 8 senders of 14.6 KB at a time are more than 64 KB. Messages that fit into the buffer lose nothing, and
+    neither a ring nor another network has such a port."""
+    words = ("A10G", 16, 16, "none", "1x25GbE (TCP sockets)")
+    many = predict("alltoall", parse_facts(*words), "64MiB")
+    incast = many.unknown_inputs[0]
+    assert (incast.name, incast.fast) == ("incast", 0.0)
+    assert incast.slow == pytest.approx(math.sqrt(2 * 0.15) * math.log(1 + 0.2 / many.time))
+    assert many.high > 2 * many.interval(known=("incast",)).high
+    ring, small = predict("allreduce", parse_facts(*words), "64MiB"), predict("alltoall", parse_facts(*words), "64KiB")
+    wire = predict("alltoall", parse_facts(*words[:4], "1x25GbE RoCE"), "64MiB")
+    for each in (ring, small, wire):
+        assert all(unknown.name != "incast" for unknown in each.unknown_inputs)
+
+
 def test_a_measurement_answers_what_nobody_stated():
     facts = parse_facts("A10G", 2, 2, "none", "1x25GbE (TCP sockets)")
     before, after = (predict("allreduce", facts, "1GiB", measured=m) for m in (None, {"512MiB": "500ms"}))
@@ -276,7 +292,7 @@ def test_every_point_of_a_run_buys_something():
     assert table.points.tolist() == [0, 1, 2, 3]
     assert table.added.tolist() == [0, 2**10, 2**30, 2**20]
     assert table.error[0] == pytest.approx(0.5)
-    assert table.error[3] < 0.04 < table.error[2] < 0.07 < table.error[1] < table.error[0]
+    assert table.error[3] < 0.06 < table.error[2] < 0.09 < table.error[1] < table.error[0]
     assert max(table.wide[2], table.wide[3]) < table.wide[1] * 1.05 < 0.9 * table.wide[0]
 
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...errors import CollsimError, describe_unknown
+from ...errors import CollsimError, Sentence, describe_unknown
 from ...units import parse_bytes, parse_count
 from ..machine.machine_words import parse_network
-from ..model.prediction_interval import LEVEL, Interval, Shares, Side, compute_interval, compute_shares
+from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
+from ..model.unknown_inputs import UnknownInput, compute_deviations, describe_inputs, list_incast_inputs
 from ..nccl_prediction import parse_collective
 from . import mpich, openmpi
 from .loggp import EXTRA_COPIES, Host, Placement, apply_cache
@@ -154,12 +155,40 @@ _MANY = 16
 #: Standard deviations of the logarithm of the time on nodes of more ranks than that, where containers, cores shared
 #: with the system and the placement of ranks are not stated: per system, four in five of seven took 0.3 to 2.7 times
 #: as long as counted at middle sizes, and 0.6 to 10 times at small ones.
-_FULL_NODES: Mapping[Side, float] = {"fast": 0.9, "slow": 1.8}
+_FULL_NODES = UnknownInput(
+    "full nodes",
+    Sentence("how full nodes run (containers, placement of ranks, cores for the system) is not stated"),
+    Sentence("one small call over all nodes"),
+    fast=0.9,
+    slow=1.8,
+)
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
 _YEAR_OF_41 = 2021
 #: Buffers in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
 GPU = Rates(15e-6, 3e-6, 2e9, 1.3e9)
 GPU_CRAY = Rates(40e-6, 3e-6, 14e9, 14e9)
+#: Where GPU memory goes through a host's by cudaMemcpy, a message waits for a copy at each end: 7 us in place of 1 with
+#: GDRCopy (developer.nvidia.com/gdrcopy).
+STAGED_COPIES = 2 * 6e-6
+#: Probability that GPU memory goes through the host without GDRCopy where it is not stated (none of three published
+#: systems does); and of rates at which a rank passes bytes on, over `Rates.move`: a broadcast of 16 MiB goes at 0.25, 4
+#: and 16 GB/s with one library (github.com/aistabci/abci2.0benchmark), where an allreduce differs by a third.
+STAGED, MOVE_RATIOS = 0.1, {1 / 7: 0.15, 7.0: 0.15}
+#: What is assumed of GPU memory by the word for GPUDirect RDMA.
+_GPU_PATHS: Mapping[str, UnknownInput] = {
+    word: UnknownInput(
+        "GPU memory",
+        assumption,
+        Sentence("one large call and one small one, with CUDA-aware MPI as the job runs it"),
+        fast=0.0,
+        slow=0.0,
+    )
+    for word, assumption in (
+        ("", Sentence("GPUDirect RDMA and GDRCopy not stated: both on, at the rates of published runs")),
+        ("yes", Sentence("with GPUDirect RDMA a rank moves and adds at the rates of published runs")),
+        ("no", Sentence("without GPUDirect RDMA messages wait for two copies, at the rates of published runs")),
+    )
+}
 #: A message inside a node against one between nodes; per peer of an alltoall.
 INSIDE, PEER = 0.4, 0.45e-6
 #: Share of sqrt(rounds x bytes) between the latency and the bandwidth regime, and the ratio of the two at which it has
@@ -200,14 +229,13 @@ class MpiParts:
         latency: s of waiting for messages.
         bytes: s of moving and adding bytes.
         fill: s between the two regimes, where neither is much smaller than the other.
-        unknown: what is not stated of the machine -> standard deviations of the logarithm of the time, to the fast and
-            to the slow side; they widen the interval.
+        unknown_inputs: what nobody stated of the machine; it widens the interval.
     """
 
     latency: float
     bytes: float
     fill: float = 0.0
-    unknown: Mapping[str, Mapping[Side, float]] = field(default_factory=dict)
+    unknown_inputs: tuple[UnknownInput, ...] = ()
 
     @property
     def total(self) -> float:
@@ -217,7 +245,8 @@ class MpiParts:
     def shares(self) -> Shares:
         """Shares of the time that wait, are as much the one as the other, and move bytes."""
         both = min(self.latency, self.bytes)
-        return compute_shares(self.latency - both, self.fill + 2 * both, self.bytes - both, self.unknown)
+        unknown = {entry.name: entry.deviations for entry in self.unknown_inputs}
+        return compute_shares(self.latency - both, self.fill + 2 * both, self.bytes - both, unknown)
 
 
 def predict_mpi_interval(case: Any, nbytes: int, level: float = LEVEL) -> Interval:
@@ -226,12 +255,33 @@ def predict_mpi_interval(case: Any, nbytes: int, level: float = LEVEL) -> Interv
     return compute_interval(classify_case(case), parse_collective(case.collective), parts.shares, parts.total, level)
 
 
+def list_mpi_assumptions(case: Any, nbytes: int) -> tuple[Sentence, ...]:
+    """List what nobody stated of the machine of a call, and the measurement that would narrow its interval most.
+
+    Args:
+        case: A row of a table, as `predict_mpi_time` takes it.
+        nbytes: Bytes of the whole buffer.
+
+    Returns:
+        A sentence each; none where all is known.
+    """
+    parts = predict_mpi_parts(case, nbytes)
+    kind, collective = classify_case(case), parse_collective(case.collective)
+
+    def measure(known: Sequence[str]) -> Interval:
+        inputs = tuple(entry for entry in parts.unknown_inputs if entry.name not in known)
+        return compute_interval(kind, collective, replace(parts, unknown_inputs=inputs).shares, parts.total)
+
+    return describe_inputs(parts.unknown_inputs, measure)
+
+
 def predict_mpi_time(case: object, nbytes: int, known: Constants | None = None) -> float:
     """Predict the time of one call over MPI.
 
     Args:
         case: A row of a table: gpu, ranks, nodes, collective, inter_link and nccl_version (the library), and perhaps
-            algo.
+            algo and, for buffers on GPUs, gdr: `no` where they are copied through host memory, `yes` where cards and
+            CPUs reach them (GPUDirect RDMA and GDRCopy).
         nbytes: Bytes of the whole buffer.
         known: Other constants than those of the module; None for these.
 
@@ -299,14 +349,29 @@ def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
     aside = 0.0
     if ours:
         aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh
+    busy = 0.0
     if net == "tcp":
         busy = ranks * host.busy
-    else:
-        busy = 0.0
-    unknown: dict[str, Mapping[Side, float]] = {}
+    parts = MpiParts(host.call + busy + waits, moves + aside)
+    inputs: tuple[UnknownInput, ...] = ()
     if nodes > 1 and ranks / nodes > _MANY:
-        unknown["full nodes"] = _FULL_NODES
-    return MpiParts(host.call + busy + waits, moves + aside, unknown=unknown)
+        inputs += (_FULL_NODES,)
+    if net == "tcp" and kind != "broadcast":
+        inputs += _list_incast(rounds, placement, parts.total)
+    return replace(parts, unknown_inputs=inputs)
+
+
+def _list_incast(rounds: Rounds, placement: Placement, seconds: float) -> tuple[UnknownInput, ...]:
+    """The doubt about the round in which most ranks of other nodes send to one node at a time."""
+    crowds = [
+        (each.sends * (1 if each.has_single_sender else placement.local_ranks), each.nbytes)
+        for each in rounds
+        if each.sends > 1
+    ]
+    if not crowds:
+        return ()
+    senders, message = max(crowds)
+    return list_incast_inputs(senders, message, seconds)
 
 
 def name_algorithm(case: Any, nbytes: int) -> str:
@@ -377,12 +442,26 @@ def _find_release(case: object) -> tuple[int, int] | None:
 def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     """Buffers in GPU memory: rounds of messages, then bytes at the rate a rank can move or reduce, whatever the
     algorithm."""
-    ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
-    cray = "cray" in str(getattr(case, "nccl_version", "")).lower()
-    if cray:
+    kind = parse_collective(case.collective)
+    rates = known.gpu
+    if "cray" in str(getattr(case, "nccl_version", "")).lower():
         rates = known.cray
-    else:
-        rates = known.gpu
+    path = str(getattr(case, "gdr", "")).strip().lower()
+    if path == "no":
+        rates = replace(rates, step=rates.step + STAGED_COPIES)
+    parts = _time_smoothly(case, kind, nbytes, rates, known)
+    others = [(share, replace(rates, move=rates.move * ratio)) for ratio, share in MOVE_RATIOS.items()]
+    if path not in ("yes", "no"):
+        others.append((STAGED, replace(rates, step=rates.step + STAGED_COPIES)))
+    times = [(share, _time_smoothly(case, kind, nbytes, other, known).total) for share, other in others]
+    fast, slow = compute_deviations([(share, math.log(seconds / parts.total)) for share, seconds in times])
+    return replace(
+        parts, unknown_inputs=(replace(_GPU_PATHS[path if path in _GPU_PATHS else ""], fast=fast, slow=slow),)
+    )
+
+
+def _time_smoothly(case: Any, kind: str, nbytes: int, rates: Rates, known: Constants) -> MpiParts:
+    ranks, nodes = int(case.ranks), int(case.nodes)
     latency = rates.start + _compute_latency(kind, ranks, nodes, rates, known)
     flow = _compute_flow_time(kind, ranks, nodes, nbytes, _get_rank_rate(kind, rates), case.inter_link, known.wire)
     fill = known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))

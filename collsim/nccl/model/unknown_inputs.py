@@ -15,10 +15,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ...errors import Sentence
-from ...units import format_bandwidth
+from ...units import format_bandwidth, format_time
 from ..machine.machine_facts import Facts
 from .algorithm_time import Call, compute_time, get_loads
-from .prediction_interval import Side
+from .prediction_interval import Interval, Side
+from .tuner import count_filled_channels
 
 if TYPE_CHECKING:
     from ...topology.facts import Effect
@@ -53,6 +54,16 @@ CROWD, CROWDED_RATIOS = 16, {0.6: 0.15}
 #: Probabilities of the link rate and of the kernel and launch times of a GPU that no table has, over what its words
 #: make of it: a generation of PCIe or half of the lanes, and a slower host.
 GPU_RATIOS: Mapping[float, float] = {0.5: 0.2, 2.0: 0.1}
+#: Seconds that each further channel takes with LL on GPUs before Hopper, and how probable that is: 1.2 us on V100 and
+#: A100 of three systems (docs/accuracy.md), for any number of GPUs; others do not show it, and no source explains it.
+CHANNEL_WITH_FLAGS, SLOW_CHANNELS, HOPPER = 1.2e-6, 0.3, 90
+#: Environment variables tell Slingshot's provider from which size on two ranks agree first, and how it copies from and
+#: to a GPU. Ten sets of them on one machine (github.com/boeschf/nccl-benchmark-on-alps-2025, allreduce on 2, 8 and 32
+#: nodes): with two sets 4 KiB take 69 us where others take 109, so nobody agrees first; with two others 8 B take 87 us
+#: in place of 43, 7 us a step more, as GDRCopy is off; with most LL of 128 to 512 KiB runs at a twentieth of the wire
+#: (674 us on 2 nodes, where the wire allows 106).
+PROVIDER_SHARES: Mapping[str, float] = {"no rendezvous": 0.2, "no GDRCopy": 0.2, "slow flags": 0.2}
+COPY_WITHOUT_GDRCOPY, FLAGS_RATIO = 7e-6, 0.05
 #: Probability that NCCL runs a ring where its tuner takes a tree on two nodes over sockets. The tuner counts a tree of
 #: two nodes by its rate inside a node (NCCL src/graph/tuning.cc), which sockets do not have, and the only two published
 #: runs of the kind do not decide: 936 ms a step where a tree gives 497 ms of network and a ring 934 (horovod/horovod
@@ -60,9 +71,19 @@ GPU_RATIOS: Mapping[float, float] = {0.5: 0.2, 2.0: 0.1}
 RING_FOR_TREE = 0.5
 #: Standard deviations on either side that hold four in five of a normal distribution.
 _FOUR_IN_FIVE = 1.2816
-#: Name of the doubt about what NCCL runs.
-ALGORITHM = "algorithm"
+#: Names of the doubt about what NCCL runs, and of that about many flows at one port.
+ALGORITHM, INCAST = "algorithm", "incast"
+#: Bytes that a TCP flow sends before the first acknowledgement (ten segments: RFC 6928), seconds of the shortest
+#: retransmission timer (Linux include/net/tcp.h, TCP_RTO_MIN), and probabilities of what the queue of a port holds: 32
+#: KB to 1 MB are published (Phanishayee et al., Measurement and analysis of TCP throughput collapse, FAST 2008), up to
+#: 700 KB of 4 MB that all ports share (Alizadeh et al., Data center TCP, SIGCOMM 2010); switches with deep buffers or
+#: marks lose nothing. One timer of a flow holds up all ranks that wait for it: goodput falls by up to 90 % (Vasudevan
+#: et al., SIGCOMM 2009).
+FIRST_WINDOW, RETRANSMISSION = 14_600, 0.2
+PORT_BUFFERS: Mapping[float, float] = {64e3: 0.15, 256e3: 0.15, 700e3: 0.15}
 _TWO_NODES = 2
+#: Share of an interval's logarithmic width below which a measurement that would narrow it so is not advised.
+_MIN_NARROWING = 0.02
 _MIN_DEVIATION = 0.01  # standard deviation of a logarithm below which an input makes no difference
 
 
@@ -138,6 +159,33 @@ def compute_deviations(effects: Sequence[tuple[float, float]]) -> tuple[float, f
     return math.sqrt(fast), math.sqrt(slow)
 
 
+def describe_inputs(
+    inputs: Sequence[UnknownInput], measure: Callable[[Sequence[str]], Interval]
+) -> tuple[Sentence, ...]:
+    """Describe what nobody stated, and the measurement that would narrow the interval most, where one would.
+
+    Args:
+        inputs: that which matters most first.
+        measure: the interval with the inputs of these names known.
+
+    Returns:
+        A sentence for each input, and one for the measurement.
+    """
+    sentences = [entry.sentence for entry in inputs]
+    if not inputs:
+        return ()
+    narrowed = {entry: measure((entry.name,)) for entry in inputs}
+    best = min(narrowed, key=lambda entry: narrowed[entry].ratio)
+    now, then = measure(()), narrowed[best]
+    # Else the measurement would narrow nothing that a reader sees.
+    if math.log(then.ratio) < (1 - _MIN_NARROWING) * math.log(now.ratio):
+        template = "the range {low} to {high} becomes {least} to {most} once you measure {measurement}"
+        ends = {"low": now.low, "high": now.high, "least": then.low, "most": then.high}
+        times = {name: format_time(end) for name, end in ends.items()}
+        sentences.append(Sentence(template, measurement=best.measurement, **times))
+    return tuple(sentences)
+
+
 def _change_facts(call: Call, **changes: object) -> Call:
     return replace(call, facts=replace(call.facts, **changes))  # type: ignore[arg-type]
 
@@ -162,6 +210,19 @@ def _list_tcp(call: Call) -> Iterator[tuple[float, Call]]:
         yield share, _change_links(call, tcp_per_nic=call.links.tcp_per_nic * ratio)
     for ratio, share in TCP_WIRE.items():
         yield share, _scale_network(call, ratio)
+
+
+def _list_providers(call: Call) -> Iterator[tuple[float, Call]]:
+    links, net = call.links, call.facts.net
+    yield PROVIDER_SHARES["no rendezvous"], _change_links(call, eager={**links.eager, net: math.inf})
+    yield PROVIDER_SHARES["no GDRCopy"], _change_links(call, software={**links.software, net: COPY_WITHOUT_GDRCOPY})
+    if call.protocol != "Simple":
+        yield PROVIDER_SHARES["slow flags"], _scale_network(call, FLAGS_RATIO)
+
+
+def _list_channels(call: Call) -> Iterator[tuple[float, Call]]:
+    filled = count_filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
+    yield SLOW_CHANNELS, _change_links(call, kernel=call.links.kernel + CHANNEL_WITH_FLAGS * (filled - 1))
 
 
 def _list_gdr(call: Call) -> Iterator[tuple[float, Call]]:
@@ -261,6 +322,20 @@ _RULES = (
         Sentence("one large allreduce over the whole domain"),
     ),
     _Rule(
+        "Slingshot settings",
+        lambda call: call.facts.net == "slingshot" and call.facts.nodes > 1,
+        _list_providers,
+        lambda _: Sentence("settings of Slingshot's provider (FI_CXI_..., GDRCopy) not stated: as in published runs"),
+        Sentence("one call of this size over two nodes"),
+    ),
+    _Rule(
+        "channels",
+        lambda call: call.protocol == "LL" and 0 < call.facts.cc < HOPPER and call.facts.nodes == 1,
+        _list_channels,
+        lambda _: Sentence("what a further channel takes with LL is not known: nothing"),
+        Sentence("one call of this size inside a node"),
+    ),
+    _Rule(
         "launch",
         lambda call: not call.facts.launch and call.facts.ranks_per_host > 1,
         _list_launches,
@@ -333,6 +408,44 @@ def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownI
     )
     measurement = Sentence("one large call between the nodes, with NCCL_ALGO=Ring and without")
     return (UnknownInput(ALGORITHM, assumption, measurement, fast, slow),)
+
+
+def compute_loss_share(senders: float, message: float) -> float:
+    """Compute how probable it is that the port of a switch loses packets where many TCP flows meet.
+
+    Args:
+        senders: ranks that send to the ranks behind the port at a time.
+        message: bytes of each.
+
+    Returns:
+        A probability; 0 where what they send at once fits into the smallest buffer.
+    """
+    burst = senders * min(message, FIRST_WINDOW)
+    return sum(share for buffer, share in PORT_BUFFERS.items() if burst > buffer)
+
+
+def list_incast_inputs(senders: float, message: float, seconds: float) -> tuple[UnknownInput, ...]:
+    """List what happens where many TCP flows meet at one port of a switch: beyond its buffer packets are lost, and a
+    flow whose last packet is lost waits for its retransmission timer.
+
+    Args:
+        senders: ranks that send to the ranks behind one port at a time.
+        message: bytes of each.
+        seconds: the expected time of the call, which has no loss.
+
+    Returns:
+        The doubt about the buffer; nothing where what is sent at once fits into the smallest.
+    """
+    lost = compute_loss_share(senders, message)
+    fast, slow = compute_deviations([(lost, math.log1p(RETRANSMISSION / seconds))])
+    if slow <= _MIN_DEVIATION:
+        return ()
+    assumption = Sentence(
+        "{senders} TCP flows meet at one port of a switch, whose buffer is not stated: no packet is lost",
+        senders=f"{senders:g}",
+    )
+    measurement = Sentence("one call of this size over all nodes (nstat: TcpExtTCPTimeouts)")
+    return (UnknownInput(INCAST, assumption, measurement, fast, slow),)
 
 
 def list_file_inputs(effects: Iterable[Effect]) -> tuple[UnknownInput, ...]:

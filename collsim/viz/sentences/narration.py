@@ -7,6 +7,7 @@ algorithm's own line (`says=`) takes the place of the first sentence.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from ...analysis.moments import Moment, count_goal
 from ...analysis.run_facts import RunFacts
 from ...collective import get_collective
 from ...locale import Text, build_text, join_texts, list_items, repeat_text
+from ...nccl.machine.wired_nodes import find_network_card
+from ...nccl.model.unknown_inputs import RETRANSMISSION, compute_loss_share
 from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import Counts
@@ -506,7 +509,8 @@ def _describe_time(trace: Trace, moment: Moment) -> Text | None:
         return None
     crowd = _describe_crowd(trace, moment)
     if crowd is not None:
-        return crowd
+        incast = _describe_incast(trace, moment)
+        return join_texts("sentences", [text for text in (crowd, incast) if text is not None])
     links = trace.topology.links
     kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
     parts: list[Text] = []
@@ -569,3 +573,21 @@ def _describe_crowd(trace: Trace, moment: Moment) -> Text | None:
         return build_text("sentences", key, cables=len(others), **values)
     key = "narration.chunks_queue_for_cable" if has_queue else "narration.chunks_share_cable"
     return build_text("sentences", key, cable=name_link(trace, link), **values)
+
+
+def _describe_incast(trace: Trace, moment: Moment) -> Text | None:
+    """What TCP makes of many flows into one port, which no simulation of the links shows; none where the switch's
+    buffer holds what they send at once."""
+    card, links = find_network_card(trace.topology), trace.topology.links
+    if card is None or card.rdma:
+        return None
+    is_network = np.array([cable.kind == card.cable.kind for cable in links.cables])
+    on = np.flatnonzero(moment.limit >= 0)
+    on = on[is_network[links.cable[moment.limit[on]]]]
+    senders = Counter(
+        dst for _, dst in set(zip(moment.step.src[on].tolist(), moment.step.dst[on].tolist(), strict=True))
+    )
+    most = max(senders.values(), default=0)
+    if not compute_loss_share(most, float(moment.nbytes[on].max(initial=0))):
+        return None
+    return build_text("sentences", "narration.incast", senders=most, timer=words.format_duration(RETRANSMISSION))

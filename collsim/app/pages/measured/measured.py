@@ -17,6 +17,7 @@ from collsim.display.markup import escape_text
 from collsim.errors import CollsimError
 from collsim.locale import translate
 from collsim.nccl import Gap, MeasuredRun, load_published_runs
+from collsim.nccl.libraries import mpi
 from collsim.nccl.model.relative_error import BANDS
 from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
@@ -117,6 +118,8 @@ def _draw_mpi_comparison(selection: Selection) -> None:
     draw_headline(_format_errors(table), format_verdict(words, t("measured.mpi.note")))
     measured_charts.draw_legend(tuner=False, under=False)
     measured_charts.draw_charts(table)
+    for sentence in mpi.list_mpi_assumptions(case, int(table["nbytes"].max())):
+        draw_note(sentence.text(get_language()))
     _draw_python(osu_comparison.build_python(case))
 
 
