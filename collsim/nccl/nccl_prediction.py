@@ -430,7 +430,28 @@ def _predict_on(request: _Request, nbytes: ByteSize, machine: Topology) -> Predi
 
 
 def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
-    """`predict` without measurements, and without what the machine's file left open."""
+    """`predict` without measurements, and without what the machine's file left open.
+
+    Of nodes with different numbers of ranks NCCL takes the least channels and the least rates that its search finds
+    (src/init.cc, where ranks gather one another's graphs), so the slower sort of node decides.
+    """
+    prediction = _predict_equal_nodes(request, machine, nbytes)
+    facts = prediction.facts
+    fewest = facts.ranks // facts.nodes
+    if not facts.ranks % facts.nodes:
+        return prediction
+    fewer = _predict_equal_nodes(replace(request, ranks=fewest * facts.nodes), machine, nbytes)
+    if fewer.time <= prediction.time:
+        return prediction
+    note = (
+        f"nodes have {facts.local_ranks} and {fewest} ranks: NCCL takes the least channels and rates, those of {fewest}"
+    )
+    busbw = fewer.algbw * BUSBW[fewer.collective](facts.ranks)
+    return replace(fewer, facts=facts, busbw=busbw, notes=(*fewer.notes, note), used_ranks=prediction.used_ranks)
+
+
+def _predict_equal_nodes(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
+    """`_predict_call` as if all nodes had as many ranks as the fullest."""
     settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
     p2p_level = parse_p2p_level(settings)
     machine, facts, notes = _apply_settings(request, machine, p2p_level)
