@@ -30,6 +30,21 @@ from collsim.nccl.nccl_prediction import Prediction
 Call = tuple[str, Prediction, float]
 #: Sizes whose time is that of a call, not of its bytes.
 _SMALL = BANDS[-2][1]
+LIBRARIES = {"nccl": "NCCL and RCCL", "mpi": "MPI"}
+#: Goals: median errors by library and size, what 80 % intervals cover, also of each kind of so many runs, and median
+#: widths of the networks that are known best: those before whole kinds were left out.
+ERROR_GOALS = {"nccl": (0.09, 0.28, 0.23), "mpi": (0.30, 0.45, 0.45)}
+COVER_GOAL, COVER_WORDS, MANY_RUNS = (0.72, 0.90), "72% to 90%", 10
+WIDTH_GOALS = {
+    ("NVSwitch node (A100)", 0): 1.20,
+    ("NVSwitch node (A100)", 1): 2.24,
+    ("NVSwitch node (A100)", 2): 3.50,
+    ("NVSwitch node (H100/H200/H800)", 0): 1.18,
+    ("NVSwitch node (B200)", 0): 1.18,
+    ("multi-node, InfiniBand or 400G NIC", 0): 2.07,
+    ("multi-node, InfiniBand or 400G NIC", 1): 3.23,
+    ("multi-node, InfiniBand or 400G NIC", 2): 3.08,
+}
 #: What is left out, and how the page says it.
 _LEFT_OUT = {"system": "systems", "kind": "kinds of machine", "gpu": "GPUs", "source": "sources"}
 
@@ -87,19 +102,46 @@ def _intervals() -> Block:
     if not spreads.TABLE.exists():
         return ""
     table = pd.read_csv(spreads.TABLE)
-    names = {"nccl": "NCCL and RCCL", "mpi": "MPI"}
     system, kind = (spreads.covered(table, left_out) for left_out in ("system", "kind"))
     rows = [
-        [names[near.library], BANDS[near.band][0], near.runs, *_cover_cells(near), *_cover_cells(far)]
+        [LIBRARIES[near.library], BANDS[near.band][0], near.runs, *_cover_cells(near), *_cover_cells(far)]
         for near, far in zip(system.itertuples(), kind.itertuples(), strict=True)
     ]
     head = ["covered, system left out", "slower", "high / low", "covered, kind left out", "slower", "high / low"]
     bought = [[r.points, r.runs, f"{r.error:.1%}", f"{r.covered:.0%}", f"{r.wide:.2f}"] for r in spreads.bought(table)]
     tables: dict[str, Block] = {
+        **_goals(table),
         "table": Table(["library", "size", "runs", *head], rows),
         "worth": Table(["points", "runs", "median error", "covered", "high / low"], bought),
     }
     return Text("intervals", tables)
+
+
+def _goals(table: pd.DataFrame) -> dict[str, Block]:
+    """The goals for errors and intervals of runs left out that are not reached, the farthest off first; how many there
+    are, and how many are reached."""
+    rows: list[tuple[float, list[str]]] = []
+
+    def add(goal: str, aim: str, now: float, least: float, most: float, text: str = "{:.0%}") -> None:
+        off = max(least - now, now - most, 0.0) / most
+        rows.append((off, [goal, aim, text.format(now)]))
+
+    for left_out, words in (("system", "system left out"), ("kind", "kind left out")):
+        for near in spreads.covered(table, left_out).itertuples():
+            library, size = LIBRARIES[near.library], BANDS[near.band][0]
+            most = ERROR_GOALS[near.library][near.band]
+            add(f"{library}, {size}: median error, {words}", f"{most:.0%}", near.error, 0.0, most)
+            add(f"{library}, {size}: covered, {words}", COVER_WORDS, near.covered, *COVER_GOAL)
+        kinds = spreads.covered(table, left_out, ("machine",))
+        for near in kinds[kinds.runs >= MANY_RUNS].itertuples():
+            add(f"{near.machine}, {BANDS[near.band][0]}: covered, {words}", COVER_WORDS, near.covered, *COVER_GOAL)
+            if left_out == "system" and (near.machine, near.band) in WIDTH_GOALS:
+                most = WIDTH_GOALS[near.machine, near.band]
+                name = f"{near.machine}, {BANDS[near.band][0]}: high / low, {words}"
+                add(name, f"{most:.2f}", near.high_over_low, 0.0, most + 0.005, "{:.2f}")
+    missed = sorted((row for row in rows if row[0] > 0), key=lambda row: -row[0])
+    missed_table = Table(["goal", "at most, or between", "now"], [cells for _, cells in missed])
+    return {"goals": missed_table, "all_goals": len(rows), "reached": len(rows) - len(missed)}
 
 
 def _cover_cells(row: Any) -> tuple[str, str, str]:

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from accuracy import spreads
 from accuracy.interval_widths import Residuals, calibrate
+from accuracy.page import WIDTH_GOALS
 from sampling import sample
 
 import collsim as cs
@@ -65,14 +66,8 @@ def test_each_kind_of_ten_runs_is_covered_without_its_system_and_without_its_kin
 def test_intervals_of_well_known_networks_are_no_wider_than_they_were(kept):
     """The widths before whole kinds were left out, too: what is not known of others must not widen these."""
     wide = spreads.covered(kept, "system", ("machine",)).set_index(["machine", "band"]).high_over_low
-    for machine, bands in {
-        "NVSwitch node (A100)": (1.20, 2.24, 3.50),
-        "NVSwitch node (H100/H200/H800)": (1.18,),
-        "NVSwitch node (B200)": (1.18,),
-        "multi-node, InfiniBand or 400G NIC": (2.07, 3.23, 3.08),
-    }.items():
-        for band, most in enumerate(bands):
-            assert wide[machine, band] < most + 0.005, (machine, band)
+    for (machine, band), most in WIDTH_GOALS.items():
+        assert wide[machine, band] < most + 0.005, (machine, band)
 
 
 def test_a_class_of_which_nothing_is_known_is_as_wide_as_kinds_left_out_say():

@@ -44,7 +44,7 @@ class CallFlows:
         src: (hops,) rank that sends.
         dst: (hops,) rank that receives.
         share: (hops,) share of the call's bytes.
-        channel: (hops,) number of the ring or tree among those of NCCL's search; -1 for hops of neither.
+        channel: (hops,) number of the ring, tree or head among those of NCCL's search; -1 for hops of none.
     """
 
     machine: Topology
@@ -142,7 +142,7 @@ def _build_flows(
         return _build_tree_flows(parents, np.arange(len(parents)) % -(-len(parents) // 2))
     if algorithm == "NVLSTree":
         parents = list(_list_head_parents(machine, nodes, graph_search))
-        return _build_tree_flows(parents, np.full(len(parents), -1))
+        return _build_tree_flows(parents, np.arange(len(parents)) % (len(parents) // 2))
     if algorithm == "NVLS":
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
     if algorithm == "PAT" and machine.ranks <= _MAX_PAT:

@@ -106,6 +106,11 @@ def _count_loads(
     channels: int | None,
 ) -> LinkLoads:
     flows = list_call_flows(collective, algorithm, machine, facts, graph_search, channels)
+    if algorithm == "NVLSTree" and graph_search is not None and graph_search.heads is not None:
+        # A head is a GPU and its card, which may not be the nearest where several GPUs share cards.
+        columns = _route_by_channel(flows, algorithm, graph_search)
+        if columns is not None:
+            return _sum_loads(flows, columns)
     loads = _sum_loads(flows, flows.machine.columns(flows.src, flows.dst))
     if graph_search is None or flows.nodes == 1 or collective in POINT_TO_POINT or algorithm not in ("Ring", "Tree"):
         return loads
@@ -141,14 +146,16 @@ def _route_by_channel(flows: CallFlows, algorithm: str, graph_search: GraphSearc
     ends = devices[flows.src], devices[flows.dst]
     (src_node, src), (dst_node, dst) = (divmod(end, size) for end in ends)
     is_between = src_node != dst_node
-    number = flows.channel
+    leaving = entering = flows.channel
     if algorithm == "Ring":
         rings = graph_search.rings
-        leaving, entering = (rings.list_numbers(number, node) for node in (src_node, dst_node))
-        channels = rings.channels
+        leaving, entering = (rings.list_numbers(flows.channel, node) for node in (src_node, dst_node))
+        cards = np.array([(channel.exit_card, channel.entry_card) for channel in rings.channels])
+    elif algorithm == "Tree":
+        cards = np.array([(channel.exit_card, channel.entry_card) for channel in graph_search.trees.channels])
     else:
-        leaving, entering, channels = number, number, graph_search.trees.channels
-    cards = np.array([(channel.exit_card, channel.entry_card) for channel in channels])
+        assert graph_search.heads is not None  # no NVLSTree without heads
+        cards = np.array([(card, card) for card in graph_search.heads.cards])
     card_pairs = np.stack([src, dst, cards[leaving, 0], cards[entering, 1]], axis=1)
     # Hops inside a node use no card, and share one entry below.
     card_pairs[~is_between] = -1
