@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 import collsim as cs
 from collsim.display.markup import escape_markdown
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, describe_unknown
+from collsim.locale.synonyms import find_synonyms
 from collsim.registry import get_algorithm
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.topology.parts.gpus import find_announcement
 
 from ..scenario import custom_machine
+from ..scenario.address_parameters import shorten
 from ..scenario.choice import WORDS, list_networks, list_usual_algorithms
 from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import write_sentence
@@ -44,8 +47,48 @@ def choose(
         disabled: Whether nothing can be chosen.
         help: Key of the text under the question mark; None for none.
     """
+    typed = _take_typed(name, words)
     key = start(name, current, words)
-    return st.selectbox(label, list(words), format_func=words.__getitem__, key=key, disabled=disabled, help=help)
+    chosen = st.selectbox(
+        label,
+        list(words),
+        format_func=partial(_get_label, words),
+        key=key,
+        disabled=disabled,
+        help=help,
+        accept_new_options=True,
+    )
+    _answer_typed(label, typed, words)
+    return chosen
+
+
+def _get_label(words: Mapping[Any, str], value: object) -> str:
+    """The text of an option; that of a word that was typed and is none is the word."""
+    return words.get(value, str(value))
+
+
+def _take_typed(name: str, words: Mapping[Any, str]) -> str:
+    """What somebody typed into a select box that is no option; "" if nothing. What is meant beyond doubt is chosen.
+
+    A control may also hold an option that has gone since, because another control changed: nobody typed that.
+    """
+    key, offered = f"{WIDGETS}{name}", get_session().offered
+    value, before = st.session_state.get(key), offered.get(key, frozenset())
+    offered[key] = frozenset(map(str, words))
+    if not isinstance(value, str) or value in words or value in before or not before:
+        return ""
+    meant = [option for option in words if option in find_synonyms(value, map(str, words))]
+    if len(meant) == 1:
+        st.session_state[key] = meant[0]
+        return ""
+    return value
+
+
+def _answer_typed(label: str, typed: str, words: Mapping[Any, str]) -> None:
+    """Say what a word is that was typed and is no option: what is meant, or what the glossary has for it."""
+    if typed:
+        names = [str(option) for option in words if not isinstance(option, Heading)]
+        draw_mistake(write_sentence(describe_unknown(label, shorten(typed), names), get_language()))
 
 
 def choose_start(
@@ -387,6 +430,7 @@ def choose_machine(name: str, current: str) -> str:
     for machine_name in list_machines_and_networks():
         words.setdefault(_label_heading(machine_name), f"── {_label_heading(machine_name).text} ──")
         words[machine_name] = label_machine(machine_name)
+    typed = _take_typed(name, words)
     key = start(name, current if current in words else next(iter(list_machines_and_networks())), words)
 
     def skip_headings() -> None:
@@ -394,8 +438,15 @@ def choose_machine(name: str, current: str) -> str:
             st.session_state[key] = current
 
     chosen = st.selectbox(
-        t("place"), list(words), format_func=words.__getitem__, key=key, help=_help("place"), on_change=skip_headings
+        t("place"),
+        list(words),
+        format_func=partial(_get_label, words),
+        key=key,
+        help=_help("place"),
+        on_change=skip_headings,
+        accept_new_options=True,
     )
+    _answer_typed(t("place"), typed, words)
     return str(chosen)
 
 

@@ -42,6 +42,7 @@ class Session:
         last_run: the run that the address was last read or written for, which its moment and its complaints belong to.
         written: the address as this session wrote it; another one means that a person changed it.
         begun: keys of controls that began at a value in a run of the page that has not come to its end.
+        offered: options of each select box, by its key, when it was last drawn.
         page: name of the page that is open.
         keeps_address: the next run comes from the page itself, and not from a person who changed the address.
     """
@@ -55,6 +56,7 @@ class Session:
     last_run: Any = None
     written: dict[str, str] | None = None
     begun: set[str] = field(default_factory=set)
+    offered: dict[str, frozenset[str]] = field(default_factory=dict)
     page: str = ""
     keeps_address: bool = False
 
