@@ -100,7 +100,8 @@ def complain(complaints: list[Complaint]) -> None:
         complaints: Words of the address that cannot be used.
     """
     if complaints:
-        st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(_describe_complaint, complaints))}</div>')
+        lines = "<br>".join(map(_describe_complaint, complaints))
+        st.html(f'<div class="cs-mistake cs-complaint" role="alert">{lines}</div>')
 
 
 def _describe_complaint(c: Complaint) -> str:
