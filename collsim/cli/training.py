@@ -121,6 +121,10 @@ class StepOptions:
         str | None, typer.Option(help="Eager PyTorch on one GPU: time in which the host launches an operation, '8us'.")
     ] = None
 
+    compile: Annotated[
+        str | None, typer.Option(help="On one GPU: mode of torch.compile: none, default or reduce-overhead.")
+    ] = None
+
     def to_arguments(self, network: cs.Topology) -> dict[str, Any]:
         """Collect the keywords of `training_step`.
 
@@ -136,7 +140,8 @@ class StepOptions:
         if self.batch is None and self.micro_batch is None:
             raise CollsimError("say how many samples: --batch 4096 (over all GPUs), or --micro-batch 32 (of one)")
         arguments = dict(vars(self))
-        eager = {name: arguments.pop(name) for name in ("memory_format", "optimizer_kernels", "host_launch")}
+        names = ("memory_format", "optimizer_kernels", "host_launch", "compile")
+        eager = {name: arguments.pop(name) for name in names}
         chosen = {name: value for name, value in eager.items() if value is not None}
         if chosen:
             gpu = self.compute or str(getattr(network.facts.machine, "gpu", ""))

@@ -75,22 +75,21 @@ def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
         which = "the first step"
     peaks = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
     text = f"{time} for {which} on {trace.topology.name}"
-    memory_format, kernels = _find_kernels(trace)
     return ScriptedStep(
-        build_workload(request), request.parallel, _count_even_nodes(request), text, peaks, memory_format, kernels
+        build_workload(request), request.parallel, _count_even_nodes(request), text, peaks, *_find_kernels(trace)
     )
 
 
-def _find_kernels(trace: StepTrace) -> tuple[str, str]:
-    """How images lie in memory, and the kernels of the optimizer, where its time is of certain ones. The shares of
-    GPUs whose operations were not measured are those of convolutions without transpositions: in 16 bits channels_last.
-    """
+def _find_kernels(trace: StepTrace) -> tuple[str, str, str]:
+    """How images lie in memory, the kernels of the optimizer, where its time is of certain ones, and the mode of
+    torch.compile. The shares of GPUs whose operations were not measured are those of convolutions without
+    transpositions: in 16 bits channels_last."""
     speed = trace.costs.speed
     if isinstance(speed, EagerSpeed):
-        return speed.memory_format, speed.optimizer_kernels
+        return speed.memory_format, speed.optimizer_kernels, speed.compile
     if speed is not None and find_itemsize(speed.dtype) < find_itemsize("float32"):
-        return "channels_last", ""
-    return "channels_first", ""
+        return "channels_last", "", "none"
+    return "channels_first", "", "none"
 
 
 def _count_even_nodes(request: StepRequest) -> int:

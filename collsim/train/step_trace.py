@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
-from .compute import ComputeCosts
+from .compute import ComputeCosts, EagerSpeed
 from .memory import Memory
 from .timing import (
     intersect_spans,
@@ -121,7 +121,10 @@ class StepTrace(NamesNearAttributes):
 
         ends = get_collective_model(self.request).list_interval_ratios(self.step)
         fast, expected, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
-        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected))
+        eager, speed = 0.0, self.costs.speed
+        if isinstance(speed, EagerSpeed) and speed.compile != "none":
+            eager = self.what_if(compute=replace(speed, compile="none")).time
+        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager)
 
     def time_scaled_collectives(self, ratios: Floats) -> float:
         """Time the step with collectives that take longer or shorter.

@@ -214,9 +214,23 @@ def test_what_does_not_fit_into_the_memory_that_is_given_is_refused():
 def test_how_pytorch_runs_a_model_are_options_of_the_command():
     """Memory format, kernels of the optimizer, the host and the implementation of attention, as in Python."""
     words = ["resnet50", "--machine", "dgx-h100", "--ranks", "1", "--micro-batch", "32", "--dtype", "bfloat16"]
-    eager = ["--memory-format", "channels_last", "--optimizer-kernels", "fused", "--host-launch", "31us"]
+    eager = [
+        "--memory-format",
+        "channels_last",
+        "--optimizer-kernels",
+        "fused",
+        "--host-launch",
+        "31us",
+        "--compile",
+        "default",
+    ]
     speed = cs.train.get_eager_speed(
-        "H100", "bfloat16", memory_format="channels_last", optimizer_kernels="fused", host_launch="31us"
+        "H100",
+        "bfloat16",
+        memory_format="channels_last",
+        optimizer_kernels="fused",
+        host_launch="31us",
+        compile="default",
     )
     machine = cs.machine("dgx-h100")
     same = cs.training_step(

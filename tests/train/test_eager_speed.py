@@ -1,6 +1,7 @@
 """Eager PyTorch on one GPU: operations by hand, and whole steps as they were measured on an H100."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -236,3 +237,41 @@ def test_python_next_to_the_operations_of_a_layer_delays_its_forward_pass_alone(
     fast, slow = (time_passes(time_alone(Model("one", (layer,)))) for layer in (plain, checked))
     assert slow["forward"] - fast["forward"] == pytest.approx(20 * speed.forward_launch)
     assert slow["backward"] == pytest.approx(fast["backward"])
+
+
+def test_a_compiled_step_fuses_what_is_between_products_and_launches_less():
+    layer = Layer("up", (512 * 512,), flops=2.0 * 512 * 512 * 10**5, outputs=512e5, traffic=512e5, pointwise=18 * 512e5)
+    speeds = [get_eager_speed("H100", "bfloat16", compile=mode) for mode in ("none", "default", "reduce-overhead")]
+    layer = replace(layer, ops=11, python_ops=20, dtype="bfloat16")
+    (gpu, host), (fused, fewer), (graph, none) = (
+        speed.estimate_pass_seconds(layer, layer.flops, 0.0, layer.ops, False) for speed in speeds
+    )
+    # 16 of 18 accesses of an element of two bytes are gone; of 31 launches two are left
+    assert gpu - fused == pytest.approx(16 * 512e5 * 2 / (0.88 * 3.35e12), rel=1e-6)
+    assert graph == fused
+    assert (host, fewer, none) == pytest.approx((31 * 20e-6, 2 * 20e-6, 0.0))
+
+
+def test_a_compiled_model_is_between_published_speedups():
+    """PyTorch's documentation: 30 % to twice as fast. The interval says that nothing was measured."""
+    for name, options in {"gpt2": {}, "bert-base": {"masked_lm": True, "seq": 128}, "resnet50": {}}.items():
+        model = cs.model(name, **options)
+        eager, compiled = (
+            cs.training_step(
+                model,
+                BOX,
+                parallel=cs.ddp(),
+                ranks=1,
+                micro_batch=32,
+                dtype="bfloat16",
+                compute=get_eager_speed("H100", "bfloat16", compile=mode),
+                memory="1TB",
+            )
+            for mode in ("none", "default")
+        )
+        assert 1.05 < eager.time / compiled.time < 2
+        assert compiled.interval.low <= 0.55 * eager.time
+        assert compiled.interval.high >= 1.2 * eager.time
+        assert "torch.compile was not measured" in str(compiled.interval.reason)
+        assert "torch.compile" not in str(eager.interval.reason)
+        assert compiled.memory.max() == eager.memory.max()

@@ -241,3 +241,22 @@ def test_a_script_of_a_model_without_a_module_says_that_its_time_is_none_of_the_
 def test_a_script_of_a_decoder_does_not_deny_its_time(parallel):
     step = cs.training_step("llama2-7b", BOX, parallel=parallel, ranks=4, batch=16, micro_batch=2, memory=1e15)
     assert "its time is not" not in step.script()
+
+
+@pytest.mark.parametrize(
+    ("parallel", "line"),
+    [
+        (cs.ddp(), 'model = torch.compile(model, mode="reduce-overhead")'),
+        (cs.fsdp(), 'model = torch.compile(model, mode="reduce-overhead")'),
+        (cs.pipeline(2), 'parts = [torch.compile(part, mode="reduce-overhead") for part in parts]'),
+    ],
+)
+def test_a_script_compiles_what_is_priced_as_compiled(parallel, line):
+    options = {"parallel": parallel, "ranks": 2, "batch": 4, "micro_batch": 2, "memory": 1e15}
+    eager, compiled = (
+        cs.training_step("gpt2", BOX, compute=get_eager_speed("H100", compile=mode), **options)
+        for mode in ("none", "reduce-overhead")
+    )
+    assert f"\n{line}\n" in compiled.script()
+    assert "torch.compile" not in eager.script()
+    compile(compiled.script(), "step.py", "exec")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...dtypes import find_itemsize
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 MemoryFormat = Literal["channels_first", "channels_last"]
 OptimizerKernels = Literal["foreach", "fused"]
+CompileMode = Literal["none", "default", "reduce-overhead"]
 MEMORY_FORMATS = ("channels_first", "channels_last")
 OPTIMIZER_KERNELS = ("foreach", "fused")
+COMPILE_MODES = ("none", "default", "reduce-overhead")
 #: GPUs with the chip of a measured one: its rates are theirs where they have no row of their own.
 _MEASURED_CHIP = {"H100": "H100", "H200": "H100", "H800": "H100"}
 #: Times as many bytes as each weight, gradient and state read and written once: torch's foreach kernels read and write
@@ -70,6 +72,9 @@ _SCORE_BYTES = {"float32": (5.3, 4.0), "narrow": (3.3, 2.2), "autocast": (5.6, 4
 _NOT_CAUSAL, _NOT_CAUSAL_HALF = 0.65, 0.6
 #: Accesses of a backward pass of huggingface's RMSNorm for one of its forward pass.
 _BACKWARD_NORM = 2.4
+#: Accesses of a score in eager attention that is compiled, for the nine of eager PyTorch: products write and read it,
+#: and one kernel of scale, mask and softmax reads and writes it.
+_COMPILED_SCORES = 4 / 9
 #: Width of a head up to which attention has the rates of narrow heads.
 _NARROW_HEAD = 64
 
@@ -101,6 +106,7 @@ class EagerSpeed(GpuSpeed):
         backward_launch: s in which it launches an operation of a backward pass.
         optimizer_launch: s for a tensor in which it launches a step of AdamW with foreach kernels; other optimizers
             in proportion.
+        compile: Mode of torch.compile; none: eager PyTorch.
 
     Examples:
         >>> import collsim as cs
@@ -114,12 +120,15 @@ class EagerSpeed(GpuSpeed):
     forward_launch: float = _FORWARD_LAUNCH
     backward_launch: float = _BACKWARD_LAUNCH
     optimizer_launch: float = _OPTIMIZER_LAUNCH["foreach"]["adam"]
+    compile: CompileMode = "none"
 
     @property
     def label(self) -> str:
         """The GPU, the type that it computes in, and how PyTorch runs the model."""
-        layout = self.memory_format.replace("_", " ")
-        return f"{self.gpu}, {self.dtype}, eager PyTorch ({layout}, optimizer {self.optimizer_kernels})"
+        layout, runs = self.memory_format.replace("_", " "), "eager PyTorch"
+        if self.compile != "none":
+            runs = f"torch.compile, mode {self.compile}"
+        return f"{self.gpu}, {self.dtype}, {runs} ({layout}, optimizer {self.optimizer_kernels})"
 
     def estimate_pass_seconds(
         self, layer: Layer, flops: float, memory_bytes: float, ops: float, is_backward: bool
@@ -139,7 +148,14 @@ class EagerSpeed(GpuSpeed):
         launch = self.forward_launch
         if is_backward:
             launch = self.backward_launch
-        else:
+        if self.compile != "none":
+            fused = fuse_layer(layer)
+            memory_bytes *= fused.traffic / (layer.traffic or 1.0)
+            ops *= fused.ops / (layer.ops or 1.0)
+            layer = fused
+        if self.compile == "reduce-overhead":
+            launch = 0.0  # one CUDA graph a pass
+        if not is_backward:
             ops += layer.python_ops
         casts = 0.0
         if layer.tensors and self.casts_weights(layer):
@@ -150,6 +166,7 @@ class EagerSpeed(GpuSpeed):
             layer.kind == "gemm"
             and layer.partition in ("column", "vocab")
             and find_itemsize(self.dtype) < find_itemsize(layer.dtype)
+            and self.compile == "none"  # a compiled norm writes 16 bits
         ):
             # its input comes from a norm, in float32; what a row-wise product reads is in 16 bits
             casts += (
@@ -343,6 +360,40 @@ class EagerSpeed(GpuSpeed):
         return seconds + self._estimate_pointwise_seconds(layer, pointwise / find_itemsize(self.dtype), is_backward)
 
 
+@lru_cache(maxsize=4096)
+def fuse_layer(layer: Layer) -> Layer:
+    """Fuse the kernels of a layer as torch.compile does: Inductor writes what stands between two products as one kernel
+    that reads their result and writes once, and generated code launches it without the checks of Python. Products,
+    convolutions and attention that stores no scores stay kernels of libraries (mode max-autotune aside).
+
+    Args:
+        layer: The layer, as eager PyTorch runs it.
+
+    Returns:
+        The layer with fewer accesses and operations.
+
+    Examples:
+        >>> import collsim as cs
+        >>> norm = cs.model("llama3-8b", huggingface=True).layers[1]
+        >>> norm.ops, fuse_layer(norm).ops
+        (8, 1)
+    """
+    pointwise, kernels = min(layer.pointwise, 2 * layer.outputs), 2
+    if layer.kind in ("attention", "flash"):
+        pointwise, kernels = layer.pointwise * _COMPILED_SCORES, 3
+    elif layer.kind == "norm":
+        pointwise, kernels = 0.0, 1
+        if layer.buffers and layer.pointwise > 2 * layer.outputs:  # a residual is read, too
+            pointwise = layer.outputs
+    elif not layer.flops:
+        kernels = 1
+    saved = layer.pointwise - pointwise
+    if layer.kind == "norm" and not layer.buffers:
+        saved = 0.0  # its traffic is that of one kernel
+    traffic = max(0.0, layer.traffic - saved)
+    return replace(layer, pointwise=pointwise, traffic=traffic, ops=min(layer.ops, kernels), python_ops=0)
+
+
 def compute_samples(layer: Layer, flops: float, is_backward: bool) -> float:
     """Compute how many samples of a layer a pass computes, less what other GPUs compute of it.
 
@@ -395,6 +446,7 @@ def get_eager_speed(
     memory_format: MemoryFormat = "channels_first",
     optimizer_kernels: OptimizerKernels = "foreach",
     host_launch: Duration | None = None,
+    compile: CompileMode = "none",
 ) -> EagerSpeed:
     """Get the speed of a GPU that runs a model in eager PyTorch, alone.
 
@@ -405,6 +457,9 @@ def get_eager_speed(
         optimizer_kernels: How the optimizer runs.
         host_launch: In which the host launches an operation of a forward pass (text or s); backward passes and the
             optimizer take in proportion. None: as the host of the measured H100.
+        compile: Mode of torch.compile: default fuses what stands between products, and reduce-overhead also launches a
+            pass as one CUDA graph. Not measured: the interval of the step is that of published speedups. Memory is
+            that of eager PyTorch.
 
     Returns:
         The speed, for `training_step(compute=...)`.
@@ -420,6 +475,7 @@ def get_eager_speed(
     """
     require_word("memory_format", memory_format, MEMORY_FORMATS)
     require_word("optimizer_kernels", optimizer_kernels, OPTIMIZER_KERNELS)
+    require_word("compile", compile, COMPILE_MODES)
     speed = get_gpu_speed(gpu, dtype)
     if gpu not in _MEASURED_CHIP:
         message = "no operations of {gpu} were measured; of these they were: {known}"
@@ -432,7 +488,13 @@ def get_eager_speed(
         for (operation, kind, layout, direction), chips in _read_rates().items()
         if kind in ("", width) and layout in ("", memory_format) and _MEASURED_CHIP[gpu] in chips
     }
-    fast = EagerSpeed(**vars(speed), memory_format=memory_format, optimizer_kernels=optimizer_kernels, rates=rates)
+    fast = EagerSpeed(
+        **vars(speed),
+        memory_format=memory_format,
+        optimizer_kernels=optimizer_kernels,
+        rates=rates,
+        compile=compile,
+    )
     if host_launch is None:
         return fast
     # Only the ratio of hosts is known, so all launches are scaled alike.

@@ -259,7 +259,7 @@ def _write_step(step: ScriptedStep, split: Split, dims: dict[str, int], *, ends:
     if dims["pp"] > 1:
         listed = "[parameter for part in parts for parameter in part.parameters()]"
         values["optimizer"] = step.write_optimizer(listed)
-        values |= {"ends": "", "added": "", "stages": "stages"}
+        values |= {"ends": "", "added": "", "stages": "stages", "compiled": step.write_compile("parts", many=True)}
         values["schedule"] = TORCH_SCHEDULES[split.pipeline.schedule]
         if ends:
             values |= {"ends": _PARTS["ends"], "added": _PARTS["added"]}
@@ -267,7 +267,7 @@ def _write_step(step: ScriptedStep, split: Split, dims: dict[str, int], *, ends:
         if values["schedule"] in SINGLE_STAGE_SCHEDULES:
             values["stages"] = "stages[0]"
         return _PARTS["staged"].format(mine=format_stages(split.pipeline), **values)
-    values["optimizer"] = step.write_optimizer("model.parameters()")
+    values |= {"optimizer": step.write_optimizer("model.parameters()"), "compiled": step.write_compile("model")}
     return _PARTS["whole"].format(sync=_write_sync(workload, split, dims), **values)
 
 

@@ -208,6 +208,7 @@ def _write_ddp_parts(step: ScriptedStep, parallel: DDP) -> tuple[str, str, str]:
             + ("if gpu:  # torch takes this hook with NCCL only\n    " if parallel.hook == "bf16" else "")
             + f"model.register_comm_hook(None, default_hooks.{parallel.hook}_compress_hook)\n"
         )
+    wrap += step.write_compile("model")
     skip = f"model.no_sync() if micro < {workload.accumulate - 1} else contextlib.nullcontext()"
     context = "contextlib.nullcontext()"
     if workload.accumulate > 1 and parallel.no_sync:
@@ -273,7 +274,7 @@ def _write_data_parallel_parts(step: ScriptedStep) -> tuple[str, str, str]:
         "model, x = make(asked.batch * n)\n"
         + _write_layout(step)
         + "model = torch.nn.DataParallel(model.to(device))  # a forward pass copies it to all GPUs, by NCCL if it can\n"
-        "x = x.to(device)  # on GPU 0; DataParallel scatters it\n"
+        "x = x.to(device)  # on GPU 0; DataParallel scatters it\n" + step.write_compile("model")
     )
     peaks = ", ".join(f"GPU {rank}: {nbytes / 2**30:.2f}" for rank, nbytes in step.memory_by_gpu)
     report = (

@@ -33,6 +33,7 @@ class ScriptedStep:
         memory_by_gpu: the first GPU of each lane, with the most bytes that it holds.
         memory_format: how images lie in memory: channels_first or channels_last.
         optimizer_kernels: foreach or fused; empty where its time is that of no certain kernels.
+        compile: mode of torch.compile; none: eager PyTorch.
     """
 
     workload: Workload
@@ -42,6 +43,23 @@ class ScriptedStep:
     memory_by_gpu: tuple[tuple[int, int], ...]
     memory_format: str = "channels_first"
     optimizer_kernels: str = ""
+    compile: str = "none"
+
+    def write_compile(self, module: str, *, many: bool = False) -> str:
+        """Write the line that compiles a module.
+
+        Args:
+            module: Name of the module in the script.
+            many: Whether it is a list of modules.
+
+        Returns:
+            The line; empty where nothing is compiled.
+        """
+        if self.compile == "none":
+            return ""
+        if many:
+            return f'{module} = [torch.compile(part, mode="{self.compile}") for part in {module}]\n'
+        return f'{module} = torch.compile({module}, mode="{self.compile}")\n'
 
     def write_optimizer(self, parameters: str) -> str:
         """Write the optimizer with the kernels that its time is of.

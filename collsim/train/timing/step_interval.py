@@ -30,6 +30,10 @@ _LABELS: Final[Mapping[StepKind, Sentence]] = {
 }
 #: Ends of the network's doubt whose ratio is above this are said.
 _NOTED: Final = 1.02
+#: Least and most time that published steps of training took with torch.compile, over eager PyTorch: PyTorch's
+#: documentation has 30 % to twice as fast (docs/source/compile/index.rst, pytorch #93794), MMAction2's table of 2023
+#: has up to 1.22 times as long (docs/en/notes/pytorch2.0.md).
+COMPILED: Final = (0.5, 1.22)
 #: Strategies that shard a model's states, as a step's label has them.
 _SHARDED: Final = ("fsdp(", "zero(")
 
@@ -102,7 +106,7 @@ def classify_step(step: TrainingStep) -> StepKind:
 
 
 def compute_step_interval(
-    step: TrainingStep, seconds: float, network: tuple[float, float] = (1.0, 1.0)
+    step: TrainingStep, seconds: float, network: tuple[float, float] = (1.0, 1.0), eager: float = 0.0
 ) -> StepInterval:
     """Compute where the measured time of a step lies.
 
@@ -112,6 +116,7 @@ def compute_step_interval(
         network: its time with all collectives at the lower and at the upper ends of their intervals, over its predicted
             time. Published steps mostly had networks faster than their computing, so that a slow network is a doubt
             of its own.
+        eager: seconds of the same step in eager PyTorch, where it is compiled; 0 where it is not.
 
     Returns:
         The interval.
@@ -135,6 +140,11 @@ def compute_step_interval(
             "{reason}; with its collectives at the ends of their intervals it takes {fast} to {slow} of that time"
         )
         reason = Sentence(template, reason=reason, fast=f"{network[0]:.2f}", slow=f"{network[1]:.2f}")
+    if eager:
+        fast, slow = (share * eager / seconds for share in COMPILED)
+        low, high = _join_doubts(low, min(1.0, fast)), _join_doubts(high, max(1.0, slow))
+        template = "{reason}; torch.compile was not measured: published steps took {fast} to {slow} of the eager time"
+        reason = Sentence(template, reason=reason, fast=f"{COMPILED[0]:.2f}", slow=f"{COMPILED[1]:.2f}")
     return StepInterval(seconds * low, seconds * high, kind, reason)
 
 
