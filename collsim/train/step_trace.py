@@ -121,10 +121,12 @@ class StepTrace(NamesNearAttributes):
 
         ends = get_collective_model(self.request).list_interval_ratios(self.step)
         fast, expected, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
-        eager, speed = 0.0, self.costs.speed
+        eager, waiting, speed = 0.0, 0.0, self.costs.speed
         if isinstance(speed, EagerSpeed) and speed.compile != "none":
             eager = self.what_if(compute=replace(speed, compile="none")).time
-        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager)
+        if "zero(3" in self.step.label and "overlap=False" not in self.step.label:
+            waiting = self.what_if(overlap=False).time
+        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager, waiting)
 
     def time_scaled_collectives(self, ratios: Floats) -> float:
         """Time the step with collectives that take longer or shorter.

@@ -3,7 +3,8 @@
     PYTHONPATH=docs python -m accuracy.step_spreads measured.csv
 
 Every source counts the same in its kind, so that one of 700 rows does not decide alone; a kind of few sources leans on
-all steps. Printed behind: how many rows of a source lie inside where that source is left out.
+the other kinds. Printed behind: the share of rows inside where their source, and where their whole kind is left out.
+The ends are the 5th and the 95th hundredth: with so few sources these hold four in five rows of one that was left out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from accuracy.steps import _read, as_printed
 
@@ -22,9 +24,10 @@ from collsim.train import training_step
 from collsim.train.measured_steps import parse_row
 from collsim.train.timing.step_interval import StepKind, classify_step
 
-#: Rows of a source that are looked at, most; how many sources' worth a kind leans on all others.
-ROWS, LEAN = 20, 1.0
+#: Rows of a source that are looked at, most; how many sources' worth a kind leans on the others; the ends.
+ROWS, LEAN, ENDS = 125, 2.0, (0.05, 0.95)
 KINDS: tuple[StepKind, ...] = ("moe", "cnn", "pipeline", "fsdp", "dense")
+Floats = npt.NDArray[np.float64]
 TABLE = Path(__file__).parents[2] / "collsim/train/timing/step_intervals.csv"
 
 
@@ -43,11 +46,13 @@ def measure(row: dict[str, str]) -> Off | None:
         trace = training_step(**dict(step.call))
     except CollsimError:
         return None
-    return Off(
-        classify_step(trace.step),
-        row["source"].split(" (")[0].split(",")[0].split(" @")[0],
-        math.log(step.seconds / trace.time),
-    )
+    return Off(classify_step(trace.step), name_source(row["source"]), math.log(step.seconds / trace.time))
+
+
+def name_source(source: str) -> str:
+    """Who published a row: several tables of one repository are one source."""
+    name = source.split(" (")[0].split(",")[0].split(" @")[0]
+    return "/".join(name.split("/")[:2]).split(" ")[0]
 
 
 def collect(measured: str | Path) -> pd.DataFrame:
@@ -62,39 +67,48 @@ def collect(measured: str | Path) -> pd.DataFrame:
 
 
 def ratios(table: pd.DataFrame) -> pd.DataFrame:
-    """By kind: the ratios between which four in five rows lie, rows, sources."""
-    everything = _quantiles(table)
+    """By kind: the ratios that are its ends, rows, sources."""
     result = []
     for kind in KINDS:
-        mine = table[table.kind == kind]
+        mine, others = table[table.kind == kind], table[table.kind != kind]
         sources = mine.source.nunique()
-        share = sources / (sources + LEAN)
-        near = _quantiles(mine) if sources else everything
-        low, high = np.exp(share * near + (1 - share) * everything).round(2)
+        parts = [(part, weight) for part, weight in ((mine, sources), (others, LEAN)) if len(part)]
+        off = np.concatenate([part.off for part, _ in parts])
+        weights = np.concatenate([weight * weigh_sources(part) for part, weight in parts])
+        low, high = np.exp(find_ends(off, weights)).round(2)
         result.append((kind, low, high, len(mine), sources))
     return pd.DataFrame(result, columns=["kind", "low", "high", "rows", "sources"])
 
 
-def _quantiles(table: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The tenth and the ninetieth hundredth, every source the same."""
-    off = table.off.to_numpy()
-    weight = (1 / table.groupby("source").off.transform("size")).to_numpy()
+def weigh_sources(table: pd.DataFrame) -> Floats:
+    """A weight for each row: every source of every kind the same, 1 together."""
+    groups = table.groupby(["kind", "source"]).off
+    return (1 / groups.transform("size") / groups.ngroups).to_numpy()
+
+
+def find_ends(off: Floats, weights: Floats) -> Floats:
+    """Where the weights reach the ends."""
     order = np.argsort(off)
-    heap = np.cumsum(weight[order]) / weight.sum()
-    return np.array([off[order][min(int(np.searchsorted(heap, level)), len(off) - 1)] for level in (0.1, 0.9)])
+    heap = np.cumsum(weights[order]) / weights.sum()
+    return np.array([off[order][min(int(np.searchsorted(heap, level)), len(off) - 1)] for level in ENDS])
 
 
-def covered(table: pd.DataFrame) -> pd.DataFrame:
-    """By kind: share of the rows inside ratios that have not seen their source, every source the same."""
+def measure_coverage(table: pd.DataFrame) -> pd.DataFrame:
+    """By kind: share of the rows inside ratios that have not seen their source, and that have not seen their kind;
+    every source the same."""
     parts = []
-    for source in sorted(set(table.source)):
-        known = ratios(table[table.source != source]).set_index("kind")
-        rows = table[table.source == source]
-        ends = known.loc[rows.kind, ["low", "high"]].to_numpy()
-        parts.append(rows.assign(inside=(np.exp(rows.off) >= ends[:, 0]) & (np.exp(rows.off) <= ends[:, 1])))
-    inside = pd.concat(parts)
-    by_source = inside.groupby(["kind", "source"]).inside.mean().reset_index()
-    return by_source.groupby("kind").inside.mean().round(2).reset_index()
+    for (kind, source), rows in table.groupby(["kind", "source"]):
+        inside = {
+            "source left out": _is_inside(rows, table[table.source != source], kind),
+            "kind left out": _is_inside(rows, table[table.kind != kind], kind),
+        }
+        parts.append({"kind": kind, **inside})
+    return pd.DataFrame(parts).groupby("kind").mean().round(2).reset_index()
+
+
+def _is_inside(rows: pd.DataFrame, known: pd.DataFrame, kind: str) -> float:
+    ends = ratios(known).set_index("kind").loc[kind]
+    return float(rows.off.between(math.log(ends.low), math.log(ends.high)).mean())
 
 
 if __name__ == "__main__":
@@ -103,4 +117,4 @@ if __name__ == "__main__":
     found = collect(sys.argv[1])
     result = ratios(found)
     result.to_csv(TABLE, index=False)
-    print(result.to_string(), covered(found).to_string(), sep="\n\n")
+    print(result.to_string(), measure_coverage(found).to_string(), sep="\n\n")

@@ -1,5 +1,6 @@
 """Intervals of steps: read from published steps of the kind, and said in both languages."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,24 @@ def test_a_step_that_waits_for_its_network_has_the_doubts_of_its_collectives_too
     assert "各自区间的两端" in interval.sentence.text("zh")
     fast = cs.training_step("vgg16", MACHINE, parallel=cs.ddp(), micro_batch=32, compute="150ms").interval
     assert "ends of their intervals" not in str(fast.reason)
+
+
+def test_zero_3_may_wait_for_its_gathers():
+    """Its upper end joins the doubt of the kind and the same step without overlap; FSDP and stage 1 have no such one."""
+    options = {"batch": 16, "micro_batch": 1, "dtype": "bfloat16", "memory": "1TB", "collectives": "links"}
+    zero, plain, fsdp = (
+        cs.training_step("gpt3-13b", MACHINE, parallel=cs.tensor(2) * strategy, **options)
+        for strategy in (cs.zero(3), cs.zero(3, overlap=False), cs.fsdp())
+    )
+    slow = plain.time / zero.time
+    assert slow > 1.1
+    high = load_step_ratios()["fsdp"].high
+    joined = math.exp(math.hypot(math.log(high), math.log(slow)))
+    assert zero.interval.high / zero.time == pytest.approx(joined)
+    assert zero.interval.low / zero.time == pytest.approx(fsdp.interval.low / fsdp.time)
+    assert f"it takes {slow:.2f} of that time" in str(zero.interval.reason)
+    for other in (plain, fsdp):
+        assert other.interval.high / other.time == pytest.approx(high)
 
 
 def test_every_kind_has_ratios_on_both_sides_of_a_width_that_says_something():

@@ -43,7 +43,8 @@ class StepRatios:
     """Ratios of measured over predicted time, and what they were read from.
 
     Attributes:
-        low: four in five published steps took longer than this ratio and less than `high`.
+        low: four in five published steps of a source that was left out took longer than this ratio and less than
+            `high`.
         high: as `low`.
         rows: published steps of the kind.
         sources: who published them.
@@ -106,7 +107,11 @@ def classify_step(step: TrainingStep) -> StepKind:
 
 
 def compute_step_interval(
-    step: TrainingStep, seconds: float, network: tuple[float, float] = (1.0, 1.0), eager: float = 0.0
+    step: TrainingStep,
+    seconds: float,
+    network: tuple[float, float] = (1.0, 1.0),
+    eager: float = 0.0,
+    waiting: float = 0.0,
 ) -> StepInterval:
     """Compute where the measured time of a step lies.
 
@@ -117,6 +122,7 @@ def compute_step_interval(
             time. Published steps mostly had networks faster than their computing, so that a slow network is a doubt
             of its own.
         eager: seconds of the same step in eager PyTorch, where it is compiled; 0 where it is not.
+        waiting: seconds of the same step where computing waits for each gather, in stage 3 of ZeRO; 0 in others.
 
     Returns:
         The interval.
@@ -126,8 +132,8 @@ def compute_step_interval(
     # The interval of published steps and the doubt of the network are two doubts, joined as independent ones.
     low, high = (_join_doubts(*bounds) for bounds in zip((ratios.low, ratios.high), network, strict=True))
     reason = Sentence(
-        "four in five of {rows} published steps of {kind} took {low} to {high} of the predicted time (sources: "
-        "{sources})",
+        "of {kind} of a new source four in five steps took {low} to {high} of the predicted time ({rows} published "
+        "steps of {sources} sources, and those of other kinds)",
         rows=ratios.rows,
         kind=_LABELS[kind],
         sources=ratios.sources,
@@ -140,6 +146,11 @@ def compute_step_interval(
             "{reason}; with its collectives at the ends of their intervals it takes {fast} to {slow} of that time"
         )
         reason = Sentence(template, reason=reason, fast=f"{network[0]:.2f}", slow=f"{network[1]:.2f}")
+    if waiting > _NOTED * seconds:
+        # DeepSpeed's gathers were synchronous until 2021 (pull request 1188), and small modules make many of them.
+        high = _join_doubts(high, waiting / seconds)
+        template = "{reason}; where it waits for each gather, as DeepSpeed may, it takes {slow} of that time"
+        reason = Sentence(template, reason=reason, slow=f"{waiting / seconds:.2f}")
     if eager:
         fast, slow = (share * eager / seconds for share in COMPILED)
         low, high = _join_doubts(low, min(1.0, fast)), _join_doubts(high, max(1.0, slow))
