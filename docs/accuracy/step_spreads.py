@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from accuracy import gpu_steps
 from accuracy.steps import _read, as_printed
 
 from collsim.errors import CollsimError
@@ -24,8 +25,8 @@ from collsim.train import training_step
 from collsim.train.measured_steps import parse_row
 from collsim.train.timing.step_interval import StepKind, classify_step
 
-#: Rows of a source that are looked at, most; how many sources' worth a kind leans on the others; the ends.
-ROWS, LEAN, ENDS = 125, 2.0, (0.05, 0.95)
+#: Of vTrain's rows one of so many is looked at; how many sources' worth a kind leans on the others; the ends.
+THINNED, LEAN, ENDS = 8, 2.0, (0.05, 0.95)
 KINDS: tuple[StepKind, ...] = ("moe", "cnn", "pipeline", "fsdp", "dense")
 Floats = npt.NDArray[np.float64]
 TABLE = Path(__file__).parents[2] / "collsim/train/timing/step_intervals.csv"
@@ -56,14 +57,20 @@ def name_source(source: str) -> str:
 
 
 def collect(measured: str | Path) -> pd.DataFrame:
-    """The rows of a table of measured steps, some of each source."""
+    """The rows of a table of measured steps, of vTrain's some."""
     rows: Any = pd.DataFrame(as_printed(_read(measured)))
-    position = rows.groupby("source").cumcount()
-    count = rows.groupby("source").source.transform("size")
-    keep = (count <= ROWS) | ((position * ROWS // count) != ((position - 1) * ROWS // count))
+    position = rows.groupby("source").cumcount() + 1
+    keep = ~rows.source.str.startswith("vTrain") | (position % THINNED == 0)
     with ProcessPoolExecutor(2) as pool:
         found = pool.map(measure, rows[keep].to_dict("records"))
-        return pd.DataFrame([each for each in found if each is not None])
+        return pd.DataFrame([*(each for each in found if each is not None), *list_steps_on_one_gpu()])
+
+
+def list_steps_on_one_gpu() -> list[Off]:
+    """Steps of one GPU in eager PyTorch that no rate was read from (`gpu_steps.csv`)."""
+    kinds: dict[str, StepKind] = {"cnn": "cnn"}
+    errors = gpu_steps.list_errors("held out")
+    return [Off(kinds.get(e.row["family"], "dense"), "gpu_steps.csv", -math.log1p(e.time)) for e in errors]
 
 
 def ratios(table: pd.DataFrame) -> pd.DataFrame:

@@ -267,4 +267,4 @@ def test_weights_have_a_type_of_their_own():
 
 def test_a_step_prints_where_its_measured_time_lies():
     done = run_command("--batch", "1024")
-    assert "published steps of convolutional networks" in done.output
+    assert "four in five steps of convolutional networks" in done.output

@@ -56,7 +56,7 @@ def test_zero_3_may_wait_for_its_gathers():
         for strategy in (cs.zero(3), cs.zero(3, overlap=False), cs.fsdp())
     )
     slow = plain.time / zero.time
-    assert slow > 1.1
+    assert slow > 1.05
     high = load_step_ratios()["fsdp"].high
     joined = math.exp(math.hypot(math.log(high), math.log(slow)))
     assert zero.interval.high / zero.time == pytest.approx(joined)
@@ -86,3 +86,11 @@ def test_the_documentation_has_the_case_that_nothing_decides():
         for milliseconds in (trace.time, trace.interval.low, trace.interval.high):
             assert f"{1e3 * milliseconds:.0f}" in line
         assert all(f"{seconds:.2f} s" in line for seconds in (ring, tree))
+
+
+def test_the_documentation_has_the_interval_of_every_kind():
+    """docs/training.md, in both languages: kinds in the order of the table, with rows, sources and ends."""
+    for page in ("training.md", "training.zh.md"):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        for ratios in load_step_ratios().values():
+            assert f"| {ratios.rows} | {ratios.sources} | {ratios.low:.2f} | {ratios.high:.2f} |" in text

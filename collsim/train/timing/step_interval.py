@@ -1,7 +1,7 @@
 """Where the measured time of a step lies: read from published steps of the same kind.
 
 `step_intervals.csv` holds, by kind of step, the ratios of measured over predicted time between which four in five
-published steps lie (docs/accuracy/step_spreads.py makes it and asks whether it holds for a source left out).
+published steps lie whose source was left out (docs/accuracy/step_spreads.py makes it).
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def compute_step_interval(
     # The interval of published steps and the doubt of the network are two doubts, joined as independent ones.
     low, high = (_join_doubts(*bounds) for bounds in zip((ratios.low, ratios.high), network, strict=True))
     reason = Sentence(
-        "of {kind} of a new source four in five steps took {low} to {high} of the predicted time ({rows} published "
-        "steps of {sources} sources, and those of other kinds)",
+        "four in five steps of {kind} from sources that were left out took {low} to {high} of the predicted time "
+        "({rows} published steps of {sources} sources, and those of other kinds)",
         rows=ratios.rows,
         kind=_LABELS[kind],
         sources=ratios.sources,
