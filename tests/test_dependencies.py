@@ -186,6 +186,7 @@ def measure_installed(extra):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the page has the sizes on Linux")
+@pytest.mark.slow
 def test_the_sizes_on_the_page_are_those_of_the_packages():
     """The page was measured in empty folders, with collsim itself."""
     stated = {match[2] or "": float(match[0].split("|")[-2]) for match in ROW.finditer(PAGES[0].read_text("utf-8"))}

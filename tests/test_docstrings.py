@@ -77,6 +77,7 @@ def raises_itself(function):
     return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
 
 
+@pytest.mark.slow
 def test_no_docstring_of_any_package_has_a_warning(messages):
     parse_all(package())
     assert messages == []
@@ -109,6 +110,7 @@ def undescribed_fields(source):
     return missing
 
 
+@pytest.mark.slow
 def test_the_fields_of_every_public_class_are_described():
     files = [path for path in (ROOT / "collsim").rglob("*.py") if path.parent.name != "cli"]
     missing = {path.name: fields for path in files if (fields := undescribed_fields(path.read_text(encoding="utf-8")))}

@@ -130,10 +130,13 @@ def test_a_schedule_with_a_strangers_name_opens_as_no_formula_and_is_read_back(t
 
 @cache
 def callers():
-    """By the name of a function or method, the modules that call one of this name."""
+    """By the name of a function or method that writes a table, the modules that call one of this name."""
     modules = defaultdict(set)
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        if not any(name in text for name in ("to_csv", "writerow", "dataframe")):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 modules[name].add(path.relative_to(PACKAGE).as_posix())

@@ -64,6 +64,7 @@ def ran(programs, folder, *words):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_version_stands_in_one_place(built, installed, tmp_path):
     assert ran(installed, tmp_path, "collsim", "--version").strip() == f"collsim {cs.__version__}"
     assert built[1].name.startswith(f"collsim-{cs.__version__}-")
@@ -95,6 +96,7 @@ def test_the_wheel_holds_all_data_the_types_and_the_configuration_and_nothing_el
     assert {f"examples/{path.name}" for path in (ROOT / "examples").iterdir() if path.is_file()} <= held
 
 
+@pytest.mark.slow
 def test_commands_work_from_the_wheel_and_leave_nothing_in_the_working_directory(installed, tmp_path):
     run = ["collsim", "run", "allreduce_ring", "--machine", "dgx-a100", "--nodes", "2", "--json"]
     place = cs.machine("dgx-a100", nodes=2)
@@ -132,6 +134,7 @@ def test_the_site_is_built_from_the_wheel(installed, tmp_path):
     assert "--lang" in ran(installed, tmp_path, "collsim", "site", "--help")
 
 
+@pytest.mark.slow
 def test_the_app_runs_from_the_wheel_with_its_configuration_and_ends_with_the_command(installed, tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -74,6 +74,7 @@ print(json.dumps([before, 'broadcast_one_by_one' in cs.algorithms('broadcast'), 
     assert json.loads(out) == [False, True, True, True, pytest.approx(1.0, abs=2e-3), "0 -> 1: chunk 0\n"]
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_template_pass_with_the_installed_package(installed):
     """The package runs them itself, in a Python that has it installed."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", EXAMPLE, EXAMPLE / "tests"]
@@ -95,6 +96,7 @@ def test_the_page_shows_the_files_of_the_template(page):
         assert block == (EXAMPLE / name).read_text(encoding="utf-8"), name
 
 
+@pytest.mark.slow
 def test_a_lesson_without_texts_or_with_a_taken_key_is_left_out(tmp_path):
     head = "from collsim.lessons.lesson import Lesson, Section\n"
     places = [

@@ -118,6 +118,7 @@ def verdict(s):
     return None
 
 
+@pytest.mark.slow
 def test_a_ring_of_a_million_ranks_is_a_handful_of_rows():
     s = cs.schedule("allreduce_ring", ranks=2**20)
     assert len(s.patterns) == 2

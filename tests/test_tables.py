@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from sampling import keep_fast
 
 import collsim as cs
 from collsim.simulate import simulate_flows
@@ -174,7 +175,9 @@ def test_every_table_of_the_page_is_made_here():
     assert list(SECTIONS) == list(FRAMES)
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize(
+    "name", keep_fast(FRAMES, [name for name in FRAMES if name not in ("Upgrades.to_frame", "cs.best_parallel")])
+)
 def test_a_table_has_the_columns_that_the_page_lists_in_their_order(name, tmp_path):
     assert list(FRAMES[name](tmp_path).columns) == list_columns(name)
 
@@ -218,7 +221,10 @@ def returning_frames():
     for path in (ROOT / "collsim").rglob("*.py"):
         if path.relative_to(ROOT / "collsim").parts[0] in ("app", "cli"):
             continue
-        body = ast.parse(path.read_text(encoding="utf-8")).body
+        text = path.read_text(encoding="utf-8")
+        if "DataFrame" not in text:
+            continue
+        body = ast.parse(text).body
         owned = [(f"{part.name}.", one) for part in body if isinstance(part, ast.ClassDef) for one in part.body]
         for owner, one in [*(("", part) for part in body), *owned]:
             public = isinstance(one, ast.FunctionDef) and not one.name.startswith("_")

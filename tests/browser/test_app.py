@@ -82,6 +82,7 @@ def test_step_forward_and_back_and_the_keys(page, app_url):
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_playing_goes_on_while_a_table_is_opened_and_starts_again_only_for_another_run(page, app_url):
     page.goto(app_url + "/?network=switch&ranks=8")
     box = player(page, 112)
@@ -124,6 +125,7 @@ def test_an_address_restores_the_run_the_moment_and_the_view(page, app_url):
     assert box.get_attribute("data-view") == "logical"
 
 
+@pytest.mark.slow
 def test_leaving_for_another_page_and_coming_back_keeps_the_run_and_the_moment(page, app_url, turn):
     page.goto(app_url + "/?network=ring&ranks=6&nbytes=16MiB")
     box = player(page, 60)

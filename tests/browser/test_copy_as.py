@@ -21,7 +21,7 @@ PICTURES = {
 }
 
 
-@pytest.fixture(params=sample(PICTURES, 2))
+@pytest.fixture(params=sample(PICTURES, 1))
 def picture(request, page, app_url):
     """A page whose picture has gone three steps, the picture, and the address that a frame of it has."""
     address, selector, frame = PICTURES[request.param]

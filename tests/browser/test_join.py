@@ -60,6 +60,7 @@ def _answers(port):
 
 @pytest.mark.skipif(not list_addresses(), reason="this machine has no address but its own loopback")
 @pytest.mark.parametrize(("locale", "language"), sample([("en-US", 0), ("zh-CN", 1)], 1))
+@pytest.mark.slow
 def test_a_phone_joins_with_the_code_on_the_teachers_page(chromium, room, locale, language):
     contexts = [chromium.new_context(locale=locale, viewport={"width": w, "height": 900}) for w in (1280, 400)]
     for context in contexts:

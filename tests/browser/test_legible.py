@@ -30,7 +30,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
             "machines?machine=dgx-a100&nodes=2&b=8",
             "explore?machine=dgx-h100&nodes=4",
         ],
-        2,
+        1,
     ),
 )
 def test_no_name_in_a_picture_is_smaller_than_eleven_pixels_at_1280(path, page, app_url):

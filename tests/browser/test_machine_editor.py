@@ -110,6 +110,7 @@ def test_a_part_keeps_the_keyboard_when_the_picture_is_drawn_anew(page, app_url)
     assert part.evaluate("part => part.tabIndex") == 0
 
 
+@pytest.mark.slow
 def test_buttons_of_the_shelf_show_their_whole_words(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 900})
     open_editor(page, app_url + START + "&parts=gpus:4")
@@ -245,6 +246,7 @@ OPENERS = {"keyboard": open_panel, "mouse": open_panel_by_pointer}
 
 @pytest.mark.parametrize("way", sample(OPENERS, 1))
 @pytest.mark.parametrize("count", [4, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_random_edits_leave_a_whole_picture_and_an_address_that_opens_again(page, app_url, count, way):
     draw = random.Random(count)
     open_editor(page, app_url + START)

@@ -130,6 +130,7 @@ def test_a_wrong_sum_stands_where_it_goes_wrong(page, app_url):
     expect(page.locator(".lanes")).not_to_have_attribute("data-t", "0")
 
 
+@pytest.mark.slow
 def test_the_eager_switch_lets_small_messages_go(page, app_url):
     page.goto(f"{app_url}/program?lang=en&start=send&nbytes=4KiB")
     expect(page.locator("svg.pl:visible path.arrow")).to_have_count(4)

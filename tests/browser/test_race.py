@@ -52,6 +52,7 @@ def test_one_clock_moves_all_runners_and_they_finish_in_order(page, app_url):
     assert page.errors == []
 
 
+@pytest.mark.slow
 def test_a_race_opens_at_the_moment_in_the_address_and_follows_keys_and_language(page, app_url):
     page.goto(app_url + "/race?race=p2p&t=0.002")
     box = raced(page, 2)

@@ -37,6 +37,7 @@ def looked_at(tab, size):
 
 
 @pytest.mark.parametrize(("width", "height"), sample([(1280, 720), (1920, 1080), (1024, 768)], 1))
+@pytest.mark.slow
 def test_every_slide_fits_a_screen(slides_tab, width, height):
     tab, slides = slides_tab
     assert looked_at(tab, (width, height)) == []
@@ -44,6 +45,7 @@ def test_every_slide_fits_a_screen(slides_tab, width, height):
     assert tab.evaluate(SMALL) == []
 
 
+@pytest.mark.slow
 def test_every_slide_is_a_page_when_printed(slides_tab):
     tab, slides = slides_tab
     tab.emulate_media(media="print")

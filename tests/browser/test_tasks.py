@@ -91,6 +91,7 @@ def test_students_write_a_broadcast_along_a_tree_in_six_clicks(hand):
     page.get_by_text("Right: 4 ranks hold what broadcast asks for.").wait_for(timeout=SLOW)
 
 
+@pytest.mark.slow
 def test_a_run_is_pinned_and_raced_with_another_of_another_size(hand):
     page = hand.page
     page.goto(page.url.partition("?")[0] + "explore?network=switch&ranks=8&nbytes=64MiB&lang=en")

@@ -16,6 +16,7 @@ COMMANDS = {name: GROUP.get_command(None, name) for name in GROUP.list_commands(
 WRITERS = {name: one for name, one in COMMANDS.items() if any(parameter.name == "out" for parameter in one.params)}
 
 
+@pytest.mark.slow
 def test_every_command_that_ends_writes_its_answer_and_explains_itself():
     assert set(COMMANDS) - set(WRITERS) == every_command.SERVE
     for name, one in COMMANDS.items():

@@ -104,6 +104,7 @@ def test_a_suffix_that_nothing_writes_is_said_before_anything_is_run(words, tmp_
 H100 = ["--machine", "dgx-h100", "--no-progress", "--json"]
 
 
+@pytest.mark.slow
 def test_without_switches_that_reduce_at_every_command():
     """Eight H100: with NVLS 256 MiB take 0.745 ms, without at least 2 * 7/8 of them at 450 GB/s, 1.04 ms."""
     most = 2 * 7 / 8 * 2**28 / 450e9

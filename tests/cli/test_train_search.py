@@ -3,6 +3,7 @@
 import csv
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from collsim.cli import app
@@ -25,10 +26,14 @@ def test_the_best_splits_as_rows_and_as_a_table(tmp_path):
     assert rows[0]["parallel"].split(" ")[0] in shown.output
 
 
-def test_none_at_the_top_is_all_of_them_and_fewer_is_a_sentence():
+@pytest.mark.slow
+def test_none_at_the_top_is_all_of_them():
     done = CliRunner().invoke(app, [*SEARCH[:-1], "0", "--json"])
     rows = json.loads(done.stdout)
     assert (done.exit_code, len(rows) > 20, all(row["timed"] for row in rows)) == (0, True, True)
+
+
+def test_fewer_than_none_at_the_top_is_a_sentence():
     done = CliRunner().invoke(app, [*SEARCH[:-1], "-1"])
     assert (done.exit_code, "top=-1 is too small" in done.output) == (2, True)
 

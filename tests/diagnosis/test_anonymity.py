@@ -123,6 +123,7 @@ GIVEN = Path(__file__).parents[3] / "shared" / "data" / "evidence"
 
 
 @pytest.mark.skipif(not GIVEN.is_dir(), reason="the bundles of evidence are not there")
+@pytest.mark.slow
 def test_bundles_of_public_cases_get_the_same_answer():
     with (GIVEN / "cases.csv").open(encoding="utf-8") as file:
         names = [row["name"] for row in csv.DictReader(file)]

@@ -451,6 +451,7 @@ def test_a_schedule_that_is_wrong_is_not_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_schedule_beyond_the_limits_is_not_written(tmp_path):
     with pytest.raises(cs.ScheduleError, match="256"):
         write_msccl(cs.schedule("allreduce_ring", ranks=140), tmp_path / "a.xml")

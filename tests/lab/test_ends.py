@@ -120,7 +120,7 @@ def _script(tmp_path, code):
 
 @pytest.mark.parametrize(
     ("how", "code"),
-    sample([(signal.SIGKILL, SCRIPT), (signal.SIGTERM, SCRIPT), (signal.SIGINT, SCRIPT), (signal.SIGKILL, STEP)], 2),
+    sample([(signal.SIGKILL, SCRIPT), (signal.SIGTERM, SCRIPT), (signal.SIGINT, SCRIPT), (signal.SIGKILL, STEP)], 1),
 )
 def test_when_the_parent_ends_its_ranks_end(how, code, tmp_path):
     parent = _script(tmp_path, code)
@@ -160,6 +160,7 @@ def test_ctrl_c_of_the_command_is_a_sentence(tmp_path):
             os.killpg(command.pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_sentence_and_leaves_no_file(tmp_path):
     import resource
 

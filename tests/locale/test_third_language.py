@@ -77,6 +77,7 @@ def run(home, program):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_sentences_lessons_questions_and_exercises_are_in_a_language_that_is_only_a_folder(home):
     text = run(home, RENDER)
     for key in ("ring.lesson", "ring.ask", "ring-allreduce.title", "answer.not_yet", "breaking.step_lost"):

@@ -150,6 +150,7 @@ def test_texts_are_filled_in_both_languages_from_the_same_blocks():
 
 
 @needs_tables
+@pytest.mark.slow
 def test_both_pages_are_current(published):
     """All that the accuracy alone says; systems left out, intervals and constants take minutes: `make docs`."""
     result = summarize_accuracy(published.found, published.described, published.rows, published.failed)

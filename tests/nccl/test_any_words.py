@@ -151,6 +151,7 @@ def least_time(case: dict[str, str], nbytes: int, nvls: bool) -> float:
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
+@pytest.mark.slow
 @given(cases())
 def test_any_legal_words_are_predicted_and_their_times_could_be_measured(case):
     rows = pd.DataFrame([{"case_id": "run", "size_bytes": size, "time_us": 1.0} for size in SIZES])

@@ -54,6 +54,7 @@ def test_intervals_are_no_wider_than_factors_that_say_something(held):
 
 
 @pytest.mark.parametrize("left_out", sample(["system", "kind"], 1))
+@pytest.mark.slow
 def test_each_kind_of_ten_runs_is_covered_without_its_system_and_without_its_kind(kept, left_out):
     """Goal: 72 to 90 %; docs/accuracy.md says which stay below."""
     kinds = spreads.covered(kept, left_out, ("machine",))
@@ -63,6 +64,7 @@ def test_each_kind_of_ten_runs_is_covered_without_its_system_and_without_its_kin
     assert wanting.covered.min() > 0.65
 
 
+@pytest.mark.slow
 def test_intervals_of_well_known_networks_are_no_wider_than_they_were(kept):
     """The widths before whole kinds were left out, too: what is not known of others must not widen these."""
     wide = spreads.covered(kept, "system", ("machine",)).set_index(["machine", "band"]).high_over_low

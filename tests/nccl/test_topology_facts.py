@@ -1,6 +1,7 @@
 """Machines of the catalogue, as NCCL would see them."""
 
 import pytest
+from sampling import sample
 
 import collsim as cs
 from collsim import topology
@@ -33,9 +34,15 @@ def test_p2p_off_in_the_machine_is_nccl_p2p_disable():
     assert off.time == predict("allreduce", topology.machine("dgx-a100"), "64MiB", NCCL_P2P_DISABLE=1).time
 
 
-def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr():
+@pytest.mark.parametrize(
+    ("names", "least"),
+    sample([(["dgx-a100", "pcie-8gpu", "gb200-nvl72", "cpu-2socket"], 6), (cs.machines(), 31)], 1),
+    ids=["some", "all"],
+)
+def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr(names, least):
     said = 0
-    for name, plan in cs.machines().items():
+    for name in names:
+        plan = cs.machines()[name]
         nodes = 2 if plan.of_kind("nic") else 1
         for options in ({}, {"p2p": False}, {"gdr": False}):
             machine = topology.machine(name, nodes, **options)
@@ -53,7 +60,7 @@ def test_every_machine_with_gpus_is_predicted_with_and_without_p2p_and_gdr():
             slots = ["pcie"] * (run.facts.gdr is False)
             assert run.parts.limit in (run.facts.wiring, run.facts.net, "channels", *slots)
             said += 1
-    assert said > 30
+    assert said >= least
 
 
 def test_in_a_mesh_fewer_gpus_have_fewer_links_as_the_words_of_tables_say():

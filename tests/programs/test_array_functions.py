@@ -45,6 +45,7 @@ def call(source, name, *arguments):
     return names[name](*arguments)
 
 
+@pytest.mark.slow
 def test_a_sum_that_counts_blocks_again_says_how_often_and_which_line_to_leave_out():
     run = cs.program(EXAMPLES["scatter"][1], 4)
     assert "has the 4 blocks 8, 12, 14 and 15 times; in a sum each is once" in run.explanation()
@@ -65,6 +66,7 @@ def test_an_allgather_whose_nodes_have_one_place_for_all_blocks_becomes_a_ring()
         assert node.tolist() == blocks.tolist()
 
 
+@pytest.mark.slow
 def test_one_array_for_all_nodes_is_copied():
     run = cs.program(SHARED, 4)
     assert "has the 4 blocks 4, 4, 4 and 4 times" in run.explanation()

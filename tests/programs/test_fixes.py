@@ -65,6 +65,7 @@ def test_a_send_before_a_receive_is_fixed_in_two_ways_and_both_are_right():
     assert "isend" in run.fixes[0].label.text("zh")
 
 
+@pytest.mark.slow
 def test_objects_and_buffers_of_mpi_are_exchanged_by_one_call():
     objects = cs.program(SWAP_OBJECTS, 2, expect=lambda rank: [1 - rank] * 3)
     assert objects.verdict == "hangs"
@@ -90,6 +91,7 @@ def test_what_cannot_be_fixed_so_has_no_fix():
     assert right.fixes == ()
 
 
+@pytest.mark.slow
 def test_a_schedule_is_played_and_what_is_none_says_why():
     fixed = cs.program(SEND_FIRST, 3, "allreduce").fix.run
     assert fixed.animate() is not None

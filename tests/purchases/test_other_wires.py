@@ -60,6 +60,7 @@ def test_a_rank_alone_has_no_wires_to_compare():
     assert (present.change, present.time, present.factor) == (None, 0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_the_command_has_the_same_wires():
     words = [
         "upgrades",

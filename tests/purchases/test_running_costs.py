@@ -94,6 +94,7 @@ def test_small_and_large_costs_are_readable():
     assert "It costs 28,730. GPUs at full power use 3.45 MWh." in large.text()
 
 
+@pytest.mark.slow
 def test_the_command_line_has_the_same_figures(step):
     words = "upgrades gpt2-medium --machine pcie-8gpu --nodes 2 --micro-batch 4 --dtype bfloat16 --part nic"
     result = CliRunner().invoke(app, [*words.split(), "--gpu-hour", "2.5", "--tokens", "1e9", "--json"])

@@ -241,6 +241,7 @@ def test_what_takes_too_long_or_too_much_says_so(outside):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="an ordinary user is held by more than the sandbox")
+@pytest.mark.slow
 def test_allow_unsandboxed_the_attempts_succeed():
     """Otherwise they would show nothing."""
     open_here = {**OPEN, **ROOT}

@@ -94,6 +94,7 @@ def test_how_a_process_ended_is_told():
         assert says in str(tried(b"", how=how).error)
 
 
+@pytest.mark.slow
 def test_six_thousand_random_frames_are_judged_without_an_exception():
     """Frames of noise, of small whole numbers, and right ones with some bytes changed."""
     random = np.random.default_rng(15)

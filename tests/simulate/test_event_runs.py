@@ -40,6 +40,7 @@ def test_the_compiler_is_loaded_by_the_event_engine_only():
     assert python(code).strip() == "False"
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_same_source_gives_the_same_times():
     code = (
         "import sys; {}\n"

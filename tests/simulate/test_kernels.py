@@ -22,6 +22,7 @@ def caller(x: int) -> int:
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_in_the_cache_is_made_again_when_one_that_it_calls_in_another_file_changes(tmp_path):
     """numba looks at the file of the caller alone, and would answer 11 twice."""
     room = tmp_path / "room"
@@ -108,6 +109,7 @@ print("watched")
     ],
     ids=["the kernels", "one that does"],
 )
+@pytest.mark.slow
 def test_no_kernel_has_an_index_that_counts_from_the_end(extra, said):
     """Compiled, it would read what lies before the table. Plain Python says so, and the watch itself is seen to work."""
     code = WATCHED.format(here=str(Path(__file__).parent), extra=extra)

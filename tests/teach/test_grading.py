@@ -319,6 +319,7 @@ def test_links_and_pipes_are_not_followed(tmp_path):
         assert rows.reason.str.contains("a link or no file at all").any()
 
 
+@pytest.mark.slow
 def test_hand_ins_that_are_deep_large_or_many_cost_their_author_only(tmp_path):
     """1,200 folders in one another, JSON of 200,000 brackets as a notebook and as progress, 100 files, 3 MB."""
     hand_in(tmp_path, anna__py=RIGHT, zoe__py=RIGHT)
@@ -381,6 +382,7 @@ def test_allow_unsandboxed_nothing_runs_until_the_teacher_agrees(tmp_path, plain
     assert select_row(grade(tmp_path, allow_unsandboxed=True), "anna").passed
 
 
+@pytest.mark.slow
 def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain):
     kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
     frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK, allow_unsandboxed=True)

@@ -289,6 +289,7 @@ def test_the_options_of_a_fabric_are_told_in_both_languages():
     assert caught.value.text("zh").endswith("rail-only：各节点的网卡 i 都接在交换机 i 上，其上没有交换机")
 
 
+@pytest.mark.slow
 def test_a_million_gpus_are_index_arithmetic():
     topology = machine("dgx-h100", nodes=131_072, fabric="fat-tree")
     assert topology.ranks == 1_048_576

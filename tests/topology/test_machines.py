@@ -9,6 +9,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from sampling import keep_fast
 
 import collsim as cs
 from collsim.topology import machine
@@ -34,7 +35,7 @@ def find_route(topology, a, b):
 # ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", WITH_CARDS)
+@pytest.mark.parametrize("name", keep_fast(WITH_CARDS, WITH_MEMORY))
 @pytest.mark.parametrize("direct", [True, False])
 def test_what_enters_a_device_that_is_no_endpoint_leaves_it(name, direct):
     topology = machine(name, nodes=2, p2p=direct, gdr=direct)
@@ -56,7 +57,7 @@ def test_every_link_has_a_source_that_says_what_kind_of_figure_it_is(name):
         assert "alpha" in cable.source
 
 
-@pytest.mark.parametrize("name", WITH_CARDS)
+@pytest.mark.parametrize("name", keep_fast(WITH_CARDS, WITH_MEMORY))
 @pytest.mark.parametrize(
     "options", [{}, {"nodes": 2}, {"nodes": 3, "p2p": False, "gdr": False}, {"nodes": 2, "fabric": "rail"}], ids=str
 )

@@ -265,7 +265,7 @@ class AstraSim:
             cs.tensor(2, sequence=True) * cs.pipeline(2, interleave=2) * cs.zero(1),
             cs.tensor(2) * cs.pipeline(4, schedule="zbv") * cs.ddp(),
         ],
-        2,
+        1,
     ),
     ids=lambda way: way.label,
 )

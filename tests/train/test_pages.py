@@ -81,6 +81,7 @@ def splits():
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
+@pytest.mark.slow
 def test_the_best_split_is_found_as_often_as_the_page_says():
     """All groups are counted; some are chosen from again: of every 6th within 4 % in 19 of 19 (18 where no time is
     lost at collectives), and of every 14th with the microbatch given in 14 of 14."""
@@ -140,6 +141,7 @@ def test_as_many_rows_on_one_node_follow_from_others_as_the_page_says():
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
+@pytest.mark.slow
 def test_blocks_on_one_node_are_as_far_off_as_the_page_says():
     """Of a hidden size of 2,048, by TP and samples of a microbatch."""
     with MEASURED.open(encoding="utf-8", newline="") as file:

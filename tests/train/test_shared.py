@@ -146,6 +146,7 @@ def random_product(seed):
 
 
 @pytest.mark.parametrize("block", sample(range(2), 1))
+@pytest.mark.slow
 def test_what_meets_nothing_takes_as_long_as_when_it_is_written_out(block, monkeypatch):
     """24 random products of ways, each run again with every collective on the event engine."""
     every, write, met = LinkContention.find_permanent, _SharedRun.expand, []

@@ -20,6 +20,8 @@ def list_classes(root):
 def find_dispatches(source):
     """Lines of `isinstance(value, S)` and `type(value) is S` where S names a strategy, or what keeps replicas together."""
     names = {c.__name__ for root in (ParallelStrategy, ReplicaSync) for c in list_classes(root)}
+    if not any(name in source for name in names):
+        return
 
     def has_name(node):
         parts = (part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))

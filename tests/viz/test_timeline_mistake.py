@@ -86,6 +86,7 @@ def test_a_value_that_is_doubled_in_every_step_is_counted(times, often, often_zh
     assert often_zh in found.text[1]
 
 
+@pytest.mark.slow
 def test_more_than_can_be_counted_is_told_as_such():
     src, dst = np.nonzero(~np.eye(64, dtype=bool))
     found = find_mistake(build_schedule("allreduce", [cs.reduce(src, dst, 0)] * 400, ranks=64))
