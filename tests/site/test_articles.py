@@ -30,6 +30,14 @@ def test_the_run_of_a_claim_decides_as_the_page_says(claim):
     assert eval(claim["check"], dict(make_articles.NAMES)) is True
 
 
+def test_figures_of_a_claim_without_a_run_are_on_its_page_which_has_one():
+    for claim in (claim for claim in CLAIMS if "check" not in claim):
+        page = (make_articles.DOCS / claim["page"].partition("#")[0]).read_text(encoding="utf-8")
+        for language in ("en", "zh"):
+            figures = re.findall(r"\d+\.\d+|\d+(?= (?:Gb/s|KiB|MiB|times))", claim[f"answer_{language}"])
+            assert [figure for figure in figures if figure not in page] == []
+
+
 def name_anchor(title):
     return re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-")
 
