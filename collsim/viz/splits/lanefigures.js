@@ -3,7 +3,6 @@
 import { el } from "../player/draw/elements.js";
 import { bandOf } from "../player/model/order.js";
 import { NB, fmtSpan, three, threeDigits } from "../player/model/units.js";
-import { laneWords } from "./lanewords.js";
 
 const ALIKE = 1e-6; // of a formula's value: bytes are cut into whole pieces
 
@@ -29,7 +28,7 @@ const FORMS = {
 
 /** The figures of a runner; `places` are the times of all, the shortest first. */
 export function figuresOf(ui, run, places) {
-  const words = laneWords(ui),
+  const words = ui.words,
     pipelines = ui.data.kind === "pipelines",
     idle = pipelines ? run.share : run.share / run.time,
     fill = el("i"),

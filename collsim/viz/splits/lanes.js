@@ -1,31 +1,53 @@
 // collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers,
 // hatched waits, what is held as stairs, a finish line, and the formula beside what was drawn.
 
-import { createClock } from "../player/model/clock.js";
 import { el, media, segment, setText, svg, swatch } from "../player/draw/elements.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { createShell, dressRoot } from "../player/ui/shell.js";
 import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { createTransport, dragTime, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
+import { createTimed } from "../transport/timed.js";
+import { dragTime, drawTransport } from "../transport/transport.js";
+import { LANES } from "../words/lanes_by_language.js";
 import { createChart, lightUp, rect, timeAxis } from "../transport/lanechart.js";
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
-import { laneWords } from "./lanewords.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import cardsSheet from "./cards.css" with { type: "text" };
 import lanesSheet from "./lanes.css" with { type: "text" };
 
-const LANES_PLAY = 24; // seconds on screen at speed 1, for the slowest
+const CARD = {
+  className: "ln",
+  css: [buttonsSheet, lightSheet, cardsSheet, lanesSheet],
+  words: LANES,
+  build: buildLanes,
+  total: ({ runners }) => Math.max(...runners.map((run) => run.time)),
+  moments: ({ runners }, total) => momentsOfLanes(runners, total),
+  begin: beginLanes,
+  dress: dressLanes,
+  arrange: arrangeLanes,
+  tick: tickLanes,
+  keys: (ui) => Object.fromEntries(ui.data?.runners.map((_, k) => [String(k + 1), () => showAlone(ui, k)]) ?? []),
+};
 
 /**
  * Mount runners into `host`. Their data are {id, kind, runners: [{variant, name, note, time, share, most,
  * rows | compute, network, level, figures}], said, microbatches, most, weight_bytes, language, theme, t}.
  */
 export function createLanes(host) {
-  const ui = { clock: createClock(), data: null, views: [], alone: -1, focus: null };
+  const { ui, ...timed } = createTimed(host, CARD);
+  return {
+    ...timed,
+    save: () => ({ alone: ui.alone }),
+    restore({ alone }) {
+      ui.alone = alone;
+      ui.arrange();
+    },
+  };
+}
+
+function buildLanes(ui) {
+  Object.assign(ui, { views: [], alone: -1, focus: null });
   for (const [name, tag] of Object.entries({ says: "p", tip: "p", tabs: "span", heads: "div", rows: "div" }))
     ui[name] = el(tag, { className: name });
   Object.assign(ui, { scrub: el("div", { className: "scrub" }), bar: el("div", { className: "bar" }) });
@@ -34,54 +56,18 @@ export function createLanes(host) {
   ui.tabs.className = "seg tabs";
   const card = el("div", { className: "card" });
   card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div", { className: "dock" }, ui.scrub, ui.bar), ui.foot);
-  const look = {
-      className: "ln",
-      css: [buttonsSheet, lightSheet, cardsSheet, lanesSheet],
-      isFocusable: true,
-      arrange: () => arrangeLanes(ui, false),
-    },
-    shell = createShell(host, look, card),
-    { root } = shell;
-  ui.root = root;
-  root.addEventListener("keydown", (ev) => onLaneKey(ui, ev));
   dragLanes(ui);
-  return {
-    root,
-    clock: ui.clock,
-    update: (data) => setLanes(ui, data),
-    save: () => ({ alone: ui.alone }),
-    restore({ alone }) {
-      ui.alone = alone;
-      arrangeLanes(ui, true);
-    },
-    destroy() {
-      ui.clock.pause();
-      ui.off?.();
-      shell.remove();
-    },
-  };
-}
-
-function setLanes(ui, data) {
-  const other = ui.data === null || data.id !== ui.data.id,
-    jump = data.t != null && data.t !== ui.data?.t;
-  ui.data = data;
-  if (other) {
-    const total = Math.max(...data.runners.map((run) => run.time));
-    ui.alone = -1;
-    ui.off?.();
-    ui.off = ui.clock.on(() => tickLanes(ui), total, total / LANES_PLAY);
-    ui.moments = momentsOfLanes(data.runners, total);
-    ui.unit = unitOfLanes(data.kind, total);
-  }
-  dressLanes(ui);
-  if (jump || other) ui.clock.seek(jump ? data.t : beginning(ui));
+  return [card];
 }
 
 /** It opens when the first is done: then all that is to be compared is in sight. */
-function beginning({ data }) {
-  const first = Math.min(...data.runners.map((run) => run.time));
-  return media("(prefers-reduced-motion: reduce)").matches ? Math.max(...data.runners.map((r) => r.time)) : first;
+function beginLanes(ui, before) {
+  const { data, clock } = ui;
+  if (before?.id === data.id) return undefined;
+  ui.alone = -1;
+  ui.unit = unitOfLanes(data.kind, clock.total);
+  const isStill = media("(prefers-reduced-motion: reduce)").matches;
+  return isStill ? clock.total : Math.min(...data.runners.map((run) => run.time));
 }
 
 /** Times as they are read: of pipelines plain numbers, else four digits of the longest, with a unit. */
@@ -105,27 +91,19 @@ function momentsOfLanes(runners, total) {
 }
 
 function dressLanes(ui) {
-  const { root, data } = ui,
-    words = laneWords(ui);
-  dressRoot(root, data);
-  root.setAttribute("aria-label", words.label);
-  root.dataset.runners = data.runners.map((run) => run.variant).join();
-  buildLaneBar(ui);
+  const { moves, time, speeds, tools, note } = ui.parts;
+  ui.root.dataset.runners = ui.data.runners.map((run) => run.variant).join();
+  ui.bar.replaceChildren(moves, time, speeds, tools, note);
   buildLaneFoot(ui);
-  arrangeLanes(ui, true);
 }
 
-function arrangeLanes(ui, anew) {
-  const { root, data } = ui,
-    whole = root.clientWidth;
-  if (!data || !whole || (!anew && ui.whole === whole)) return;
-  ui.whole = whole;
+function arrangeLanes(ui, whole) {
+  const { root, data, words } = ui;
   ui.slim = whole < 640;
   root.classList.toggle("slim", ui.slim);
   root.classList.toggle("mid", whole < 1240 && !ui.slim);
   if (ui.slim && ui.alone < 0) ui.alone = 0;
-  const words = laneWords(ui),
-    names = data.runners.map((run, k) => [k, run.name]);
+  const names = data.runners.map((run, k) => [k, run.name]);
   segment(ui.tabs, ui.slim ? names : [[-1, words.every], ...names], ui.alone, (k) => showAlone(ui, k), words.one);
   const heads = [data.unit ?? "", data.kind === "pipelines" ? words.activations(data.microbatches) : "", words.form];
   ui.heads.replaceChildren(...heads.map((textContent) => el("span", { textContent })));
@@ -150,12 +128,12 @@ function keepRoomForSays(ui) {
 
 function showAlone(ui, k) {
   ui.alone = ui.alone === k && !ui.slim ? -1 : k;
-  arrangeLanes(ui, true);
+  ui.arrange();
 }
 
 function buildRunner(ui, run, k, places) {
   const field = el("div", { className: "field" }),
-    name = el("button", { type: "button", title: laneWords(ui).one, onclick: () => showAlone(ui, k) });
+    name = el("button", { type: "button", title: ui.words.one, onclick: () => showAlone(ui, k) });
   name.append(el("b", { textContent: run.name }), el("small", { textContent: run.note }));
   ui.views.push({ run, field });
   return el("div", { className: "runner" }, el("div", { className: "name" }, name), field, figuresOf(ui, run, places));
@@ -167,7 +145,7 @@ function sizeLanes(ui) {
     { kind, runners, weight_bytes: whole } = data,
     total = Math.max(...runners.map((run) => run.time)),
     isAlone = ui.alone >= 0,
-    common = { kind, whole, words: laneWords(ui), fmt: ui.unit.fmt, bytes: decimalBytes };
+    common = { kind, whole, words: ui.words, fmt: ui.unit.fmt, bytes: decimalBytes };
   for (const view of views) {
     const width = Math.max(220, view.field.clientWidth),
       layout = rowsOf(view.run, kind, isAlone && !ui.slim, views.length),
@@ -194,13 +172,6 @@ function buildScrub(ui, { width, total, left, room }) {
   ui.scrub.replaceChildren(chart.picture);
 }
 
-function buildLaneBar(ui) {
-  ui.turn = (by) => turnTo(ui.clock, ui.moments, by, 1e-9 * ui.clock.total);
-  ui.parts = createTransport({ ...ui, words: laneWords(ui) });
-  const { moves, time, speeds, tools, note } = ui.parts;
-  ui.bar.replaceChildren(moves, time, speeds, tools, note);
-}
-
 const LEGENDS = {
   pipelines: [
     ["F", "background:var(--casing);border:1px solid var(--edge)"],
@@ -222,7 +193,7 @@ const LEGENDS = {
 
 function buildLaneFoot(ui) {
   const { kind } = ui.data,
-    { legend } = laneWords(ui),
+    { legend } = ui.words,
     signs = LEGENDS[kind].map(([name, style]) => swatch(style, legend[name]));
   const words = kind === "pipelines" ? ["micro", "letters"] : ["block", "bytes"];
   ui.foot.replaceChildren(...signs, ...words.map((name) => el("span", {}, legend[name])));
@@ -232,7 +203,7 @@ function buildLaneFoot(ui) {
 function tickLanes(ui) {
   const { data, clock, root, views, unit } = ui;
   if (!data || !views[0]?.chart) return;
-  const words = laneWords(ui),
+  const words = ui.words,
     [{ chart }] = views,
     x = chart.across(clock.t);
   for (const view of views) view.chart.move(clock.t);
@@ -252,7 +223,7 @@ function tickLanes(ui) {
 /** Who is done and what the slowest still need; then what is always true of them. */
 function sayLanes(ui, done, open, now) {
   const { data, unit } = ui,
-    words = laneWords(ui),
+    words = ui.words,
     longest = Math.max(0, ...open.map((run) => run.time)),
     slowest = open.filter((run) => run.time >= longest * (1 - 1e-9)),
     names = (runs) => runs.map((run) => run.name),
@@ -285,7 +256,7 @@ function hoverLanes(ui, ev, clicked) {
   if (!view) return;
   const { top } = view.field.getBoundingClientRect(),
     hit = laneHit(view.layout, view.chart.timeAt(ev), ev.clientY - top),
-    words = laneWords(ui),
+    words = ui.words,
     { num, fmt } = ui.unit;
   if (!hit) {
     focusOn(ui, null, "");
@@ -306,14 +277,6 @@ function focusOn(ui, focus, tip) {
   if (ui.focus === focus) return;
   ui.focus = focus;
   for (const { chart } of ui.views) lightUp(chart.picture, focus);
-}
-
-function onLaneKey(ui, ev) {
-  const digits = ui.data?.runners.map((_, k) => [String(k + 1), () => showAlone(ui, k)]) ?? [];
-  actOnKey(ev, {
-    ...transportKeys(ui),
-    ...Object.fromEntries(digits),
-  });
 }
 
 export default component((box) => withPlayback("lanes", createLanes(box)));

@@ -3,11 +3,10 @@
 import { el } from "../player/draw/elements.js";
 import { fmtSpan, NB } from "../player/model/units.js";
 import { buildCurve } from "./curve.js";
-import { stepWords } from "./stepwords.js";
 
 /** Fill the column beside the timeline. */
 export function drawChanges(ui, wide) {
-  const words = stepWords(ui),
+  const words = ui.words,
     head = el("h2", {}, words.change, el("span", { textContent: words.each })),
     most = Math.max(...ui.data.rows.flatMap((row) => [row.before, row.after]), 1e-12),
     curve = buildCurve(ui, wide),
@@ -16,7 +15,7 @@ export function drawChanges(ui, wide) {
 }
 
 function changeRow(ui, row, most) {
-  const words = stepWords(ui),
+  const words = ui.words,
     name = words.switches[row.name],
     flip = el("button", {
       type: "button",

@@ -7,7 +7,6 @@ import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtSpan, timeUnit } from "../player/model/units.js";
 import { createPlayer } from "../player/ui/player.js";
 import { hueOf } from "../transport/hues.js";
-import { stepWords } from "./stepwords.js";
 
 const STAGE = 380; // pixels that the stage is high at most
 const LOGICAL = 600; // pixels below which the stage shows ranks alone, without the machine
@@ -28,7 +27,7 @@ export function openNamed(ui, name) {
 /** Draw the panel; the player stays where the collective is the same. */
 export function drawPanel(ui) {
   const collective = openOf(ui),
-    words = stepWords(ui);
+    words = ui.words;
   ui.panel.hidden = false;
   if (!collective) {
     forgetPlayer(ui);
@@ -45,7 +44,7 @@ export function drawPanel(ui) {
 }
 
 function head(ui, collective) {
-  const words = stepWords(ui),
+  const words = ui.words,
     { opened } = ui.data,
     hue = hueOf(collective.bucket),
     chip = el("i", { className: "chip", textContent: collective.bucket >= 0 ? String(collective.bucket) : "•" }),
@@ -73,7 +72,7 @@ function head(ui, collective) {
 }
 
 function facts(ui, collective) {
-  const words = stepWords(ui),
+  const words = ui.words,
     { opened, step } = ui.data,
     unit = timeUnit(step.time),
     late = collective.begin - collective.ready,
@@ -114,7 +113,7 @@ function stageOf(ui) {
     return el(
       "div",
       { className: "stage0" },
-      el("p", { className: "hint", textContent: opened?.refusal || stepWords(ui).pending }),
+      el("p", { className: "hint", textContent: opened?.refusal || ui.words.pending }),
     );
   }
   if (ui.inner?.key !== key) {
@@ -183,7 +182,7 @@ export function followInside(ui) {
 }
 
 function paceOf(ui, model, collective, t) {
-  const words = stepWords(ui),
+  const words = ui.words,
     name = ui.data.opened?.label.replace(/\(.*$/, "") ?? collective.kind;
   if (ui.clock.t < collective.begin) return `${name}${words.comma}${words.before}`;
   if (ui.clock.t >= collective.end) return `${name}${words.comma}${words.over}`;

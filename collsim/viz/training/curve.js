@@ -4,7 +4,6 @@ import { el, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { text, textWidth } from "../transport/lanechart.js";
 import { bestOf, curveScales } from "./stepgeometry.js";
-import { stepWords } from "./stepwords.js";
 
 const HIGH = 188;
 const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
@@ -12,7 +11,7 @@ const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
 /** The part of the card with the curve; empty where there are no buckets. */
 export function buildCurve(ui, wide) {
   const { curve, bucket_bytes: bucketBytes, step, asked: isChosen } = ui.data,
-    words = stepWords(ui);
+    words = ui.words;
   if (!curve.length) return null;
   const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
     scales = curveScales([...curve, [bucketBytes, step.time]], box),

@@ -1,11 +1,9 @@
 // collsim race of training steps: several ways of splitting one step on one clock, each with who sends to whom and what
 // every GPU holds.
 
-import { createClock } from "../player/model/clock.js";
 import { el, segment, setText, svg, swatch } from "../player/draw/elements.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { createTransport, dragTime, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
-import { createShell, dressRoot } from "../player/ui/shell.js";
+import { createTimed } from "../transport/timed.js";
+import { dragTime, drawTransport } from "../transport/transport.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
@@ -13,85 +11,62 @@ import { momentsOf } from "./stepgeometry.js";
 import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { exposedHatch } from "../transport/hues.js";
-import { rivalWords } from "./rivalwords.js";
+import { RIVALS } from "../words/rivals_by_language.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import partsSheet from "./parts.css" with { type: "text" };
 import rivalsSheet from "./rivals.css" with { type: "text" };
 import { drawTracks } from "./tracks.js";
 
-const RACE_OF_STEPS = 24; // seconds on screen at speed 1, for the slowest
 const ROUNDS = 6; // how often a token runs along its arc while a collective lasts
+
+const CARD = {
+  className: "rv",
+  css: [buttonsSheet, partsSheet, rivalsSheet],
+  hues: BUCKET_HUES,
+  words: RIVALS,
+  near: 1 / 200,
+  build: buildRivals,
+  total: ({ runners }) => Math.max(...runners.map((run) => run.time)),
+  moments: ({ runners }) => runners.flatMap((run) => momentsOf(run.document)).sort((a, b) => a - b),
+  begin: ({ data, clock }, before) => (before?.id === data.id ? undefined : 0.1 * clock.total),
+  dress: dressRivals,
+  arrange: arrangeRivals,
+  tick: drawRivals,
+};
 
 /**
  * Mount a race of steps into `host`. Its data are {id, runners: [{strategy, name, reason, time, exposed, bubble, sent,
  * memory, document, patterns}], language, theme, t}.
  */
 export function createRivals(host) {
-  const race = { root: null, moments: [], clock: createClock(), data: null, cards: [], copies: false, cursors: [] };
+  const { ui, ...timed } = createTimed(host, CARD);
+  return { ...timed, save: () => ({ copies: ui.copies }), restore: ({ copies }) => showCopies(ui, copies) };
+}
+
+function buildRivals(race) {
   Object.assign(race, {
+    ...{ cards: [], copies: false, cursors: [] },
     row: el("div", { className: "cards" }),
     bar: el("div", { className: "bar" }),
     tracks: el("div", { className: "tracks" }),
     foot: el("div", { className: "foot" }),
   });
-  const look = {
-      className: "rv",
-      css: [buttonsSheet, partsSheet, rivalsSheet],
-      isFocusable: true,
-      arrange: () => arrangeRivals(race, false),
-    },
-    shell = createShell(host, look, race.row, el("div", { className: "card" }, race.bar, race.tracks), race.foot),
-    { root } = shell;
-  race.root = root;
-  const keys = transportKeys({ ...race, turn: (by) => turnRivals(race, by) });
-  root.addEventListener("keydown", (ev) => actOnKey(ev, keys));
   dragTracks(race);
-  return {
-    root,
-    clock: race.clock,
-    update: (data) => setRivals(race, data),
-    save: () => ({ copies: race.copies }),
-    restore: ({ copies }) => showCopies(race, copies),
-    destroy() {
-      race.clock.pause();
-      race.off?.();
-      shell.remove();
-    },
-  };
-}
-
-function setRivals(race, data) {
-  const other = race.data === null || data.id !== race.data.id,
-    jump = data.t != null && data.t !== race.data?.t;
-  race.data = data;
-  if (other) {
-    const total = Math.max(...data.runners.map((r) => r.time));
-    race.off?.();
-    race.off = race.clock.on(() => drawRivals(race), total, total / RACE_OF_STEPS);
-    race.moments = data.runners.flatMap((r) => momentsOf(r.document)).sort((a, b) => a - b);
-  }
-  dressRivals(race);
-  if (jump || other) race.clock.seek(jump ? data.t : 0.1 * race.clock.total);
+  return [race.row, el("div", { className: "card" }, race.bar, race.tracks), race.foot];
 }
 
 function dressRivals(race) {
-  const { root, data } = race;
-  dressRoot(root, data, BUCKET_HUES);
-  root.setAttribute("aria-label", rivalWords(race).label);
-  root.dataset.runners = data.runners.map((r) => r.strategy).join();
-  buildRivalBar(race);
+  const { moves, time, speeds } = race.parts;
+  race.root.dataset.runners = race.data.runners.map((r) => r.strategy).join();
+  race.bar.replaceChildren(moves, time, speeds);
   buildRivalFoot(race);
-  arrangeRivals(race, true);
 }
 
 /** DataParallel once: with NCCL or with copies, as chosen in its card. */
 const shownOf = ({ data, copies }) => data.runners.filter((r) => r.strategy !== (copies ? "data_parallel" : "copies"));
 
-function arrangeRivals(race, anew) {
-  const { root, data } = race,
-    whole = root.clientWidth;
-  if (!data || !whole || (!anew && race.whole === whole)) return;
-  race.whole = whole;
+function arrangeRivals(race, whole) {
+  const { root, data } = race;
   root.classList.toggle("slim", whole < 760);
   const visible = shownOf(race),
     across = whole < 760 ? 1 : whole < 900 ? Math.min(2, visible.length) : visible.length,
@@ -106,7 +81,7 @@ function arrangeRivals(race, anew) {
 }
 
 function buildRivalCard(race, data, room, most) {
-  const words = rivalWords(race),
+  const words = race.words,
     sends = Math.max(...race.data.runners.map((r) => r.sent)),
     hot = data.sent === sends && data.sent > 2 * Math.min(...race.data.runners.map((r) => r.sent)),
     fill = el("i"),
@@ -135,7 +110,7 @@ function buildRivalCard(race, data, room, most) {
 
 function copiesSwitch(race) {
   const box = el("span", { className: "seg", role: "group" }),
-    words = rivalWords(race),
+    words = race.words,
     items = [
       [false, words.nccl],
       [true, words.copies],
@@ -146,17 +121,11 @@ function copiesSwitch(race) {
 
 function showCopies(race, on) {
   race.copies = on;
-  arrangeRivals(race, true);
-}
-
-function buildRivalBar(race) {
-  race.parts = createTransport({ ...race, words: rivalWords(race), turn: (by) => turnRivals(race, by) });
-  const { moves, time, speeds } = race.parts;
-  race.bar.replaceChildren(moves, time, speeds);
+  race.arrange();
 }
 
 function buildRivalFoot(race) {
-  const { legend } = rivalWords(race),
+  const { legend } = race.words,
     sign = (style, words) => swatch(`width:14px;height:14px;${style}`, words);
   race.foot.replaceChildren(
     el("span", {}, el("i", { className: "hatch" }), legend.wait),
@@ -172,7 +141,7 @@ function buildRivalFoot(race) {
 function drawRivals(race) {
   const { data, clock, root, cards } = race;
   if (!data || !race.chart) return;
-  const words = rivalWords(race),
+  const words = race.words,
     unit = timeUnit(clock.total),
     along = (box, t) => (ROUNDS * ((t - box.begin) / Math.max(1e-15, box.end - box.begin))) % 1;
   for (const run of cards) {
@@ -190,10 +159,6 @@ function drawRivals(race) {
     playing: String(clock.playing),
     finished: String(data.runners.filter((r) => clock.t >= r.time).length),
   });
-}
-
-function turnRivals({ clock, moments }, by) {
-  turnTo(clock, moments, by, clock.total / 200);
 }
 
 /** A track is the scrubber. */

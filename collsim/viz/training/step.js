@@ -1,8 +1,6 @@
 // collsim training step: the timeline of one step, what would change it, and the player inside its collectives.
 
-import { createClock } from "../player/model/clock.js";
 import { el, segment, setText } from "../player/draw/elements.js";
-import { createShell, dressRoot } from "../player/ui/shell.js";
 import { timeUnit } from "../player/model/units.js";
 import { createExportMenu } from "../player/export/menu.js";
 import { showSlide } from "../player/export/slide.js";
@@ -11,7 +9,9 @@ import { withPlayback } from "../player/playback.js";
 import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
+import { createTimed } from "../transport/timed.js";
 import { drawTransport } from "../transport/transport.js";
+import { STEP } from "../words/step_by_language.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
@@ -20,11 +20,25 @@ import slideSheet from "../player/export/slide.css" with { type: "text" };
 import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import partsSheet from "./parts.css" with { type: "text" };
 import stepSheet from "./step.css" with { type: "text" };
-import { buildStepBar, dragOver, onStepKey } from "./steptransport.js";
-import { narrateStep, stepWords } from "./stepwords.js";
+import { dragOver, openByKey, stepKeys } from "./steptransport.js";
+import { narrateStep } from "./stepwords.js";
 
 const SLIDE_ZOOM = 1.5; // how much larger the timeline is on a slide
-const STEP_SECONDS = 24; // on screen at speed 1
+
+const CARD = {
+  className: "ts",
+  css: [buttonsSheet, menuSheet, slideSheet, lightSheet, partsSheet, stepSheet],
+  hues: BUCKET_HUES,
+  words: STEP,
+  total: ({ step }) => step.time,
+  moments: ({ step }) => momentsOf(step),
+  begin: beginStep,
+  dress: dressStep,
+  arrange: arrangeStep,
+  tick: drawStep,
+  keys: stepKeys,
+  end: forgetPlayer,
+};
 
 /**
  * Mount a step into `host`. Its data are {id, step, ghost, rows, curve, bucket_bytes, asked, open, opened, every,
@@ -37,41 +51,20 @@ const STEP_SECONDS = 24; // on screen at speed 1
  *   onExport?: (what: { kind: string, t: number }) => void }} [listener]
  */
 export function createStep(host, { act = () => {}, onExport = () => {} } = {}) {
-  const look = {
-      className: "ts",
-      css: [buttonsSheet, menuSheet, slideSheet, lightSheet, partsSheet, stepSheet],
-      isFocusable: true,
-      arrange: () => arrangeStep(ui),
-    },
-    shell = createShell(host, look),
-    { root } = shell,
-    ui = { root, clock: createClock(), data: null, inner: null, drawn: "", act };
-  buildStepCard(ui);
-  ui.slide = (on) => showSlide(root, on, () => arrangeAnew(ui));
-  ui.exports = createExportMenu({
-    root,
-    acts: { slide: () => ui.slide(true) },
-    make: (kind) => onExport({ kind, t: ui.clock.t }),
-    place: () => `t=${Number(ui.clock.t.toPrecision(6))}`,
-    say: (text) => setText(ui.parts.note, text),
-    page: "collsim-step.html",
-  });
-  const tick = () => drawStep(ui);
-  root.addEventListener("keydown", (ev) => onStepKey(ui, ev));
-  root.addEventListener("click", (ev) => openClicked(ui, ev));
-  return {
-    root,
-    clock: ui.clock,
-    update(data) {
-      setStep(ui, data, tick);
-    },
-    destroy() {
-      ui.clock.pause();
-      ui.off?.();
-      forgetPlayer(ui);
-      shell.remove();
-    },
+  const build = (ui) => {
+    Object.assign(ui, { inner: null, act });
+    ui.slide = (on) => showSlide(ui.root, on, () => ui.arrange());
+    ui.exports = createExportMenu({
+      root: ui.root,
+      acts: { slide: () => ui.slide(true) },
+      make: (kind) => onExport({ kind, t: ui.clock.t }),
+      place: () => `t=${Number(ui.clock.t.toPrecision(6))}`,
+      say: (text) => setText(ui.parts.note, text),
+      page: "collsim-step.html",
+    });
+    return buildStepCard(ui);
   };
+  return createTimed(host, { ...CARD, build });
 }
 
 function buildStepCard(ui) {
@@ -88,66 +81,45 @@ function buildStepCard(ui) {
   });
   ui.main.append(ui.bar, ui.lanes, ui.funnel, ui.panel, ui.foot);
   const top = el("div", { className: "top" }, ui.says, ui.gpus);
-  ui.root.append(top, el("div", { className: "body" }, ui.main, ui.side));
+  ui.root.addEventListener("keydown", (ev) => openByKey(ui, ev));
+  ui.root.addEventListener("click", (ev) => openClicked(ui, ev));
   dragOver(ui);
+  return [top, el("div", { className: "body" }, ui.main, ui.side)];
 }
 
-/** Another step, or other words and another collective for the same one. */
-function setStep(ui, data, tick) {
-  const fresh = ui.data === null,
-    other = fresh || data.id !== ui.data.id,
-    jump = data.t != null && data.t !== ui.data?.t,
-    opens = !fresh && data.open !== ui.data.open;
-  ui.data = data;
-  if (other) {
-    ui.off?.();
-    ui.off = ui.clock.on(tick, data.step.time, data.step.time / STEP_SECONDS);
-    ui.moments = momentsOf(data.step);
-  }
-  dressStep(ui);
-  const collective = openOf(ui);
-  if (jump) ui.clock.seek(data.t);
-  else if (collective && (fresh || (opens && outside(ui, collective))))
-    ui.clock.seek(collective.begin + 0.5 * (collective.end - collective.begin));
-  else ui.clock.seek(ui.clock.t);
+/** The middle of the collective that is open, where it is opened anew. */
+function beginStep(ui, before) {
+  const collective = openOf(ui),
+    opens = !before || (ui.data.open !== before.open && collective && outside(ui, collective));
+  return collective && opens ? collective.begin + 0.5 * (collective.end - collective.begin) : undefined;
 }
 
-/** Colours, words and everything that follows from the data. */
+/** Words and everything that follows from the data. */
 function dressStep(ui) {
-  const { root, data } = ui;
-  dressRoot(root, data, BUCKET_HUES);
-  root.setAttribute("aria-label", stepWords(ui).label);
-  buildStepBar(ui);
-  ui.parts.tools.prepend(ui.exports.box);
-  ui.exports.set(stepWords(ui).exports, data.exports);
-  drawLegend(ui);
-  const words = stepWords(ui),
-    pick = (on) => ui.act({ what: "every", on });
-  ui.gpus.hidden = data.step.ranks < 2;
-  segment(
-    ui.gpus,
-    [
+  const { data, words, parts } = ui,
+    pick = (on) => ui.act({ what: "every", on }),
+    choices = [
       [false, words.one],
       [true, words.all(data.step.ranks)],
-    ],
-    data.every,
-    pick,
-    words.gpus,
+    ];
+  ui.bar.replaceChildren(
+    parts.moves,
+    parts.time,
+    parts.speeds,
+    el("span", { className: "sp" }),
+    parts.note,
+    parts.tools,
   );
-  arrangeAnew(ui);
+  parts.tools.prepend(ui.exports.box);
+  ui.exports.set(words.exports, data.exports);
+  drawLegend(ui);
+  ui.gpus.hidden = data.step.ranks < 2;
+  segment(ui.gpus, choices, data.every, pick, words.gpus);
 }
 
-function arrangeAnew(ui) {
-  ui.wide = 0;
-  arrangeStep(ui);
-}
-
-/** Lay everything out anew where the width is another one, or the data are. */
-function arrangeStep(ui) {
-  const { root, data } = ui,
-    whole = root.clientWidth;
-  if (!data || !whole || ui.whole === whole * (ui.wide ? 1 : NaN)) return;
-  ui.whole = whole;
+/** Lay everything out in so much width. */
+function arrangeStep(ui, whole) {
+  const { root, data } = ui;
   const isSlide = root.classList.contains("slide"),
     beside = whole >= 1240 && !isSlide,
     margins = whole < 760 ? 24 : 40,
@@ -192,13 +164,13 @@ function drawStep(ui) {
   const { data, clock, root } = ui;
   if (!data || !ui.across) return;
   const unit = timeUnit(data.step.time),
-    [bold, rest] = narrateStep(stepWords(ui), data.step, clock.t, unit.fmt),
+    [bold, rest] = narrateStep(ui.words, data.step, clock.t, unit.fmt),
     now = happening(data.step, clock.t);
   if (ui.said !== bold + rest + data.language) {
     ui.said = bold + rest + data.language;
     ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
   }
-  drawTransport(ui.parts, clock, stepWords(ui), `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
+  drawTransport(ui.parts, clock, ui.words, `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
   ui.cursor.move(clock.t, unit.fmt(clock.t));
   followInside(ui);
   Object.assign(root.dataset, {
@@ -216,7 +188,7 @@ function openClicked(ui, ev) {
 }
 
 function drawLegend(ui) {
-  const { legend } = stepWords(ui),
+  const { legend } = ui.words,
     entry = (className, words) => el("span", {}, el("i", { className }), words),
     buckets = el("i", { className: "five" }, ...[0, 1, 2, 3, 4].map(() => el("u")));
   [...buckets.children].forEach((u, q) => {

@@ -18,7 +18,6 @@ import {
   timeAxis,
 } from "../transport/lanechart.js";
 import { ROOM, bandsOf, chainPath, memoryPaths, queueOf, rowsOf } from "./stepgeometry.js";
-import { stepWords } from "./stepwords.js";
 
 const MIN_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
 const NARROW_BOX = 24; // pixels below which a box has no number
@@ -37,7 +36,7 @@ export function drawLanes(ui) {
     labels = ui.slim ? 92 : ui.small ? 150 : 216,
     width = Math.max(MIN_TIME, ui.wide - labels - 2);
   const height = layout.bottom + (layout.left ? 22 : 0),
-    look = { class: "time", role: "group", "aria-label": stepWords(ui).time },
+    look = { class: "time", role: "group", "aria-label": ui.words.time },
     chart = createChart({ width, height, total: step.time, ...look }),
     { picture } = chart,
     marks = timeMarks(step.time, width / 110);
@@ -70,7 +69,7 @@ function lightUnderPointer(ui, picture) {
 }
 
 function bucketWords(ui, collective) {
-  const w = stepWords(ui),
+  const w = ui.words,
     { opened } = ui.data,
     name = collective.bucket >= 0 ? `${w.bucket} ${collective.bucket}` : collective.name,
     runs = opened?.name === collective.name && opened.algorithm ? `${opened.algorithm}, ` : "",
@@ -84,7 +83,7 @@ function bucketWords(ui, collective) {
 }
 
 function bands(ui) {
-  const words = stepWords(ui),
+  const words = ui.words,
     fill = { forward: "var(--rs)", backward: "var(--ag)", after: "var(--fulltint)", optimizer: "var(--casing)" };
   return bandsOf(ui.data.step).flatMap(({ kind, t0, t1 }) => {
     const { x, wide } = spanOf(ui.chart, t0, t1, 0),
@@ -101,7 +100,7 @@ function memoryArea(ui) {
   const { memory, time } = ui.data.step,
     top = ROOM.band + ROOM.axis,
     paths = memoryPaths(memory, ui.across, top, ROOM.memory, time),
-    words = stepWords(ui),
+    words = ui.words,
     out = paths.map((d, q) =>
       svg("path", { d, fill: MEMORY_FILL[memory.kinds[q]], stroke: "var(--ink3)", "stroke-width": 0.7 }),
     );
@@ -147,7 +146,7 @@ function computeBox(ui, row, box) {
     { x, wide } = span,
     { y, h } = row.compute,
     hue = isOfBucket ? hueOf(box.bucket) : { box: "var(--casing)", text: "var(--ink)" },
-    words = stepWords(ui),
+    words = ui.words,
     kind = words.box[box.kind] ?? box.name,
     names = isOfBucket ? [wide < NARROW_BOX ? "" : String(box.bucket)] : [`${kind} ${fmtSpan(box.t1 - box.t0)}`, kind],
     layers = isOfBucket && h > 44 ? words.layers(box.name, box.last) : "",
@@ -166,7 +165,7 @@ function networkBox(ui, row, box) {
     hue = hueOf(box.bucket),
     collective = ui.data.step.collectives.find((c) => c.name === box.name && c.begin === box.t0);
   const group = svg("g", collective ? { class: "open", role: "button", tabindex: 0, "data-name": box.name } : {});
-  if (collective) group.setAttribute("aria-label", stepWords(ui).open(collective));
+  if (collective) group.setAttribute("aria-label", ui.words.open(collective));
   group.append(
     rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }),
     ...boxWords(ui, box, collective, span, row.network),
@@ -178,7 +177,7 @@ function boxWords(ui, box, collective, span, { y, h }) {
   const { x, wide } = span,
     fill = hueOf(box.bucket).text,
     number = box.bucket >= 0 ? String(box.bucket) : box.name,
-    long = box.bucket >= 0 ? `${stepWords(ui).bucket} ${box.bucket}` : box.name,
+    long = box.bucket >= 0 ? `${ui.words.bucket} ${box.bucket}` : box.name,
     took = fmtSpan(box.t1 - box.t0),
     size = collective ? fmtBytes(collective.nbytes) : "",
     bold = { bold: true, fill },
@@ -202,7 +201,7 @@ function waitBox(ui, row, t0, t1) {
   const { x, wide } = spanOf(ui.chart, t0, t1),
     { y, h } = row.compute,
     took = fmtSpan(t1 - t0),
-    words = [stepWords(ui).waits(took), took].find((text) => fits(text, 14.5, wide - 12, true)),
+    words = [ui.words.waits(took), took].find((text) => fits(text, 14.5, wide - 12, true)),
     look = { size: 14.5, bold: true, high: 24, fill: "var(--fulltext)" };
   return [
     rect(x, y, wide, h, "url(#ts-hatch)", { class: "wait" }),
@@ -222,7 +221,7 @@ function ghostLane(ui, row) {
 
 function idleWords(ui, row, boxes) {
   const first = Math.min(...boxes.filter((b) => b.bucket >= 0 && b.stream === "network").map((b) => b.t0)),
-    words = stepWords(ui).idle,
+    words = ui.words.idle,
     { y, h } = row.network;
   if (!Number.isFinite(first) || h < 44 || !fits(words, 13, ui.across(first) - 20)) return [];
   return [text(ui.across(first) / 2, y + h / 2 + 5, words, { anchor: "middle" })];
@@ -259,7 +258,7 @@ function queueLines(ui) {
 // ---- labels
 
 function labelColumn(ui, high) {
-  const words = stepWords(ui),
+  const words = ui.words,
     { step } = ui.data,
     box = el("div", { className: "labels" }),
     put = (y, name, small = "") => {

@@ -1,22 +1,7 @@
-// What a person can do with a step: buttons, keys, and the timeline as its scrubber.
+// What a person can do with a step: keys, and the timeline as its scrubber.
 
-import { el } from "../player/draw/elements.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { createTransport, dragTime, transportKeys, turnTo } from "../transport/transport.js";
+import { dragTime } from "../transport/transport.js";
 import { openNamed } from "./collectivepanel.js";
-import { stepWords } from "./stepwords.js";
-
-/** The line over the timeline. */
-export function buildStepBar(ui) {
-  ui.parts = createTransport({ ...ui, words: stepWords(ui), turn: (by) => turn(ui, by) });
-  const { moves, time, speeds, note, tools } = ui.parts;
-  ui.bar.replaceChildren(moves, time, speeds, el("span", { className: "sp" }), note, tools);
-}
-
-/** To the next or the last moment at which something becomes ready, begins or ends. */
-function turn({ clock, moments }, by) {
-  turnTo(clock, moments, by, 1e-9 * clock.total);
-}
 
 /** Open the bucket after the one that is open. */
 function nextBucket(ui) {
@@ -40,19 +25,19 @@ export function dragOver(ui) {
   dragTime(ui.lanes, seek, { isTrack, isScrolled: true });
 }
 
-export function onStepKey(ui, ev) {
+/** Enter and space open the box that has the focus. */
+export function openByKey(ui, ev) {
   const name = ev.target?.dataset?.name;
-  if (name && (ev.key === "Enter" || ev.key === " ")) {
-    ev.preventDefault();
-    openNamed(ui, name);
-    return;
-  }
-  actOnKey(ev, {
-    ...transportKeys({ ...ui, turn: (by) => turn(ui, by) }),
-    s: () => ui.slide(!ui.root.classList.contains("slide")),
-    Escape: () => (ui.root.classList.contains("slide") ? ui.slide(false) : ui.act({ what: "open", name: "none" })),
-    b: () => nextBucket(ui),
-    c: () => alongChain(ui),
-    w: () => ui.side.querySelector("button")?.focus(),
-  });
+  if (!name || (ev.key !== "Enter" && ev.key !== " ")) return;
+  ev.preventDefault();
+  ev.stopImmediatePropagation();
+  openNamed(ui, name);
 }
+
+export const stepKeys = (ui) => ({
+  s: () => ui.slide(!ui.root.classList.contains("slide")),
+  Escape: () => (ui.root.classList.contains("slide") ? ui.slide(false) : ui.act({ what: "open", name: "none" })),
+  b: () => nextBucket(ui),
+  c: () => alongChain(ui),
+  w: () => ui.side.querySelector("button")?.focus(),
+});

@@ -1,11 +1,7 @@
 // What the card of a step says.
 
 import { fmtBytes } from "../player/model/units.js";
-import { pickWords } from "../words/choice.js";
-import { STEP } from "../words/step_by_language.js";
 import { happening } from "./stepgeometry.js";
-
-export const stepWords = (ui) => pickWords(STEP, ui.data?.language);
 
 /** [bold, rest]: sentences in the language of `words`; `fmt` writes a moment. */
 export function narrateStep(words, step, t, fmt) {

@@ -4,7 +4,6 @@ import { el } from "../player/draw/elements.js";
 import { fmtSpan, threeDigits, timeMarks } from "../player/model/units.js";
 import { hueOf } from "../transport/hues.js";
 import { createChart, createCursor, labelIn, rect, spanOf, text, timeAxis } from "../transport/lanechart.js";
-import { rivalWords } from "./rivalwords.js";
 
 const LANE = 24;
 const HIGH_TRACK = 2 * LANE + 6;
@@ -13,7 +12,7 @@ const FINISH_ROOM = 74; // pixels right of the slowest finish, for its words
 /** A row for each runner; returns what the cursor needs. */
 export function drawTracks(race, width) {
   const { runners } = race.data,
-    w = rivalWords(race),
+    w = race.words,
     most = Math.max(...runners.map((r) => r.time)),
     least = Math.min(...runners.map((r) => r.time)),
     right = Math.min(FINISH_ROOM, width - 120),
@@ -84,7 +83,7 @@ const PASS_FILL = {
 
 function trackBox(race, box, chart) {
   const span = spanOf(chart, box.t0, box.t1, 0.8),
-    w = rivalWords(race),
+    w = race.words,
     isSent = box.stream !== "compute",
     isOfBucket = box.bucket >= 0,
     fill = isOfBucket || isSent ? hueOf(box.bucket).box : (PASS_FILL[box.kind] ?? "var(--casing)"),

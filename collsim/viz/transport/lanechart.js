@@ -17,7 +17,8 @@ export function createChart({ width, height, total, left = 0, right = 0, ...look
     ...{ picture, width, height, total, left, room },
     across: (t) => left + (total > 0 ? t / total : 0) * room,
     timeAt({ clientX }) {
-      const x = clientX - picture.getBoundingClientRect().left;
+      const seen = picture.getBoundingClientRect(), // a slide is zoomed
+        x = ((clientX - seen.left) * width) / seen.width;
       return Math.min(1, Math.max(0, (x - left) / room)) * total;
     },
   };
