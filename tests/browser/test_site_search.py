@@ -220,6 +220,15 @@ def test_a_word_meets_its_other_forms(tab, small_site, address, folder):
         assert search(tab, query) == [f"{root}/{folder}glossary.html"]
 
 
+def test_a_misspelled_word_meets_the_one_that_is_meant(tab, small_site, address):
+    root = address(small_site)
+    open_page(tab, f"{root}/zh/index.html")
+    for query in ("dataseet", "concatination", "内村"):
+        search(tab, query)
+        tab.wait_for_selector(".md-search-result__item > a[href*='#term-']")
+    assert search(tab, "quuxquux") == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("folder", "queries"), [("", ENGLISH), ("zh/", CHINESE)], ids=["en", "zh"])
 def test_queries_find_the_page_that_answers_them(tab, site, address, folder, queries):
