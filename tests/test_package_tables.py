@@ -211,6 +211,7 @@ EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 SCHEMAS = {
     "app/pages/program/examples.toml": EXAMPLES,
     "app/pages/write/examples.toml": EXAMPLES,
+    "cli/help.toml": named(named(WORDS)),
     "io/nccl/nccl_log_lines.toml": table(
         {"line": listed(table(dict.fromkeys(("kind", "word", "pattern", "value"), WORDS)))}
     ),

@@ -22,38 +22,13 @@ _REPORTS: dict[str, Literal["markdown", "html"]] = {".md": "markdown", ".html": 
 
 @command()
 def diagnose(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Logs of NCCL, tables of nccl-tests, outputs of nvidia-smi, lspci, ibstat, perftest ..., topology "
-            "files, in any mixture; of a folder all files."
-        ),
-    ],
-    anonymize: Annotated[
-        bool, typer.Option("--anonymize", "--anonymous", help="Replace names of hosts and people, addresses and paths.")
-    ] = False,
+    files: list[Path],
+    anonymize: Annotated[bool, typer.Option("--anonymize", "--anonymous")] = False,
     language: Language = "en",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="Also write the report, x.md or x.html, or its causes: x.csv, x.json or x.tex."
-        ),
-    ] = None,
-    fleet: Annotated[
-        bool | None,
-        typer.Option(
-            "--fleet/--job",
-            help="Compare the nodes of a folder with one another; of itself where three nodes or more have a subfolder "
-            "each or files named after them.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option("--model", help="Also say what the network costs a training step of this model, such as gpt2-xl."),
-    ] = None,
-    batch: Annotated[
-        int | None, typer.Option("--batch", min=1, help="Samples of that step over all GPUs; four a GPU unless given.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    fleet: Annotated[bool | None, typer.Option("--fleet/--job")] = None,
+    model: str | None = None,
+    batch: Annotated[int | None, typer.Option("--batch", min=1)] = None,
     as_json: Json = False,
 ) -> None:
     """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to fix it; of a folder

@@ -20,16 +20,12 @@ from .streams import print_note
 
 @command()
 def convert(
-    source: Annotated[str, typer.Argument(help="a schedule, topology, log or table; `collsim list formats`")],
-    target: Annotated[Path | None, typer.Argument(help="the format follows from the suffix")] = None,
+    source: str,
+    target: Annotated[Path | None, typer.Argument()] = None,
     out: OutFile = None,
-    read_as: Annotated[
-        str | None, typer.Option("--read-as", "--from", help="Format of the source, where its suffix does not say.")
-    ] = None,
-    write_as: Annotated[
-        str | None, typer.Option("--write-as", "--to", help="Format of the target, where its suffix does not say.")
-    ] = None,
-    nbytes: Annotated[str | None, typer.Option(help="Size, for formats with bytes in them.")] = None,
+    read_as: Annotated[str | None, typer.Option("--read-as", "--from")] = None,
+    write_as: Annotated[str | None, typer.Option("--write-as", "--to")] = None,
+    nbytes: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Read one file and write it as another: `collsim convert a.xml b.json`."""
@@ -63,7 +59,7 @@ def glossary(
 
 @command("plan-schema")
 def plan_schema_(
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write it to a file instead.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """The JSON Schema of the plans that `collsim sweep` reads, for editors and checkers; JSON with and without

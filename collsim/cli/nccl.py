@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 @command()
 def accuracy(
-    cases: Annotated[Path, typer.Argument(help="CSV that describes the machines.")],
-    measured: Annotated[Path, typer.Argument(help="CSV with the measured rows.")],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV of predictions.")] = None,
+    cases: Path,
+    measured: Path,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare the NCCL model with a table of measurements, largest errors first."""
@@ -66,26 +66,13 @@ _COLUMNS: dict[str, Callable[[Any], str]] = {
 
 @command()
 def predict(
-    collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")],
+    collective: str,
     machine_spec: MachineSpec,
     ranks: CountOrRanks = None,
     nbytes: Sizes = "1KiB:1GiB:4",
-    measured: Annotated[
-        str | None,
-        typer.Option(help="Times of your own that move it: '8B=13us,1GiB=8.1ms', or a log of nccl-tests."),
-    ] = None,
-    launch: Annotated[
-        str | None,
-        typer.Option(help="Who launches: 'one process', 'process per gpu' or 'graph'; it decides small calls."),
-    ] = None,
-    version: Annotated[
-        str | None,
-        typer.Option(
-            "--version",
-            "--nccl",
-            help="NCCL's version, as 2.18: older ones have fewer algorithms and choose by other tables.",
-        ),
-    ] = None,
+    measured: str | None = None,
+    launch: str | None = None,
+    version: Annotated[str | None, typer.Option("--version", "--nccl")] = None,
     out: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -141,10 +128,10 @@ def merge_notes(notes: list[tuple[str, str]]) -> list[str]:
 
 @command(name="nccl-diff")
 def compare_nccl_releases(
-    old: Annotated[str, typer.Argument(help="A version of NCCL, as 2.18.")],
-    new: Annotated[str, typer.Argument(help="Another one, as 2.32.")],
+    old: str,
+    new: str,
     machine_spec: MachineSpec,
-    collective: Annotated[str, typer.Argument(help="allreduce, allgather, ...")] = "allreduce",
+    collective: Annotated[str, typer.Argument()] = "allreduce",
     nbytes: Sizes = "1KiB:1GiB:2",
     language: Language = "en",
     out: TableFile = None,
@@ -227,18 +214,10 @@ def _parse_times(words: str) -> MeasuredTimes:
 @command()
 def calibrate(
     machine_spec: MachineSpec,
-    log: Annotated[Path | None, typer.Argument(help="nccl-tests output, text or JSON.")] = None,
-    here: Annotated[
-        bool, typer.Option("--here", help="Instead: measure this computer, its processes and what is between them.")
-    ] = False,
-    collective: Annotated[
-        str | None,
-        typer.Option("--collective", help="What was run, where the log of an old nccl-tests does not say it."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="YAML of the machine with what its links carry; --topology-file reads it."),
-    ] = None,
+    log: Annotated[Path | None, typer.Argument()] = None,
+    here: Annotated[bool, typer.Option("--here")] = False,
+    collective: str | None = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:

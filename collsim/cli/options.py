@@ -90,86 +90,29 @@ _MACHINE_OPTIONS = (
 class MachineSpec:
     """Where a run takes place: a machine, a generic network, or what a file describes."""
 
-    machine: Annotated[
-        str | None,
-        typer.Option(help="A machine by name, see `collsim list machines`.", autocompletion=complete_machines),
-    ] = None
-    topology: Annotated[
-        str | None,
-        typer.Option(help="By name: 'ring(8, bandwidth=25GB/s, alpha=1us)' or 'dgx-a100(nodes=2)'."),
-    ] = None
-    topology_file: Annotated[
-        Path | None, typer.Option("--topology-file", help="nvidia-smi topo -m, NCCL topology XML, or our YAML.")
-    ] = None
-    nodes: Annotated[
-        int | None, typer.Option(help="How many of the machine, joined by its network; 1 unless given.")
-    ] = None
-    p2p: Annotated[
-        bool | None, typer.Option("--p2p/--no-p2p", help="GPUDirect P2P between the GPUs of a node; on unless given.")
-    ] = None
-    gdr: Annotated[
-        bool | None, typer.Option("--gdr/--no-gdr", help="GPUDirect RDMA between GPU and NIC; on unless given.")
-    ] = None
-    shm: Annotated[
-        bool | None,
-        typer.Option(
-            "--shm/--no-shm",
-            help="Host memory shared by GPUs of a node without P2P; --no-shm sends that over its network cards "
-            "(NCCL_SHM_DISABLE=1).",
-        ),
-    ] = None
-    fabric: Annotated[
-        str | None,
-        typer.Option(
-            help="What joins the nodes: switch (unless given), leaf-spine, fat-tree, rail, rail-only, planes, torus, "
-            "mesh, dragonfly."
-        ),
-    ] = None
-    oversubscription: Annotated[
-        float | None, typer.Option(help="Ports down / capacity up of a leaf switch; 1 unless given.")
-    ] = None
-    routing: Annotated[
-        str | None,
-        typer.Option(
-            help="How switches pick among equal routes: d-mod-k (unless given), s-mod-k, static, ecmp, spray."
-        ),
-    ] = None
-    hash_seed: Annotated[
-        int | None, typer.Option(help="Of ecmp and static: another seed, other routes; 0 unless given.")
-    ] = None
+    machine: Annotated[str | None, typer.Option(autocompletion=complete_machines)] = None
+    topology: str | None = None
+    topology_file: Path | None = None
+    nodes: int | None = None
+    p2p: Annotated[bool | None, typer.Option("--p2p/--no-p2p")] = None
+    gdr: Annotated[bool | None, typer.Option("--gdr/--no-gdr")] = None
+    shm: Annotated[bool | None, typer.Option("--shm/--no-shm")] = None
+    fabric: str | None = None
+    oversubscription: float | None = None
+    routing: str | None = None
+    hash_seed: int | None = None
 
-    gpu: Annotated[str | None, typer.Option(help="Another GPU than the machine's, or the one a file does not say.")] = (
-        None
-    )
-    nic: Annotated[str | None, typer.Option(help="The network card: ib-ndr, roce-100, tcp-25 ...")] = None
-    pcie: Annotated[int | None, typer.Option(help="PCIe generation of the slots.")] = None
-    cpu: Annotated[
-        str | None, typer.Option(help="Processors, for the link between sockets: skylake, rome, genoa ...")
-    ] = None
-    nvlink: Annotated[
-        str | None,
-        typer.Option(
-            help="Other NVLinks: none (PCIe alone), bridge, board (the usual one of the GPU), or a generation, 1 to 5."
-        ),
-    ] = None
-    nics: Annotated[
-        str | None, typer.Option(help="Network cards of a node to use: 4, or all; those beside a GPU unless given.")
-    ] = None
+    gpu: str | None = None
+    nic: str | None = None
+    pcie: int | None = None
+    cpu: str | None = None
+    nvlink: str | None = None
+    nics: str | None = None
 
-    pxn: Annotated[
-        bool | None,
-        typer.Option("--pxn/--no-pxn", help="May a GPU send over NVLink to the GPU next to a card? On unless given."),
-    ] = None
-    placement: Annotated[str | None, typer.Option(help="Of ranks: node (unless given) or round-robin.")] = None
-    rates: Annotated[str | None, typer.Option(help="Of links: nominal (unless given) or effective.")] = None
-    gpus: Annotated[
-        int | None,
-        typer.Option(
-            "--gpus-per-node",
-            "--gpus",
-            help="GPUs of each node to use, those with the lowest numbers; all unless given.",
-        ),
-    ] = None
+    pxn: Annotated[bool | None, typer.Option("--pxn/--no-pxn")] = None
+    placement: str | None = None
+    rates: str | None = None
+    gpus: Annotated[int | None, typer.Option("--gpus-per-node", "--gpus")] = None
 
     def build_network(self, ranks: int | None = None, assumed: bool = True) -> cs.Topology:
         """Build the network that the options name, or one switch.
@@ -236,36 +179,18 @@ class TimingOptions:
     """How a run is timed: the type of its elements, the engine, and what the event engine is told about the machine's
     state."""
 
-    dtype: Annotated[str, typer.Option(help="Element type, as NCCL names them.")] = "float32"
-    engine: Annotated[str, typer.Option(help="lockstep: a barrier after each step; event: none.")] = "lockstep"
-    sharing: Annotated[
-        str | None, typer.Option(help="Of the event engine: fair, fifo (store and forward) or none.")
-    ] = None
-    jitter: Annotated[
-        str | None, typer.Option(help="Of the event engine: mean extra delay of every transfer, as '1us'.")
-    ] = None
-    seed: Annotated[
-        int | None, typer.Option(help="Of the event engine: where the random numbers of --jitter begin.")
-    ] = None
-    slow: Annotated[
-        list[str] | None, typer.Option(help="Of the event engine: rank=factor by which its cables are slower.")
-    ] = None
-    late: Annotated[
-        list[str] | None, typer.Option(help="Of the event engine: rank=time after which it joins, as '3=1ms'.")
-    ] = None
-    gamma: Annotated[
-        str | None, typer.Option(help="Of the event engine: rate at which a device reduces, as '200GB/s'.")
-    ] = None
-    launch: Annotated[str | None, typer.Option(help="Of the event engine: time before the first transfer.")] = None
-    overhead: Annotated[
-        str | None, typer.Option(help="Of the event engine: time that each transfer takes in addition.")
-    ] = None
-    injection: Annotated[
-        str | None, typer.Option(help="Of the event engine: rate at which a rank can send over all its links.")
-    ] = None
-    eager: Annotated[
-        bool | None, typer.Option("--eager/--no-eager", help="Of the event engine: a send does not wait for arrival.")
-    ] = None
+    dtype: str = "float32"
+    engine: str = "lockstep"
+    sharing: str | None = None
+    jitter: str | None = None
+    seed: int | None = None
+    slow: list[str] | None = None
+    late: list[str] | None = None
+    gamma: str | None = None
+    launch: str | None = None
+    overhead: str | None = None
+    injection: str | None = None
+    eager: Annotated[bool | None, typer.Option("--eager/--no-eager")] = None
 
     @property
     def named_engine(self) -> Engine:

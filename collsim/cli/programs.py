@@ -49,32 +49,18 @@ _Files = Annotated[
 
 @command()
 def program(
-    file: Annotated[str, typer.Argument(help="my.py, or my.py:function for the function that every rank calls")],
-    ranks: Annotated[int, typer.Option(help="How many ranks run it, 1 to 64.")] = 4,
-    collective: Annotated[
-        str | None, typer.Option(help="What it should do: allreduce, allgather, reduce_scatter, alltoall ...")
-    ] = None,
-    nbytes: Annotated[str, typer.Option(help="Bytes of each rank's array.")] = "96B",
-    eager_limit: Annotated[
-        str | None,
-        typer.Option(help="Messages up to so many bytes are buffered; the library's limit unless given."),
-    ] = None,
-    machine: Annotated[
-        str | None,
-        typer.Option(
-            "--machine",
-            "--topology",
-            help="What gives the time: 'dgx-a100(nodes=2)'; computers with 10 Gbit/s Ethernet unless given.",
-        ),
-    ] = None,
-    late: Annotated[list[str] | None, typer.Option(help="rank=time after which it begins, as '3=50ms'.")] = None,
+    file: str,
+    ranks: int = 4,
+    collective: str | None = None,
+    nbytes: str = "96B",
+    eager_limit: str | None = None,
+    machine: Annotated[str | None, typer.Option("--machine", "--topology")] = None,
+    late: list[str] | None = None,
     timeout: _Timeout = None,
     flight_recorder: _FlightRecorder = None,
     language: Language = "en",
     allow_unsandboxed: _NoSandbox = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write the messages: x.csv, x.json, x.md or x.tex.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """Run a program of torch.distributed, mpi4py, threads or numpy on simulated ranks: is it right, does it hang, and
@@ -165,9 +151,7 @@ def _build_comparison(run: ProgramRun, language: str) -> dict[str, object] | Non
 def hang(
     files: _Files,
     language: Language = "en",
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write the findings: x.csv, x.json, x.md or x.tex.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """Read what a job wrote that hung, and say which rank is behind, at which call, and who never called. Exit code 1
@@ -209,18 +193,10 @@ def _build_hang_record(report: HangReport, language: str) -> dict[str, object]:
 
 @command(name="read-script")
 def read_script_command(
-    file: Annotated[
-        str,
-        typer.Argument(help="A training script, an article with code, or command lines; - reads standard input."),
-    ],
-    machine: Annotated[
-        str | None,
-        typer.Option("--machine", "--topology", help="Also say what its steps do there: 'dgx-a100(nodes=2)'."),
-    ] = None,
+    file: str,
+    machine: Annotated[str | None, typer.Option("--machine", "--topology")] = None,
     language: Language = "en",
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write the corrected script, x.py; of several the first.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """Say what a training script of PyTorch does (DataParallel, DDP or FSDP, backend, processes, batch), what is wrong

@@ -34,18 +34,11 @@ TimeLimit = Annotated[str, typer.Option(help="For all of it; the processes are e
 class NetworkOptions:
     """The network that the processes imitate, and how they use it."""
 
-    alpha: Annotated[str, typer.Option(help="From the last byte of a message to its arrival; 0s: none.")] = "10ms"
-    bandwidth: Annotated[str, typer.Option(help="Of each rank's cable, each way; 'none': as fast as the computer.")] = (
-        "10MB/s"
-    )
-    late: Annotated[list[str] | None, typer.Option(help="rank=time after which it joins, as '3=50ms'.")] = None
-    slow: Annotated[list[str] | None, typer.Option(help="rank=factor by which its cables are slower.")] = None
-    eager: Annotated[
-        bool,
-        typer.Option(
-            "--eager/--no-eager", " /--waiting", help="Send when the last bytes have left, or when they have arrived."
-        ),
-    ] = True
+    alpha: str = "10ms"
+    bandwidth: str = "10MB/s"
+    late: list[str] | None = None
+    slow: list[str] | None = None
+    eager: Annotated[bool, typer.Option("--eager/--no-eager", " /--waiting")] = True
 
     def to_arguments(self) -> dict[str, Any]:
         """Keywords of run_for_real."""
@@ -65,16 +58,10 @@ class NetworkOptions:
 class OtherComputers:
     """Other computers: nothing is started here."""
 
-    hosts: Annotated[
-        str | None, typer.Option(help="Write the program for these computers, 'a,b', and the line that starts it.")
-    ] = None
-    starter: Annotated[str, typer.Option(help="Of --hosts: mpi (mpiexec) or torch (torchrun).")] = "mpi"
-    folder: Annotated[Path, typer.Option(help="Of --hosts and --read: where the program and the traces are.")] = Path(
-        "."
-    )
-    read: Annotated[
-        bool, typer.Option("--read", help="Read the traces that the program wrote, instead of running.")
-    ] = False
+    hosts: str | None = None
+    starter: str = "mpi"
+    folder: Path = Path(".")
+    read: Annotated[bool, typer.Option("--read")] = False
 
 
 @command(context_settings=EXTRA)
@@ -83,19 +70,17 @@ def real(
     algorithm: AlgorithmName,
     imitated: NetworkOptions,
     other_computers: OtherComputers,
-    ranks: Annotated[int, typer.Option(help="Processes, at most 16 with helpers.")] = 4,
+    ranks: int = 4,
     nbytes: Size = "1MiB",
-    on: Annotated[str, typer.Option(help="here: paced sockets; mpi: mpi4py; gloo: torch.")] = "here",
-    repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
-    dtype: Annotated[str, typer.Option(help="Element type, as NCCL names them.")] = "float32",
-    op: Annotated[str, typer.Option(help="sum, prod, max, min or avg.")] = "sum",
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Measure beside it what a message and a byte cost here.")
-    ] = False,
+    on: str = "here",
+    repeat: int = 5,
+    dtype: str = "float32",
+    op: str = "sum",
+    calibrate: Annotated[bool, typer.Option("--calibrate")] = False,
     time_limit: TimeLimit = "60s",
     load: Load = None,
     language: Language = "en",
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Also write x.html, x.png, x.json, x.gif ...")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -187,28 +172,21 @@ def _build_record(trace: cs.lab.RealTrace) -> dict[str, object]:
 
 @command()
 def real_step(
-    model: Annotated[
-        str,
-        typer.Argument(help="A model of at most 64 MiB, a table of layers (layers.csv), or equal layers: 8x128KiB."),
-    ],
+    model: str,
     splitting: Splitting,
-    ranks: Annotated[int, typer.Option(help="Processes, a GPU each, at most 16 with servers.")] = 4,
-    batch: Annotated[int | None, typer.Option(help="Samples over all GPUs; one for each unless given.")] = None,
-    compute: Annotated[
-        str, typer.Option(help="How long a GPU computes, which it sleeps: of a microbatch, '97ms', or a GPU, 'A100'.")
-    ] = "80ms",
-    activations: Annotated[str, typer.Option(help="Of equal layers: bytes that one hands on for a sample.")] = "64KiB",
-    alpha: Annotated[str, typer.Option(help="From the last byte of a message to its arrival; 0s: none.")] = "10ms",
-    bandwidth: Annotated[str, typer.Option(help="Of each rank's cable, each way.")] = "10MB/s",
-    algorithm: Annotated[str, typer.Option(help="Of the allreduces.")] = "allreduce_ring",
-    slow: Annotated[list[str] | None, typer.Option(help="rank=factor by which it computes longer.")] = None,
-    first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
-    repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
+    ranks: int = 4,
+    batch: int | None = None,
+    compute: str = "80ms",
+    activations: str = "64KiB",
+    alpha: str = "10ms",
+    bandwidth: str = "10MB/s",
+    algorithm: str = "allreduce_ring",
+    slow: list[str] | None = None,
+    first_step: Annotated[bool, typer.Option("--first-step")] = False,
+    repeat: int = 5,
     time_limit: TimeLimit = "60s",
     language: Language = "en",
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write what was measured: x.html, x.trace.json, x.csv ...")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -280,10 +258,10 @@ def _build_step_record(real: cs.lab.RealStep) -> dict[str, object]:
 
 @command()
 def real_library(
-    on: Annotated[str, typer.Option(help="mpi: MPI.Allreduce; gloo: torch's dist.all_reduce.")] = "mpi",
-    ranks: Annotated[int, typer.Option(help="Processes, at most 16.")] = 4,
+    on: str = "mpi",
+    ranks: int = 4,
     nbytes: Size = "40028",
-    repeat: Annotated[int, typer.Option(help="Runs after one to warm up.")] = 5,
+    repeat: int = 5,
     time_limit: TimeLimit = "60s",
     out: TableFile = None,
     as_json: Json = False,

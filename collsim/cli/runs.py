@@ -89,10 +89,7 @@ def run(
     ranks: CountOrRanks = None,
     nbytes: Size = "64MiB",
     load: Load = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(help="At the same time: algorithm (on the ranks of the run), algorithm@0-7 or @0,8."),
-    ] = None,
+    beside: list[str] | None = None,
     synthesize: Synthesize = False,
     switches: Switches = True,
     out: Drawn = None,
@@ -171,12 +168,10 @@ def routing(
     machine_spec: MachineSpec,
     ranks: CountOrRanks = None,
     nbytes: Size = "64MiB",
-    only: Annotated[
-        list[str] | None, typer.Option(help="Only these: d-mod-k, s-mod-k, static, ecmp, spray; all unless given.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Hash seeds of ecmp and static, from 0 on.")] = 100,
-    dtype: Annotated[str, typer.Option(help="Element type, as NCCL names them.")] = "float32",
-    engine: Annotated[str, typer.Option(help="lockstep: a barrier after each step; event: none.")] = "lockstep",
+    only: list[str] | None = None,
+    seeds: int = 100,
+    dtype: str = "float32",
+    engine: str = "lockstep",
     load: Load = None,
     out: TableFile = None,
     progress: Progress = None,
@@ -351,19 +346,16 @@ def compare(
     machine_spec: MachineSpec,
     timing: TimingOptions,
     what: CollectiveAndFiles = None,
-    collective: Annotated[str | None, typer.Option(help="The same as the first argument.")] = None,
+    collective: str | None = None,
     algorithm: Compared = None,
     nbytes: Sizes = _SIZES,
     synthesize: Synthesize = False,
     switches: Switches = True,
-    channels: Annotated[int | None, typer.Option(help="Pin the channels; the best of a few unless given.")] = None,
-    chunks: Annotated[int | None, typer.Option(help="Pin the chunks; the best of a few unless given.")] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Instead: the ways of splitting a step of training of this model, or of a table of layers."),
-    ] = None,
-    batch: Annotated[int | None, typer.Option(help="Of --model: samples of the step, over all GPUs.")] = None,
-    micro_batch: Annotated[int | None, typer.Option(help="Of --model: samples of a GPU at a time.")] = None,
+    channels: int | None = None,
+    chunks: int | None = None,
+    model: str | None = None,
+    batch: int | None = None,
+    micro_batch: int | None = None,
     out: TableFile = None,
     progress: Progress = None,
     as_json: Json = False,
@@ -588,10 +580,8 @@ def _format_cell(row: dict[str, Any], best: float) -> str:
 
 @command()
 def sweep(
-    plan: Annotated[Path, typer.Argument(help="A YAML file; docs/sweeps.md describes it.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="x.parquet, x.csv, x.json or x.sqlite; a killed sweep goes on.")
-    ] = None,
+    plan: Path,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     price: Prices = None,
     progress: Progress = None,
     as_json: Json = False,

@@ -38,11 +38,7 @@ _RANKS, _RANK_RANGE = 4, "1:33"
 @command("list")
 def list_(
     what: Annotated[
-        str,
-        typer.Argument(
-            help="algorithms, machines, topologies, collectives, models or formats",
-            autocompletion=lambda incomplete: [name for name in _LISTS if name.startswith(incomplete)],
-        ),
+        str, typer.Argument(autocompletion=lambda incomplete: [name for name in _LISTS if name.startswith(incomplete)])
     ] = "algorithms",
     out: TableFile = None,
     as_json: Json = False,
@@ -82,11 +78,9 @@ _LISTS: dict[str, Callable[[], list[dict[str, object]]]] = {
 def show_(
     context: typer.Context,
     algorithm: AlgorithmOrFile,
-    ranks: Annotated[int | None, typer.Option(help="Number of ranks; 4 unless given.")] = None,
+    ranks: int | None = None,
     load: Load = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Also write the schedule: x.xml (MSCCL), x.json, x.csv ...")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """The schedule as text: a row per rank, a column per step (`+2←3` adds chunk 2 from rank 3, `=2←3` copies it).
@@ -129,7 +123,7 @@ def show_(
 @command(context_settings=EXTRA)
 def verify(
     context: typer.Context,
-    algorithm: Annotated[str, typer.Argument(help="a name, my.py:my_algorithm (the file is run), or a schedule file")],
+    algorithm: str,
     ranks: Annotated[str | None, typer.Option(help=f"One number, or first:last; {_RANK_RANGE} unless given.")] = None,
     load: Load = None,
     out: TableFile = None,

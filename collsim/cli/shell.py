@@ -6,10 +6,11 @@ import inspect
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -21,6 +22,7 @@ from collsim.files import require_writable_file
 from collsim.interrupts import STOPPED, end_process, raise_at_interrupt
 from collsim.locale.glossary import find_entries
 from collsim.locale.synonyms import find_synonyms, load_commands
+from collsim.package_data import read_toml
 
 from .conversion import lighten_parameters
 from .streams import StandardStreams, print_note
@@ -137,11 +139,12 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(function, include_extras=True)
+        parameters = inspect.signature(function).parameters
+        hints = _add_help(function, parameters)
         # Options that several commands share are fields of a dataclass, and become parameters of the command here.
         groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
         options: dict[str, inspect.Parameter] = {}
-        for parameter in inspect.signature(function).parameters.values():
+        for parameter in parameters.values():
             if parameter.name in groups:
                 options |= {field.name: field for field in _list_fields(groups[parameter.name])}
                 continue
@@ -169,9 +172,27 @@ def _unwrap_paragraphs(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
+@cache
+def _load_help() -> dict[str, dict[str, str]]:
+    return read_toml(__file__, "help.toml")
+
+
+def _add_help(declared: Any, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """The annotations of a command, or of a group of options, each with what `help.toml` says of it."""
+    hints = get_type_hints(declared, include_extras=True)
+    for name, text in _load_help().get(declared.__name__, {}).items():
+        if get_origin(hints[name]) is Annotated:
+            hints[name].__metadata__[0].help = text
+        elif parameters[name].default is inspect.Parameter.empty:
+            hints[name] = Annotated[hints[name], typer.Argument(help=text)]
+        else:
+            hints[name] = Annotated[hints[name], typer.Option(help=text)]
+    return hints
+
+
 def _list_fields(kind: Any) -> list[inspect.Parameter]:
     """The fields of a dataclass as parameters."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = _add_help(kind, inspect.signature(kind).parameters)
     return [
         inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=hints[f.name])
         for f in fields(kind)

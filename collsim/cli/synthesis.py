@@ -32,20 +32,16 @@ _SIZES = {"bandwidth": 2**36, "latency": 1024}
 
 @command()
 def synthesize(
-    collective: Annotated[str, typer.Argument(help="allgather, allreduce, broadcast, ...")],
+    collective: str,
     machine_spec: MachineSpec,
-    objective: Annotated[str, typer.Option(help="bandwidth, latency, or a size as '4MiB'.")] = "bandwidth",
-    effort: Annotated[str, typer.Option(help="low, normal or high: how long to search.")] = "normal",
-    method: Annotated[str | None, typer.Option(help="trees, greedy or exact; chosen unless given.")] = None,
-    pieces: Annotated[
-        int | None, typer.Option(help="Pieces per tree; few make a short MSCCL program. Chosen unless given.")
-    ] = None,
+    objective: str = "bandwidth",
+    effort: str = "normal",
+    method: str | None = None,
+    pieces: int | None = None,
     switches: Switches = True,
     ranks: CountOrRanks = None,
-    root: Annotated[int, typer.Option(help="The root, where the collective has one.")] = 0,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write the schedule: x.xml (MSCCL), x.json, x.csv ...")
-    ] = None,
+    root: int = 0,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:

@@ -35,16 +35,13 @@ from .streams import print_note
 def worksheet(
     context: typer.Context,
     machine_spec: MachineSpec,
-    sheet: Annotated[
-        Path | None,
-        typer.Argument(help="sheet.md or sheet.pdf, the key goes to sheet-key next to it; sheet.xml for Moodle."),
-    ] = None,
+    sheet: Annotated[Path | None, typer.Argument()] = None,
     out: OutFile = None,
-    algorithm: Annotated[str, typer.Option(help="for example allreduce_ring")] = "allreduce_ring",
+    algorithm: str = "allreduce_ring",
     ranks: Ranks = None,
     nbytes: Size = "64MiB",
-    seed: Annotated[int, typer.Option(help="Another seed, other questions.")] = 0,
-    count: Annotated[int, typer.Option(help="How many questions.")] = 8,
+    seed: int = 0,
+    count: int = 8,
     language: Language = "en",
     as_json: Json = False,
 ) -> None:
@@ -66,14 +63,9 @@ def worksheet(
 
 @command()
 def slides(
-    file: Annotated[
-        Path | None, typer.Argument(help="slides.html: a screen each in a browser, a page each when printed.")
-    ] = None,
+    file: Annotated[Path | None, typer.Argument()] = None,
     out: OutFile = None,
-    lessons: Annotated[
-        list[int] | None,
-        typer.Option("--lessons", "--lesson", help="Only these lessons, by number, in this order."),
-    ] = None,
+    lessons: Annotated[list[int] | None, typer.Option("--lessons", "--lesson")] = None,
     language: Language = "en",
     as_json: Json = False,
 ) -> None:
@@ -92,21 +84,11 @@ def slides(
 
 @command()
 def grade(
-    folder: Annotated[
-        Path,
-        typer.Argument(help="What the students handed in: name.py, name.ipynb, or a folder name/; or a .zip of these."),
-    ],
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV, on disk after each student.")] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Only these exercises.")] = None,
+    folder: Path,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    only: list[str] | None = None,
     language: Language = "en",
-    allow_unsandboxed: Annotated[
-        bool,
-        typer.Option(
-            "--no-sandbox",
-            help="Run the hand-ins also where this system has neither bubblewrap nor Landlock with seccomp; they may "
-            "then do all that you may.",
-        ),
-    ] = False,
+    allow_unsandboxed: Annotated[bool, typer.Option("--no-sandbox")] = False,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -131,11 +113,9 @@ def grade(
 
 @command()
 def site(
-    folder: Annotated[Path | None, typer.Argument(help="A folder, new or made by an earlier build.")] = None,
+    folder: Annotated[Path | None, typer.Argument()] = None,
     out: OutFile = None,
-    languages: Annotated[
-        list[str] | None, typer.Option("--languages", "--lang", help="en, zh; both unless given.")
-    ] = None,
+    languages: Annotated[list[str] | None, typer.Option("--languages", "--lang")] = None,
     progress: Progress = None,
     as_json: Json = False,
 ) -> None:
@@ -155,22 +135,11 @@ def site(
 
 @command("app")
 def app_(
-    port: Annotated[int, typer.Option(help="Port on this computer.", min=1, max=65535)] = 8501,
-    to_class: Annotated[
-        bool,
-        typer.Option("--class", help="Open it to the room: students join with a code. Else for this computer only."),
-    ] = False,
-    address: Annotated[
-        str | None,
-        typer.Option(
-            help="With --class: the name or address by which students reach this computer; found unless given."
-        ),
-    ] = None,
-    tabs: Annotated[
-        int | None,
-        typer.Option(help="With --class: pages that one device may have open; many share one behind a router.", min=1),
-    ] = None,
-    headless: Annotated[bool | None, typer.Option("--headless/--browser", help="Open no browser.")] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8501,
+    to_class: Annotated[bool, typer.Option("--class")] = False,
+    address: str | None = None,
+    tabs: Annotated[int | None, typer.Option(min=1)] = None,
+    headless: Annotated[bool | None, typer.Option("--headless/--browser")] = None,
 ) -> None:
     r"""Start the app, for this computer or with --class for a room (needs `pip install 'collsim\[app]'`)."""
     flags = [f"--server.port={port}"]

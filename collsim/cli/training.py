@@ -36,29 +36,18 @@ STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 class Splitting:
     """How a step is split over GPUs."""
 
-    parallel: Annotated[
-        str,
-        typer.Option(help="ddp, data_parallel, parameter_server, or a product as 'tensor(8) * pipeline(4) * zero(1)'."),
-    ] = "ddp"
-    bucket: Annotated[str | None, typer.Option(help="Bytes that close a bucket, '25MiB' unless given.")] = None
-    hook: Annotated[str | None, typer.Option(help="Of ddp: fp16 or bf16 on the wire.")] = None
-    overlap: Annotated[
-        bool | None, typer.Option("--overlap/--no-overlap", help="Of ddp: allreduces beside the backward pass.")
-    ] = None
-    view: Annotated[bool | None, typer.Option("--view", help="Of ddp: gradients are views of buckets.")] = None
-    find_unused: Annotated[bool | None, typer.Option("--find-unused", help="Of ddp: look for unused parameters.")] = (
-        None
-    )
-    no_sync: Annotated[
-        bool | None, typer.Option("--no-sync/--always-sync", help="Of ddp: only the last microbatch is sent.")
-    ] = None
-    nccl: Annotated[bool | None, typer.Option("--nccl/--no-nccl", help="Of data_parallel: copies by NCCL.")] = None
-    servers: Annotated[int | None, typer.Option(help="Of parameter_server: how many.")] = None
-    on: Annotated[str | None, typer.Option(help="Of parameter_server: host (unless given) or rank.")] = None
-    asynchronous: Annotated[
-        bool | None, typer.Option("--asynchronous", help="Of parameter_server: nobody waits for the others.")
-    ] = None
-    accumulate: Annotated[int | None, typer.Option(help="Microbatches of a step.")] = None
+    parallel: str = "ddp"
+    bucket: str | None = None
+    hook: str | None = None
+    overlap: Annotated[bool | None, typer.Option("--overlap/--no-overlap")] = None
+    view: Annotated[bool | None, typer.Option("--view")] = None
+    find_unused: Annotated[bool | None, typer.Option("--find-unused")] = None
+    no_sync: Annotated[bool | None, typer.Option("--no-sync/--always-sync")] = None
+    nccl: Annotated[bool | None, typer.Option("--nccl/--no-nccl")] = None
+    servers: int | None = None
+    on: str | None = None
+    asynchronous: Annotated[bool | None, typer.Option("--asynchronous")] = None
+    accumulate: int | None = None
 
     def build_strategy(self) -> ParallelStrategy:
         """The value that `training_step` takes."""
@@ -94,32 +83,18 @@ class Splitting:
 class StepOptions:
     """What is trained in a step, and how it is timed."""
 
-    batch: Annotated[int | None, typer.Option(help="Samples of the step, over all GPUs.")] = None
-    micro_batch: Annotated[int | None, typer.Option(help="Samples of a GPU at a time.")] = None
-    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "float32"
-    compute: Annotated[
-        str | None, typer.Option(help="A GPU ('A100'), measured seconds of a microbatch ('97ms'), a profiler's trace.")
-    ] = None
-    optimizer: Annotated[str, typer.Option(help="adam, momentum, sgd or none.")] = "adam"
-    interference: Annotated[
-        float | None, typer.Option(help="Share of its speed that a GPU loses while it communicates, 0 to 1.")
-    ] = None
-    network: Annotated[str, typer.Option(help="alone: each collective by itself; shared: all of them share links.")] = (
-        "alone"
-    )
-    recompute: Annotated[
-        str, typer.Option(help="Activations that are computed again: none, selective, alternate or full.")
-    ] = "none"
-    memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None
-    memory_format: Annotated[
-        str | None, typer.Option(help="Eager PyTorch on one GPU: channels_first (torch's default) or channels_last.")
-    ] = None
-    optimizer_kernels: Annotated[
-        str | None, typer.Option(help="Eager PyTorch on one GPU: foreach (torch's default) or fused.")
-    ] = None
-    host_launch: Annotated[
-        str | None, typer.Option(help="Eager PyTorch on one GPU: time in which the host launches an operation, '8us'.")
-    ] = None
+    batch: int | None = None
+    micro_batch: int | None = None
+    dtype: str = "float32"
+    compute: str | None = None
+    optimizer: str = "adam"
+    interference: float | None = None
+    network: str = "alone"
+    recompute: str = "none"
+    memory: str | None = None
+    memory_format: str | None = None
+    optimizer_kernels: str | None = None
+    host_launch: str | None = None
 
     compile: Annotated[
         str | None, typer.Option(help="On one GPU: mode of torch.compile: none, default or reduce-overhead.")
@@ -173,35 +148,18 @@ def find_model(word: str, attention: str | None = None, weights: str | None = No
 
 @command()
 def train(
-    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    model: str,
     machine_spec: MachineSpec,
     splitting: Splitting,
     options: StepOptions,
     ranks: CountOrRanks = None,
-    attention: Annotated[
-        str | None, typer.Option(help="How PyTorch runs attention: sdpa (the model's default) or eager.")
-    ] = None,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            help="Type of weights, gradients, optimizer: float32 (autocast computes in --dtype), float16 or bfloat16."
-        ),
-    ] = None,
-    what_if: Annotated[
-        list[str] | None,
-        typer.Option(help="What a change would do: network=2, overlap=false, bucket=1MiB, hook=fp16, accumulate=8 ..."),
-    ] = None,
-    first_step: Annotated[bool, typer.Option("--first-step", help="The first step of a run.")] = False,
+    attention: str | None = None,
+    weights: str | None = None,
+    what_if: list[str] | None = None,
+    first_step: Annotated[bool, typer.Option("--first-step")] = False,
     language: Language = "en",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="Also write x.html, x.trace.json (Perfetto), x.et (Chakra), x.py, x.json, x.csv, x.png."
-        ),
-    ] = None,
-    pytorch: Annotated[
-        bool, typer.Option("--pytorch", help="Print the PyTorch script that runs the step, and how to start it.")
-    ] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    pytorch: Annotated[bool, typer.Option("--pytorch")] = False,
     as_json: Json = False,
 ) -> None:
     """One step of training: how long, what of it waits for the network, memory, and why."""
@@ -366,27 +324,16 @@ def _format_figures(nbytes: int, begin: float) -> dict[str, str]:
 
 @command()
 def train_search(
-    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    model: str,
     machine_spec: MachineSpec,
-    batch: Annotated[int, typer.Option(help="Samples of the step, over all GPUs.")],
-    memory: Annotated[str | None, typer.Option(help="Bytes of a GPU, '80GB'; the GPU's own unless given.")] = None,
-    top: Annotated[int, typer.Option(help="Rows, each of them timed; 0 for all.")] = 10,
-    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
-    compute: Annotated[str | None, typer.Option(help="A GPU ('A100').")] = None,
-    context_sizes: Annotated[
-        list[int] | None,
-        typer.Option("--context-sizes", "--context", help="Context parallel sizes to try; repeat for more."),
-    ] = None,
-    expert_sizes: Annotated[
-        list[int] | None,
-        typer.Option("--expert-sizes", "--expert", help="Expert parallel sizes to try; repeat for more."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", help="Write every legal split to x.csv (or .json, .parquet); resume a killed search."
-        ),
-    ] = None,
+    batch: Annotated[int, typer.Option()],
+    memory: str | None = None,
+    top: int = 10,
+    dtype: str = "bfloat16",
+    compute: str | None = None,
+    context_sizes: Annotated[list[int] | None, typer.Option("--context-sizes", "--context")] = None,
+    expert_sizes: Annotated[list[int] | None, typer.Option("--expert-sizes", "--expert")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
     as_json: Json = False,
 ) -> None:
     """Every legal way to split a step over the machine's GPUs: the best, how long they take and what they hold."""
@@ -430,8 +377,8 @@ def _format_split(row: dict[Any, Any]) -> dict[str, Any]:
 
 @command()
 def train_accuracy(
-    table: Annotated[Path, typer.Argument(help="A CSV of measured steps; docs/training.md says its columns.")],
-    out: Annotated[Path, typer.Option("-o", "--out", help="The same with predicted_s and measured_s.")],
+    table: Path,
+    out: Annotated[Path, typer.Option("-o", "--out")],
     as_json: Json = False,
 ) -> None:
     """What training_step says of a table of measured steps, beside what was measured."""
@@ -448,13 +395,13 @@ def train_accuracy(
 
 @command()
 def train_pipeline(
-    stages: Annotated[int, typer.Argument(help="GPUs of the pipeline.")],
-    microbatches: Annotated[int, typer.Option(help="Microbatches of a step.")] = 8,
-    forward: Annotated[str, typer.Option(help="Of a microbatch on a GPU: seconds, or a number to count in.")] = "1",
-    backward: Annotated[str, typer.Option(help="The same of the backward pass.")] = "2",
-    hop: Annotated[str, typer.Option(help="From one GPU to the next.")] = "0",
-    interleave: Annotated[int, typer.Option(help="Stages of a GPU, where a schedule leaves that open.")] = 2,
-    schedule: Annotated[list[str] | None, typer.Option(help="Schedules; repeat for more. All unless given.")] = None,
+    stages: int,
+    microbatches: int = 8,
+    forward: str = "1",
+    backward: str = "2",
+    hop: str = "0",
+    interleave: int = 2,
+    schedule: list[str] | None = None,
     out: TableFile = None,
     as_json: Json = False,
 ) -> None:
@@ -519,28 +466,22 @@ def _build_schedule_row(name: str, timing: Any) -> dict[str, Any]:
 
 @command()
 def upgrades(
-    run: Annotated[
-        str, typer.Argument(help="A model (a step of training), layers.csv, or a collective such as allreduce.")
-    ],
+    run: str,
     machine_spec: MachineSpec,
     splitting: Splitting,
     options: StepOptions,
     nbytes: Size = "64MiB",
     ranks: CountOrRanks = None,
-    part: Annotated[
-        list[str] | None, typer.Option(help="A part to look at: nic, nics, nvlink, pcie, gpu ...; repeat for more.")
-    ] = None,
+    part: list[str] | None = None,
     price: Prices = None,
-    gpu_hour: Annotated[float | None, typer.Option(help="Price of an hour of one GPU.")] = None,
-    kwh: Annotated[float | None, typer.Option(help="Price of a kilowatt-hour, beside the GPU-hours.")] = None,
-    watts: Annotated[float | None, typer.Option(help="Power of one GPU; its data sheet's unless given.")] = None,
-    epoch: Annotated[float | None, typer.Option(help="Samples of an epoch, to say what it costs.")] = None,
-    tokens: Annotated[float | None, typer.Option(help="Tokens of the whole run, to say what it costs.")] = None,
-    parameters: Annotated[
-        float | None, typer.Option(help="Of the run's model, for Narayanan's days; the step's unless given.")
-    ] = None,
-    run_gpus: Annotated[float | None, typer.Option(help="GPUs of the run, for the same.")] = None,
-    tflops: Annotated[float | None, typer.Option(help="TFLOP/s that each of them reaches, for the same.")] = None,
+    gpu_hour: float | None = None,
+    kwh: float | None = None,
+    watts: float | None = None,
+    epoch: float | None = None,
+    tokens: float | None = None,
+    parameters: float | None = None,
+    run_gpus: float | None = None,
+    tflops: float | None = None,
     language: Language = "en",
     out: TableFile = None,
     progress: Progress = None,
@@ -594,28 +535,18 @@ def _list_wires(timed: cs.nccl.Prediction | cs.train.StepTrace) -> list[dict[str
 
 @command()
 def goodput(
-    model: Annotated[str, typer.Argument(help="A model, see `collsim list models`, or a table of layers: layers.csv.")],
+    model: str,
     machine_spec: MachineSpec,
     splitting: Splitting,
     options: StepOptions,
     ranks: CountOrRanks = None,
-    run_gpus: Annotated[
-        int | None, typer.Option(help="GPUs of the run, of which the step is a part; those of the step unless given.")
-    ] = None,
-    checkpoint: Annotated[str, typer.Option(help="Time in which the job stands still to write a checkpoint.")] = "60s",
-    restart: Annotated[str, typer.Option(help="Time from a failure until the job computes again.")] = "600s",
-    interval: Annotated[
-        str | None, typer.Option(help="Time of computing between two checkpoints; the best one unless given.")
-    ] = None,
-    gpu_mtbf: Annotated[
-        float | None, typer.Option("--gpu-mtbf", help="Hours between failures of one GPU; Llama 3's unless given.")
-    ] = None,
-    link_mtbf: Annotated[
-        float | None, typer.Option("--link-mtbf", help="Of one network card with its cable, likewise.")
-    ] = None,
-    node_mtbf: Annotated[
-        float | None, typer.Option("--node-mtbf", help="Of one node without GPUs and cards, likewise.")
-    ] = None,
+    run_gpus: int | None = None,
+    checkpoint: str = "60s",
+    restart: str = "600s",
+    interval: str | None = None,
+    gpu_mtbf: float | None = None,
+    link_mtbf: float | None = None,
+    node_mtbf: float | None = None,
     language: Language = "en",
     out: TableFile = None,
     as_json: Json = False,
@@ -646,17 +577,15 @@ def goodput(
 
 @command()
 def inference(
-    model: Annotated[str, typer.Argument(help="A decoder, see `collsim list models`.")],
+    model: str,
     machine_spec: MachineSpec,
-    tensor: Annotated[int, typer.Option(help="GPUs that share a layer.")] = 1,
-    expert: Annotated[int, typer.Option(help="Replicas that share the experts.")] = 1,
-    batch: Annotated[int, typer.Option(help="Sequences of a replica.")] = 1,
-    prompt: Annotated[int, typer.Option(help="Tokens of a sequence before the answer.")] = 2048,
-    dtype: Annotated[str, typer.Option(help="float32, float16 or bfloat16.")] = "bfloat16",
-    dispatch_dtype: Annotated[
-        str | None, typer.Option(help="Type in which tokens go to experts, float8_e4m3; as --dtype unless given.")
-    ] = None,
-    compute: Annotated[str | None, typer.Option(help="A GPU; the machine's unless given.")] = None,
+    tensor: int = 1,
+    expert: int = 1,
+    batch: int = 1,
+    prompt: int = 2048,
+    dtype: str = "bfloat16",
+    dispatch_dtype: str | None = None,
+    compute: str | None = None,
     language: Language = "en",
     out: TableFile = None,
     as_json: Json = False,

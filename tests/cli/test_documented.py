@@ -1,5 +1,6 @@
 """Commands that the pages name are commands: their words and options are taken. What they say is tested elsewhere."""
 
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -49,3 +50,22 @@ def test_the_pages_name_commands_enough():
 def test_an_option_a_command_and_a_choice_that_are_not_there_are_found():
     page = "`collsim rum x` `collsim run allreduce_ring --nodes two` `collsim site OUT --lnag zh`\n```\ncollsim list machine s\n```\n"
     assert sum(refused(words) is not None for words in commands(page)) == 4
+
+
+def test_every_option_says_what_it_is():
+    """`help.toml` has no table that no command reads, and leaves no argument out."""
+    import collsim.cli as cli
+
+    silent = [
+        f"{name} {parameter.name}"
+        for name in cli.shell.COMMANDS
+        for parameter in COMMANDS.get_command(None, name).params
+        if parameter.name not in ("help", "extra") and not getattr(parameter, "help", None)
+    ]
+    assert silent == []
+    declared = {
+        name
+        for module in set(cli.shell.COMMANDS.values())
+        for name in vars(importlib.import_module(f"collsim.cli.{module}"))
+    }
+    assert set(cli.shell._load_help()) <= declared | set(vars(importlib.import_module("collsim.cli.options")))
