@@ -207,8 +207,26 @@ RCCL = table(
     }
 )
 EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
+#: Words of other tools and ours.
+NAMES = named({"type": "string"})
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "cli/streams.toml": table({"characters": NAMES}),
+    "diagnosis/job_diagnosis.toml": table({"causes": NAMES}),
+    "diagnosis/readers/network_tools.toml": table({"losses": listed(WORD)}),
+    "io/nccl/nccl_tests.toml": table({"types": NAMES, "tests": NAMES}),
+    "io/osu.toml": table({"columns": listed(listed(WORD, 2)), "tests": NAMES}),
+    "nccl/difference.toml": table({"algorithms": NAMES, "evidence": named(WORDS)}),
+    "nccl/libraries/backends.toml": table(
+        {"operations": named({"type": "string", "pattern": "^([yn?]{2} ){2}[yn?]{2}$"})}
+    ),
+    "programs/array_functions.toml": table({"kinds": named({"enum": ["sum", "gather"]})}),
+    "programs/job_records/timeouts.toml": table({"open_mpi": WORDS, "operations": NAMES}),
+    "topology/files/collsim_yaml.toml": table(dict.fromkeys(("top", "cable", "machine"), listed(WORD))),
+    "topology/files/nccl_xml.toml": table({"attributes": named(listed(WORD, 0))}),
+    "train/measured_steps.toml": table({"names": NAMES}),
+    "train/workload/collective_model.toml": table({"algorithms": NAMES}),
+    "viz/diagnosis/job_links.toml": table({"kinds": named(listed(WORD))}),
     "app/pages/program/examples.toml": EXAMPLES,
     "app/pages/write/examples.toml": EXAMPLES,
     "cli/help.toml": named(named(WORDS)),

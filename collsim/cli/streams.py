@@ -9,33 +9,10 @@ import os
 import sys
 from typing import Any
 
+from collsim.package_data import read_toml
+
 #: What our texts become where an encoding lacks a character; any other becomes `?`.
-PLAIN = {
-    "µ": "u",
-    "μ": "u",
-    "α": "alpha",
-    "Σ": "sum",
-    "→": "->",
-    "←": "<-",
-    "↔": "<->",
-    "–": "-",
-    "—": "-",
-    "−": "-",
-    "×": "x",
-    "÷": "/",
-    "·": "*",
-    "…": "...",
-    "≤": "<=",
-    "≥": ">=",
-    "≈": "~",
-    "∞": "inf",
-    "²": "^2",
-    "⁶": "^6",
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-}
+PLAIN: dict[str, str] = read_toml(__file__, "streams.toml")["characters"]
 
 
 def _encode_plainly(error: UnicodeError) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
 from ..nccl.nccl_prediction import Prediction
+from ..package_data import read_toml
 from ..programs.job_records.record_files import is_job_record, load_hang
 from ..topology import Topology
 from ..train import Model
@@ -40,27 +41,7 @@ _MAX_OF_LOSS = 0.5
 #: Of causes that fit alike, so many stand in the answer's sentence.
 _MAX_FITTING = 3
 #: Hypotheses of `explain_gap` and the causes that they are.
-CAUSE_OF_HYPOTHESIS = {
-    "p2p_off": "p2p_disabled",
-    "gdr_off": "gdr_module",
-    "tcp": "sockets",
-    "wrong_interface": "sockets",
-    "acs": "acs",
-    "one_nic": "cards_left_out",
-    "half_network": "oversubscription",
-    "one_qp": "one_queue_pair",
-    "split_domain": "split_domain",
-    "pcie_older": "pcie_link",
-    "pcie_width": "pcie_link",
-    "nvlink_lost": "nvlink_lost",
-    "half_nvlink": "nvlink_lost",
-    "nvls_off": "nvls_off",
-    "ring": "pinned_algorithm",
-    "tree": "pinned_algorithm",
-    "simple": "pinned_algorithm",
-    "ll": "pinned_algorithm",
-    "channels": "few_channels",
-}
+CAUSE_OF_HYPOTHESIS: dict[str, str] = read_toml(__file__, "job_diagnosis.toml")["causes"]
 _SOURCES = {cause.key: cause.source for cause in CAUSES}
 
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from ..collective import get_collective
 from ..errors import Sentence
 from ..files import FilePath, parse_real_number, parse_whole_number, read_text, refuse
+from ..package_data import read_toml
 from ..units import parse_count
 from .file_formats import Format, register
 
@@ -32,26 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Titles as OMB writes them, without spaces and hyphens, and our collectives.
-TESTS = {
-    "allreduce": "allreduce",
-    "allgather": "allgather",
-    "allgatherv": "allgather",
-    "alltoallpersonalizedexchange": "alltoall",
-    "alltoall": "alltoall",
-    "alltoallv": "alltoall",
-    "broadcast": "broadcast",
-    "bcast": "broadcast",
-    "reduce": "reduce",
-    "reducescatter": "reduce_scatter",
-    "gather": "gather",
-    "gatherv": "gather",
-    "scatter": "scatter",
-    "scatterv": "scatter",
-    "": "sendrecv",
-    "multi": "sendrecv",
-    "multiple": "sendrecv",
-    "bidirectional": "sendrecv",
-}
+_WORDS = read_toml(__file__, "osu.toml")
+TESTS: dict[str, str] = _WORDS["tests"]
 #: Collectives whose size OSU counts per pair of ranks or per rank, nccl-tests in all. Reduce-scatter's is the whole
 #: array in both.
 PER_RANK = ("allgather", "alltoall", "gather", "scatter")
@@ -66,14 +49,7 @@ _ROW = re.compile(r"^\d{1,19}\s+[-\d.]", re.ASCII)
 _MAX_ROWS, _LONGEST = 200_000, 300
 _US, _MB = 1e-6, 1e6
 #: What a column's heading begins with, and what it is.
-_KINDS = (
-    ("avg", "time"),
-    ("min", "min_time"),
-    ("max", "max_time"),
-    ("latency", "time"),
-    ("bandwidth", "algbw"),
-    ("iter", "iterations"),
-)
+_KINDS: list[tuple[str, str]] = list(map(tuple, _WORDS["columns"]))
 
 
 @dataclass

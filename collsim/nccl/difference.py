@@ -13,6 +13,7 @@ from typing import Final, Unpack
 
 from ..errors import CollsimError, Sentence, Words
 from ..locale import Text, build_text, has_text, translate
+from ..package_data import read_toml
 from ..simulate import Trace, simulate
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
@@ -45,37 +46,11 @@ _AS_MUCH = 0.9
 #: Times that differ by less than this factor are not explained.
 FAR = 1.5
 #: NCCL's name of those of our algorithms that it has itself (src/graph/tuning.cc).
-_NCCL_ALGO: Final = {
-    "allreduce_ring": "Ring",
-    "allgather_ring": "Ring",
-    "reduce_scatter_ring": "Ring",
-    "broadcast_chain": "Ring",
-    "reduce_chain": "Ring",
-    "allreduce_double_binary_tree": "Tree",
-    "allreduce_nvls": "NVLS",
-    "allreduce_nvls_tree": "NVLSTree",
-}
+_TABLES: Final = read_toml(__file__, "difference.toml")
+NCCL_ALGORITHMS: Final[dict[str, str]] = _TABLES["algorithms"]
 _FIT = "fitted to some 170 published nccl-tests runs (docs/accuracy.md)"
 #: The published runs that show what a kind of link carries (`links`, where each figure stands beside its constant).
-EVIDENCE: Final = {
-    "nvlink-70": "8x V100, allreduce 134.7 of 150 GB/s: github.com/Panlichen/nccl-tests",
-    "nvlink-80": "4x and 8x A100, 234.7 of 300: github.com/eugenesiow/LLM-Insights",
-    "nvlink-90": "4 to 8 H200, 363 to 366 of 450: github.com/stas00/ml-engineering",
-    "nvlink-100": "4 to 8 B200, 673 to 686 of 900: github.com/stas00/ml-engineering",
-    "bridge": "A40 pair, 47.5 of 56.25: github.com/eugenesiow/LLM-Insights",
-    "xgmi": "8x MI300X, 312.9 of 448: github.com/stas00/ml-engineering",
-    "pcie3": "NCCL's own constant is 12 of 15.75 (src/graph/topo.h)",
-    "pcie4": "A100-PCIE under one switch, 19.7 of 31.5: github.com/thomaslie210/NCCL_Test_Results",
-    "ib": "B200 ring over 8 NDR, 388 of 400: github.com/togethercomputer/together-nccl-tests",
-    "roce": "MI325X 350 of 400, H100 157 of 200 (github.com/hisohara/ai-scripts; NVIDIA/nccl issue 1411)",
-    "slingshot": "36.1 of 50 (argonne-lcf/alcf-nccl-tests) and 92 of 100 (boeschf/nccl-benchmark-on-alps-2025)",
-    "tcp": "35 Gbit/s single stream on a 200G wire (measured with iperf3)",
-    "tcpxo": "A3 Mega, 188.7 of 200: github.com/GoogleCloudPlatform/cluster-toolkit",
-    "slot": "18.2 of 31.5 GB/s one way between 2 RTX 4090, 16.1 both ways on 8 (github.com/Panlichen/nccl-tests)",
-    "crossing": "14.4 to 15.8 of 19.7 GB/s (github.com/thomaslie210/NCCL_Test_Results)",
-    "host bridge": "14.8 of a slot's 31.5 GB/s both ways (github.com/thomaslie210/NCCL_Test_Results)",
-    "without gdr": "12.6 of a slot's 31.5 GB/s both ways at once (github.com/thomaslie210/NCCL_Test_Results GDR_Off)",
-}
+EVIDENCE: Final[dict[str, str]] = _TABLES["evidence"]
 
 
 @dataclass(frozen=True)
@@ -147,7 +122,7 @@ class Difference:
             term = build_text("nccl", f"difference.term.{self.term}")
             return translate(language, "nccl", key, term=term, evidence=self.evidence, **facts, **times)
         key = "difference.other_algorithm"
-        if self.label in _NCCL_ALGO:
+        if self.label in NCCL_ALGORITHMS:
             return self._describe_other_rings(language, times)
         if self.term in ("shared", "latency"):
             key = f"difference.other_algorithm_{self.term}"
@@ -245,7 +220,7 @@ def _compare_with_choice_of_nccl(difference: Difference, run: Trace, seconds: fl
 
 
 def _get_nccl_algorithm(run: Trace) -> str | None:
-    return _NCCL_ALGO.get(run.schedule.name)
+    return NCCL_ALGORITHMS.get(run.schedule.name)
 
 
 def predict_with_simulation(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import CollsimError, Sentence, Words, join_words
+from ..package_data import read_toml
 from .fixes import Fix, replace_statements
 
 if TYPE_CHECKING:
@@ -21,16 +22,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["sum", "gather"]
 #: What a function should do, by its name in lower case without underscores.
-_KINDS: dict[str, Kind] = {
-    "allgather": "gather",
-    "ringallgather": "gather",
-    "allreduce": "sum",
-    "ringallreduce": "sum",
-    "reducescatter": "sum",
-    "ringreducescatter": "sum",
-    "scatterreduce": "sum",
-    "ringscatterreduce": "sum",
-}
+_KINDS: dict[str, Kind] = read_toml(__file__, "array_functions.toml")["kinds"]
 NODES = (2, 3, 4)  # numbers of nodes with which a function is called
 _BASE = 1_000  # each block has a power of it, so that the digits of a sum are how often each block is in it
 

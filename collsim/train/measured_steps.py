@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import CollsimError, Sentence, require_path
 from ..files import create_file, guard_cell, locate_csv_line, open_csv, read_csv_columns, refuse, unguard_cell
+from ..package_data import read_toml
 from ..topology import Topology, machine
 from .compute.gpu_speeds import GpuSpeed, get_gpu_speed
 from .model_families import model as model_named
@@ -64,20 +65,7 @@ _CASTS = 0.5
 #: W that a GPU usually has (NVIDIA data sheets), where rows say that it had less.
 _WATTS = {"H100": 700.0, "H200": 700.0, "A100": 400.0}
 #: Models by their published name, where a row does not say how wide they are.
-_NAMES = {
-    r"llama ?-?2-?7b": "llama2-7b",
-    r"llama ?-?2-?13b": "llama2-13b",
-    r"llama ?-?2-?70b": "llama2-70b",
-    r"llama ?_?3(\.1)?[ _]8b": "llama3-8b",
-    r"llama ?_?3(\.1)?[ _]70b": "llama3-70b",
-    r"llama ?_?3(\.1)?[ _]405b": "llama3-405b",
-    r"qwen3[ _-]30b": "qwen3-30b-a3b",
-    r"qwen3[ _-]235b": "qwen3-235b-a22b",
-    r"gpt[ _-]oss[ _-]20b": "gpt-oss-20b",
-    r"gpt[ _-]oss[ _-]120b": "gpt-oss-120b",
-    r"deepseek[ _-]?v3\b": "deepseek-v3",
-    r"kimi[ _-]?k2": "kimi-k2",
-}
+_NAMES: dict[str, str] = read_toml(__file__, "measured_steps.toml")["names"]
 #: Models with layers that no step has, and which.
 _OTHERS = {
     r"nemotron[ _-]?(3|h)": Sentence("state space layers (Mamba)"),

@@ -93,8 +93,8 @@ def test_nccl_tests_only_where_nccl_has_the_algorithm():
 
 
 def test_algorithms_and_programs_that_are_named_exist():
-    assert set(snippets._NCCL) <= set(cs.algorithms())
-    assert {cs.algorithms()[name].collective for name in snippets._NCCL} <= set(snippets._PROGRAMS)
+    assert set(snippets.NCCL_ALGORITHMS) <= set(cs.algorithms())
+    assert {cs.algorithms()[name].collective for name in snippets.NCCL_ALGORITHMS} <= set(snippets._PROGRAMS)
 
 
 def test_the_busbw_factor_reads_as_in_nccl_tests():

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import collsim as cs
+from collsim.io.nccl.nccl_tests import TESTS
+from collsim.nccl.difference import NCCL_ALGORITHMS
 
 from . import custom_machine
 from .choice import Choice, build_engine_pair, list_networks, write_network
@@ -16,29 +18,8 @@ from .machine_edits import write_edit_calls
 
 #: File that holds a machine whose cables were edited, in commands, which have no words for that.
 EDITED_FILE = "changed.yaml"
-#: Programs of nccl-tests by collective (nccl-tests 2.19.6, src/*.cu).
-_PROGRAMS = {
-    "allreduce": "all_reduce_perf",
-    "reduce": "reduce_perf",
-    "broadcast": "broadcast_perf",
-    "allgather": "all_gather_perf",
-    "reduce_scatter": "reduce_scatter_perf",
-    "alltoall": "alltoall_perf",
-    "gather": "gather_perf",
-    "scatter": "scatter_perf",
-    "sendrecv": "sendrecv_perf",
-}
-#: Algorithms that NCCL 2.30 has itself, with the value of NCCL_ALGO (src/graph/tuning.cc); None where NCCL has but one
-#: way.
-_NCCL = {
-    "allreduce_ring": "Ring",
-    "allreduce_double_binary_tree": "Tree",
-    "allreduce_nvls": "NVLS",
-    "allgather_ring": "Ring",
-    "reduce_scatter_ring": "Ring",
-    "broadcast_chain": "Ring",
-    "reduce_chain": "Ring",
-}
+#: Programs of nccl-tests by collective.
+_PROGRAMS = {collective: program for program, collective in TESTS.items()}
 #: Names of nccl-tests' -d (src/common.cu).
 _DTYPES = {"float16": "half", "float32": "float", "float64": "double", "float8_e4m3": "f8e4m3", "float8_e5m2": "f8e5m2"}
 
@@ -354,8 +335,8 @@ def list_environment(choice: Choice, options: dict[str, Any]) -> dict[str, str]:
     """
     if not count_node_gpus(choice):
         return {}
-    if choice.algorithm in _NCCL:
-        settings = {"NCCL_ALGO": _NCCL[choice.algorithm]}
+    if choice.algorithm in NCCL_ALGORITHMS:
+        settings = {"NCCL_ALGO": NCCL_ALGORITHMS[choice.algorithm]}
     else:
         settings = {}
     if "channels" in options and settings:
@@ -391,7 +372,7 @@ def write_nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes:
     """
     nodes = choice.copies
     if (
-        choice.algorithm not in _NCCL
+        choice.algorithm not in NCCL_ALGORITHMS
         or not count_node_gpus(choice)
         or choice.collective not in _PROGRAMS
         or ranks % nodes

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...io.nccl.nccl_log_facts import Stated
+from ...package_data import read_toml
 
 
 @dataclass(frozen=True)
@@ -128,19 +129,7 @@ class PortCounter:
 
 #: Counters of packets that were lost, came out of order or were sent again, and of pauses and marks that keep the
 #: network from it (Linux Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst).
-LOSS_COUNTERS = frozenset(
-    {
-        "rx_discards_phy",
-        "tx_discards_phy",
-        "rx_out_of_buffer",
-        "out_of_buffer",
-        "out_of_sequence",
-        "packet_seq_err",
-        "local_ack_timeout_err",
-        "rnr_nak_retry_err",
-        "implied_nak_seq_err",
-    }
-)
+LOSS_COUNTERS: frozenset[str] = frozenset(read_toml(__file__, "network_tools.toml")["losses"])
 #: Digits of a counter of 64 bits.
 _LONGEST_COUNTER = 20
 _PAUSE_COUNTERS = re.compile(

@@ -22,6 +22,7 @@ from ...collective import collectives, get_collective
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, FormatError, Sentence, Words
 from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
+from ...package_data import read_toml
 from ..file_formats import Format, register
 
 if TYPE_CHECKING:
@@ -30,33 +31,9 @@ if TYPE_CHECKING:
 #: Columns of a row and their values.
 Row: TypeAlias = dict[str, Any]
 #: nccl-tests' names of types and tests, and ours.
-TYPES = {
-    "int8": "int8",
-    "uint8": "uint8",
-    "int32": "int32",
-    "uint32": "uint32",
-    "int64": "int64",
-    "uint64": "uint64",
-    "half": "float16",
-    "float": "float32",
-    "double": "float64",
-    "bfloat16": "bfloat16",
-    "f8e4m3": "float8_e4m3",
-    "f8e5m2": "float8_e5m2",
-    "fp8_e4m3": "float8_e4m3",
-    "fp8_e5m2": "float8_e5m2",
-}
-TESTS = {
-    "all_reduce_perf": "allreduce",
-    "all_gather_perf": "allgather",
-    "reduce_scatter_perf": "reduce_scatter",
-    "broadcast_perf": "broadcast",
-    "reduce_perf": "reduce",
-    "alltoall_perf": "alltoall",
-    "gather_perf": "gather",
-    "scatter_perf": "scatter",
-    "sendrecv_perf": "sendrecv",
-}
+_NAMES = read_toml(__file__, "nccl_tests.toml")
+TYPES: dict[str, str] = _NAMES["types"]
+TESTS: dict[str, str] = _NAMES["tests"]
 #: What stands in front of a line: MPI's tags, `worker-0 |`, `node1:` or `3:` of launchers, time stamps.
 _TAG = re.compile(
     r"^(?:(?:\[[^\]\s]{1,100}\](?:<std(?:out|err)>:?)?|[\w.@/-]{1,100}(?::(?=\s)|\s\|)"

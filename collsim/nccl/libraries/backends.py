@@ -15,23 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ...errors import CollsimError, describe_unknown, require_word
+from ...package_data import read_toml
 
 _ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
 #: What PyTorch's documentation says: operation -> yes, no, or ? (only with an MPI that was built for GPUs) on each of
 #: _ON.
-_TABLE = {
-    "send": "yn y? ny",
-    "recv": "yn y? ny",
-    "broadcast": "yy y? ny",
-    "all_reduce": "yy y? ny",
-    "reduce": "yy y? ny",
-    "all_gather": "yy y? ny",
-    "gather": "yy y? ny",
-    "scatter": "yy y? ny",
-    "reduce_scatter": "yy n? ny",
-    "all_to_all": "yy y? ny",
-    "barrier": "yn y? ny",
-}
+_TABLE: dict[str, str] = read_toml(__file__, "backends.toml")["operations"]
 _WORDS = {"y": "yes", "n": "no", "?": "if built for GPUs"}
 
 

@@ -12,38 +12,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...package_data import read_toml
 from ...rank_engine.execute import RankWait
 from .records import JobRecord, RecordedCall
 
 #: s that NCCL's watchdog waits unless told otherwise (`kProcessGroupNCCLDefaultTimeout`).
 DEFAULT_TIMEOUT = 600.0
 #: Operations as the watchdog writes them (`OpType`, torch `Work.hpp`).
-_TYPES = {
-    "all_gather": "ALLGATHER",
-    "all_gather_into_tensor": "_ALLGATHER_BASE",
-    "all_reduce": "ALLREDUCE",
-    "all_to_all": "ALLTOALL",
-    "barrier": "ALLREDUCE",  # an all_reduce of one number
-    "broadcast": "BROADCAST",
-    "gather": "GATHER",
-    "recv": "RECV",
-    "reduce": "REDUCE",
-    "reduce_scatter": "REDUCE_SCATTER",
-    "reduce_scatter_tensor": "_REDUCE_SCATTER_BASE",
-    "scatter": "SCATTER",
-    "send": "SEND",
-}
-_OPEN_MPI = """\
---------------------------------------------------------------------------
-The user-provided time limit for job execution has been reached:
-
-  Timeout: {seconds} seconds
-
-The job will now be aborted.  Please check your code and/or
-adjust/remove the job execution time limit (as specified by --timeout
-command line option or MPIEXEC_TIMEOUT environment variable).
---------------------------------------------------------------------------
-"""
+_TEXTS = read_toml(__file__, "timeouts.toml")
+_TYPES: dict[str, str] = _TEXTS["operations"]
+_OPEN_MPI: str = _TEXTS["open_mpi"]
 
 
 @dataclass(frozen=True)

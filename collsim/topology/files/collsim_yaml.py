@@ -22,6 +22,7 @@ from ...errors import (
     format_value,
     join_words,
 )
+from ...package_data import read_toml
 from ...units import parse_bandwidth, parse_time
 from ..cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from ..cables import Nic, load_nics
@@ -37,42 +38,10 @@ from .yaml_document import build_value, compose
 if TYPE_CHECKING:
     from yaml.nodes import Node
 
-_TOP = {
-    "collsim",
-    "name",
-    "machine",
-    "network",
-    "options",
-    "ranks",
-    "devices",
-    "links",
-    "cables",
-    "edits",
-    "calibration",
-    "edits_since",
-    "routing",
-}
-_CABLE = {"kind", "label", "bandwidth", "alpha", "nominal", "effective", "width", "source"}
-_MACHINE = {
-    "name",
-    "title",
-    "about",
-    "source",
-    "gpu",
-    "sm",
-    "nic",
-    "p2p_over_pcie",
-    "gdr",
-    "amd_cpu",
-    "bridge",
-    "nvswitches",
-    "dims",
-    "rings",
-    "paths",
-    "words",
-    "devices",
-    "connections",
-}
+_KEYS = {name: set(keys) for name, keys in read_toml(__file__, "collsim_yaml.toml").items()}
+_TOP, _CABLE, _MACHINE = _KEYS["top"], _KEYS["cable"], _KEYS["machine"]
+
+
 _CALIBRATION = ("links", "nccl", "fitted_on", "median_error")
 _RESIDUE = ("collective", "ranks", "sizes", "factors")
 _EDITS = ("with_link", "without_link", "without_device", "scaled")

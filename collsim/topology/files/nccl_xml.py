@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element, ParseError
 
 from ...errors import FormatError, Sentence, Words
 from ...files import GrowingReader
+from ...package_data import read_toml
 from ..cables import GA102_SM, Nic, build_bridge, build_c2c, build_nvlink, build_pcie, build_xgmi, find_nic
 from ..facts import Assumption
 from ..machine_builder import Machine, MachineBuilder
@@ -47,33 +48,7 @@ _VENDORS = {"GenuineIntel", "AuthenticAMD", "CentaurHauls", "  Shanghai  "}
 _BROADCOM = {("0x1000", "0xc010"), ("0x1000", "0xc030")}  # topo.cc, ncclTopoFlattenBcmSwitches
 _POWER = "0x068001"  # an NVLink to a Power processor (topo.cc, kvDictPciClass); 0x068000 is an NVSwitch
 #: Attributes of each element that are read, or that NCCL writes and this reader does not need.
-_KNOWN = {
-    "system": {"version"},
-    "cpu": {"numaid", "affinity", "arch", "vendor", "familyid", "modelid", "host_hash"},
-    "pci": {"busid", "class", "vendor", "device", "subsystem_vendor", "subsystem_device", "link_speed", "link_width"},
-    "gpu": {"dev", "sm", "rank", "gdr", "gcn", "arch", "mlopart"},
-    "nvlink": {"target", "count", "tclass"},
-    "xgmi": {"target", "count", "tclass"},
-    "c2c": {"bw", "count"},
-    "nic": set(),
-    "net": {
-        "name",
-        "dev",
-        "latency",
-        "speed",
-        "port",
-        "guid",
-        "maxconn",
-        "gdr",
-        "coll",
-        "rail",
-        "plane",
-        "keep",
-        "gin",
-        "rma",
-    },
-    "pcilink": {"target"},
-}
+_KNOWN = {name: set(known) for name, known in read_toml(__file__, "nccl_xml.toml")["attributes"].items()}
 
 
 @dataclass

@@ -25,6 +25,7 @@ from ...nccl.machine.nccl_routes import describe_nodes, name_ranks, restrict_nod
 from ...nccl.model.algorithm_time import compute_time
 from ...nccl.model.links import FABRICS
 from ...nccl.predicted_schedule import SLOT, build_schedule
+from ...package_data import read_toml
 from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import Launch, simulate, simulate_ordered
@@ -38,19 +39,7 @@ CollectiveSource: TypeAlias = Literal["nccl", "links"]
 LIBRARIES: tuple[CollectiveSource, ...] = get_args(CollectiveSource)
 #: Algorithms where links are simulated and none is named: rings; for one root a chain in pieces of NCCL's slot (its
 #: runRing of broadcast.h and reduce.h); otherwise the plain forms.
-_DEFAULT_ALGORITHMS = {
-    "allreduce": "allreduce_ring",
-    "allgather": "allgather_ring",
-    "reduce_scatter": "reduce_scatter_ring",
-    "broadcast": "broadcast_chain",
-    "reduce": "reduce_chain",
-    "scatter": "scatter_flat",
-    "gather": "gather_flat",
-    "alltoall": "alltoall_direct",
-    "alltoallv": "alltoallv_direct",
-    "sendrecv": "sendrecv_direct",
-    "send": "broadcast_binomial",  # from the first of two to the second
-}
+_DEFAULT_ALGORITHMS: dict[str, str] = read_toml(__file__, "collective_model.toml")["algorithms"]
 #: Collectives of NCCL, by the kinds of task that run them.
 _NCCL_COLLECTIVES = {
     **{kind: kind for kind in ("allreduce", "allgather", "reduce_scatter", "broadcast", "reduce", "alltoall")},

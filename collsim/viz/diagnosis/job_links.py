@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ...diagnosis import Cause, DataPath, Diagnosis, Fact
 from ...errors import CollsimError
 from ...nccl.nccl_environment import NcclSettings, route_machine
+from ...package_data import read_toml
 from ...topology import Topology
 from ...topology.network import DEVICE_KINDS
 
@@ -20,25 +21,7 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 #: Kinds of the devices that a cause is about, where its facts do not name one. A cause that is not here is about the
 #: whole job.
-_KINDS: Mapping[str, tuple[str, ...]] = {
-    "acs": ("pcie",),
-    "iommu": ("cpu",),
-    "numa_balancing": ("memory",),
-    "small_shm": ("memory",),
-    "nvls_driver": ("nvswitch",),
-    "nvls_off": ("nvswitch",),
-    "imex": ("nvswitch",),
-    "split_domain": ("nvswitch",),
-    "sockets": ("nic",),
-    "gdr_module": ("nic",),
-    "gdr_refused": ("nic",),
-    "cards_left_out": ("nic",),
-    "slow_port": ("nic",),
-    "one_queue_pair": ("nic",),
-    "mixed_cards": ("nic",),
-    "nvlink_lost": ("gpu",),
-    "pcie_link": ("gpu",),
-}
+_KINDS: Mapping[str, list[str]] = read_toml(__file__, "job_links.toml")["kinds"]
 #: Causes whose facts name the parts that are at fault; those of others name parts that are well, too.
 _NAMED = frozenset({"nvlink_lost", "pcie_link", "slow_port"})
 
