@@ -211,6 +211,13 @@ EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 NAMES = named({"type": "string"})
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "app/server/content_policy.toml": table({"sources": NAMES}),
+    "io/chakra.csv": columns(message=SOME, field=SOME, number=WHOLE, type="[A-Z0-9]+", label="optional|repeated"),
+    "programs/job_records/operations.csv": columns(word=SOME, operation=SOME, output="1|n|1/n"),
+    "programs/library_calls.csv": columns(word=SOME, algorithm=SOME, size="(all|one) ranks?"),
+    "rank_engine/stand_ins/tensors.toml": table(
+        {"methods": listed(WORD), "types": NAMES, "elementwise": NAMES, "functions": NAMES}
+    ),
     "cli/streams.toml": table({"characters": NAMES}),
     "diagnosis/job_diagnosis.toml": table({"causes": NAMES}),
     "diagnosis/readers/network_tools.toml": table({"losses": listed(WORD)}),

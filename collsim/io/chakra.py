@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import CollsimError, Sentence
 from ..files import MAX_ELEMENTS, FilePath, create_file, read_bytes, refuse
+from ..package_data import read_csv
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
@@ -24,33 +25,6 @@ from .file_formats import Format, register
 
 COMP, SEND, RECV, COLLECTIVE = 4, 5, 6, 7
 _VERSION = "0.0.4"
-# message -> (field, number, type, repeated); types are those of google.protobuf.FieldDescriptorProto
-_UINT64, _INT64, _INT32, _BOOL, _STRING, _ENUM, _MESSAGE = 4, 3, 5, 8, 9, 14, 11
-_UINT32, _DOUBLE, _FLOAT = 13, 1, 2
-_SCHEMA = {
-    "AttributeProto": (
-        ("name", 1, _STRING, False),
-        ("double_val", 3, _DOUBLE, False),
-        ("float_val", 5, _FLOAT, False),
-        ("int32_val", 7, _INT32, False),
-        ("int64_val", 9, _INT64, False),
-        ("uint32_val", 11, _UINT32, False),
-        ("uint64_val", 13, _UINT64, False),
-        ("bool_val", 27, _BOOL, False),
-        ("string_val", 29, _STRING, False),
-    ),
-    "GlobalMetadata": (("version", 1, _STRING, False), ("attr", 2, _MESSAGE, True)),
-    "Node": (
-        ("id", 1, _UINT64, False),
-        ("name", 2, _STRING, False),
-        ("type", 3, _INT32, False),
-        ("ctrl_deps", 4, _UINT64, True),
-        ("data_deps", 5, _UINT64, True),
-        ("start_time_micros", 6, _UINT64, False),
-        ("duration_micros", 7, _UINT64, False),
-        ("attr", 10, _MESSAGE, True),
-    ),
-}
 
 
 _TIMES = ("start_time_micros", "duration_micros")
@@ -76,21 +50,28 @@ def _build_message_classes() -> dict[str, Any]:
         raise CollsimError("Chakra traces need the package protobuf: pip install 'collsim[exchange]'") from error
     # The classes are built at run time from the schema, because generated code would pin a version of protobuf.
     file = descriptor_pb2.FileDescriptorProto(name="collsim_et_def.proto", package="ChakraProtoMsg", syntax="proto3")
-    for message, fields in _SCHEMA.items():
-        message_type = file.message_type.add(name=message)
-        for name, number, kind, repeated in fields:
-            field = message_type.field.add(name=name, number=number, type=kind, label=3 if repeated else 1)
-            if kind == _MESSAGE:
-                field.type_name = ".ChakraProtoMsg.AttributeProto"
-            elif message == "AttributeProto" and name != "name":
-                # The value of an attribute is one of several kinds: proto3 keeps them in a oneof.
-                field.oneof_index = 0
-        if message == "AttributeProto":
-            message_type.oneof_decl.add(name="value")
+    field_types = descriptor_pb2.FieldDescriptorProto
+    messages: dict[str, Any] = {}
+    for row in read_csv(__file__, "chakra.csv"):
+        name = row["message"]
+        if name not in messages:
+            messages[name] = file.message_type.add(name=name)
+        field = messages[name].field.add(
+            name=row["field"],
+            number=int(row["number"]),
+            type=field_types.Type.Value(f"TYPE_{row['type']}"),
+            label=field_types.Label.Value(f"LABEL_{row['label'].upper()}"),
+        )
+        if row["type"] == "MESSAGE":
+            field.type_name = ".ChakraProtoMsg.AttributeProto"
+        elif name == "AttributeProto" and row["field"] != "name":
+            # The value of an attribute is one of several kinds: proto3 keeps them in a oneof.
+            field.oneof_index = 0
+    messages["AttributeProto"].oneof_decl.add(name="value")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {
-        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in _SCHEMA
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"ChakraProtoMsg.{name}")) for name in messages
     }
 
 

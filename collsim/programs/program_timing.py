@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import CollsimError
+from ..package_data import read_csv
 from ..rank_engine.engine import RankEvent
 from ..rank_engine.garbage_collection import pause_collection
 from ..registry import schedule
@@ -23,22 +24,8 @@ from ..topology.generic import switch
 from ..topology.parts.rank_selection import select_ranks
 
 #: The algorithm that stands for a collective call of a library, and whether its size is the whole array of all ranks.
-_ALGORITHMS: dict[str, tuple[str, bool]] = {
-    "allgather": ("allgather_ring", True),
-    "allgatherintotensor": ("allgather_ring", True),
-    "allgatherobject": ("allgather_ring", True),
-    "allreduce": ("allreduce_ring", False),
-    "alltoall": ("alltoall_pairwise", False),
-    "barrier": ("allreduce_recursive_doubling", False),
-    "bcast": ("broadcast_binomial", False),
-    "broadcast": ("broadcast_binomial", False),
-    "broadcastobjectlist": ("broadcast_binomial", False),
-    "gather": ("gather_flat", True),
-    "reduce": ("reduce_binomial", False),
-    "reducescatter": ("reduce_scatter_ring", False),
-    "scan": ("allgather_ring", True),
-    "scatter": ("scatter_flat", True),
-    "split": ("allgather_ring", True),
+_ALGORITHMS = {
+    row["word"]: (row["algorithm"], row["size"] == "all ranks") for row in read_csv(__file__, "library_calls.csv")
 }
 _SHORTEST = 1e-12  # s of a span that is shown
 

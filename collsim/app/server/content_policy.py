@@ -11,23 +11,12 @@ import re
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from collsim.package_data import read_toml
+
 _HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")
 #: Source of each kind of content. Streamlit has scripts and styles within its page, and draws charts with Vega, which
 #: compiles what it draws; the player keeps pictures in blobs; components are modules in blobs.
-_SOURCES = {
-    "default-src": "'self'",
-    "script-src": "'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",
-    "style-src": "'self' 'unsafe-inline'",
-    "img-src": "'self' data: blob:",
-    "font-src": "'self' data:",
-    "media-src": "'none'",
-    "worker-src": "'self' blob:",
-    "frame-src": "'none'",
-    "object-src": "'none'",
-    "base-uri": "'self'",
-    "form-action": "'self'",
-    "frame-ancestors": "'self'",
-}
+_SOURCES: dict[str, str] = read_toml(__file__, "content_policy.toml")["sources"]
 
 
 def build_content_policy(host: str) -> str:

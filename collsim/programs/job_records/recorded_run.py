@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...package_data import read_csv
 from ...rank_engine.engine import RankEvent
 from .records import JobRecord, RecordedCall, Sizes
 
@@ -36,21 +37,7 @@ class _Shares:
 
 
 #: Operation and sizes of a call, by its word in lower case without underscores.
-_OPERATIONS = {
-    "allgather": _Shares("all_gather", "n"),
-    "allgatherintotensor": _Shares("all_gather_into_tensor", "n"),
-    "allgatherobject": _Shares("all_gather", "n"),
-    "allreduce": _Shares("all_reduce"),
-    "alltoall": _Shares("all_to_all"),
-    "alltoallsingle": _Shares("all_to_all"),
-    "bcast": _Shares("broadcast"),
-    "broadcast": _Shares("broadcast"),
-    "broadcastobjectlist": _Shares("broadcast"),
-    "gather": _Shares("gather", "n"),
-    "reduce": _Shares("reduce"),
-    "reducescatter": _Shares("reduce_scatter", "1/n"),
-    "reducescattertensor": _Shares("reduce_scatter_tensor", "1/n"),
-}
+_OPERATIONS = {row["word"]: _Shares(row["operation"], row["output"]) for row in read_csv(__file__, "operations.csv")}
 
 
 def record_run(events: Sequence[RankEvent], groups: Sequence[Sequence[int]], ranks: int) -> JobRecord:

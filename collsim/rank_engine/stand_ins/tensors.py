@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...errors import describe_unknown
+from ...package_data import read_toml
 
 DType = type[np.generic] | np.dtype
 Shape = int | Sequence[int]
@@ -20,22 +21,8 @@ Dimension = int | Sequence[int] | None
 #: What numpy says of the ufunc whose result it wraps: the function, its arguments, and which result it is.
 _Context = tuple[np.ufunc, tuple[object, ...], int]
 
-_DTYPES: dict[str, type[np.generic]] = {
-    "float16": np.float16,
-    "half": np.float16,
-    "float32": np.float32,
-    "float": np.float32,
-    "float64": np.float64,
-    "double": np.float64,
-    "int8": np.int8,
-    "uint8": np.uint8,
-    "int16": np.int16,
-    "int32": np.int32,
-    "int": np.int32,
-    "int64": np.int64,
-    "long": np.int64,
-    "bool": np.bool_,
-}
+_WORDS = read_toml(__file__, "tensors.toml")
+_DTYPES: dict[str, type[np.generic]] = {name: getattr(np, kind) for name, kind in _WORDS["types"].items()}
 
 
 class KnownModule(ModuleType):
@@ -488,27 +475,10 @@ def _find_extreme(
 #: Words that are methods of a tensor and functions of torch, element by element. With an underscore at their end they
 #: change the tensor.
 _ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
-    **{
-        name: getattr(np, name) for name in ("abs", "ceil", "cos", "exp", "floor", "log", "log1p", "log2", "reciprocal")
-    },
-    **{name: getattr(np, name) for name in ("sign", "sin", "sqrt", "square", "tanh", "isfinite", "isnan")},
-    **{name: getattr(np, name) for name in ("logical_and", "logical_not", "logical_or", "maximum", "minimum")},
-    "div": np.divide,
-    "eq": np.equal,
-    "fmod": np.fmod,
-    "ge": np.greater_equal,
-    "gt": np.greater,
-    "le": np.less_equal,
-    "lt": np.less,
-    "mul": np.multiply,
-    "ne": np.not_equal,
-    "neg": np.negative,
-    "pow": np.power,
+    **{name: getattr(np, function) for name, function in _WORDS["elementwise"].items()},
     "relu": lambda x: np.maximum(x, 0),
-    "remainder": np.remainder,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "sub": np.subtract,
 }
 
 
@@ -703,47 +673,10 @@ class TensorFunctions:
         return tensor.numel()
 
 
-#: Functions of torch that are methods of its tensors: `torch.sum(x)` is `x.sum()`.
-_METHODS = (
-    *(
-        "add",
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "clamp",
-        "cumsum",
-        "flatten",
-        "index_select",
-        "matmul",
-        "max",
-    ),
-    *(
-        "mean",
-        "min",
-        "mm",
-        "narrow",
-        "norm",
-        "permute",
-        "prod",
-        "softmax",
-        "sort",
-        "squeeze",
-        "std",
-        "sum",
-        "t",
-        "topk",
-    ),
-    *("transpose", "unbind", "unsqueeze", "var"),
-)
 #: Functions of torch that numpy has under the same or another name, with the same positional arguments.
 _NUMPY_FUNCTIONS: dict[str, Callable[..., object]] = {
-    **{name: getattr(np, name) for name in ("where", "dot", "outer", "reshape", "einsum", "flip", "hstack", "vstack")},
-    **{name: getattr(np, name) for name in ("roll", "round", "tril", "triu")},
+    **{name: getattr(np, function) for name, function in _WORDS["functions"].items()},
     **_ELEMENTWISE,
-    "bmm": np.matmul,
-    "concat": np.concatenate,
 }
 
 
@@ -784,7 +717,7 @@ def build_torch_module(seed: int) -> ModuleType:
     names = [name for name in dir(TensorFunctions) if not name.startswith("_")]
     vars(torch).update(_DTYPES)
     vars(torch).update({name: _return_tensors(function) for name, function in _NUMPY_FUNCTIONS.items()})
-    vars(torch).update({name: getattr(Tensor, name) for name in _METHODS})
+    vars(torch).update({name: getattr(Tensor, name) for name in _WORDS["methods"]})
     vars(torch).update({name: getattr(functions, name) for name in names})
     vars(torch).update(Tensor=Tensor, tensor=make_tensor, as_tensor=make_tensor, no_grad=_NoGrad)
     vars(torch).update(device=lambda *_: "cpu", cuda=_build_cuda_module())
