@@ -211,6 +211,12 @@ EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 NAMES = named({"type": "string"})
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "app/scenario/pytorch.toml": table(
+        {
+            **dict.fromkeys(("script", "parts", "exchange"), WORDS),
+            "calls": named(table({"input": WORDS, "call": WORDS}, output=WORDS)),
+        }
+    ),
     "app/server/content_policy.toml": table({"sources": NAMES}),
     "io/chakra.csv": columns(message=SOME, field=SOME, number=WHOLE, type="[A-Z0-9]+", label="optional|repeated"),
     "programs/job_records/operations.csv": columns(word=SOME, operation=SOME, output="1|n|1/n"),

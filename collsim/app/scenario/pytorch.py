@@ -1,7 +1,7 @@
 """The same collective in PyTorch: a script that times it as nccl-tests does, and the line that starts it on every rank.
 
-Each script was run with torch 2.13 on two and three CPU processes (gloo). `all_gather_into_tensor` and
-`reduce_scatter_tensor` are known since torch 1.13; 2.13 still has them beside their new names.
+`pytorch.toml` has its text. `all_gather_into_tensor` and `reduce_scatter_tensor` are known since torch 1.13; 2.13 still
+has them beside their new names.
 """
 
 from __future__ import annotations
@@ -10,48 +10,9 @@ from typing import Any
 
 from collsim.collective import get_collective
 from collsim.dtypes import find_itemsize
+from collsim.package_data import read_toml
 
-#: Calls on `x` (and `y`) by collective, and how many elements each rank's tensors have for `size` elements of
-#: nccl-tests.
-_CALLS: dict[str, tuple[str, str, str]] = {
-    "allreduce": ("size", "", "dist.all_reduce(x)"),
-    "reduce": ("size", "", "dist.reduce(x, dst={root})"),
-    "broadcast": ("size", "", "dist.broadcast(x, src={root})"),
-    "allgather": ("size // n", "size // n * n", "dist.all_gather_into_tensor(y, x)"),
-    "reduce_scatter": ("size // n * n", "size // n", "dist.reduce_scatter_tensor(y, x)"),
-    "alltoall": ("size // n * n", "size // n * n", "dist.all_to_all_single(y, x)"),
-    "gather": (
-        "size // n",
-        "size // n * n",
-        "dist.gather(x, list(y.chunk(n)) if rank == {root} else None, dst={root})",
-    ),
-    "scatter": (
-        "size // n",
-        "size // n * n",
-        "dist.scatter(x, list(y.chunk(n)) if rank == {root} else None, src={root})",
-    ),
-    "alltoallv": (
-        "sum(parts(size, rank))",
-        "sum(parts(size, s)[rank] for s in range(n))",
-        "dist.all_to_all_single(y, x, [parts(size, s)[rank] for s in range(n)], parts(size, rank))",
-    ),
-    "sendrecv": ("size", "size", "exchange()"),
-}
-_PARTS = """
-SHARES = {shares}  # of all bytes: what rank 0 has for each rank, then rank 1 ...
-
-
-def parts(size, source):
-    return [round(size * share) for share in SHARES[source * n : (source + 1) * n]]
-
-"""
-_EXCHANGE = """
-def exchange():  # every rank sends to the next, as sendrecv_perf does
-    ways = [dist.P2POp(dist.isend, x, (rank + 1) % n), dist.P2POp(dist.irecv, y, (rank - 1) % n)]
-    for work in dist.batch_isend_irecv(ways):
-        work.wait()
-
-"""
+_TEXTS = read_toml(__file__, "pytorch.toml")
 #: torch's names of types, where they differ; None: its collectives do not take it.
 _DTYPES: dict[str, str | None] = {
     "uint32": None,
@@ -76,47 +37,24 @@ def build_script(
     kind = _DTYPES.get(dtype, dtype)
     if kind is None:
         return None
-    input_elements, other, call = _CALLS[collective]
-    tensors = f"    x = torch.ones({input_elements}, device=device).to(torch.{kind})\n"
-    if other:
-        tensors += f"    y = torch.empty({other}, dtype=torch.{kind}, device=device)\n"
+    call = _TEXTS["calls"][collective]
+    tensors = f"    x = torch.ones({call['input']}, device=device).to(torch.{kind})\n"
+    if "output" in call:
+        tensors += f"    y = torch.empty({call['output']}, dtype=torch.{kind}, device=device)\n"
+    helper = "\n"
     if collective == "sendrecv":
-        helper = _EXCHANGE
+        helper = _TEXTS["exchange"]
+        tensors = "    global x, y\n" + tensors
     elif collective == "alltoallv":
-        helper = _PARTS.format(shares=[round(share, 6) for share in shares or ()])
-    else:
-        helper = "\n"
-    if collective == "sendrecv":
-        globals_ = "    global x, y\n"
-    else:
-        globals_ = ""
-    size_list = ", ".join(map(str, sizes))
-    return (
-        "import os\n"
-        "import time\n\n"
-        "import torch\n"
-        "import torch.distributed as dist\n\n"
-        "gpu = torch.cuda.is_available()\n"
-        'dist.init_process_group("nccl" if gpu else "gloo")  # NCCL for CUDA tensors, Gloo for those of the CPU\n'
-        "rank, n = dist.get_rank(), dist.get_world_size()\n"
-        'device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpu else torch.device("cpu")\n'
-        "if gpu:\n"
-        "    torch.cuda.set_device(device)\n"
-        f"{helper}\n"
-        "def ready():\n"
-        "    torch.cuda.synchronize() if gpu else None  # a call of NCCL returns before it is done\n"
-        "    dist.barrier()\n"
-        "    return time.perf_counter()\n\n\n"
-        f"def timed(size, nbytes, runs=20):\n{globals_}{tensors}"
-        f"    for _ in range(5):\n        {call.format(root=root)}\n"
-        f"    start = ready()\n    for _ in range(runs):\n        {call.format(root=root)}\n"
-        "    seconds = (ready() - start) / runs\n"
-        f"    if rank == 0:\n        algbw, factor = nbytes / seconds / 1e9, {_write_factor(collective)}\n"
-        '        print(f"{nbytes} B: {seconds * 1e6:.1f} us, algbw {algbw:.2f} GB/s, busbw {algbw * factor:.2f} '
-        'GB/s")\n\n\n'
-        f"for nbytes in ({size_list}{',' if len(sizes) == 1 else ''}):\n"
-        f"    timed(nbytes // {find_itemsize(dtype)}, nbytes)\n"
-        "dist.destroy_process_group()\n"
+        helper = _TEXTS["parts"].format(shares=[round(share, 6) for share in shares or ()])
+    script: str = _TEXTS["script"]
+    return script.format(
+        helper=helper,
+        tensors=tensors,
+        call=call["call"].format(root=root),
+        factor=_write_factor(collective),
+        sizes=", ".join(map(str, sizes)) + ("," if len(sizes) == 1 else ""),
+        itemsize=find_itemsize(dtype),
     )
 
 
