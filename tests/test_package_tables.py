@@ -211,6 +211,8 @@ EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 NAMES = named({"type": "string"})
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "diagnosis/job.toml": table({"machines": NAMES}),
+    "diagnosis/readers/host_tools.toml": table({"line": listed(table({"kind": WORD, "value": {}, "pattern": WORDS}))}),
     "app/scenario/pytorch.toml": table(
         {
             **dict.fromkeys(("script", "parts", "exchange"), WORDS),

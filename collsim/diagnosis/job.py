@@ -16,6 +16,7 @@ from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
 from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..nccl.measured.published_runs import MeasuredRun, create_run
 from ..nccl.nccl_prediction import Prediction
+from ..package_data import read_toml
 from ..topology import Topology, parse_topology_text
 from ..topology.files.nccl_tree import extract_tree
 from ..topology.files.unread import find_unread_format
@@ -29,20 +30,7 @@ _RACK = "gb200-nvl72"
 #: Characters of a text that are looked at to find out what it is.
 _HEAD = 2**20
 #: Names of GPUs, and the machine of the catalogue that such GPUs mostly are in where only the name is known.
-_USUAL_MACHINES = (
-    (r"GB200|GB300", _RACK),
-    (r"\bB200|\bB300", "hgx-b200"),
-    (r"H200", "hgx-h200"),
-    (r"H800", "hgx-h800"),
-    (r"H100 80GB HBM3|H100.{0,4}SXM", "dgx-h100"),
-    (r"A100.{0,4}SXM", "dgx-a100"),
-    (r"V100.{0,4}SXM3", "dgx-2"),
-    (r"V100.{0,4}SXM2", "dgx-1v"),
-    (r"MI300X", "mi300x-8gpu"),
-    (r"\bA40\b", "a40-8gpu"),
-    (r"RTX 4090", "rtx4090-8gpu"),
-    (r"RTX 3090", "rtx3090-4gpu"),
-)
+_USUAL_MACHINES: dict[str, str] = read_toml(__file__, "job.toml")["machines"]
 #: Gbit/s of a port and the names of cards: InfiniBand, and RoCE for Ethernet.
 _INFINIBAND = {100: "ib-edr", 200: "ib-hdr", 400: "ib-ndr", 800: "ib-xdr"}
 #: Gbit/s of the Ethernet cards that are sold.
@@ -201,7 +189,7 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
 
 def _find_usual_machine(names: list[str]) -> str:
     """The machine of the catalogue that GPUs of the first known name are mostly in; "" for none."""
-    usual = (machine for name in names for form, machine in _USUAL_MACHINES if re.search(form, name))
+    usual = (machine for name in names for form, machine in _USUAL_MACHINES.items() if re.search(form, name))
     return next(usual, "")
 
 

@@ -12,6 +12,7 @@ from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import FilledSection, LanePicture
 from ..locale import LANGUAGES, Text, translate
+from ..package_data import read_package_file
 from ..viz.hosts.player_page import build_html_document, encode_inline_json
 
 _POLICY = (
@@ -19,14 +20,7 @@ _POLICY = (
     "'self' file: data: blob:; base-uri 'none'; form-action 'none'"
 )
 _HEAD = '<link rel="stylesheet" href="{root}assets/site.css">'
-_BODY = """<header><b>{name}</b>{links}<a class="other" href="{other}" hreflang="{othercode}">{othername}</a></header>
-<main>
-{body}
-</main>
-<footer>{made}</footer>
-<noscript>{script}</noscript>
-<script type="application/json" id="page">{data}</script>
-<script src="{root}assets/site.js"></script>"""
+_BODY = read_package_file(__file__, "body.html").removesuffix("\n")
 _MENU = (
     ("story.html", "story"),
     ("index.html", "lessons"),

@@ -16,30 +16,13 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from collsim.package_data import read_package_file
 from collsim.units import format_bytes, parse_bytes
 
 #: By language, once `make` has made them.
 _FRAMES: dict[str, str] = {}
 
-_PAGE = """
-<style id="collsim-first-look">
-#root{{visibility:hidden}}
-#collsim-first{{position:fixed;inset:0;overflow:hidden;color-scheme:light dark;
- background:light-dark({bg});font-family:{font}}}
-#collsim-first header{{height:52px;box-sizing:border-box;padding:10px 16px;background:light-dark({card});
- border-bottom:1px solid light-dark({line})}}
-#collsim-first .of-dark,#collsim-first.dark .of-light{{display:none}}
-#collsim-first.dark .of-dark{{display:inline}}
-#collsim-first main{{padding:14px 24px}}
-@media(max-width:1400px){{#collsim-first main{{padding:12px 14px}}}}
-</style>
-<div id="collsim-first">
-<header aria-hidden="true"><span class="of-light">{light}</span><span class="of-dark">{dark}</span></header>
-<main></main></div>
-<script type="application/json" id="collsim-first-run">{run}</script>
-<script type="module" async>
-{module}</script>
-"""
+_PAGE = read_package_file(__file__, "first_frame.html")
 
 
 def build_first_frame(scope: Scope, base: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ...display.palette import build_css_variables
 from ...locale import translate
+from ..styles import read_style
 
 
 def render_join_page(query: Iterable[tuple[str, str]], language: str, message: str = "") -> str:
@@ -58,13 +59,6 @@ def _render_page(language: str, body: str) -> str:
     )
 
 
-_STYLE = f""":root{{color-scheme:light dark;{build_css_variables(("ink", "bg", "card", "edge"))}}}
-"""
-_STYLE += """body{margin:0;background:var(--bg);color:var(--ink);font:18px/28px 'Source Sans 3','Segoe UI',Arial,
-'Noto Sans CJK SC','PingFang SC','Microsoft YaHei',sans-serif}
-main{max-width:420px;margin:12vh auto 0;padding:28px;background:var(--card);border-radius:7px}
-h1{margin:0 0 8px;font-size:28px;line-height:36px} p{margin:0 0 16px} [role=alert]{font-weight:700}
-label{display:block;font-weight:700} input,button{box-sizing:border-box;width:100%;min-height:48px;font:inherit;
-border-radius:7px;border:1px solid var(--edge)} input{padding:0 12px;margin-bottom:16px;background:var(--bg);
-color:inherit;font-size:24px;letter-spacing:.1em} button{background:var(--ink);color:var(--bg);font-weight:700}
-"""
+_STYLE = (
+    f":root{{color-scheme:light dark;{build_css_variables(('ink', 'bg', 'card', 'edge'))}}}\n{read_style('join_page')}"
+)

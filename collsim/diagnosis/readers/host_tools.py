@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...io.nccl.nccl_log_facts import Stated
+from ...package_data import read_toml
 
 
 @dataclass(frozen=True)
@@ -135,24 +136,9 @@ def read_host(lines: Sequence[str]) -> Iterator[Stated]:
                 yield number, kind, value
 
 
-_HOST_LINES: tuple[tuple[str, object, re.Pattern[str]], ...] = (
-    ("host.is_virtual", False, re.compile(r"^none\s*$")),
-    ("host.is_virtual", True, re.compile(r"^(?:kvm|vmware|microsoft|xen|amazon|google|qemu)\s*$")),
-    ("host.iommu_translates", True, re.compile(r"iommu: Default domain type: Translated|AMD-Vi: .{0,40}[Tt]ranslat")),
-    ("host.iommu_passes", True, re.compile(r"\biommu=(?:pt|off)\b|Default domain type: Passthrough")),
-    ("host.iommu_fault", True, re.compile(r"IO_PAGE_FAULT|DMAR: .{0,40}[Ff]ault")),
-    ("host.numa_balancing", 1, re.compile(r"kernel\.numa_balancing = 1\b")),
-    ("host.numa_balancing", 0, re.compile(r"kernel\.numa_balancing = 0\b")),
-    ("gpu.xid", 79, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 79\b")),
-    ("gpu.xid", 74, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 74\b")),
-    ("gpu.xid", 48, re.compile(r"NVRM: Xid \(PCI:[^)]{1,40}\): 48\b")),
-    ("host.out_of_memory", True, re.compile(r"Out of memory: Killed process|oom-kill")),
-    ("gpu.throttled", True, re.compile(r"(?:HW|SW) (?:Thermal )?(?:Slowdown|Power Brake Slowdown)\s+: Active")),
-    ("gpu.power_capped", True, re.compile(r"SW Power Cap\s+: Active")),
-    ("gpu.is_split", True, re.compile(r"^\s*MIG (?:Mode|M\.)\s*:? ?Enabled|^\s*Current\s+: Enabled")),
-    ("imex.state", "DOWN", re.compile(r"Domain State: (?:DEGRADED|DOWN)")),
-    ("imex.state", "UP", re.compile(r"Domain State: UP")),
-    ("fabric_manager.state", "inactive", re.compile(r"^(?:inactive|failed)\s*$")),
+_HOST_LINES: tuple[tuple[str, object, re.Pattern[str]], ...] = tuple(
+    (line["kind"], line["value"], re.compile(line["pattern"]))
+    for line in read_toml(__file__, "host_tools.toml")["line"]
 )
 
 

@@ -17,6 +17,7 @@ from ...display.markup import bind_units
 from ...display.palette import TOKENS
 from ...errors import CollsimError
 from ...locale import LANGUAGES
+from ...package_data import read_package_file
 from .bundle import read_bundle
 
 __all__ = [
@@ -28,26 +29,8 @@ __all__ = [
 
 THEMES = (None, "light", "dark")
 
-DOCUMENT = """<!doctype html>
-<html lang="{code}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-{head}
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-BODY = """<main id="player"></main>
-<noscript>This page is an animation and needs JavaScript. Nothing is loaded from elsewhere.</noscript>
-<script type="application/json" id="timeline">{timeline}</script>
-<script type="application/json" id="options">{options}</script>
-<script type="module">{script}</script>"""
-
+DOCUMENT = read_package_file(__file__, "document.html")
+BODY = read_package_file(__file__, "player_body.html").removesuffix("\n")
 LIGHT, DARK = TOKENS["bg"]
 
 

@@ -16,6 +16,7 @@ from collsim.programs.program_timing import RankSpan
 from collsim.rank_engine.engine import Message
 from collsim.units import format_bytes, format_time
 
+from ...package_data import read_package_file
 from .playback import COUNTERS, build_counters, find_latencies
 
 _LABELS, _CYCLE, _AXIS, _STUB = 62, 130, 26, 22  # px: ranks at the left, cycle at the right, time and stubs above
@@ -86,16 +87,7 @@ def draw_program_lanes(run: ProgramRun, width: int = 640, *, has_counters: bool 
     )
 
 
-_DEFINITIONS = (
-    "<defs>"
-    '<pattern id="plw#" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="6" height="6" fill="var(--cs-card)"/><rect width="2" height="6" fill="var(--cs-ink2)" opacity=".6"/>'
-    "</pattern>"
-    '<pattern id="plf#" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<rect width="7" height="7" fill="var(--cs-fulltint)"/><rect width="3" height="7" fill="var(--cs-full)"/></pattern>'
-    '<marker id="pla#" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    '<path d="M0 0L8 4L0 8z" fill="var(--cs-full)"/></marker></defs>'
-)
+_DEFINITIONS = read_package_file(__file__, "definitions.svg").replace("\n", "")
 
 
 def _draw_text(x: float, y: float, text: str, style: str = "", anchor: str = "start", attributes: str = "") -> str:
