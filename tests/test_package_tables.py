@@ -209,8 +209,17 @@ RCCL = table(
 EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 #: Words of other tools and ours.
 NAMES = named({"type": "string"})
+FACTS = listed(table({"kind": WORD}, values={"type": "array"}, words=listed(WORDS), most=NATURAL))
+CAUSE = table(
+    {"source": WORDS},
+    **dict.fromkeys(("ends_job", "needs_gap", "is_by_design"), FLAG),
+    **dict.fromkeys(("facts", "excluding"), FACTS),
+    hypothesis=TEXT,
+    conclusive=listed(WORD),
+)
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "diagnosis/causes.toml": named(CAUSE),
     "diagnosis/job.toml": table({"machines": NAMES}),
     "diagnosis/readers/host_tools.toml": table({"line": listed(table({"kind": WORD, "value": {}, "pattern": WORDS}))}),
     "app/scenario/pytorch.toml": table(

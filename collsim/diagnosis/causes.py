@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
+from ..package_data import read_toml
 from .comparison_causes import (
     find_cable_errors,
     find_late_rank,
@@ -59,12 +62,12 @@ class CauseRule:
 
     key: str
     find: Find
-    exclude: Find = lambda evidence: ()
+    exclude: Find
     hypothesis: str = ""
     source: str = ""
     ends_job: bool = False
     needs_gap: bool = False
-    conclusive: tuple[str, ...] = ()
+    conclusive: Sequence[str] = ()
     is_by_design: bool = False
 
 
@@ -130,10 +133,6 @@ def _find_sockets(evidence: Evidence) -> tuple[Fact, ...]:
     return (*used, *reasons, *settings[:1], *has_cards)
 
 
-def _find_rdma(evidence: Evidence) -> tuple[Fact, ...]:
-    return _select_transport(evidence, "NET/IB", "NET/IB/GDRDMA")[:1]
-
-
 def _is_multi_node(evidence: Evidence) -> bool:
     counts = evidence.select_values("nccl.ranks", tuple)
     if counts:
@@ -167,10 +166,6 @@ def _find_gdr_too_far(evidence: Evidence) -> tuple[Fact, ...]:
     return (*enabled[:1], *refused[:2])
 
 
-def _find_gdr(evidence: Evidence) -> tuple[Fact, ...]:
-    return _select_transport(evidence, "NET/IB/GDRDMA")[:1]
-
-
 def _find_acs(evidence: Evidence) -> tuple[Fact, ...]:
     redirected = evidence.select("pcie.acs", True)
     if not redirected:
@@ -188,18 +183,6 @@ def _find_slow_gpu_tests(evidence: Evidence) -> tuple[Fact, ...]:
         if test.uses_gpu and test.device in host and test.gbits < _HALF * host[test.device][1].gbits:
             slow += [host[test.device][0], fact]
     return tuple(slow)
-
-
-def _find_virtual(evidence: Evidence) -> tuple[Fact, ...]:
-    return evidence.select("host.is_virtual", True)
-
-
-def _find_iommu(evidence: Evidence) -> tuple[Fact, ...]:
-    return (*evidence.select("host.iommu_translates")[:2], *evidence.select("host.iommu_fault")[:2])
-
-
-def _find_iommu_off(evidence: Evidence) -> tuple[Fact, ...]:
-    return evidence.select("host.iommu_passes")[:1]
 
 
 def _find_narrow_links(evidence: Evidence) -> tuple[Fact, ...]:
@@ -335,34 +318,12 @@ def _find_small_shm(evidence: Evidence) -> tuple[Fact, ...]:
     return (*warned, *small[:1])
 
 
-def _find_memory_lock(evidence: Evidence) -> tuple[Fact, ...]:
-    return (*_select_warnings(evidence, "ibv_reg_mr"), *_select_warnings(evidence, "ibv_create_qp"))
-
-
-def _find_too_many_files(evidence: Evidence) -> tuple[Fact, ...]:
-    return _select_warnings(evidence, "Too many open files")
-
-
-def _find_pinned_algorithm(evidence: Evidence) -> tuple[Fact, ...]:
-    return _select_variable(evidence, "NCCL_ALGO", "NCCL_PROTO")[:2]
-
-
 def _find_few_channels(evidence: Evidence) -> tuple[Fact, ...]:
     limits = _select_variable(evidence, "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS")
     limits = (*limits[:1], *evidence.select("nccl.pinned_channels")[:1])
     if not limits:
         return ()
     return (*limits, *evidence.select("nccl.channels")[:1])
-
-
-def _find_numa_balancing(evidence: Evidence) -> tuple[Fact, ...]:
-    return evidence.select("host.numa_balancing", 1)[:2]
-
-
-def _find_throttling(evidence: Evidence) -> tuple[Fact, ...]:
-    """Heat and power brakes; a power cap alone is what a busy GPU runs into by design, so that it counts where the job
-    is slow."""
-    return (*evidence.select("gpu.throttled", True)[:4], *evidence.select("gpu.power_capped", True)[:2])
 
 
 def find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
@@ -407,14 +368,6 @@ def _find_wrong_interface(evidence: Evidence) -> tuple[Fact, ...]:
     return (*virtual[:2], *_select_variable(evidence, "NCCL_SOCKET_IFNAME")[:1])
 
 
-def _find_broken_link(evidence: Evidence) -> tuple[Fact, ...]:
-    return (*evidence.select("nccl.ib_error", 12)[:2],)
-
-
-def _find_dead_gpu(evidence: Evidence) -> tuple[Fact, ...]:
-    return (*evidence.select("gpu.xid")[:3], *evidence.select("host.out_of_memory")[:1])
-
-
 def _find_missing_rank(evidence: Evidence) -> tuple[Fact, ...]:
     """Ranks that began to initialize and did not complete, where others did or none at all was warned of."""
     started = {fact.value: fact for fact in evidence.select("nccl.init_start")}
@@ -424,114 +377,63 @@ def _find_missing_rank(evidence: Evidence) -> tuple[Fact, ...]:
     return tuple(fact for rank, fact in started.items() if rank not in completed)[:4]
 
 
-def _select_one(kind: str) -> Find:
-    def find(evidence: Evidence) -> tuple[Fact, ...]:
-        """Return the first two facts of the kind."""
-        return evidence.select(kind)[:2]
+def _select_facts(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> tuple[Fact, ...]:
+    """Facts of the kinds, values and words that rows of `causes.toml` name."""
+    facts: list[Fact] = []
+    for row in rows:
+        matching = [
+            fact
+            for fact in evidence.select(row["kind"])
+            if ("values" not in row or fact.value in row["values"])
+            and all(word in str(fact.value) for word in row.get("words", ()))
+        ]
+        facts += matching[: row.get("most")]
+    return tuple(facts)
 
-    return find
+
+#: What finds the facts of causes that rows of `causes.toml` cannot say.
+_FINDERS: dict[str, Find] = {
+    "small_shm": _find_small_shm,
+    "wrong_interface": _find_wrong_interface,
+    "p2p_disabled": _find_p2p_disabled,
+    "p2p_refused": _find_p2p_refused,
+    "nvlink_unused": _find_unused_nvlink,
+    "sockets": _find_sockets,
+    "split_domain": _find_split_domain,
+    "imex": _find_imex,
+    "isolated_containers": find_isolated_containers,
+    "mixed_cards": find_mixed_cards,
+    "uneven_ranks": _find_uneven_ranks,
+    "gdr_module": _find_gdr_module,
+    "gdr_refused": _find_gdr_too_far,
+    "acs": _find_acs,
+    "nvlink_lost": find_lost_links,
+    "xgmi_lost": find_lost_xgmi,
+    "pcie_link": _find_narrow_links,
+    "cards_left_out": _find_missing_cards,
+    "slow_port": _find_down_ports,
+    "one_queue_pair": _find_single_queue_pair,
+    "nvls_driver": _find_nvls_without_driver,
+    "nvls_off": _find_nvls_off,
+    "few_channels": _find_few_channels,
+    "bad_cable": find_cable_errors,
+    "congestion": find_losses,
+    "late_rank": find_late_rank,
+    "stuck_rank": _find_missing_rank,
+    "pinned_algorithm": lambda evidence: _select_variable(evidence, "NCCL_ALGO", "NCCL_PROTO")[:2],
+}
+_EXCLUDERS: dict[str, Find] = {"pcie_link": _find_awake_links}
+
+
+def _build_rule(key: str, row: dict[str, Any]) -> CauseRule:
+    stating, excluding = row.pop("facts", ()), row.pop("excluding", ())
+    find = _FINDERS.get(key) or partial(_select_facts, stating)
+    exclude = _EXCLUDERS.get(key) or partial(_select_facts, excluding)
+    return CauseRule(key, find, exclude, **row)
 
 
 #: Causes in the order in which they are looked for; those that end a job come first.
-CAUSES = (
-    CauseRule("small_shm", _find_small_shm, source="github.com/NVIDIA/nccl/issues/342", ends_job=True),
-    CauseRule("memory_lock", _find_memory_lock, source="NCCL troubleshooting: ulimit -l", ends_job=True),
-    CauseRule("open_files", _find_too_many_files, source="NCCL troubleshooting", ends_job=True),
-    CauseRule("dead_gpu", _find_dead_gpu, source="NVIDIA XID errors", ends_job=True),
-    CauseRule("unreachable_peer", _find_broken_link, source="github.com/NVIDIA/nccl/issues/426", ends_job=True),
-    CauseRule(
-        "wrong_interface",
-        _find_wrong_interface,
-        lambda e: e.select("nccl.init_complete")[:1],
-        source="NCCL troubleshooting: NCCL_SOCKET_IFNAME",
-        ends_job=True,
-    ),
-    CauseRule("duplicate_gpu", _select_one("nccl.duplicate_gpu"), source="nccl src/init.cc", ends_job=True),
-    CauseRule("mixed_versions", _select_one("nccl.mixed_versions"), source="nccl src/init.cc", ends_job=True),
-    CauseRule(
-        "p2p_disabled",
-        _find_p2p_disabled,
-        lambda e: _select_transport(e, "P2P"),
-        "p2p_off",
-        "github.com/NVIDIA/nccl-tests/issues/228",
-    ),
-    CauseRule(
-        "p2p_refused",
-        _find_p2p_refused,
-        lambda e: _select_transport(e, "P2P"),
-        "p2p_off",
-        "github.com/NVIDIA/nccl/issues/1130",
-        is_by_design=True,
-    ),
-    CauseRule(
-        "nvlink_unused",
-        _find_unused_nvlink,
-        lambda e: _select_transport(e, "P2P"),
-        "p2p_off",
-        "github.com/NVIDIA/nccl-tests/issues/228",
-    ),
-    CauseRule("sockets", _find_sockets, _find_rdma, "tcp", "github.com/areal-project/AReaL/issues/639"),
-    CauseRule(
-        "split_domain",
-        _find_split_domain,
-        lambda e: e.select("nccl.mnnvl", True),
-        "split_domain",
-        "github.com/NVIDIA/nccl/issues/2186",
-    ),
-    CauseRule("imex", _find_imex, lambda e: e.select("nccl.mnnvl", True), "split_domain", "NVIDIA IMEX guide"),
-    CauseRule("isolated_containers", find_isolated_containers, source="github.com/NVIDIA/nccl/issues/1536"),
-    CauseRule("mixed_cards", find_mixed_cards, source="github.com/NVIDIA/nccl/issues/2428"),
-    CauseRule("uneven_ranks", _find_uneven_ranks, source="nccl src/init.cc: localRanks"),
-    CauseRule("gdr_module", _find_gdr_module, _find_gdr, "gdr_off", "github.com/NVIDIA/nccl/issues/1412"),
-    CauseRule("gdr_refused", _find_gdr_too_far, _find_gdr, "gdr_off", "github.com/NVIDIA/nccl/issues/489"),
-    CauseRule("acs", _find_acs, _find_virtual, "acs", "github.com/NVIDIA/nccl-tests/issues/112", needs_gap=True),
-    CauseRule("iommu", _find_iommu, _find_iommu_off, "acs", "github.com/NVIDIA/nccl/issues/841", needs_gap=True),
-    CauseRule(
-        "nvlink_lost",
-        find_lost_links,
-        hypothesis="nvlink_lost",
-        source="github.com/Azure/azhpc-diagnostics/issues/73",
-        conclusive=("nccl.nvlink_rate",),  # the machine is that of the tree, which has the links that are left
-    ),
-    CauseRule("xgmi_lost", find_lost_xgmi, source="ROCm: rocm-smi --showtopo"),
-    CauseRule("pcie_link", _find_narrow_links, _find_awake_links, "pcie_width", "NCCL troubleshooting: lspci LnkSta"),
-    CauseRule("cards_left_out", _find_missing_cards, hypothesis="one_nic", source="github.com/NVIDIA/nccl/issues/1591"),
-    CauseRule("slow_port", _find_down_ports, hypothesis="half_network", source="infiniband-diags: ibstat"),
-    CauseRule(
-        "one_queue_pair", _find_single_queue_pair, hypothesis="one_qp", source="github.com/NVIDIA/nccl/issues/1015"
-    ),
-    CauseRule(
-        "nvls_driver",
-        _find_nvls_without_driver,
-        hypothesis="nvls_off",
-        source="github.com/NVIDIA/nccl-tests/issues/212",
-    ),
-    CauseRule("nvls_off", _find_nvls_off, hypothesis="nvls_off", source="github.com/NVIDIA/nccl-tests/issues/212"),
-    CauseRule(
-        "few_channels", _find_few_channels, hypothesis="channels", source="NCCL environment variables", needs_gap=True
-    ),
-    CauseRule(
-        "pinned_algorithm", _find_pinned_algorithm, hypothesis="ll", source="NCCL environment variables", needs_gap=True
-    ),
-    CauseRule(
-        "no_topology",
-        _select_one("nccl.unreadable_topology"),
-        source="github.com/NVIDIA/nccl/issues/1464",
-        needs_gap=True,
-    ),
-    CauseRule("bad_cable", find_cable_errors, source="infiniband-diags: perfquery; mlx5 counters"),
-    CauseRule("congestion", find_losses, source="github.com/NVIDIA/nccl/issues/378", needs_gap=True),
-    CauseRule("late_rank", find_late_rank, source="nccl plugins/profiler/inspector", conclusive=("job.late_rank",)),
-    CauseRule("throttling", _find_throttling, source="nvidia-smi -q -d PERFORMANCE", conclusive=("gpu.throttled",)),
-    CauseRule(
-        "numa_balancing",
-        _find_numa_balancing,
-        lambda e: e.select("host.numa_balancing", 0),
-        source="github.com/ROCm/rccl/issues/1562",
-    ),
-    CauseRule("confidential", _select_one("nccl.confidential"), source="nccl src/init.cc", needs_gap=True),
-    CauseRule("stuck_rank", _find_missing_rank, source="nccl src/init.cc: Init START without COMPLETE", ends_job=True),
-)
+CAUSES = tuple(_build_rule(key, row) for key, row in read_toml(__file__, "causes.toml").items())
 CAUSE_BY_KEY = {cause.key: cause for cause in CAUSES}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ....topology import ring
 from ..kinds.task import NEIGHBOURS, RIGHT_NEIGHBOUR, Task
 
@@ -19,47 +21,14 @@ SKETCH = '''def fix_the_sketch(n):
         yield cs.copy(r, (r + 1) % n, chunk=r)
 '''
 
+_build_task = partial(Task, partners=RIGHT_NEIGHBOUR, network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"))
+_build_allreduce = partial(_build_task, collective="allreduce", steps=lambda n: 2 * (n - 1))
+_build_half = partial(_build_task, steps=lambda n: n - 1, sent=lambda n: (n - 1) / n)
+
 TASKS = (
-    Task(
-        name="ring-reduce-scatter",
-        collective="reduce_scatter",
-        partners=RIGHT_NEIGHBOUR,
-        steps=lambda n: n - 1,
-        sent=lambda n: (n - 1) / n,
-        network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
-    ),
-    Task(
-        name="ring-allgather",
-        collective="allgather",
-        partners=RIGHT_NEIGHBOUR,
-        steps=lambda n: n - 1,
-        sent=lambda n: (n - 1) / n,
-        network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
-    ),
-    Task(
-        name="ring-allreduce",
-        collective="allreduce",
-        partners=RIGHT_NEIGHBOUR,
-        steps=lambda n: 2 * (n - 1),
-        sent=lambda n: 2 * (n - 1) / n,
-        network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
-    ),
-    Task(
-        name="fix-the-sketch",
-        collective="allreduce",
-        partners=RIGHT_NEIGHBOUR,
-        steps=lambda n: 2 * (n - 1),
-        sent=lambda n: 2 * (n - 1) / n,
-        network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
-        starter=SKETCH,
-    ),
-    Task(
-        name="both-directions",
-        collective="allreduce",
-        ranks=(3, 4, 5, 6, 7, 8, 12),
-        partners=NEIGHBOURS,
-        steps=lambda n: 2 * (n - 1),
-        network=lambda n: ring(n, bandwidth="25GB/s", alpha="1us"),
-        within=1.1,
-    ),
+    _build_half(name="ring-reduce-scatter", collective="reduce_scatter"),
+    _build_half(name="ring-allgather", collective="allgather"),
+    _build_allreduce(name="ring-allreduce", sent=lambda n: 2 * (n - 1) / n),
+    _build_allreduce(name="fix-the-sketch", sent=lambda n: 2 * (n - 1) / n, starter=SKETCH),
+    _build_allreduce(name="both-directions", ranks=(3, 4, 5, 6, 7, 8, 12), partners=NEIGHBOURS, within=1.1),
 )
