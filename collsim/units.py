@@ -268,6 +268,22 @@ def format_energy(kwh: float) -> str:
     return _format_in_units(_require_number(kwh, "kwh"), units, ("µWh", 1e9))
 
 
+def format_percent(share: float) -> str:
+    """Write a share as a percentage with three significant digits.
+
+    Args:
+        share: a part of a whole, 1 for all of it.
+
+    Returns:
+        The text.
+
+    Examples:
+        >>> format_percent(0.995)
+        '99.5 %'
+    """
+    return f"{100 * share:.3g} %"
+
+
 def format_plain(number: float, digits: int = 3) -> str:
     """Write a positive number with some significant digits and without an exponent, its thousands apart.
 

@@ -14,7 +14,7 @@ from ..display.markup import escape_text
 from ..display.progress import open_progress
 from ..errors import CollsimError, describe_unknown
 from ..locale import LANGUAGES, translate
-from ..units import format_time
+from ..units import format_percent, format_time
 from .part_changes import COMPUTING_PARTS, PART_NAMES, PartChange
 from .part_prices import divide_by_price, parse_prices, sum_prices
 from .timed_runs import AnyRun, TimedRun, wrap_run
@@ -158,19 +158,19 @@ class Upgrades:
 
         if self.free:
             best = max(self.free, key=lambda row: row.saved)
-            yield say("free", part=best.text(language), saved=format_time(best.saved), share=_format_share(best.share))
+            yield say("free", part=best.text(language), saved=format_time(best.saved), share=format_percent(best.share))
         singles = [row for row in self.worth_buying if not row.is_pair]
         # A pair counts only where it saves more than its better half by a margin that can be noticed.
         pairs = [row for row in self.worth_buying if row.is_pair and row.more_than_alone > _WORTH * self.time]
         if not singles and not pairs:
             if self.computing_share:
-                yield say("nothing.computes", share=_format_share(self.computing_share))
+                yield say("nothing.computes", share=format_percent(self.computing_share))
             else:
                 yield say("nothing")
             return
         # Wires are named as not worth it only where all that helps is faster computing.
         if self.computing_share and all(change.part in COMPUTING_PARTS for row in singles for change in row.changes):
-            yield say("nothing.wires", share=_format_share(self.computing_share))
+            yield say("nothing.wires", share=format_percent(self.computing_share))
         if singles:
             yield say("first", **_describe_row(singles[0], self.time, language))
             if enough := [row for row in self.rows if row.enough is not None and row.enough == singles[0].changes[0]]:
@@ -309,10 +309,6 @@ def format_saving(seconds: float) -> str:
     if seconds < 0:
         sign = "+"
     return f"{sign}{format_time(abs(seconds))}"
-
-
-def _format_share(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def _write_alone(row: Upgrade, language: str) -> str:

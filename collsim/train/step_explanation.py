@@ -9,7 +9,7 @@ from ..errors import CollsimError, require_word
 from ..locale import LANGUAGES, Text, build_text, join_texts, repeat_text
 from ..nccl.machine.idle_cards import find_idle_cards
 from ..nccl.machine.topology_facts import build_graph_search, read_facts
-from ..units import format_bytes, format_time
+from ..units import format_bytes, format_percent, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
 from .parallel import ExpertParallel
@@ -97,10 +97,6 @@ def describe_change(trace: StepTrace, language: str = "en") -> str:
     return ""
 
 
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
 # ---- what changed --------------------------------------------------------------------------------------------------
 
 
@@ -149,7 +145,7 @@ def _note_measured_before(was: StepTrace, trace: StepTrace) -> Text | None:
 def _format_relative_change(by: float) -> Text:
     if abs(by) < 5e-4:
         return build_text("train", "step_explanation.no_change")
-    percent = _format_percent(abs(by))
+    percent = format_percent(abs(by))
     if by > 0:
         return build_text("train", "step_explanation.more", much=percent)
     return build_text("train", "step_explanation.less", much=percent)
@@ -193,7 +189,7 @@ def _describe_exposed(trace: StepTrace) -> Text:
         return build_text("train", "step_explanation.nothing_sent", whole=total)
     if trace.exposed <= 1e-9 * trace.time:
         return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
-    costs, share = format_time(trace.exposed), _format_percent(trace.exposed / trace.time)
+    costs, share = format_time(trace.exposed), format_percent(trace.exposed / trace.time)
     waiting = trace.exposed - trace.interference_time
     # Below a twentieth of a percent the sentence about interference would be about rounding.
     is_slowed = trace.interference_time > 5e-4 * trace.time
@@ -324,7 +320,7 @@ def _describe_idle_cards(trace: StepTrace) -> Text | None:
 def _describe_overlap(trace: StepTrace) -> Text | None:
     if not trace.communication:
         return None
-    share, total = _format_percent(trace.overlapped), format_time(trace.communication)
+    share, total = format_percent(trace.overlapped), format_time(trace.communication)
     return build_text("train", "step_explanation.communication_runs_beside_computing", share=share, whole=total)
 
 
@@ -348,7 +344,7 @@ def describe_experts(trace: StepTrace) -> Text | None:
         busiest = f"{load.busiest:.3g}"
         sentences.append(build_text("train", "step_explanation.busiest_gpu_of_experts", busiest=busiest))
     if load.dropped > 1e-9:
-        sentences.append(build_text("train", "step_explanation.tokens_dropped", share=_format_percent(load.dropped)))
+        sentences.append(build_text("train", "step_explanation.tokens_dropped", share=format_percent(load.dropped)))
     if part is not None and part.padded:
         sentences.append(build_text("train", "step_explanation.buffers_padded", factor=f"{part.capacity_factor:.3g}"))
     return join_texts("sentences", sentences) if sentences else None
@@ -367,7 +363,7 @@ def _describe_staleness(trace: StepTrace) -> Text | None:
 def _describe_idle(trace: StepTrace) -> Text | None:
     if trace.bubble < 1e-3 * trace.time:
         return None
-    idle, share = format_time(trace.bubble), _format_percent(trace.bubble / trace.time)
+    idle, share = format_time(trace.bubble), format_percent(trace.bubble / trace.time)
     return build_text("train", "step_explanation.gpus_idle_on_average", idle=idle, share=share)
 
 
@@ -387,5 +383,5 @@ def _describe_memory(trace: StepTrace) -> Text:
 def _describe_mfu(trace: StepTrace) -> Text | None:
     if math.isnan(trace.mfu):
         return None
-    used, peak = _format_percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"
+    used, peak = format_percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"
     return build_text("train", "step_explanation.mfu_flops_three_forward", used=used, peak=peak)

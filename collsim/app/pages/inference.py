@@ -15,8 +15,7 @@ from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
 from collsim.inference import InferenceTimes, count_kv_bytes, time_inference
 from collsim.train.model_families import models
-from collsim.units import format_time
-from collsim.viz.sentences.words import format_percent
+from collsim.units import format_percent, format_time
 
 from ..editor.sidebar import choose_where
 from ..jobs.worker import ReportProgress

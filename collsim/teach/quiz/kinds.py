@@ -17,7 +17,7 @@ from ...collective import get_collective
 from ...locale import Text, build_text, join_texts, repeat_text
 from ...simulate import Trace
 from ...topology import Topology
-from ...units import format_bandwidth, format_bytes, format_time
+from ...units import format_bandwidth, format_bytes, format_percent, format_time
 from ...verify import Terms, list_contributions
 from .question import Alternative, Question
 
@@ -372,10 +372,10 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
     ask = build_text("quiz", "kinds.every_gets_twice_bandwidth", links=links)
     before, after = format_time(run.trace.duration), format_time(run.trace.duration * (1 - saved))
     if saved >= 0.0005:
-        result = build_text("quiz", "kinds.runs_shorter", before=before, after=after, saved=_format_percent(saved))
+        result = build_text("quiz", "kinds.runs_shorter", before=before, after=after, saved=format_percent(saved))
     else:
         result = build_text("quiz", "kinds.runs_as_long", before=before)
-    latency = build_text("quiz", "kinds.latencies_would_remain", share=_format_percent(neck.latency))
+    latency = build_text("quiz", "kinds.latencies_would_remain", share=format_percent(neck.latency))
     explanation = join_texts("sentences", [result, latency])
     right = Alternative(_format_saving(saved), build_text("quiz", "kinds.running_again_says"))
     ideas: list[tuple[float, Text]] = [
@@ -398,12 +398,8 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
     return _build_choice("doubling", ask, explanation, right, wrong, random)
 
 
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
 def _format_saving(share: float) -> Text:
-    return build_text("quiz", "kinds.not_at_all") if share < 0.0005 else repeat_text(_format_percent(share))
+    return build_text("quiz", "kinds.not_at_all") if share < 0.0005 else repeat_text(format_percent(share))
 
 
 def _ask_time(run: QuestionRun, random: Random) -> Question | None:

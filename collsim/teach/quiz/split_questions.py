@@ -7,7 +7,7 @@ from __future__ import annotations
 from ...locale import Text, build_text, repeat_text
 from ...train import FSDP, Pipeline, Split
 from ...train.parallel.combined_split import as_split
-from ...units import format_bytes, format_time
+from ...units import format_bytes, format_percent, format_time
 from .kinds import Random, _build_choice
 from .question import Alternative, Question
 from .step_questions import QuestionStep, _build_wrong_answers, _format_size, _format_time
@@ -41,10 +41,6 @@ def _find_fsdp(run: QuestionStep) -> FSDP | None:
 def _find_pipeline(run: QuestionStep) -> Pipeline | None:
     split = _find_split(run)
     return split.pipeline if split is not None and split.pipeline.size > 1 else None
-
-
-def _format_percent(share: float) -> Text:
-    return repeat_text(f"{100 * share:.3g} %")
 
 
 def _ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
@@ -101,11 +97,11 @@ def _ask_microbatches(run: QuestionStep, random: Random) -> Question | None:
         more_time=format_time(more.time),
         time=format_time(t.time),
     )
-    right = Alternative(_format_percent(many), build_text("quiz", "splits.both_ends_waited_once"))
+    right = Alternative(repeat_text(format_percent(many)), build_text("quiz", "splits.both_ends_waited_once"))
     wrong = _build_wrong_answers(
-        (_format_percent(few), build_text("quiz", "splits.there_more_compute_between")),
-        (_format_percent(few / 2), build_text("quiz", "splits.as_if_idle_time")),
-        (_format_percent(min(1.0, 2 * few)), build_text("quiz", "splits.microbatches_fill_pipeline_they")),
+        (repeat_text(format_percent(few)), build_text("quiz", "splits.there_more_compute_between")),
+        (repeat_text(format_percent(few / 2)), build_text("quiz", "splits.as_if_idle_time")),
+        (repeat_text(format_percent(min(1.0, 2 * few))), build_text("quiz", "splits.microbatches_fill_pipeline_they")),
     )
     return _build_choice("bubble", ask, explanation, right, wrong, random)
 

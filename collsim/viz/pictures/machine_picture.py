@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ...errors.dependencies import require_package
 from ...locale import translate
+from ...units import format_percent
 from ..layout.geometry import Box
 from ..sentences import words
 from ..timeline.timeline_document import build_timeline
@@ -412,4 +413,4 @@ def _draw_table(ax: Axes, document: Timeline, language: str, family: list[str], 
         put(42, y, get_text(row["label"], language), 11, colours.INK, bold=row["hot"])
         put(300, y, get_text(row["note"], language), 10, colours.INK3)
         put(right - 90, y, words.format_size(link_bytes[busiest]), 11, colours.INK, side="right")
-        put(right, y, words.format_percent(part[busiest]), 11, color, bold=True, side="right")
+        put(right, y, format_percent(part[busiest]), 11, color, bold=True, side="right")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import CollsimError, Sentence
-from ...units import format_bytes
+from ...units import format_bytes, format_percent
 from ..sentences import words
 from . import colours
 from .machine_picture import choose_language, write_label
@@ -121,9 +121,7 @@ def predicted_against_measured(
     ends = np.array([min(x.min(), y.min()) / 1.5, max(x.max(), y.max()) * 1.5])
     for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
         inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
-        label = write_label(
-            language, "nccl_plots.share_within", factor=f"{factor:g}", inside=words.format_percent(inside)
-        )
+        label = write_label(language, "nccl_plots.share_within", factor=f"{factor:g}", inside=format_percent(inside))
         ax.fill_between(
             ends, ends / factor, ends * factor, color=colours.USE["room"], alpha=alpha, linewidth=0, label=label
         )

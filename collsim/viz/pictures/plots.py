@@ -18,7 +18,7 @@ from ...analysis.ranking import round_time, sort_table
 from ...analysis.run_facts import RunFacts
 from ...display.markup import bind_units
 from ...errors import CollsimError
-from ...units import format_bytes
+from ...units import format_bytes, format_percent
 from ..layout.arrangement import lay_out
 from ..sentences import words
 from ..timeline.link_rows import build_rows
@@ -156,7 +156,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
     ax.set_xlabel(write_label(language, "plots.busy_run_bytes_bandwidth"))
     more = ""
     if left_out := len(used) - len(order):
-        top = words.format_percent(float(share[order[-1]]))
+        top = format_percent(float(share[order[-1]]))
         more = "\n" + write_label(language, "plots.more_links_none_above", left_out=left_out, top=top)
     ax.set_title(_build_title(trace, language) + more, fontsize=10, loc="left")
     return _clean_axes(ax, "x", language)
@@ -375,7 +375,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
         ax.text(
             max(100 * saved, 0) + 1,
             row,
-            words.format_percent(float(saved)),
+            format_percent(float(saved)),
             va="center",
             fontsize=8,
             color=colours.INK2,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...analysis.run_facts import MAX_TRANSFERS_RERUN, RunFacts
 from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
-from ...units import format_bytes
+from ...units import format_bytes, format_percent
 from . import words
 from .names import name_link
 
@@ -37,10 +37,10 @@ def describe_bottleneck(facts: RunFacts) -> dict[str, dict[str, str]] | None:
 
 def _describe_limit(trace: Trace, limit: Bottleneck, subject: Text) -> Text:
     """What holds the run up, in one sentence."""
-    share = words.format_percent(limit.busy_share)
+    share = format_percent(limit.busy_share)
     # More than half of the time would remain with endless bandwidth: no link is to blame.
     if limit.latency > 0.5:
-        left, most = words.format_percent(limit.latency), words.format_percent(limit.busiest_share)
+        left, most = format_percent(limit.latency), format_percent(limit.busiest_share)
         return build_text("sentences", "causes.latency", left=left, most=most)
     if limit.busy_share > 1.0005:  # without contention a link carries more than it can
         return build_text("sentences", "causes.needs", subject=subject, share=share)
@@ -78,8 +78,8 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
         "sentences",
         key,
         kind=words.name_kind(kind),
-        most=words.format_percent(limit.busiest_share),
-        share=words.format_percent(limit.busy_share),
+        most=format_percent(limit.busiest_share),
+        share=format_percent(limit.busy_share),
         saving=_format_saved_share(saved),
         next_limit=_describe_next_limit(trace, kind, limit),
     )
@@ -172,7 +172,7 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
     """
     used = np.flatnonzero(trace.link_bytes)
     link = int(used[np.argsort(-trace.link_busy[used], kind="stable")[0]])
-    name, share = trace.topology.link_name(link), words.format_percent(float(trace.link_busy[link]) / trace.duration)
+    name, share = trace.topology.link_name(link), format_percent(float(trace.link_busy[link]) / trace.duration)
     alone = float(table.loc[(table["what"] == "link") & (table["name"] == name), "doubled"].iloc[0])
     kind = trace.topology.links.kind(link)
     kind_name = words.name_kind(kind)
@@ -213,7 +213,7 @@ def _format_saved_share(share: float) -> str:
     digits = 2
     if share < 0.1:
         digits = 3
-    return words.format_percent(round(share, digits))
+    return format_percent(round(share, digits))
 
 
 def _describe_next_limit(trace: Trace, kind: str, limit: Bottleneck) -> Text:

@@ -49,15 +49,6 @@ def name_all_of_kind(kind: str) -> Text:
     return tidy_text(build_text("sentences", "words.all_of_kind", kind=name_kind(kind)))
 
 
-def format_percent(share: float) -> str:
-    """`99.5 %`.
-
-    Args:
-        share: A part of a whole, 1 for all of it.
-    """
-    return f"{100 * share:.3g} %"
-
-
 def format_range(low: str, high: str) -> Text:
     """`57 to 674 µs`: the unit once where it is the same.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...locale import Text, build_text, join_texts, list_items, repeat_text
 from ...topology.network import DEVICE_KINDS
+from ...units import format_percent
 from ..sentences import words
 from ..sentences.names import name_device_kind
 
@@ -160,7 +161,7 @@ def _format_numbers(noun: Literal["rank", "node"], numbers: list[int]) -> Text |
 
 def _describe_use(trace: Trace, links: Links) -> Text | None:
     """`busy 48 %`: always known, and what the classes were made by."""
-    share = words.format_percent(float(max(trace.link_busy[i] for i in links)) / trace.duration)
+    share = format_percent(float(max(trace.link_busy[i] for i in links)) / trace.duration)
     return build_text("timeline", "distinguishing_labels.busy", share=share)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...analysis.run_facts import RunFacts
 from ...locale import Text, build_text, list_items, map_languages, repeat_text
 from ...topology.network import DEVICE_KINDS
+from ...units import format_percent
 from ..sentences import words
 from ..sentences.names import name_link
 from .distinguishing_labels import distinguish_labels
@@ -89,7 +90,7 @@ def build_rows(facts: RunFacts, drawing: Drawing) -> list[LinkRow]:
     ]
     rest = groups[len(listed_groups) :]
     if rest:
-        count, top = sum(len(g.links) for g in rest), words.format_percent(max(g.share for g in rest))
+        count, top = sum(len(g.links) for g in rest), format_percent(max(g.share for g in rest))
         label = build_text("timeline", "rows.more_links", count=count)
         note = build_text("timeline", "rows.none_above", top=top)
         link_ids = _map_links(drawing, tuple(link for g in rest for link in g.links), used_ids)

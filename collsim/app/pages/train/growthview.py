@@ -12,8 +12,8 @@ import streamlit as st
 from collsim.display.markup import escape_markdown
 from collsim.purchases import Goodput
 from collsim.purchases.run_failures import format_long_time
-from collsim.units import format_time
-from collsim.viz.sentences.words import format_percent, name_kind
+from collsim.units import format_percent, format_time
+from collsim.viz.sentences.words import name_kind
 
 from ...scenario.mistakes import write_sentence
 from ...shell import charts

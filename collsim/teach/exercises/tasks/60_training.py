@@ -12,7 +12,7 @@ from ....errors import CollsimError
 from ....locale import Text, build_text
 from ....topology import Topology, machine, switch
 from ....train import ParallelStrategy, StepTrace, data_parallel, ddp, training_step
-from ....units import format_bytes, format_time, parse_bytes, parse_count
+from ....units import format_bytes, format_percent, format_time, parse_bytes, parse_count
 from ..kinds.setting_task import SettingTask, judge_edge
 
 _CLOSE = 1.02  # times the best that was tried
@@ -34,10 +34,6 @@ def _build_server() -> Topology:
 def _simulate_step(model: str, topology: Topology, parallel: ParallelStrategy, samples: int) -> StepTrace:
     gpu = "A100" if topology is _build_network() else None
     return training_step(model, topology, parallel=parallel, micro_batch=samples, compute=gpu)
-
-
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 # ---- which bucket --------------------------------------------------------------------------------------------------
@@ -80,7 +76,7 @@ def _find_fewest() -> int:
 def _judge_accumulation(value: object) -> tuple[bool, Text, StepTrace]:
     count = parse_count(value, "accumulate")
     step, fewest = _simulate_accumulation(count), _find_fewest()
-    share = _format_percent(step.exposed / step.time)
+    share = format_percent(step.exposed / step.time)
     right, reason = judge_edge(
         count >= fewest,
         count > fewest,
@@ -138,7 +134,7 @@ def _judge_samples(value: object) -> tuple[bool, Text, StepTrace]:
     if samples > 1024:
         raise CollsimError("samples={samples}: more than 1,024 a GPU are not tried here", samples=samples)
     ratio, step = _compare_hub(samples)
-    more = _format_percent(ratio - 1)
+    more = format_percent(ratio - 1)
     right, reason = judge_edge(
         samples >= _find_smallest(),
         samples > _find_smallest(),

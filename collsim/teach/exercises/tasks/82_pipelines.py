@@ -11,7 +11,7 @@ from ....errors import CollsimError, require_word
 from ....locale import Text, build_text
 from ....train import PipelineTiming, pipeline
 from ....train.pipelines import SCHEDULES
-from ....units import parse_count
+from ....units import format_percent, parse_count
 from ..kinds.setting_task import SettingTask, judge_edge
 
 _STAGES, _MAX_MICROBATCHES = 8, 1000
@@ -24,10 +24,6 @@ def _time_passes(schedule: str, microbatches: int) -> PipelineTiming:
     return pipeline(_STAGES, schedule).time_passes(microbatches, forward=1, backward=2)
 
 
-def _format_percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
 def _judge_microbatches(value: object) -> tuple[bool, Text, PipelineTiming]:
     count = parse_count(value, "microbatches")
     if count > _MAX_MICROBATCHES:
@@ -35,7 +31,7 @@ def _judge_microbatches(value: object) -> tuple[bool, Text, PipelineTiming]:
             "microbatches={count}: more than {most:,} are not tried here", count=count, most=_MAX_MICROBATCHES
         )
     timing = _time_passes("1f1b", count)
-    share = _format_percent(timing.bubble)
+    share = format_percent(timing.bubble)
     right, reason = judge_edge(
         timing.bubble < _BUBBLE,
         count > 1 and _time_passes("1f1b", count - 1).bubble < _BUBBLE,
@@ -50,7 +46,7 @@ def _judge_microbatches(value: object) -> tuple[bool, Text, PipelineTiming]:
 def _judge_order(value: object) -> tuple[bool, Text, PipelineTiming]:
     name = require_word("schedule of a pipeline", value, SCHEDULES)
     timing = _time_passes(name, _MICROBATCHES)
-    share, most_held = _format_percent(timing.bubble), f"{timing.peak_activations.max():g}"
+    share, most_held = format_percent(timing.bubble), f"{timing.peak_activations.max():g}"
     fits, small = timing.peak_activations.max() <= _STAGES, timing.bubble < _SMALLER
     reason = build_text(
         "exercises",
