@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from ...display.catalog import Catalog
 from ...locale import Text
-from ...package_data import read_toml
+from ...package_data import TomlTable, read_toml
 from ...rank_engine.expected import ProgramCollective, find_collective_name
 from ..judge import ProgramRun
 from ..program_entry import program
-
-_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -21,7 +18,7 @@ class Hang:
     """A way to hang a job.
 
     Attributes:
-        name: of its files.
+        name: in the catalogue.
         title: what was done wrong. All texts are pairs: English, Chinese.
         cause: why no rank can go on.
         signs: what the logs and tools of a cluster show.
@@ -92,24 +89,21 @@ def list_hangs() -> Catalog[Hang]:
     return Catalog({name: _read_hang(name, row) for name, row in rows.items()}, _describe)
 
 
-def _read_hang(name: str, row: dict[str, str | list[str]]) -> Hang:
-    texts = {key: (value[0], value[1]) for key, value in row.items() if isinstance(value, list)}
-    words = {key: value for key, value in row.items() if isinstance(value, str)}
+def _read_hang(name: str, row: TomlTable) -> Hang:
+    texts: dict[str, Text] = {key: tuple(row[key]) for key in ("title", "cause", "signs", "difference", "fix")}
     collective = None
-    if "collective" in words:
-        collective = find_collective_name(words["collective"])
-    hanging, fixed = (_FOLDER / folder / f"{name}.py" for folder in ("hanging", "fixed"))
+    if "collective" in row:
+        collective = find_collective_name(row["collective"])
+    program_text = fixed = row["program"]
+    for old, new in row["fixed_lines"]:
+        fixed = fixed.replace(old, new, 1)
     return Hang(
         name,
-        texts["title"],
-        texts["cause"],
-        texts["signs"],
-        texts["difference"],
-        texts["fix"],
-        hanging.read_text(encoding="utf-8"),
-        fixed.read_text(encoding="utf-8"),
-        collective,
-        words.get("nbytes", "96B"),
+        **texts,
+        source=program_text,
+        fixed_source=fixed,
+        collective=collective,
+        nbytes=row.get("nbytes", "96B"),
     )
 
 
