@@ -219,6 +219,15 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "nccl/measured/gaps.toml": named(
+        table(
+            {"description": WORDS},
+            contradicts=WORD,
+            **dict.fromkeys(("needs_small", "needs_log"), FLAG),
+            settings={"type": "object"},
+            routes={"type": "object"},
+        )
+    ),
     "diagnosis/causes.toml": named(CAUSE),
     "diagnosis/job.toml": table({"machines": NAMES}),
     "diagnosis/readers/host_tools.toml": table({"line": listed(table({"kind": WORD, "value": {}, "pattern": WORDS}))}),

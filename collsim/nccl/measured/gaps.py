@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from ...package_data import read_toml
 from ..machine.machine_facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
 from ..model.relative_error import BANDS
@@ -82,31 +83,24 @@ class Hypothesis:
     Attributes:
         key: for texts.
         description: what it says (English).
-        change: what it changes of the facts of a machine.
+        changes: what it changes of the facts of a machine; of several changes the best fitting counts.
+        network_shares: further changes: what the network gives of its rate, unseen by NCCL.
         settings: NCCL's variables that it sets.
         contradicts: the fact that it contradicts where somebody stated it.
-        variants: several changes, of which the best fitting counts.
-        network_shares: further variants: what the network gives of its rate, unseen by NCCL.
         needs_small: whether only calls below `SMALL` can tell it.
         needs_log: whether only a log can tell it from another hypothesis.
-        routes: NCCL's variables that change the routes of a Topology as `change` changes the facts.
+        routes: NCCL's variables that change the routes of a Topology as `changes` changes the facts.
     """
 
     key: str
     description: str
-    change: Change = field(default=lambda facts: facts)
+    changes: tuple[Change, ...] = (lambda facts: facts,)
+    network_shares: tuple[NetworkShare, ...] = ()
     settings: Mapping[str, int | str] = field(default_factory=dict)
     contradicts: str = ""
-    variants: tuple[Change, ...] = ()
-    network_shares: tuple[NetworkShare, ...] = ()
     needs_small: bool = False
     needs_log: bool = False
     routes: Mapping[str, int | str] = field(default_factory=dict)
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """What it may have been: the one change, or one of several of which the best fitting counts."""
-        return self.variants or (self.change,)
 
 
 @dataclass(frozen=True)
@@ -602,76 +596,40 @@ def _use_rdma(facts: Facts) -> Facts | None:
     return None
 
 
+#: What a hypothesis changes of the facts of a machine; those of several changes, of which the best fitting counts.
+_CHANGES: dict[str, tuple[Change, ...]] = {
+    "p2p_off": (_disable_p2p,),
+    "p2p_on": (_enable_p2p,),
+    "gdr_off": (_disable_gdr,),
+    "gdr_on": (_enable_gdr,),
+    "tcp": (_use_tcp,),
+    "rdma": (_use_rdma,),
+    "one_nic": (_use_one_nic,),
+    "half_network": (_reduce_network_rate,),
+    "one_qp": (_reduce_network_rate,),
+    "split_domain": (_split_domain,),
+    "pcie_older": (_lower_pcie,),
+    "pcie_width": (_reduce_slot_width,),
+    "two_sockets": (_place_on_two_sockets,),
+    "shared_uplink": (_share_uplink,),
+    "half_nvlink": (_reduce_nvlink,),
+    "wrong_interface": tuple(map(_use_host_network, _HOST_NETWORKS)),
+    "acs": (_route_through_root, *map(_slow_down_peers, _THROUGH_ROOT)),
+    "nvlink_lost": tuple(map(_remove_links, _LOST_LINKS)),
+}
+#: Further variants: what the network gives of its rate, unseen by NCCL.
+_NETWORK_SHARES: dict[str, tuple[NetworkShare, ...]] = {
+    "acs": (
+        *(_slow_down_cards(share=share) for share in _THROUGH_ROOT),
+        *(_slow_down_cards(rate=rate) for rate in _THROUGH_ROOT_RATES),
+    ),
+    "half_network": (_halve_network,),
+    "one_qp": (_halve_network,),
+}
 #: In the order in which people look for them.
-HYPOTHESES = (
-    Hypothesis(
-        "p2p_off",
-        "GPUDirect P2P was off, so data went through host memory",
-        _disable_p2p,
-        contradicts="p2p",
-        routes={"NCCL_P2P_DISABLE": 1},
-    ),
-    Hypothesis("p2p_on", "GPUDirect P2P worked after all", _enable_p2p, contradicts="p2p"),
-    Hypothesis(
-        "gdr_off",
-        "GPUDirect RDMA was off, so data went through host memory to the NIC",
-        _disable_gdr,
-        contradicts="gdr",
-        routes={"NCCL_NET_GDR_LEVEL": "LOC"},
-    ),
-    Hypothesis("gdr_on", "GPUDirect RDMA worked after all", _enable_gdr, contradicts="gdr"),
-    Hypothesis("tcp", "TCP sockets were used instead of RDMA", _use_tcp, contradicts="net"),
-    Hypothesis("rdma", "RDMA was used instead of TCP sockets", _use_rdma, contradicts="net"),
-    Hypothesis(
-        "wrong_interface",
-        "the host's own Ethernet was used instead of the fast cards (NCCL_SOCKET_IFNAME, NCCL_IB_HCA)",
-        variants=tuple(map(_use_host_network, _HOST_NETWORKS)),
-        contradicts="net",
-    ),
-    Hypothesis(
-        "acs",
-        "PCI ACS or an IOMMU sent peer traffic through the root complex",
-        variants=(_route_through_root, *map(_slow_down_peers, _THROUGH_ROOT)),
-        network_shares=(
-            *(_slow_down_cards(share=share) for share in _THROUGH_ROOT),
-            *(_slow_down_cards(rate=rate) for rate in _THROUGH_ROOT_RATES),
-        ),
-    ),
-    Hypothesis("one_nic", "only one NIC per node was used", _use_one_nic),
-    Hypothesis(
-        "half_network",
-        "the network gave half of its rate (oversubscribed, shared, or a slower port)",
-        _reduce_network_rate,
-        network_shares=(_halve_network,),
-    ),
-    Hypothesis(
-        "one_qp",
-        "one queue pair carried a connection over one port of a bond (NCCL_IB_QPS_PER_CONNECTION)",
-        _reduce_network_rate,
-        network_shares=(_halve_network,),
-        needs_log=True,
-    ),
-    Hypothesis(
-        "split_domain",
-        "the nodes were not joined by NVLink (other cliques, or MNNVL off), so the network carried the data",
-        _split_domain,
-    ),
-    Hypothesis("pcie_older", "PCIe ran one generation slower", _lower_pcie),
-    Hypothesis("pcie_width", "the GPUs had half of their PCIe lanes", _reduce_slot_width),
-    Hypothesis("two_sockets", "the GPUs sat on two sockets", _place_on_two_sockets),
-    Hypothesis("shared_uplink", "the GPUs shared the uplink of a PCIe switch to host memory", _share_uplink),
-    Hypothesis(
-        "nvlink_lost",
-        "one to three NVLink or xGMI links of a GPU were down, or all were that much slower",
-        variants=tuple(map(_remove_links, _LOST_LINKS)),
-    ),
-    Hypothesis("half_nvlink", "half of the GPU's own links were in use", _reduce_nvlink),
-    Hypothesis("nvls_off", "NVLink SHARP (NVLS) was off", settings={"NCCL_NVLS_ENABLE": 0}),
-    Hypothesis("ring", "only rings were used", settings={"NCCL_ALGO": "Ring"}),
-    Hypothesis("tree", "only trees were used", settings={"NCCL_ALGO": "Tree"}),
-    Hypothesis("simple", "only the protocol Simple was used", settings={"NCCL_PROTO": "Simple"}),
-    Hypothesis("ll", "only the protocol LL was used", settings={"NCCL_PROTO": "LL"}, needs_small=True),
-    Hypothesis("channels", "only two channels were used", settings={"NCCL_MAX_NCHANNELS": 2}),
+HYPOTHESES = tuple(
+    Hypothesis(key, changes=_CHANGES.get(key, Hypothesis.changes), network_shares=_NETWORK_SHARES.get(key, ()), **row)
+    for key, row in read_toml(__file__, "gaps.toml").items()
 )
 #: Hypotheses that hold only where somebody set a variable; NVLS may be off without one.
 SETTINGS = frozenset(h.key for h in HYPOTHESES if h.settings) - {"nvls_off"}
