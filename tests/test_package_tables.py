@@ -219,6 +219,10 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "topology/files/unread.toml": table(
+        {"output": listed(table({"pattern": WORDS, "advice": WORD}, tool=WORDS, format=WORD, is_evidence=FLAG))}
+    ),
+    "rank_engine/mpi_dialect.toml": table({"substitutes": named(WORDS), "types": NAMES}),
     "nccl/measured/gaps.toml": named(
         table(
             {"description": WORDS},

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import describe_unknown
+from ..package_data import read_toml
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Engine, MessagePost, PostedCall, require_tag
 from .mpi_collectives import IN_PLACE, OPERATIONS, Buffer, CollectiveArguments, Value, find_array, install_collectives
@@ -20,18 +21,9 @@ from .stand_ins.tensors import KnownModule
 PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED = -1, -2, -1, -32_766
 
 
+_WORDS = read_toml(__file__, "mpi_dialect.toml")
 #: What is not simulated, and what to use instead.
-SUBSTITUTES = {
-    "Win": "one-sided communication is not simulated; use Send and Recv",
-    "File": "files are not simulated; use gather and print",
-    "Spawn": "processes are not started; run with more ranks",
-    "Create_vector": "derived types are not simulated; send a copy that lies in one piece",
-    "Mprobe": "use Probe and Recv",
-    "mprobe": "use probe and recv",
-    "Neighbor_alltoall": "use Isend and Irecv to each neighbour",
-    "Neighbor_allgather": "use Isend and Irecv to each neighbour",
-    "Op": "user-defined reductions are not simulated; gather the values and reduce them",
-}
+SUBSTITUTES: dict[str, str] = _WORDS["substitutes"]
 
 
 class MPIModule(KnownModule):
@@ -843,6 +835,7 @@ def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
     """
     mpi = MPIModule("mpi4py.MPI")
     vars(mpi).update({name: name for name in OPERATIONS})
+    vars(mpi).update({name: getattr(np, kind) for name, kind in _WORDS["types"].items()})
     vars(mpi).update(
         COMM_WORLD=RankCommunicator(engine, rank, "world", tuple(range(engine.size))),
         Status=Status,
@@ -857,23 +850,6 @@ def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
         ANY_TAG=ANY_TAG,
         PROC_NULL=PROC_NULL,
         IN_PLACE=IN_PLACE,
-        DOUBLE=np.float64,
-        FLOAT=np.float32,
-        INT=np.int32,
-        LONG=np.int64,
-        BYTE=np.uint8,
-        CHAR=np.uint8,
-        BOOL=np.bool_,
-        SHORT=np.int16,
-        UNSIGNED=np.uint32,
-        INT32_T=np.int32,
-        INT64_T=np.int64,
-        LONG_LONG=np.int64,
-        FLOAT32=np.float32,
-        REAL=np.float32,
-        DOUBLE_PRECISION=np.float64,
-        COMPLEX=np.complex64,
-        DOUBLE_COMPLEX=np.complex128,
         Wtime=lambda: 0.0,
         Get_processor_name=lambda: "node0",
         Init=lambda: None,

@@ -12,24 +12,36 @@ import re
 from dataclasses import dataclass
 
 from ...errors import FormatError, Sentence
+from ...package_data import TomlTable, read_toml
 
 _HEAD = 2**20
 _FLAGS = re.MULTILINE | re.ASCII
 
-_TOPOLOGY = Sentence("give what nvidia-smi topo -m prints, or the file that NCCL_TOPO_DUMP_FILE=topo.xml writes")
-_AMD = Sentence("give the file that RCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml, or a machine such as mi300x-8gpu")
-_NPU = Sentence(
-    "no rates of NPUs are known here; describe the machine in collsim's YAML or as a networkx graph "
-    "(Topology.from_networkx), with the rate of each HCCS link"
-)
-_TABLE = Sentence("give the table that all_reduce_perf of nccl-tests prints")
-_CARDS = Sentence("say the cards with nic= and nics= of a machine, or give what nvidia-smi topo -m prints")
-_LINKS = Sentence("say the links that are left: topology.with_link, without_link, or scaled('nvlink', 0.8)")
-_SCHEDULE = Sentence("give the algorithm as MSCCL XML, or write it in Python with cs.copy and cs.reduce")
-_GOAL = Sentence(
-    "it has messages without their data, so nothing can be verified; LogGOPSim runs it, and collsim reads the schedule "
-    "that it was made from (MSCCL XML, CSV, JSON)"
-)
+#: What to give instead.
+_ADVICES = {
+    "topology": Sentence("give what nvidia-smi topo -m prints, or the file that NCCL_TOPO_DUMP_FILE=topo.xml writes"),
+    "amd": Sentence(
+        "give the file that RCCL writes with NCCL_TOPO_DUMP_FILE=topo.xml, or a machine such as mi300x-8gpu"
+    ),
+    "npu": Sentence(
+        "no rates of NPUs are known here; describe the machine in collsim's YAML or as a networkx graph "
+        "(Topology.from_networkx), with the rate of each HCCS link"
+    ),
+    "table": Sentence("give the table that all_reduce_perf of nccl-tests prints"),
+    "cards": Sentence("say the cards with nic= and nics= of a machine, or give what nvidia-smi topo -m prints"),
+    "links": Sentence("say the links that are left: topology.with_link, without_link, or scaled('nvlink', 0.8)"),
+    "schedule": Sentence("give the algorithm as MSCCL XML, or write it in Python with cs.copy and cs.reduce"),
+    "goal": Sentence(
+        "it has messages without their data, so nothing can be verified; LogGOPSim runs it, and collsim reads the "
+        "schedule that it was made from (MSCCL XML, CSV, JSON)"
+    ),
+}
+_FORMATS = {
+    "mscclpp": Sentence("an execution plan of MSCCL++"),
+    "goal": Sentence("a GOAL schedule"),
+    "inspector": Sentence("a log of NCCL Inspector"),
+    "flight_recorder": Sentence("a dump of PyTorch's Flight Recorder"),
+}
 
 
 @dataclass(frozen=True)
@@ -64,58 +76,16 @@ class UnreadFormat:
         return FormatError(message, name=name, tool=self.tool, advice=self.advice)
 
 
-def _recognize(tool: Sentence | str, pattern: str, advice: Sentence, is_evidence: bool = True) -> UnreadFormat:
-    """One entry; a text is the name of a program."""
-    if isinstance(tool, str):
-        tool = Sentence("the output of {program}", program=tool)
-    return UnreadFormat(tool, re.compile(pattern, _FLAGS), advice, is_evidence)
+def _recognize(row: TomlTable) -> UnreadFormat:
+    if "tool" in row:
+        tool = Sentence("the output of {program}", program=row["tool"])
+    else:
+        tool = _FORMATS[row["format"]]
+    return UnreadFormat(tool, re.compile(row["pattern"], _FLAGS), _ADVICES[row["advice"]], row.get("is_evidence", True))
 
 
-#: The first whose pattern a text has counts: those that others' output may contain come last.
-UNREAD = (
-    _recognize("nvbandwidth", r"^nvbandwidth Version|\"nvbandwidth\"\s*:|^SUM \w+_(?:ce|sm)\b", _TOPOLOGY),
-    _recognize(
-        "p2pBandwidthLatencyTest",
-        r"P2P \(Peer-to-Peer\) GPU Bandwidth Latency Test|P2P=(?:Disabled|Enabled) (?:Bandwidth|Latency)",
-        _TOPOLOGY,
-    ),
-    _recognize(
-        "amd-smi topology",
-        r"\bamd-smi topology\b|^[ \t]*(?:ACCESS|WEIGHT|HOPS|LINK TYPE|NUMA BW|CACHE COHERANCY|CACHE COHERENCY) TABLE:"
-        r"|\"link_type\"\s*:\s*\"(?:XGMI|PCIE)\"",
-        _AMD,
-    ),
-    _recognize(
-        "rocm-smi",
-        r"ROCm System Management Interface|(?:Link Type|Hops|Weight) between two GPUs",
-        _AMD,
-    ),
-    _recognize("npu-smi", r"^[ \t]*NPU0\s+.*\bX\b|^[ \t$#>]*npu-smi\b|\bHCCS\b.*\bHCCS\b", _NPU),
-    _recognize(
-        Sentence("an execution plan of MSCCL++"),
-        r"\"num_threads_per_block\"|\"remote_buffer_refs\"",
-        _SCHEDULE,
-        is_evidence=False,
-    ),
-    _recognize(
-        Sentence("a GOAL schedule"), r"\A(?:\s|//.*\n|/\*(?:[^*]|\*(?!/))*\*/)*num_ranks\s+\d+\s*$", _GOAL, False
-    ),
-    _recognize(Sentence("a log of NCCL Inspector"), r"\"inspector_output_format_version\"", _TABLE),
-    _recognize(Sentence("a dump of PyTorch's Flight Recorder"), r"\"pg_config\"\s*:", _TABLE),
-    _recognize("nvidia-smi nvlink", r"^[ \t]*Link \d+: (?:[\d.]+ GB/s|<inactive>)", _LINKS),
-    _recognize("lspci", r"\bLnk(?:Cap|Sta):|\bACSCtl:|^-\[[\da-f]{4}:[\da-f]{2}\]-", _TOPOLOGY),
-    _recognize(
-        "lspci",
-        r"^(?:[\da-f]{4}:)?[\da-f]{2}:[\da-f]{2}\.[0-7] (?:[A-Z3]\w*(?: \w+)* (?:controller|bridge)|System peripheral)",
-        _TOPOLOGY,
-    ),
-    _recognize("perftest (ib_write_bw)", r"(?:RDMA_\w+|Send|Atomic\w*) (?:BW|Latency) Test", _CARDS),
-    _recognize("ibstat", r"^CA '\S+'|^Infiniband device '", _CARDS),
-    _recognize("ibv_devinfo", r"^hca_id:\s", _CARDS),
-    _recognize("hccl_test", r"data_size\(Bytes\)", _TABLE),
-    _recognize("DeepSpeed's ds_bench", r"^-+ ?Performance of \w+ on \d+ devices", _TABLE),
-    _recognize("nvidia-smi", r"NVSMI LOG|^\| NVIDIA-SMI |^GPU \d+: .*\(UUID: ", _TOPOLOGY),
-)
+#: The first whose pattern a text has counts.
+UNREAD = tuple(map(_recognize, read_toml(__file__, "unread.toml")["output"]))
 
 
 def find_unread_format(text: str) -> UnreadFormat | None:

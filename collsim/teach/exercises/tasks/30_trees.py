@@ -13,12 +13,7 @@ def round_up_log2(n: int) -> int:
 _POWERS = (2, 4, 8, 16, 32)
 
 TASKS = (
-    Task(
-        name="broadcast-tree",
-        collective="broadcast",
-        steps=round_up_log2,
-        one_peer=True,
-    ),
+    Task(name="broadcast-tree", collective="broadcast", steps=round_up_log2, one_peer=True),
     Task(
         name="recursive-doubling",
         collective="allreduce",
@@ -35,12 +30,7 @@ TASKS = (
         steps=lambda n: 2 * round_up_log2(n),
         sent=lambda n: 2 * (n - 1) / n,
     ),
-    Task(
-        name="pipelined-chain",
-        collective="broadcast",
-        partners=NEXT,
-        within=1.2,
-    ),
+    Task(name="pipelined-chain", collective="broadcast", partners=NEXT, within=1.2),
     Task(
         name="alltoall-pairwise",
         collective="alltoall",

@@ -149,20 +149,8 @@ def _judge_samples(value: object) -> tuple[bool, Text, StepTrace]:
 # ---- the tasks -------------------------------------------------------------------------------------------------------
 
 TASKS = (
-    SettingTask(
-        "bucket-size",
-        judge=_judge_bucket,
-    ),
-    SettingTask(
-        "synchronise-less",
-        judge=_judge_accumulation,
-    ),
-    SettingTask(
-        "hub-bytes",
-        judge=_judge_hub_bytes,
-    ),
-    SettingTask(
-        "hub-is-enough",
-        judge=_judge_samples,
-    ),
+    SettingTask("bucket-size", judge=_judge_bucket),
+    SettingTask("synchronise-less", judge=_judge_accumulation),
+    SettingTask("hub-bytes", judge=_judge_hub_bytes),
+    SettingTask("hub-is-enough", judge=_judge_samples),
 )

@@ -27,15 +27,8 @@ _SEND_FIRST = """        dist.send(part, right)
 """
 
 TASKS = (
-    ProgramTask(
-        "make-it-hang",
-        starter=_HEAD.format(name="make_it_hang") + _WITHOUT_WAITING,
-        verdict="hangs",
-    ),
-    ProgramTask(
-        "make-it-right",
-        starter=_HEAD.format(name="make_it_right") + _SEND_FIRST,
-    ),
+    ProgramTask("make-it-hang", starter=_HEAD.format(name="make_it_hang") + _WITHOUT_WAITING, verdict="hangs"),
+    ProgramTask("make-it-right", starter=_HEAD.format(name="make_it_right") + _SEND_FIRST),
     ProgramTask(
         "one-and-a-half-buffers",
         starter=_HEAD.format(name="one_and_a_half_buffers") + _WITHOUT_WAITING,
