@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from . import Sentence, describe_unknown
 
 
-def answer_for_package(package: str, names: Iterable[str]) -> Callable[[str], NoReturn]:
-    """Build the `__getattr__` of a package: a name that it does not have is answered with the nearest that it has.
+def answer_for_package(
+    package: str, names: Collection[str]
+) -> tuple[Callable[[str], NoReturn], Callable[[], list[str]]]:
+    """Build `__getattr__` and `__dir__` of a package: a name that it does not have is answered with the nearest one.
 
     Args:
         package: Its name, `__name__`.
         names: Its public names.
 
     Returns:
-        The function; it raises AttributeError for every name.
+        Both functions; the first raises AttributeError for every name.
 
     Examples:
         >>> import collsim as cs
@@ -31,7 +33,7 @@ def answer_for_package(package: str, names: Iterable[str]) -> Callable[[str], No
         what = Sentence("name of {package}", package=package.replace("collsim", "cs"))
         raise AttributeError(str(describe_unknown(what, name, names)), name=name)
 
-    return raise_error
+    return raise_error, lambda: sorted(names)
 
 
 class NamesNearAttributes:

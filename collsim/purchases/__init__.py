@@ -33,8 +33,4 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a checker that saw it would let every name pass
-    __getattr__ = answer_for_package(__name__, __all__)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    __getattr__, __dir__ = answer_for_package(__name__, __all__)

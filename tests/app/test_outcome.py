@@ -18,7 +18,7 @@ from collsim.app.scenario.outcome import (
     estimate_compare,
     find_crossings,
     find_near_misses,
-    find_used_options,
+    list_used_options,
 )
 from collsim.app.scenario.run_questions import break_run
 
@@ -46,9 +46,10 @@ def test_the_headline_agrees_with_the_timeline():
 
 
 def test_a_generic_network_has_one_channel_unless_asked():
-    place = build_topology(Choice(machine="ring"))
-    assert find_used_options("allreduce_ring", {}, place, on_machine=False) == {}
-    assert find_used_options("allreduce_ring", {"channels": 2, "root": 1}, place, on_machine=False) == {"channels": 2}
+    choice = Choice(machine="ring")
+    assert list_used_options(choice, build_topology(choice)) == {}
+    choice = replace(choice, options=(("channels", 2), ("root", 1)))
+    assert list_used_options(choice, build_topology(choice)) == {"channels": 2}
 
 
 def test_too_much_is_refused_before_it_is_computed():

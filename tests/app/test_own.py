@@ -20,7 +20,7 @@ from collsim.app.pages.machines.pair import Pair
 from collsim.app.pages.race import lineup
 from collsim.app.scenario import custom_machine, snippets
 from collsim.app.scenario.choice import Choice, from_query, read_file_fields, to_query
-from collsim.app.scenario.outcome import build_topology, find_used_options, simulate
+from collsim.app.scenario.outcome import build_topology, list_used_options, simulate
 from collsim.cli import app
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity
@@ -140,7 +140,7 @@ def test_the_machine_that_is_looked_at_is_the_machine_that_is_run():
 def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path(custom_machine.choose_file_name(choice.machine_text)).write_text(choice.machine_text)
-    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    used = list_used_options(choice, build_topology(choice))
     names = {}
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UserWarning):
         exec(snippets.write_python(choice, used), names)

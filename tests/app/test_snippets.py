@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.app.scenario import snippets
 from collsim.app.scenario.choice import Choice, list_own_options
-from collsim.app.scenario.outcome import build_topology, compare, find_used_options, list_compared, simulate
+from collsim.app.scenario.outcome import build_topology, compare, list_compared, list_used_options, simulate
 from collsim.cli import app
 from collsim.collective import get_collective
 
@@ -32,7 +32,7 @@ CHOICES = [
 
 
 def used(choice):
-    return find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    return list_used_options(choice, build_topology(choice))
 
 
 @pytest.mark.parametrize("choice", CHOICES)

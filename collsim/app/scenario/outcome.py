@@ -219,20 +219,16 @@ def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[
     return choice, complaints
 
 
-def find_used_options(
-    algorithm: str, options: dict[str, Any], topology: cs.Topology, on_machine: bool
-) -> dict[str, Any]:
+def list_used_options(choice: Choice, topology: cs.Topology) -> dict[str, Any]:
     """The options of a run: those that are set, and the number of channels that `cs.schedule` takes where none is.
 
     Args:
-        algorithm: Name of the algorithm.
-        options: Options of the algorithm or format, by name.
+        choice: The run that is chosen.
         topology: The machine or network.
-        on_machine: Whether it is a machine and no generic network.
     """
-    known = list_own_options(algorithm)
-    used = {name: value for name, value in options.items() if name in known}
-    if on_machine and "channels" in known and "channels" not in used and choose_channels(topology) > 1:
+    known = list_own_options(choice.algorithm)
+    used = {name: value for name, value in choice.options if name in known}
+    if choice.on_machine and "channels" in known and "channels" not in used and choose_channels(topology) > 1:
         used["channels"] = choose_channels(topology)
     return used
 
@@ -266,7 +262,7 @@ def run_choice(choice: Choice, report_progress: Progress | None = None) -> RunFa
 def _run_cached(choice: Choice, report_progress: Progress | None) -> RunFacts:
     """What only the page Compare reads is no part of `choice`."""
     topology = build_topology(choice)
-    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    used = list_used_options(choice, topology)
     return RunFacts(_trace(choice, topology, used, report_progress))
 
 
@@ -320,9 +316,7 @@ def estimate_outcome(choice: Choice) -> float:
         choice: The run that is chosen.
     """
     topology = build_topology(choice)
-    plan = _plan(
-        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    )
+    plan = _plan(choice, topology, list_used_options(choice, topology))
     if len(plan) <= MAX_PLAYED:
         drawn = len(plan)
     else:
@@ -353,7 +347,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = build_topology(choice)
-    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    used = list_used_options(choice, topology)
     facts = run_choice(choice, lambda done, all_: report_progress("run", 0.2 * done / all_))
     trace, channels = facts.trace, int(used.get("channels", 1))
     report_progress("run", 0.2)
@@ -391,7 +385,7 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
 
 def _time(choice: Choice, topology: cs.Topology) -> float:
     """Seconds of a choice on another reading of its machine."""
-    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    used = list_used_options(choice, topology)
     return float(_trace(choice, topology, used).time)
 
 

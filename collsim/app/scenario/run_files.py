@@ -39,10 +39,10 @@ from .outcome import (
     compute_figures,
     estimate_compare,
     estimate_seconds,
-    find_used_options,
     ignore_progress,
     list_endpoints,
     list_links,
+    list_used_options,
     simulate,
     sweep_algorithms,
 )
@@ -111,7 +111,7 @@ def estimate_file(choice: Choice, name: str, language: str, t: float | None = No
         t: Moment at which a page opens, seconds.
     """
     topology = build_topology(choice)
-    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    options = list_used_options(choice, topology)
     plan: Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
     runs = {"trace": 1, "table": len(cs.size_range(choice.sizes))}.get(formats()[name].holds, 0)
     return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + _to_write(name, len(plan))
@@ -147,7 +147,7 @@ def build_file(
         content = build_topology(choice)
     elif entry.holds == "table":
         topology = build_topology(choice)
-        used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+        used = list_used_options(choice, topology)
         sizes = cs.size_range(choice.sizes)
         content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, sizes, report_progress)
     else:

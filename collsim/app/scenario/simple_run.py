@@ -11,7 +11,7 @@ from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
 from ..jobs.worker import ReportProgress
 from .choice import Choice, list_own_options, to_query
-from .outcome import Refused, build_topology, estimate_outcome, find_used_options, ignore_progress, run_choice
+from .outcome import Refused, build_topology, estimate_outcome, ignore_progress, list_used_options, run_choice
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def use_single_channel(choice: Choice) -> Choice:
         or not choice.on_machine
     ):
         return choice
-    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    used = list_used_options(choice, build_topology(choice))
     if used.get("channels", 1) > 1:
         return replace(choice, options=(*choice.options, ("channels", 1)))
     return choice

@@ -20,7 +20,7 @@ from ...editor.upgrades_panel import draw_run_upgrades
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
-from ...scenario.outcome import Outcome, build_topology, compute_outcome, estimate_outcome, find_used_options
+from ...scenario.outcome import Outcome, build_topology, compute_outcome, estimate_outcome, list_used_options
 from ...scenario.run_questions import BrokenRun
 from ...scenario.simple_run import run_name
 from ...shell import codebox, filebox
@@ -285,5 +285,5 @@ def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
 
 
 def _draw_code(outcome: Outcome, choice: Choice) -> None:
-    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    used = list_used_options(choice, build_topology(choice))
     codebox.draw_run_code(choice, used, outcome.figures.ranks)

@@ -8,7 +8,7 @@ from functools import partial
 from collsim.sweep.synthesized_algorithm import can_synthesize
 
 from ...scenario.choice import Choice
-from ...scenario.outcome import Outcome, build_topology, find_used_options
+from ...scenario.outcome import Outcome, build_topology, list_used_options
 from ...shell import codebox
 from ...shell.session import get_session, t
 from ...synthesis.box import draw_box, let_switches, offer
@@ -45,7 +45,7 @@ def draw_closing(choice: Choice) -> bool:
 
 
 def _build_code(choice: Choice, switches: bool) -> None:
-    used = find_used_options(choice.algorithm, dict(choice.options), build_topology(choice), choice.on_machine)
+    used = list_used_options(choice, build_topology(choice))
     codebox.draw_synthesis_code(choice, used, switches=switches)
 
 

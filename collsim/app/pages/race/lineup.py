@@ -38,8 +38,8 @@ from ...scenario.outcome import (
     Refused,
     build_topology,
     estimate_seconds,
-    find_used_options,
     ignore_progress,
+    list_used_options,
     read_choice,
 )
 from ...scenario.run_files import estimate_file, gather_files
@@ -434,7 +434,7 @@ def simulate_runner(choice: Choice) -> Runner:
 
 def _build_plan(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_topology(choice)
-    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    options = list_used_options(choice, topology)
     if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MAX_RACED:
         raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MAX_RACED:,}")
     return topology, plan

@@ -36,7 +36,7 @@ from ...scenario.choice import (
 )
 from ...scenario.custom_machine import OWN
 from ...scenario.mistakes import write_sentence
-from ...scenario.outcome import build_topology, find_used_options
+from ...scenario.outcome import build_topology, list_used_options
 from ...shell import codebox, filebox, player
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import (
@@ -309,7 +309,7 @@ def _build_facts(runner: Choice) -> tuple[Choice, dict[str, object], int]:
     topology = build_topology(runner)
     return (
         runner,
-        find_used_options(runner.algorithm, dict(runner.options), topology, runner.on_machine),
+        list_used_options(runner, topology),
         topology.ranks,
     )
 

@@ -37,8 +37,8 @@ from ...scenario.outcome import (
     build_any_topology,
     build_topology,
     estimate_seconds,
-    find_used_options,
     ignore_progress,
+    list_used_options,
 )
 from ...synthesis import synthesis_result
 from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, close_gap
@@ -319,9 +319,7 @@ def estimate_change(choice: Choice, edit: Edit) -> float:
         edit: The change that is made to the run.
     """
     choice, topology = choose_engine(choice, edit), build_topology(choice)
-    plan = _plan(
-        choice, topology, find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
-    )
+    plan = _plan(choice, topology, list_used_options(choice, topology))
     runs = _RUNS_OF_CHANGE
     if edit.jitter:
         runs += RUNS
@@ -343,7 +341,7 @@ def run_change(choice: Choice, edit: Edit, report_progress: ReportProgress = ign
         CollsimError: for what cannot be, Refused for what is too much
     """
     choice, topology, other = choose_engine(choice, edit), build_topology(choice), build_changed_topology(choice, edit)
-    options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    options = list_used_options(choice, topology)
     conditions = build_conditions(choice, edit, topology.ranks)
     first, together = (
         _run(choice, topology, options),
@@ -521,7 +519,7 @@ def repair(
         CollsimError: for what cannot be
     """
     other = build_changed_topology(choice, edit)
-    options = find_used_options(choice.algorithm, dict(choice.options), other, choice.on_machine)
+    options = list_used_options(choice, other)
     return close_gap(_run(choice, other, options), switches, report_progress)
 
 
@@ -602,7 +600,7 @@ def list_cables(choice: Choice) -> dict[str, Text]:
     """
     try:
         topology = build_topology(choice)
-        options = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+        options = list_used_options(choice, topology)
         # A cable carries the same bytes in both engines.
         trace = _run(replace(choice, engine="lockstep"), topology, options)
     except CollsimError:

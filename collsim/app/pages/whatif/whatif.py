@@ -25,7 +25,7 @@ from ...scenario import companions, snippets
 from ...scenario.address_parameters import Complaint, shorten
 from ...scenario.choice import Choice
 from ...scenario.companions import ConcurrentRuns
-from ...scenario.outcome import build_topology, find_used_options
+from ...scenario.outcome import build_topology, list_used_options
 from ...shell import charts, codebox, player
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.charts import MEBI, Picture, build_bar_column, build_text_column, number_column
@@ -163,7 +163,7 @@ def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) 
 
 def _build_synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
     topology = run_edits.build_changed_topology(choice, edit)
-    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    used = list_used_options(choice, topology)
     after, changed = run_edits.build_code(choice, edit)
     codebox.draw_synthesis_code(after, used, "" if changed == snippets.write_machine(after) else changed, switches)
 
@@ -178,7 +178,7 @@ def _on_switched(on: bool) -> None:
 
 def _draw_code(choice: Choice, edit: Edit) -> None:
     topology = build_topology(choice)
-    used = find_used_options(choice.algorithm, dict(choice.options), topology, choice.on_machine)
+    used = list_used_options(choice, topology)
     before = run_edits.choose_engine(choice, edit)
     after, changed = run_edits.build_code(before, edit)
     conditions = run_edits.build_conditions(choice, edit, topology.ranks)
