@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import sys
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from . import Sentence, describe_unknown
 
 
 def answer_for_package(
-    package: str, names: Collection[str]
-) -> tuple[Callable[[str], NoReturn], Callable[[], list[str]]]:
+    package: str, names: Collection[str], late: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Build `__getattr__` and `__dir__` of a package: a name that it does not have is answered with the nearest one.
 
     Args:
         package: Its name, `__name__`.
         names: Its public names.
+        late: Names whose module below the package is imported when somebody first asks for them, with that module; a
+            module stands for itself under its own name.
 
     Returns:
-        Both functions; the first raises AttributeError for every name.
+        Both functions; the first raises AttributeError for a name that is not `late`.
 
     Examples:
         >>> import collsim as cs
@@ -27,13 +32,19 @@ def answer_for_package(
         AttributeError: unknown name of cs.topology 'mesh2d'; did you mean 'mesh'?
     """
 
-    def raise_error(name: str) -> NoReturn:
+    def get_late(name: str) -> object:
+        if name in late:
+            value: object = import_module(f"{package}.{late[name]}")
+            if not late[name].endswith(f".{name}"):
+                value = getattr(value, name)
+            setattr(sys.modules[package], name, value)
+            return value
         if name.startswith("_"):  # Python and tools look whether there are such
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
         what = Sentence("name of {package}", package=package.replace("collsim", "cs"))
         raise AttributeError(str(describe_unknown(what, name, names)), name=name)
 
-    return raise_error, lambda: sorted(names)
+    return get_late, lambda: sorted(names)
 
 
 class NamesNearAttributes:

@@ -8,7 +8,6 @@ the gap between a prediction and a measured run, `predict_choices` and `compare_
 over sizes and numbers of nodes, `search_graphs` finds the rings, trees and NVLS heads on a machine's links.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..errors.attributes import answer_for_package
@@ -120,17 +119,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _LATE_MODULES:
-        answer_for_package(__name__, __all__)(name)
-    module = import_module(f"{__name__}.{_LATE_MODULES[name]}")
-    if name == "mpi":
-        value = module
-    else:
-        value = getattr(module, name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__, __dir__ = answer_for_package(__name__, __all__, _LATE_MODULES)

@@ -21,13 +21,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    from importlib import import_module
-
-    if name not in _LATE:
-        answer_for_package(__name__, __all__)(name)
-    return getattr(import_module(f"{__name__}.{_LATE[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__, __dir__ = answer_for_package(__name__, __all__, _LATE)
