@@ -9,9 +9,10 @@ import pytest
 
 import collsim as cs
 from collsim.train import get_eager_speed
+from collsim.train.workload.decoder_shape import read_decoder_shape
 
 BOX = cs.machine("dgx-h100")
-#: Twelve models of the catalogue: options of the model, type of its weights (float32 under autocast where it is not that
+#: Thirteen models of the catalogue: options of the model, type of its weights (float32 under autocast where it is not that
 #: of the step), type of the step, memory format, kernels and kind of the optimizer, samples, library.
 STEPS = {
     "resnet18": ({}, "float32", "float32", "channels_first", "foreach", "momentum", 4, "torchvision"),
@@ -24,6 +25,16 @@ STEPS = {
     "gpt2": ({"flash": False, "seq": 256}, "float32", "bfloat16", "", "fused", "adam", 2, "transformers"),
     "gpt2-medium": ({"seq": 512}, "bfloat16", "bfloat16", "", "foreach", "adam", 1, "transformers"),
     "llama3-8b": ({"huggingface": True, "seq": 64}, "bfloat16", "bfloat16", "", "fused", "adam", 1, "transformers"),
+    "mistral-7b": (
+        {"huggingface": True, "flash": False, "seq": 64},
+        "bfloat16",
+        "bfloat16",
+        "",
+        "fused",
+        "adam",
+        1,
+        "transformers",
+    ),
     "llama2-7b": ({"seq": 128}, "float32", "bfloat16", "", "foreach", "adam", 1, ""),
     "gpt3-13b": ({"seq": 64}, "float32", "float32", "", "foreach", "sgd", 1, ""),
 }
@@ -235,6 +246,21 @@ def test_a_script_has_the_weights_types_and_layout_that_are_priced(counted):
 def test_a_script_of_a_model_without_a_module_says_that_its_time_is_none_of_the_step(model, parallel):
     step = cs.training_step(model, BOX, parallel=parallel, ranks=4, batch=16, micro_batch=2, memory=1e15)
     assert "its time is not" in step.script()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"flash": False}, {"huggingface": True}, {"huggingface": True, "flash": False}]
+)
+@pytest.mark.parametrize("name", ["gpt2", "llama3-8b", "mistral-7b"])
+def test_the_sizes_of_a_decoder_are_read_however_pytorch_runs_it(name, options):
+    """Without torch, too: a script has a module for each of them."""
+    if name == "gpt2":  # always huggingface's
+        options = {key.replace("huggingface", "dropout"): False for key in options}
+    model = cs.model(name, seq=128, **options)
+    shape = read_decoder_shape(model)
+    assert shape is not None
+    assert (shape.heads, shape.flash) == (12 if name == "gpt2" else 32, options.get("flash", True))
+    assert read_decoder_shape(model.to("bfloat16")) is not None
 
 
 @pytest.mark.parametrize("parallel", [cs.ddp(), cs.fsdp(), cs.tensor(2) * cs.ddp(), cs.pipeline(2) * cs.ddp()])

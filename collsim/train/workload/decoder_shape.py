@@ -106,15 +106,12 @@ def _read_sizes(
     """Solve the formulas of `transformer` for its sizes."""
     h = norm.tensors[0]
     qkv_width, heads_width = qkv.tensors[0] // h, out.tensors[0] // h
-    flash, dropout = attention.pointwise == 0, attention.mask_bytes > 0
+    heads, flash = attention.heads, attention.pointwise == 0
+    gated, huggingface = "h.0.mlp.gate" in {layer.name for layer in model.layers}, embedding.python_ops > 0
+    # Beside dropout's masks huggingface's Llama keeps scores in float32, 4 bytes.
+    dropout = attention.mask_bytes > 4 * heads * model.tokens**2 * (huggingface and gated)
     # A fused loss keeps one mask instead of the logits; that shows whether the kernels were fused.
     fused = head.mask_bytes == 4 * head.outputs * (embedding.tensors[0] // h)
-    beside_inputs, scores_per_head = attention.activations / model.tokens - qkv_width, 1
-    if not flash:
-        scores_per_head = (1 + dropout) * model.tokens
-    elif not fused:
-        beside_inputs -= heads_width
-    heads = round(beside_inputs / scores_per_head)
     head_dim = heads_width // heads
     positions = 0
     if len(embedding.tensors) > 1:
@@ -128,14 +125,14 @@ def _read_sizes(
         ffn=up.tensors[0] // h,
         vocab=embedding.tensors[0] // h,
         seq=model.tokens,
-        gated=any(layer.name == "h.0.mlp.gate" for layer in model.layers),
+        gated=gated,
         bias=len(norm.tensors) > 1,
         tied=not head.tensors,
         flash=flash,
         positions=positions,
         dropout=dropout or flash,
         fused=fused,
-        huggingface=embedding.python_ops > 0,
+        huggingface=huggingface,
     )
 
 
