@@ -18,6 +18,9 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MAX_ENTRIES = 3
 _MAX_NEAR = 4
 _LONGEST_WORD = 60  # characters of a word that is looked up
+#: Endings of English words, and the letters that one must have before they are left out.
+_ENDINGS = ("s", "es", "d", "ed", "ly")
+_SHORTEST_STEM = 3
 #: Parts of a compound: words, numbers, and each Chinese character.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _PARTS = re.compile(r"[\u4e00-\u9fff]|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[α-ω]")
@@ -165,8 +168,8 @@ def _list_keys(word: str) -> list[str]:
     plain = word.strip().removesuffix("()").removesuffix("（）")
     last = plain.rpartition(".")[2]
     keys = [_squeeze(form) for form in (plain, last, simplify_word(plain), simplify_word(last))]
-    singular = [form for key in keys for form in (key.removesuffix("s"), key.removesuffix("es"))]
-    return [key for key in dict.fromkeys([*keys, *singular]) if key]
+    stems = [key.removesuffix(ending) for key in keys if len(key) > _SHORTEST_STEM for ending in _ENDINGS]
+    return [key for key in dict.fromkeys([*keys, *stems]) if key]
 
 
 def _squeeze(name: str) -> str:
