@@ -88,11 +88,6 @@ class RoutingTimes:
         """The first of the seeds with the longest time."""
         return int(self.seeds[np.argmax(self.times)])
 
-    @property
-    def best_seed(self) -> int:
-        """The first of the seeds with the shortest time."""
-        return int(self.seeds[np.argmin(self.times)])
-
     def _find_quantile(self, part: float) -> float:
         # Of the times that occurred, so that each quantile is a run that can be opened.
         return float(np.quantile(self.times, part, method="inverted_cdf"))

@@ -77,6 +77,15 @@ class ScriptFinding:
     values: Mapping[str, object] = field(default_factory=dict)
     edits: tuple[SourceEdit, ...] = ()
 
+    def to_dict(self, language: str = "en") -> dict[str, object]:
+        """The finding as plain data.
+
+        Args:
+            language: of its sentences.
+        """
+        words = {"text": self.text(language), "reason": self.reason(language)}
+        return {"key": self.key, "line": self.line, "severity": self.severity, **words}
+
     def text(self, language: str = "en") -> str:
         """What is wrong.
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypedDict
+from typing import Literal
 
 from ..errors import CollsimError
 from ..files import read_source
@@ -24,6 +24,8 @@ Parallelism = Literal["DDP", "FSDP", "DataParallel", "none"]
 #: So often a corrected script is read again: a mistake may hide another, but an edit never brings one back.
 _MAX_ROUNDS = 4
 _LONGEST_TITLE = 60  # characters
+#: Attributes of a part that its plain data have as they are.
+_FIELDS = ("parallelism", "launch", "model", "parameters", "batch", "ranks", "source", "corrected")
 _MAX_PARAMETERS = 10**14  # a hundred times the largest models; beyond it is no model
 
 
@@ -88,6 +90,19 @@ class ScriptPart:
         ]
         return re.sub(r"\s+", " ", (lines or [""])[0])[:_LONGEST_TITLE]
 
+    def to_dict(self, language: str = "en") -> dict[str, object]:
+        """What was read, as plain data.
+
+        Args:
+            language: of its sentences.
+        """
+        return {
+            "summary": self.describe(language),
+            **{name: getattr(self, name) for name in _FIELDS},
+            "backends": list(self.backends),
+            "findings": [finding.to_dict(language) for finding in self.findings],
+        }
+
     def describe(self, language: str = "en") -> str:
         """What it does, in one or two sentences.
 
@@ -113,39 +128,6 @@ class ScriptPart:
         if self.batch is not None:
             sentences.append(translate(language, "scripts", "batch", batch=self.batch))
         return translate(language, "scripts", "space").join(sentences)
-
-
-class FindingDocument(TypedDict):
-    """A finding as plain data."""
-
-    key: str
-    line: int
-    severity: str
-    text: str
-    reason: str
-
-
-class PartDocument(TypedDict):
-    """A script or command as plain data."""
-
-    summary: str
-    parallelism: str
-    backends: list[str]
-    launch: str
-    model: str
-    parameters: int
-    batch: int | None
-    ranks: int | None
-    source: str
-    corrected: str
-    findings: list[FindingDocument]
-
-
-class ReadingDocument(TypedDict):
-    """A reading as plain data."""
-
-    right: bool
-    parts: list[PartDocument]
 
 
 @dataclass(frozen=True)
@@ -198,40 +180,13 @@ class ScriptReading:
                 lines.append(translate(language, "scripts", "nothing"))
         return "\n".join(lines)
 
-    def to_dict(self, language: str = "en") -> ReadingDocument:
+    def to_dict(self, language: str = "en") -> dict[str, object]:
         """The reading as plain data.
 
         Args:
             language: of its sentences.
         """
-        return {
-            "right": self.is_right,
-            "parts": [
-                {
-                    "summary": part.describe(language),
-                    "parallelism": part.parallelism,
-                    "backends": list(part.backends),
-                    "launch": part.launch,
-                    "model": part.model,
-                    "parameters": part.parameters,
-                    "batch": part.batch,
-                    "ranks": part.ranks,
-                    "source": part.source,
-                    "corrected": part.corrected,
-                    "findings": [
-                        {
-                            "key": finding.key,
-                            "line": finding.line,
-                            "severity": finding.severity,
-                            "text": finding.text(language),
-                            "reason": finding.reason(language),
-                        }
-                        for finding in part.findings
-                    ],
-                }
-                for part in self.parts
-            ],
-        }
+        return {"right": self.is_right, "parts": [part.to_dict(language) for part in self.parts]}
 
     def to_json(self, language: str = "en") -> str:
         """The reading as JSON.

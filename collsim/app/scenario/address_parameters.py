@@ -90,14 +90,6 @@ class Word:
     def fields(self) -> list[str]:
         return (self.field or self.name).split(",")
 
-    def with_field(self, field: str) -> Word:
-        """The same word where it sets another field.
-
-        Args:
-            field: Name of the other field.
-        """
-        return replace(self, field=field)
-
     def read_fields(self, text: str, plain: Any, complaints: list[Complaint]) -> dict[str, Any]:
         """The fields that a text sets; none, and a complaint, where it cannot be used.
 
