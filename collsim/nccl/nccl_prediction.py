@@ -109,6 +109,7 @@ class Prediction:
         facts: the machine as the model sees it.
         notes: what was assumed or left out.
         graph_search: what NCCL's search finds on its links; None where that is not known or not NCCL's.
+        uneven_search: the same on nodes with one rank more or less; None where all nodes have as many.
         points: measurements on the machine that moved `time` and narrow its interval (`measured=` of `predict`).
         prior_time: seconds without them; None where there are none.
         fabric: what the links between nodes cost in comparison with one switch for all cards.
@@ -140,6 +141,7 @@ class Prediction:
     facts: Facts
     notes: tuple[str, ...] = field(default_factory=tuple)
     graph_search: GraphSearch | None = field(default=None, compare=False, repr=False)
+    uneven_search: GraphSearch | None = field(default=None, compare=False, repr=False)
     points: tuple[Point, ...] = ()
     prior_time: float | None = None
     fabric: FabricCost = ONE_SWITCH
@@ -442,16 +444,23 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         return prediction
     fewer = _predict_equal_nodes(replace(request, ranks=fewest * facts.nodes), machine, nbytes)
     if fewer.time <= prediction.time:
-        return prediction
+        return replace(prediction, uneven_search=fewer.graph_search)
     note = (
         f"nodes have {facts.local_ranks} and {fewest} ranks: NCCL takes the least channels and rates, those of {fewest}"
     )
     busbw = fewer.algbw * BUSBW[fewer.collective](facts.ranks)
-    return replace(fewer, facts=facts, busbw=busbw, notes=(*fewer.notes, note), used_ranks=prediction.used_ranks)
+    return replace(
+        fewer,
+        facts=facts,
+        busbw=busbw,
+        notes=(*fewer.notes, note),
+        used_ranks=prediction.used_ranks,
+        uneven_search=prediction.graph_search,
+    )
 
 
 def _predict_equal_nodes(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:
-    """`_predict_call` as if all nodes had as many ranks as the fullest."""
+    """`_predict_call` with as many ranks on every node as on the fullest."""
     settings, collective, size = request.settings, parse_collective(request.collective), parse_bytes(nbytes)
     p2p_level = parse_p2p_level(settings)
     machine, facts, notes = _apply_settings(request, machine, p2p_level)

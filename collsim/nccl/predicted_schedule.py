@@ -25,7 +25,7 @@ from ..units import ByteSize
 from .machine.nccl_routes import place_ranks, select_participants
 from .nccl_environment import PredictOptions, route_machine
 from .nccl_prediction import Prediction, predict
-from .search.ring_tree_search import build_rank_orders
+from .search.ring_tree_search import build_rank_orders, join_node_orders
 
 #: Bytes of a chunk that a channel sends at a time with Simple: one slot of the buffer (NCCL src/include/device.h: 4 MiB
 #: / NCCL_STEPS).
@@ -120,13 +120,28 @@ def order_channels(prediction: Prediction, machine: Topology) -> Topology:
     Returns:
         The machine with these orders; as it is where there is no search.
     """
-    graph_search = prediction.graph_search
-    is_uneven = prediction.facts.ranks % prediction.facts.nodes  # the search is of equal nodes
-    if graph_search is None or prediction.collective in ("alltoall", "sendrecv") or is_uneven:
+    graph_search, nodes = prediction.graph_search, prediction.facts.nodes
+    if graph_search is None or prediction.collective in ("alltoall", "sendrecv"):
         return machine
+    if prediction.facts.ranks % nodes:
+        return _order_uneven_channels(prediction, machine)
     if prediction.algorithm == "Tree":
-        return replace(machine, orders=build_rank_orders(graph_search.trees.channels, prediction.facts.nodes))
-    return replace(machine, orders=graph_search.rings.build_orders(prediction.facts.nodes))
+        return replace(machine, orders=build_rank_orders(graph_search.trees.channels, nodes))
+    return replace(machine, orders=graph_search.rings.build_orders(nodes))
+
+
+def _order_uneven_channels(prediction: Prediction, machine: Topology) -> Topology:
+    """Each node's channels are those that the search finds on its own number of GPUs; the first nodes have one more."""
+    facts = prediction.facts
+    searches = {found.local_ranks: found for found in (prediction.graph_search, prediction.uneven_search) if found}
+    fewest, fuller = divmod(facts.ranks, facts.nodes)
+    counts = [fewest + (node < fuller) for node in range(facts.nodes)]
+    if not searches.keys() >= set(counts):
+        return machine
+    graphs = {
+        count: found.trees if prediction.algorithm == "Tree" else found.rings for count, found in searches.items()
+    }
+    return replace(machine, orders=join_node_orders([graphs[count].channels for count in counts]))
 
 
 def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:

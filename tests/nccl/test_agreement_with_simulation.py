@@ -199,3 +199,27 @@ def test_the_first_generations_of_pcie_have_a_rate_too():
     rates = [predict("allreduce", cs.machine("pcie-8gpu", pcie=pcie), "1GiB").busbw for pcie in (1, 2, 3)]
     assert rates[1] == pytest.approx(2 * rates[0], rel=0.02)
     assert rates[2] == pytest.approx(2 * rates[1], rel=0.05)
+
+
+def test_nodes_with_different_numbers_of_ranks_take_the_time_of_the_slower_sort():
+    """Four GPUs of a DGX H100 have four cards, five have five; NCCL takes the least channels of all nodes."""
+    machine = cs.machine("dgx-h100", nodes=2)
+    of_eight, of_nine, of_ten = (predict("allgather", machine, "1GiB", ranks=ranks) for ranks in (8, 9, 10))
+    assert of_nine.time == of_eight.time > 1.2 * of_ten.time
+    assert of_nine.facts.ranks == 9
+    assert "nodes have 5 and 4 ranks" in of_nine.notes[-1]
+    _, run = predict_and_simulate("allgather", machine, "1GiB", ranks=9)
+    assert 0.8 * of_nine.time < run.time < of_nine.time
+    # each node's rings are those of its own search: all five GPUs of the first, four channels through both
+    assert run.topology.orders.shape == (4, 9)
+    assert (run.topology.orders[:, :5] < 5).all()
+
+
+def test_a_head_of_nvls_sends_over_its_own_card():
+    """Eight GPUs with four cards have four heads, each with a card that is not the nearest of all of them."""
+    machine = cs.machine("dgx-h100", nodes=2, nics=4)
+    prediction, run = predict_and_simulate("allreduce", machine, "1GiB", NCCL_ALGO="NVLSTree")
+    on_links = run.time - sum(measure_simulation_terms(run).values())
+    assert prediction.graph_search.heads.cards == (0, 1, 2, 3)
+    assert compute_stated_time(prediction.call) == pytest.approx(2**30 / (4 * 50e9))
+    assert compute_stated_time(prediction.call) == pytest.approx(on_links, rel=0.05)

@@ -21,7 +21,7 @@ there is bandwidth for, where NCCL continues for fewer links. GB/s.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -208,12 +208,29 @@ def build_rank_orders(
     Returns:
         (channels, ranks): GPUs in the order of each channel, node after node.
     """
-    local_ranks = len(channels[0].gpus)
-    chains = [
-        [channels[_swap_number(k, node, has_swapped_pairs)].gpus for node in range(nodes)] for k in range(len(channels))
-    ]
-    offset = local_ranks * np.arange(nodes)[:, None]
-    return np.array([(np.array(chain) + offset).ravel() for chain in chains], np.int32)
+    numbers = range(len(channels))
+    return join_node_orders(
+        [[channels[_swap_number(k, node, has_swapped_pairs)] for k in numbers] for node in range(nodes)]
+    )
+
+
+def join_node_orders(by_node: Sequence[Sequence[Channel]]) -> npt.NDArray[np.int32]:
+    """Join the ways of channels through nodes, which may have different numbers of GPUs.
+
+    Args:
+        by_node: channels through each node; those that not all nodes have are left out.
+
+    Returns:
+        (channels, ranks): GPUs in the order of each channel, node after node.
+    """
+    offsets = np.cumsum([0, *(len(channels[0].gpus) for channels in by_node)])
+    return np.array(
+        [
+            np.concatenate([np.array(channel.gpus) + offset for channel, offset in zip(ways, offsets, strict=False)])
+            for ways in zip(*by_node, strict=False)
+        ],
+        np.int32,
+    )
 
 
 def duplicate_channels(channels: int, speed: float, cc: int) -> tuple[int, float]:
