@@ -2,91 +2,76 @@
 // over them, a sentence says what the ranks do at that moment, and the editor next to them marks the lines that they
 // are in. The pictures are parsed as images: a script in one would not run.
 import { el, setText } from "../player/draw/elements.js";
-import { createClock } from "../player/model/clock.js";
 import { component } from "../player/mount.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { createShell, dressRoot } from "../player/ui/shell.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import programSheet from "./programlanes.css" with { type: "text" };
 import { createCursor } from "../transport/lanechart.js";
-import { createTransport, drawTransport, transportKeys, turnTo } from "../transport/transport.js";
-import { pickWords } from "../words/choice.js";
+import { createTimed } from "../transport/timed.js";
+import { drawTransport } from "../transport/transport.js";
 import { PROGRAM } from "../words/program_by_language.js";
 import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 
 const SHAPES = ["wide", "narrow"];
-const SECONDS = 8; // for a whole run at normal speed
+/** The lanes of a program. Their data are {id, wide, narrow, moments, playback, counters, language, theme}. */
+const CARD = {
+  className: "lanes",
+  css: [buttonsSheet, programSheet],
+  words: PROGRAM,
+  seconds: 8,
+  build: buildProgram,
+  total: ({ moments }) => moments.at(-1)[0],
+  moments: ({ moments }) => moments.map(([t]) => t),
+  begin: beginProgram,
+  dress: dressProgram,
+  arrange() {},
+  tick: showMoment,
+  end: endProgram,
+};
 
-/** Mount the lanes of a program into `host`. Its data are {id, wide, narrow, moments, playback, counters, language,
- * theme}. */
-function createProgram(host) {
-  /** @type {any} */
-  const ui = { clock: createClock(), data: null, pictures: [], root: null };
+function buildProgram(ui) {
   for (const [name, tag] of Object.entries({ say: "p", bar: "div", wide: "div", narrow: "div", counts: "table" }))
     ui[name] = el(tag, { className: name });
   ui.say.setAttribute("aria-live", "polite");
   ui.range = el("input", { type: "range", min: "0", max: "1", step: "0.001" });
   ui.range.oninput = () => seekWhole(ui, Number(ui.range.value) * ui.clock.total);
-  ui.turn = (by) => turnTo(ui.clock, ui.moments, by, 1e-12);
-  const look = { className: "lanes", css: [buttonsSheet, programSheet], isFocusable: true, arrange() {} },
-    shell = createShell(host, look, ui.say, ui.bar, ui.wide, ui.narrow, ui.counts),
-    { root } = shell,
-    onLine = (/** @type {any} */ event) => light(root, event.detail),
-    onRequest = () => announceLines(ui);
-  ui.root = root;
-  root.addEventListener("keydown", (ev) => actOnKey(ev, transportKeys({ root, clock: ui.clock, turn: ui.turn })));
-  window.addEventListener(LINE_POINTED_AT, onLine);
-  window.addEventListener(LINES_REQUESTED, onRequest);
-  return {
-    update: (data) => setProgram(ui, data),
-    destroy() {
-      ui.clock.pause();
-      window.removeEventListener(LINE_POINTED_AT, onLine);
-      window.removeEventListener(LINES_REQUESTED, onRequest);
-      announce(LINES_AT_CURSOR, {});
-      shell.remove();
-    },
+  ui.heard = {
+    [LINE_POINTED_AT]: (event) => light(ui.root, event.detail),
+    [LINES_REQUESTED]: () => announceLines(ui),
   };
+  for (const kind in ui.heard) window.addEventListener(kind, ui.heard[kind]);
+  return [ui.say, ui.bar, ui.wide, ui.narrow, ui.counts];
 }
 
-function setProgram(ui, data) {
-  const { clock, root } = ui,
-    isOther = ui.data?.id !== data.id,
-    isSame = !isOther && ui.data.language === data.language && ui.data.theme === data.theme;
-  ui.data = data;
-  if (isSame) return announceLines(ui);
-  ui.words = pickWords(PROGRAM, data.language);
-  dressRoot(root, data);
-  root.setAttribute("aria-label", ui.words.label);
-  ui.range.setAttribute("aria-label", ui.words.time);
-  if (isOther) setPictures(ui);
-  ui.parts = createTransport({ root, clock, words: ui.words, turn: ui.turn });
+function endProgram(ui) {
+  for (const kind in ui.heard) window.removeEventListener(kind, ui.heard[kind]);
+  announce(LINES_AT_CURSOR, {});
+}
+
+function dressProgram(ui) {
+  const { data, root, words, clock } = ui;
+  ui.range.setAttribute("aria-label", words.time);
+  ui.bar.hidden = clock.total <= 0;
   ui.bar.replaceChildren(ui.parts.moves, ui.range);
-  ui.counts.replaceChildren(...buildRows(data.counters, ui.words));
+  ui.counts.replaceChildren(...buildRows(data.counters, words));
   ui.counters = [...root.querySelectorAll("[data-counter]")];
   for (const head of root.querySelectorAll("[data-head]"))
-    head.textContent = ui.words[head.dataset.head] + (head.dataset.unit ? `, ${head.dataset.unit}` : "");
-  if (isOther) clock.seek(data.playback.begin);
-  else showMoment(ui);
+    head.textContent = words[head.dataset.head] + (head.dataset.unit ? `, ${head.dataset.unit}` : "");
 }
 
-/** Other pictures, and their time. */
-function setPictures(ui) {
+/** Other pictures begin where their run says. */
+function beginProgram(ui, before) {
   const { data, clock } = ui;
-  ui.moments = data.moments.map(([t]) => t);
-  const end = ui.moments.at(-1);
+  if (before?.id === data.id) return undefined;
   clock.pause();
-  ui.off?.();
-  ui.off = clock.on(() => showMoment(ui), end, end / SECONDS);
-  ui.bar.hidden = end <= 0;
   ui.pictures = SHAPES.map((shape) => {
-    const { picture, cursor, timeAt } = readPicture(data[shape], end);
+    const { picture, cursor, timeAt } = readPicture(data[shape], clock.total);
     ui[shape].replaceChildren(picture);
     picture.onclick = (event) => seekWhole(ui, timeAt(event));
     picture.onpointerover = (event) => announce(LINES_POINTED_AT, readLines(event.target));
     picture.onpointerleave = () => announce(LINES_POINTED_AT, []);
     return cursor;
   });
+  return data.playback.begin;
 }
 
 function seekWhole({ clock }, t) {
@@ -101,7 +86,6 @@ function showMoment(ui) {
   const { data, clock, parts, range, words } = ui,
     sentence = data.moments[findMoment(data.moments, clock.t)][1],
     counts = countUpTo(data.playback, clock.t);
-  if (!parts) return;
   setText(ui.say, sentence);
   drawTransport(parts, clock, words, "");
   range.value = String(clock.total > 0 ? clock.t / clock.total : 0);
@@ -198,4 +182,4 @@ function readPicture(text, end) {
   return { picture, cursor, timeAt };
 }
 
-export default component((box) => createProgram(box));
+export default component((box) => createTimed(box, CARD));

@@ -6,13 +6,13 @@ import { createShell, dressRoot } from "../player/ui/shell.js";
 import { pickWords } from "../words/choice.js";
 import { createTransport, transportKeys, turnTo } from "./transport.js";
 
-const SECONDS = 24; // on screen at speed 1, for the longest run
+const SECONDS = 24; // on screen at speed 1, for the longest run, unless a card says otherwise
 
 /**
  * Mount `card` into `host`; its functions get `ui` = {root, clock, data, words, parts, moments, turn(by), arrange()}:
  *   className, css, hues    of the root; more colours by theme
  *   words                   by language
- *   near                    share of the time within which a moment is this one
+ *   seconds, near           on screen at speed 1; share of the time within which a moment is this one
  *   build(ui)               once: the elements of the root
  *   total(data), moments(data, total)   seconds, and the moments to which a turn goes
  *   begin(ui, before)       other data than `before` have come: the moment to go to; undefined to stay
@@ -55,7 +55,7 @@ function takeData(ui, card, data) {
   if (data.id !== before?.id) {
     const total = card.total(data);
     ui.off();
-    ui.off = clock.on(() => card.tick(ui), total, total / SECONDS);
+    ui.off = clock.on(() => card.tick(ui), total, total / (card.seconds ?? SECONDS));
     ui.moments = card.moments(data, total);
   }
   const begin = card.begin(ui, before);
