@@ -95,7 +95,7 @@ function expectedLine({ expected }, left, slot, y, scale) {
 const delayedRuns = (lab, m, left, room, slot) =>
   m.delayed.slice(0, 4).flatMap(([run, step, more], i) => {
     const x = left + (step + 0.5) * slot,
-      y = 14 + (i % 2) * 20,
+      y = lab.place.narrow ? 34 : 14 + (i % 2) * 20, // the title of a narrow picture is above
       isRight = x > left + 0.6 * room,
       label = lab.words.run(run + 1, `${(more * 1e3).toFixed(0)}\u00a0ms`),
       look = { bold: true, fill: "var(--hostink)", anchor: isRight ? "end" : "start" };
