@@ -1,6 +1,7 @@
 """Calibration: it must find what was put in, keep it with the machine, and say where it has not looked."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,12 @@ def sweep(links, machine=FACTS, noise=0.0, seed=1, collective="allreduce"):
         predict(collective, machine, n, links=links).time * float(np.exp(noise * rng.standard_normal())) for n in SIZES
     ]
     return pd.DataFrame({"collective": collective, "nbytes": SIZES, "time": times})
+
+
+@cache
+def fit_measured():
+    """A fit to what collsim itself predicts."""
+    return fit_calibration(sweep(MEASURED), FACTS)
 
 
 def median_error(times, rows):
@@ -210,7 +217,7 @@ def test_a_log_with_a_pinned_algorithm_says_so_where_it_is_not_pinned():
 
 
 def test_it_refuses_to_extrapolate_silently():
-    found = fit_calibration(sweep(MEASURED), FACTS)
+    found = fit_measured()
     for beyond in (("allreduce", "32GiB"), ("allgather", "1GiB")):
         with pytest.raises(CollsimError, match="extrapolate=True"):
             found.predict(*beyond)
@@ -301,7 +308,7 @@ def test_a_damaged_calibration_is_named_with_its_line(tmp_path):
 
 def test_facts_have_no_file(tmp_path):
     with pytest.raises(CollsimError, match="Facts have no links"):
-        fit_calibration(sweep(MEASURED), FACTS).save(tmp_path / "a.yaml")
+        fit_measured().save(tmp_path / "a.yaml")
     assert not list(tmp_path.iterdir())
     with pytest.raises((CollsimError, FormatError), match=r"\.yaml"):
         fit_calibration(sweep(MEASURED, cs.machine("dgx-a100")), cs.machine("dgx-a100")).save(tmp_path / "a.png")
@@ -327,7 +334,7 @@ def test_cells_that_are_no_numbers_are_named():
         wrong.loc[3, column] = value
         with pytest.raises(CollsimError, match=said):
             fit_calibration(wrong, FACTS)
-    assert fit_calibration(table.astype(str), FACTS, NCCL_ALGO=None).factors == fit_calibration(table, FACTS).factors
+    assert fit_calibration(table.astype(str), FACTS, NCCL_ALGO=None).factors == fit_measured().factors
 
 
 def test_one_rank_says_nothing_of_links():
