@@ -20,7 +20,7 @@ def test_run_shows_the_schedule_that_gets_there_and_where_the_gain_comes_from(tm
     out = tmp_path / "found.json"
     done = run_command("run", "allgather_ring", "--nbytes", "4MB", "--synthesize", "--out", str(out))
     assert done.exit_code == 0, done.output
-    assert "this run takes 3 ×" in done.stdout  # three steps of 40 us; the bound is 40 us
+    assert "this run takes 3 times as long" in done.stdout  # three steps of 40 us; the bound is 40 us
     assert "ring takes 120 µs, 3 times as long" in done.stdout
     assert "uses 1 of the 3 links of the narrowest cut, not 3" in done.stdout
     assert "synthesized_allgather" in out.read_text(encoding="utf-8")
