@@ -25,7 +25,7 @@ from ..package_data import read_toml
 from ..topology import Topology, machine
 from .compute.gpu_speeds import GpuSpeed, get_gpu_speed
 from .model_families import model as model_named
-from .parallel import ParallelStrategy, context, ddp, expert, fsdp, pipeline, tensor
+from .parallel import ParallelStrategy, context, ddp, expert, fsdp, pipeline, tensor, zero
 from .step_request import StepArguments, parse_request, training_step
 from .workload.expert_load import OverlapWith
 from .workload.model import Model
@@ -515,6 +515,8 @@ def _parse_data_strategy(row: Mapping[str, str], p: int, box: Topology) -> Paral
         return fsdp(False)
     if re.search(_FSDP, mode):
         return fsdp(p == 1)
+    if stage := _search_number(r"ZeRO-([123])\b", mode):
+        return zero(stage)
     if row.get("precision", "").lower().startswith("fp16") and re.search(r"Megatron|1F1B|recompute", mode):
         return _MEGATRON_FP16
     if any(word in mode for word in ("Megatron", _MEGATRON)):

@@ -124,8 +124,8 @@ class StepTrace(NamesNearAttributes):
         eager, waiting, speed = 0.0, 0.0, self.costs.speed
         if isinstance(speed, EagerSpeed) and speed.compile != "none":
             eager = self.what_if(compute=replace(speed, compile="none")).time
-        if "zero(3" in self.step.label and "overlap=False" not in self.step.label:
-            waiting = self.what_if(overlap=False).time
+        if "zero(3" in self.step.label and "coalesce=False" not in self.step.label:
+            waiting = self.what_if(overlap=False, coalesce=False).time
         return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager, waiting)
 
     def time_scaled_collectives(self, ratios: Floats) -> float:

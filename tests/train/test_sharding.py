@@ -153,3 +153,25 @@ def test_a_bucket_of_zero_is_launched_before_it_exceeds_its_cap():
 def test_what_cannot_be_sharded_is_a_sentence(call, says):
     with pytest.raises(cs.CollsimError, match=says):
         call()
+
+
+def test_zero_3_may_gather_and_reduce_each_tensor_by_itself():
+    """As many bytes, in as many collectives as a block has tensors, which take longer; the estimate says so, too."""
+    box, options = (
+        cs.machine("dgx-a100", nodes=2),
+        {"batch": 16, "micro_batch": 1, "dtype": "bfloat16", "memory": "1TB"},
+    )
+    whole, single = (
+        cs.training_step("gpt3-13b", box, parallel=cs.zero(3, coalesce=coalesces), **options)
+        for coalesces in (True, False)
+    )
+    counts = [
+        {t.kind: t.repeats for t in trace.step.tasks if t.name.endswith(("gather h.0", "reduce h.0"))}
+        for trace in (whole, single)
+    ]
+    tensors = sum(len(layer.tensors) for layer in whole.step.model.layers if layer.block == "h.0")
+    assert counts == [{"allgather": 1, "reduce_scatter": 1}, {"allgather": tensors, "reduce_scatter": tensors}]
+    sent = [sum(t.nbytes * t.repeats for t in trace.step.tasks if not t.is_compute) for trace in (whole, single)]
+    assert sent[1] == pytest.approx(sent[0], rel=1e-6)
+    assert single.communication > 1.1 * whole.communication
+    assert "coalesce" in single.script()

@@ -31,15 +31,16 @@ ROOT = -1
 class FsdpSync(ReplicaSync):
     """FSDP's collectives and memory. A block is known by the number of its first layer, the root of a lane as ROOT."""
 
-    def __init__(self, builder: SplitBuilder, data: FSDP):
+    def __init__(self, builder: SplitBuilder, data: FSDP, *, coalesces: bool = True):
         """Group the ranks that share the shards of a block, and those that hold the same shard.
 
         Args:
             builder: The step under construction.
             data: The options of FSDP.
+            coalesces: Whether a block is gathered and reduced at once; else each of its tensors by itself.
         """
         super().__init__(builder)
-        self.strategy = data
+        self.strategy, self.coalesces = data, coalesces
         self.shards = self.replica_count // data.replicate
         if data.reduce_dtype:
             self.wire = find_itemsize(data.reduce_dtype)
@@ -91,8 +92,9 @@ class FsdpSync(ReplicaSync):
             if not unit.is_block:
                 root += size
                 continue
-            gather = time_collective("allgather", size * self.item_bytes, groups)
-            reduce = time_collective("reduce_scatter", self.count_gradient_bytes(size), groups)
+            parts = self.count_parts((unit,))
+            gather = parts * time_collective("allgather", -(-size * self.item_bytes // parts), groups)
+            reduce = parts * time_collective("reduce_scatter", -(-self.count_gradient_bytes(size) // parts), groups)
             # What the forward pass freed is gathered once more for the backward pass.
             again = 0.0
             if self.strategy.reshard_after_forward:
@@ -107,8 +109,9 @@ class FsdpSync(ReplicaSync):
             exposed += interference * hidden_time  # computing is slower while anything is sent
         ends = 0.0
         if root:
-            ends = time_collective("allgather", root * self.item_bytes, groups)
-            ends += time_collective("reduce_scatter", self.count_gradient_bytes(root), groups)
+            parts = self.count_parts([unit for unit, _ in pairs if not unit.is_block])
+            ends = parts * time_collective("allgather", -(-root * self.item_bytes // parts), groups)
+            ends += parts * time_collective("reduce_scatter", -(-self.count_gradient_bytes(root) // parts), groups)
         return self.workload.accumulate * exposed + ends
 
     def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> npt.NDArray[np.float64]:
@@ -188,7 +191,24 @@ class FsdpSync(ReplicaSync):
 
     def count_elements(self, lane: int, key: int) -> int:
         """Parameters of a block, or of the root of a lane."""
-        return sum(unit.parameters for unit in self.list_units(lane) if (unit.first if unit.is_block else ROOT) == key)
+        return sum(unit.parameters for unit in self.find_units(lane, key))
+
+    def find_units(self, lane: int, key: int) -> list[ModelUnit]:
+        """The unit of a block, or those of the root of a lane."""
+        return [unit for unit in self.list_units(lane) if (unit.first if unit.is_block else ROOT) == key]
+
+    def count_parts(self, units: Sequence[ModelUnit]) -> int:
+        """Count the collectives that bring units, or reduce their gradients.
+
+        Args:
+            units: A block, or the root.
+
+        Returns:
+            One, or as many as they have tensors.
+        """
+        if self.coalesces:
+            return 1
+        return max(1, sum(len(layer.tensors) for unit in units for layer in unit.layers))
 
     def gather(self, lane: int, key: int, after: tuple[int, ...]) -> None:
         """Add the allgather of a block, unless the block is there.
@@ -205,8 +225,9 @@ class FsdpSync(ReplicaSync):
             name = "root"
         else:
             name = next(u.name for u in self.list_units(lane) if u.first == key)
+        parts = self.count_parts(self.find_units(lane, key))
         task = self.builder.add_collective(
-            lane, "gather", "allgather", f"gather {name}", self.sharded[lane], size, after
+            lane, "gather", "allgather", f"gather {name}", self.sharded[lane], -(-size // parts), after, times=parts
         )
         self.alive[lane, key] = task
 
@@ -301,10 +322,10 @@ class FsdpSync(ReplicaSync):
         )
         w.latest_tasks[lane] = done = copied
         if self.shards > 1:
-            rest: dict[str, Any] = {"bucket": len(self.waits.get(lane, []))}
-            groups = self.sharded[lane]
+            parts, groups = self.count_parts([unit for unit, _ in units]), self.sharded[lane]
+            rest: dict[str, Any] = {"bucket": len(self.waits.get(lane, [])), "times": parts}
             done = w.add_collective(
-                lane, NETWORK, "reduce_scatter", f"reduce {name}", groups, size, (copied,), micro, **rest
+                lane, NETWORK, "reduce_scatter", f"reduce {name}", groups, -(-size // parts), (copied,), micro, **rest
             )
             self.reduced[lane] = done
         if self.strategy.replicate > 1:

@@ -58,6 +58,7 @@ class Zero(ReplicaStrategy):
         overlap: gradients are reduced beside the backward pass.
         reduce_dtype: of gradients; None: the computation's.
         accumulate: microbatches of a step; None: as many as the batch asks for.
+        coalesce: stage 3 gathers and reduces a block at once.
 
     Examples:
         >>> import collsim as cs
@@ -72,6 +73,7 @@ class Zero(ReplicaStrategy):
     overlap: bool = True
     reduce_dtype: str | None = None
     accumulate: int | None = None
+    coalesce: bool = True
 
     @property
     def keeps_weights(self) -> bool:
@@ -92,7 +94,7 @@ class Zero(ReplicaStrategy):
         return TorchReplicas(
             **_FULLY_SHARD,
             reduce_dtype=self.reduce_dtype or dtype,
-            missing=("bucket", "overlap") if self.keeps_weights else (),
+            missing=("bucket", "overlap") if self.keeps_weights else ("coalesce",),
             keeps_weights=self.keeps_weights,
             waits_for_gathers=self.stage == 3 and not self.overlap,
             reduces_each=self.stage > 1,
@@ -117,7 +119,7 @@ class Zero(ReplicaStrategy):
         missing = _find_missing_dtype(self.reduce_dtype)
         if self.stage > 1:
             missing |= {"overlap=False": not self.overlap, "bucket": self.bucket != ZERO_BUCKET_ELEMENTS}
-        return missing
+        return missing | {"coalesce=False": not self.coalesce}
 
     def create_sync(self, builder: SplitBuilder) -> ReplicaSync:
         """Stage 3 gathers weights as FSDP does; 1 and 2 reduce gradients in buckets.
@@ -126,7 +128,8 @@ class Zero(ReplicaStrategy):
             builder: What builds the tasks of the step.
         """
         if self.stage == 3:
-            return FsdpSync(builder, FSDP(prefetch=self.overlap, reduce_dtype=self.reduce_dtype))
+            data = FSDP(prefetch=self.overlap, reduce_dtype=self.reduce_dtype)
+            return FsdpSync(builder, data, coalesces=self.coalesce)
         return ZeroSync(builder, self)
 
     def count_sent_bytes(self, params: float, ranks: int, dtype: str = "bfloat16") -> float:
@@ -175,6 +178,7 @@ def zero(
     overlap: bool = True,
     reduce_dtype: str | None = None,
     accumulate: int | None = None,
+    coalesce: bool = True,
 ) -> Zero:
     """ZeRO: data parallel ranks share the optimizer (1), gradients too (2), weights too (3).
 
@@ -184,6 +188,8 @@ def zero(
         overlap: gradients are reduced beside the backward pass.
         reduce_dtype: of gradients, the computation's unless given; float32 for Megatron's distributed optimizer.
         accumulate: microbatches of a step. Stage 1 reduces after the last, 2 and 3 after each; 3 gathers for each.
+        coalesce: stage 3 gathers and reduces a block at once; False: each tensor by itself, as DeepSpeed did until 2021
+            (its pull requests 1188 and 1453), when it also waited for each (`overlap=False`).
 
     Returns:
         A strategy.
@@ -198,10 +204,9 @@ def zero(
     """
     if isinstance(stage, bool) or not isinstance(stage, Real) or stage not in (1, 2, 3):
         raise CollsimError("zero({stage!r}): stage 1 shares the optimizer, 2 gradients too, 3 weights too", stage=stage)
-    require_flags(overlap=overlap)
-    return Zero(
-        int(stage), parse_count(bucket, "bucket"), overlap, _parse_dtype(reduce_dtype), parse_accumulate(accumulate)
-    )
+    require_flags(overlap=overlap, coalesce=coalesce)
+    elements, reduced = parse_count(bucket, "bucket"), _parse_dtype(reduce_dtype)
+    return Zero(int(stage), elements, overlap, reduced, parse_accumulate(accumulate), coalesce)
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,8 @@ def compute_step_interval(
             time. Published steps mostly had networks faster than their computing, so that a slow network is a doubt
             of its own.
         eager: seconds of the same step in eager PyTorch, where it is compiled; 0 where it is not.
-        waiting: seconds of the same step where computing waits for each gather, in stage 3 of ZeRO; 0 in others.
+        waiting: seconds of the same step where computing waits for a gather of each tensor, in stage 3 of ZeRO; 0 in
+            others.
 
     Returns:
         The interval.
@@ -147,9 +148,9 @@ def compute_step_interval(
         )
         reason = Sentence(template, reason=reason, fast=f"{network[0]:.2f}", slow=f"{network[1]:.2f}")
     if waiting > _NOTED * seconds:
-        # DeepSpeed's gathers were synchronous until 2021 (pull request 1188), and small modules make many of them.
+        # DeepSpeed did until 2021 (pull request 1188), and does where modules are small (its issue 5047).
         high = _join_doubts(high, waiting / seconds)
-        template = "{reason}; where it waits for each gather, as DeepSpeed may, it takes {slow} of that time"
+        template = "{reason}; where it waits for each tensor, as DeepSpeed may, it takes {slow} of that time"
         reason = Sentence(template, reason=reason, slow=f"{waiting / seconds:.2f}")
     if eager:
         fast, slow = (share * eager / seconds for share in COMPILED)
