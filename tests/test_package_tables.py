@@ -219,6 +219,11 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "app/scenario/run_files.toml": table({"seconds": named(listed(NUMBER, 2))}),
+    "io/msccl/msccl_program.toml": table({"types": named(listed(FLAG, 5))}),
+    "programs/job_records/recorded_run.toml": table({"types": NAMES}),
+    "rank_engine/execute.toml": table({"substitutes": named(WORDS)}),
+    "topology/files/nccl_tree.toml": table({"nvlinks": listed(listed(NUMBER, 4))}),
     "topology/files/unread.toml": table(
         {"output": listed(table({"pattern": WORDS, "advice": WORD}, tool=WORDS, format=WORD, is_evidence=FLAG))}
     ),
@@ -250,7 +255,7 @@ SCHEMAS = {
     ),
     "cli/streams.toml": table({"characters": NAMES}),
     "diagnosis/job_diagnosis.toml": table({"causes": NAMES}),
-    "diagnosis/readers/network_tools.toml": table({"losses": listed(WORD)}),
+    "diagnosis/readers/network_tools.toml": table(dict.fromkeys(("losses", "errors"), listed(TEXT))),
     "io/nccl/nccl_tests.toml": table({"types": NAMES, "tests": NAMES}),
     "io/osu.toml": table({"columns": listed(listed(WORD, 2)), "tests": NAMES}),
     "nccl/difference.toml": table({"algorithms": NAMES, "evidence": named(WORDS)}),
@@ -261,11 +266,11 @@ SCHEMAS = {
     "programs/job_records/timeouts.toml": table({"open_mpi": WORDS, "operations": NAMES}),
     "topology/files/collsim_yaml.toml": table(dict.fromkeys(("top", "cable", "machine"), listed(WORD))),
     "topology/files/nccl_xml.toml": table({"attributes": named(listed(WORD, 0))}),
-    "train/measured_steps.toml": table({"names": NAMES}),
+    "train/measured_steps.toml": table({"names": NAMES, "gpus": listed(named({}))}),
     "train/workload/collective_model.toml": table({"algorithms": NAMES}),
     "viz/diagnosis/job_links.toml": table({"kinds": named(listed(WORD))}),
     "app/pages/program/examples.toml": EXAMPLES,
-    "app/pages/write/examples.toml": EXAMPLES,
+    "app/pages/write/examples.toml": named({"anyOf": [EXAMPLES["additionalProperties"], NAMES]}),
     "cli/help.toml": named(named(WORDS)),
     "io/nccl/nccl_log_lines.toml": table(
         {"line": listed(table(dict.fromkeys(("kind", "word", "pattern", "value"), WORDS)))}

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CollsimError, Sentence
+from ..package_data import read_toml
 from .calls import Calls, Coroutine, mark_coroutine
 from .engine import (
     MAIN,
@@ -524,18 +525,7 @@ class LaunchedProcess:
 
 
 #: What to use in place of modules that are not simulated, by the beginning of their names.
-_SUBSTITUTES = {
-    "concurrent": "use threading.Thread",
-    "multiprocessing.Pool": "use multiprocessing.Process and Queue",
-    "cupy": "use numpy",
-    "jax": "use torch.distributed or mpi4py",
-    "numba": "leave the decorator out: nothing is timed by computing",
-    "torch.distributed.device_mesh": "make the groups with dist.new_group",
-    "torch.distributed.fsdp": "all_gather the parameters and reduce_scatter the gradients",
-    "torch.nn": "keep parameters in tensors, and all_reduce their gradients",
-    "torch.optim": "subtract the gradients from the parameters",
-    "torch.utils": "cut the data by rank, as in data[rank::size]",
-}
+_SUBSTITUTES: dict[str, str] = read_toml(__file__, "execute.toml")["substitutes"]
 
 
 def _find_substitute(name: str) -> str:

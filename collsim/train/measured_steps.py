@@ -33,21 +33,11 @@ from .workload.transformer import transformer
 
 REQUIRED_COLUMNS = ("model", "batch", "gpus", "gpu_type", "mode", "value", "unit")
 _RESULT_COLUMNS = ("predicted_s", "measured_s", "unread")
+_TABLES = read_toml(__file__, "measured_steps.toml")
 #: What a GPU's name begins with: a machine, the GPU whose figures count, its own peak in 16 bits, memory and memory
 #: rate where they differ (NVIDIA GB200 and GB300 NVL72 data sheets, per GPU, dense; H100 96GB: HBM2e of 2.4 TB/s,
 #: pytorch/torchtitan docs/performance.md).
-_GPUS: tuple[tuple[str, str, str, dict[str, float]], ...] = (
-    ("a100_40", "dgx-a100", "A100", {"capacity": 40e9, "memory_rate": 1.555e12}),
-    ("a100", "dgx-a100", "A100", {}),
-    ("h100 96gb", "dgx-h100", "H100", {"capacity": 96e9, "memory_rate": 2.4e12}),
-    ("h100", "dgx-h100", "H100", {}),
-    ("h200", "hgx-h200", "H200", {}),
-    ("gb200", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 186e9}),
-    ("gb300", "gb200-nvl72", "B200", {"peak": 2.5e15, "capacity": 279e9}),
-    ("b200", "hgx-b200", "B200", {}),
-    ("b300", "hgx-b200", "B200", {"capacity": 270e9}),
-    ("v100", "dgx-1v", "V100", {}),
-)
+_GPUS = [(row["name"], row["machine"], row["gpu"], row["own"]) for row in _TABLES["gpus"]]
 #: Times the peak in 16 bits: 8 bits, and 4 bits where a GPU has them (data sheets, dense).
 _TIMES = {"fp8": 2.0, "mxfp8": 2.0, "float8": 2.0, "nvfp4": 4.0}
 #: Blackwell Ultra: 15 Pflop/s in 4 bits, dense (NVIDIA developer blog, "Inside NVIDIA Blackwell Ultra", 2025), and 2.5
@@ -65,7 +55,7 @@ _CASTS = 0.5
 #: W that a GPU usually has (NVIDIA data sheets), where rows say that it had less.
 _WATTS = {"H100": 700.0, "H200": 700.0, "A100": 400.0}
 #: Models by their published name, where a row does not say how wide they are.
-_NAMES: dict[str, str] = read_toml(__file__, "measured_steps.toml")["names"]
+_NAMES: dict[str, str] = _TABLES["names"]
 #: Models with layers that no step has, and which.
 _OTHERS = {
     r"nemotron[ _-]?(3|h)": Sentence("state space layers (Mamba)"),

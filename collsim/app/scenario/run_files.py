@@ -23,6 +23,7 @@ import collsim as cs
 from collsim.analysis.run_facts import RunFacts
 from collsim.errors import CollsimError, Words
 from collsim.io import Format, formats, load
+from collsim.package_data import read_toml
 from collsim.schedule import Schedule
 from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
@@ -52,20 +53,7 @@ MAX_BYTES = 2 * 2**20
 _PLAIN = 4 * 2**20
 #: Processor seconds that a file takes: to begin with, and for each transfer. Measured from 16 ranks to 261,120
 #: transfers of 256 ranks.
-_SECONDS: dict[str, tuple[float, float]] = {
-    "chakra": (0.2, 54e-6),
-    "chrome-trace": (0.2, 66e-6),
-    "dot": (0.2, 11e-6),
-    "gif": (5.0, 17e-6),
-    "goal": (0.2, 14e-6),
-    "html": (0.2, 17e-6),
-    "mp4": (8.0, 17e-6),
-    "msccl": (0.2, 92e-6),
-    "png": (1.0, 17e-6),
-    "simgrid": (2.0, 0.0),
-    "svg": (1.0, 17e-6),
-    "timeline": (0.2, 17e-6),
-}
+_SECONDS: dict[str, list[float]] = read_toml(__file__, "run_files.toml")["seconds"]
 #: For a format that is not in the table.
 _USUAL = 0.2, 3e-6
 _BYTES_OF_TRANSFER = 20  # of an uploaded schedule, at the least: a row of CSV

@@ -129,24 +129,15 @@ class PortCounter:
 
 #: Counters of packets that were lost, came out of order or were sent again, and of pauses and marks that keep the
 #: network from it (Linux Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst).
-LOSS_COUNTERS: frozenset[str] = frozenset(read_toml(__file__, "network_tools.toml")["losses"])
+_COUNTERS: dict[str, list[str]] = read_toml(__file__, "network_tools.toml")
+LOSS_COUNTERS = frozenset(_COUNTERS["losses"])
 #: Digits of a counter of 64 bits.
 _LONGEST_COUNTER = 20
 _PAUSE_COUNTERS = re.compile(
     r"(?:[rt]x_(?:prio\d_)?pause(?:_ctrl_phy)?|np_cnp_sent|rp_cnp_handled|np_ecn_marked_roce_packets|PortXmitWait)$"
 )
 #: Counters of a cable's errors (InfiniBand specification, PortCounters; mlx5 counters of the physical layer).
-ERROR_COUNTERS = frozenset(
-    {
-        "SymbolErrorCounter",
-        "LinkErrorRecoveryCounter",
-        "LinkDownedCounter",
-        "PortRcvErrors",
-        "rx_symbol_err_phy",
-        "rx_crc_errors_phy",
-        "link_down_events_phy",
-    }
-)
+ERROR_COUNTERS = frozenset(_COUNTERS["errors"])
 
 
 def read_counters(lines: Sequence[str]) -> Iterator[Stated]:

@@ -15,19 +15,11 @@ from xml.sax.saxutils import quoteattr
 
 from ...errors import Sentence, Words
 from ...files import MAX_ELEMENTS, FilePath, parse_whole_number, read_xml, refuse, write_text
+from ...package_data import read_toml
 
 #: type -> (receives, reads its source, writes its destination, reduces into it, sends)
-TYPES = {
-    "s": (False, True, False, False, True),
-    "r": (True, False, True, False, False),
-    "rcs": (True, False, True, False, True),
-    "rrs": (True, True, False, True, True),
-    "rrc": (True, True, True, True, False),
-    "rrcs": (True, True, True, True, True),
-    "cpy": (False, True, True, False, False),
-    "re": (False, True, True, True, False),
-    "ra": (False, True, True, True, False),
-    "nop": (False, False, False, False, False),
+TYPES: dict[str, tuple[bool, ...]] = {
+    name: tuple(flags) for name, flags in read_toml(__file__, "msccl_program.toml")["types"].items()
 }
 BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
 _MAX_CHUNKS = 1_000_000  # ranks times chunks

@@ -22,7 +22,7 @@ from ...collective import collectives, get_collective
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, FormatError, Sentence, Words
 from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
-from ...package_data import read_toml
+from ...package_data import read_package_file, read_toml
 from ..file_formats import Format, register
 
 if TYPE_CHECKING:
@@ -400,7 +400,7 @@ def _format_text(table: pd.DataFrame) -> Iterator[str]:
             yield f"#  Rank {r:2d} Group  0 Pid      0 on    collsim device {r:2d} [0000:00:00] {where}\n"
         if facts.get("algorithm"):
             yield f"# Simulated by collsim: {facts['algorithm']}\n"
-        yield from _HEAD
+        yield _HEAD
         for row in rows:
             yield _format_line(row)
         yield "# Out of bounds values : 0 OK\n"
@@ -408,17 +408,7 @@ def _format_text(table: pd.DataFrame) -> Iterator[str]:
         yield f"# Collective test concluded: {test}\n\n"
 
 
-_HEAD = (
-    "#\n",
-    f"# {'':>10}  {'':>12}  {'':>8}  {'':>6}  {'':>6}           out-of-place                       in-place  "
-    f"        \n",
-    f"# {'size':>10}  {'count':>12}  {'type':>8}  {'redop':>6}  {'root':>6}  {'time':>7}  {'algbw':>6}  {'busbw':>6}  "
-    f"{'#wrong':>6}  "
-    f"{'time':>7}  {'algbw':>6}  {'busbw':>6}  {'#wrong':>6}\n",
-    f"# {'(B)':>10}  {'(elements)':>12}  {'':>8}  {'':>6}  {'':>6}  {'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  "
-    f"{'':>6}  "
-    f"{'(us)':>7}  {'(GB/s)':>6}  {'(GB/s)':>6}  {'':>6}\n",
-)
+_HEAD = read_package_file(__file__, "nccl_tests_head.txt")
 
 
 def _format_line(row: Row) -> str:

@@ -9,23 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...package_data import read_csv
+from ...package_data import read_csv, read_toml
 from ...rank_engine.engine import RankEvent
 from .records import JobRecord, RecordedCall, Sizes
 
 WORLD, WORLD_LABEL, PROGRAM_FILE = "0", "default_pg", "program.py"
 #: Names of element types in torch (c10/core/ScalarType.h), by numpy's.
-DTYPES = {
-    "float16": "Half",
-    "float32": "Float",
-    "float64": "Double",
-    "int8": "Char",
-    "int16": "Short",
-    "int32": "Int",
-    "int64": "Long",
-    "uint8": "Byte",
-    "bool": "Bool",
-}
+DTYPES: dict[str, str] = read_toml(__file__, "recorded_run.toml")["types"]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from ...errors import FormatError
+from ...package_data import read_toml
 from ..network import Topology
 from . import nccl_xml
 
@@ -46,18 +47,7 @@ _CLASSES = {"PCI": "0x060400", "GPU": "0x030200", "NIC": "0x020700"}
 _LENGTH_OF_IDS = 16
 #: Compute capability, GB/s that NCCL gives each of its NVLinks, how many it has at most (topo.h from 2.8 on, where the
 #: rates of some changed), and the oldest PCIe generation of its slot.
-_NVLINKS = (
-    (60, 18.0, 4, 3),
-    (70, 20.0, 6, 3),
-    (70, 22.0, 6, 3),
-    (80, 20.0, 12, 4),
-    (80, 22.0, 12, 4),
-    (86, 12.0, 4, 4),
-    (90, 20.6, 18, 5),
-    (90, 20.0, 18, 5),
-    (100, 40.0, 18, 5),
-    (100, 40.1, 18, 5),
-)
+_NVLINKS: list[tuple[int, float, int, int]] = list(map(tuple, read_toml(__file__, "nccl_tree.toml")["nvlinks"]))
 
 
 @dataclass

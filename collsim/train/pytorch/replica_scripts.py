@@ -19,20 +19,6 @@ _PARTS = read_texts(__file__, "replica_scripts.toml")
 
 #: What the source of models begins with that torchvision has, by the names of the catalogue.
 _VISION = "torchvision/models/"
-#: Models of huggingface's transformers by the names of the catalogue: the class, with its config's sizes.
-_TEXT = {
-    "bert-base": "hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072",
-    "bert-large": "hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096",
-    "gpt2": "n_embd=768, n_layer=12, n_head=12",
-    "gpt2-medium": "n_embd=1024, n_layer=24, n_head=16",
-    "gpt2-large": "n_embd=1280, n_layer=36, n_head=20",
-    "gpt2-xl": "n_embd=1600, n_layer=48, n_head=25",
-}
-#: Where the model keeps no masks of dropout, the script must not compute any.
-_NO_DROPOUT = {
-    "bert": "hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0",
-    "gpt2": "resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0",
-}
 #: Where no module stands for the layers of a model.
 _NO_MODULE = """\
 print("a module with the tensors of {model}: its buckets are those of the step, its time is not")
@@ -99,7 +85,7 @@ def _write_model(workload: Workload) -> str:
     if model.source.startswith(_VISION):
         real = f"torchvision.models.{model.name}(), torch.randn(samples, 3, 224, 224)"
         return _PARTS["real_model"].format(library="torchvision", real=real) + _PARTS["classes"]
-    if model.name in _TEXT:
+    if f"sizes.{model.name}" in _PARTS:
         return _write_text_model(model) + _PARTS["mean"]
     shape = read_decoder_shape(model)
     if shape is None:
@@ -129,9 +115,9 @@ def _write_text_model(model: Model) -> str:
     family = model.name.split("-")[0]
     names = {layer.name: layer for layer in model.layers}
     scores = next(layer for layer in model.layers if layer.partition == "heads")
-    sizes = _TEXT[model.name]
+    sizes = _PARTS[f"sizes.{model.name}"]
     if not scores.mask_bytes:
-        sizes += ", " + _NO_DROPOUT[family]
+        sizes += ", " + _PARTS[f"dropout.{family}"]
     sizes += f', attn_implementation="{_choose_attention(not scores.pointwise)}"'
     config, words = f"transformers.{family.upper()}Config({sizes})", 50257
     if family == "bert":

@@ -21,25 +21,14 @@ MAX_RANKS = 16
 MACHINES = ("dgx-a100", "dgx-h100", "pcie-8gpu")
 _HEAD = "import numpy as np\nimport collsim as cs\n\n"
 _EXAMPLES = read_toml(__file__, "examples.toml")
-#: The first transfer of each collective, and what is to be thought of next.
-_FIRST_TRANSFERS = {
-    "reduce": "cs.reduce(1, 0, chunk=0)  # rank 0 adds what rank 1 holds: who is next?",
-    "broadcast": "cs.copy(0, 1, chunk=0)  # now ranks 0 and 1 hold it: who is next?",
-    "allgather": "cs.copy(0, 1, chunk=0)  # chunk r begins on rank r, and all want all",
-    "reduce_scatter": "cs.reduce(0, 1, chunk=1)  # the sum of chunk r is wanted on rank r",
-    "gather": "cs.copy(1, 0, chunk=1)  # chunk r begins on rank r",
-    "scatter": "cs.copy(0, 1, chunk=1)  # chunk r is wanted on rank r",
-    "alltoall": "cs.copy(0, 1, chunk=1, into=n)  # slot n + r takes what rank r sends",
-    "alltoallv": "cs.copy(0, 1, chunk=1)  # chunk r * n + d is what rank r has for rank d",
-    "sendrecv": "cs.copy(0, 1, chunk=0, into=1)  # slot 1 takes what comes",
-}
+_SKELETONS: dict[str, str] = _EXAMPLES.pop("skeletons")
 _SKELETON = "skeleton_"
 #: Code to begin with, by name: the collective it is for, and the code. A skeleton has the first transfer alone.
 STARTERS: dict[str, tuple[str, str]] = {
     name: (example["collective"], _HEAD + example["code"]) for name, example in _EXAMPLES.items()
 } | {
     f"{_SKELETON}{collective}": (collective, f"{_HEAD}def my_{collective}(n):\n    yield {transfer}\n")
-    for collective, transfer in _FIRST_TRANSFERS.items()
+    for collective, transfer in _SKELETONS.items()
 }
 _turns = itertools.count(1)
 
