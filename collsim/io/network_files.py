@@ -205,14 +205,6 @@ def _name_host(topology: Topology, endpoint: int) -> str:
 # ---- the registry
 
 
-def _is_astra_network(head: str) -> bool:
-    return re.search(r"^npus_count\s*:", head, re.MULTILINE) is not None
-
-
-def _is_topology_xml(head: str) -> bool:
-    return "<system" in head
-
-
 def _is_topo_matrix(head: str) -> bool:
     return (
         re.search(r"^[ \t\x1b\[\d;m]*GPU0\s", head, re.MULTILINE) is not None and re.search(r"\sX\s", head) is not None
@@ -230,7 +222,7 @@ register(
         "ASTRA-sim's network (written: ring, switch, fully connected, torus, hypercube)",
         read_yaml,
         write_astra,
-        _is_astra_network,
+        lambda head: re.search(r"^npus_count\s*:", head, re.MULTILINE) is not None,
         chinese="ASTRA-sim 的网络（可写：ring、switch、全连接、torus、hypercube）",
     )
 )
@@ -242,7 +234,7 @@ register(
         "NCCL_TOPO_FILE, also RCCL's",
         read_topology,
         None,
-        _is_topology_xml,
+        lambda head: "<system" in head,
         chinese="NCCL_TOPO_FILE，RCCL 的也可以",
     )
 )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..errors import CollsimError
 from ..locale import translate
-from ..package_data import TomlTable, read_toml
+from ..package_data import read_toml
 from ..train import StepTrace
 from ..units import Duration, format_time, parse_count, parse_time
 
@@ -181,7 +181,7 @@ def estimate_goodput(
     counts, total = _count_parts(step), step.step.ranks
     if run_gpus is not None:
         total = parse_count(run_gpus, "run_gpus")
-    table = _load_rates()
+    table = read_toml(__file__, "failure_rates.toml")
     named_hours = {"gpu": gpu_mtbf, "link": link_mtbf, "node": node_mtbf}
     rate, sources = 0.0, []
     for part, count in counts.items():
@@ -297,7 +297,3 @@ def _count_parts(step: StepTrace) -> dict[str, int]:
     if len(nodes) > 1 and topology.facts.machine is not None:
         links = len(nodes) * len(topology.facts.machine.of_kind("nic"))
     return {"gpu": step.step.ranks, "link": links, "node": len(nodes)}
-
-
-def _load_rates() -> TomlTable:
-    return read_toml(__file__, "failure_rates.toml")

@@ -43,32 +43,8 @@ def _add(inputs: Arrays) -> Array:
     return functools.reduce(np.add, inputs)
 
 
-def _all_reduce(inputs: Arrays) -> Results:
-    return [_add(inputs)] * len(inputs)
-
-
 def _reduce(inputs: Arrays) -> Results:
     return [_add(inputs), *[None] * (len(inputs) - 1)]
-
-
-def _broadcast(inputs: Arrays) -> Results:
-    return [inputs[0]] * len(inputs)
-
-
-def _all_gather(inputs: Arrays) -> Results:
-    return [np.concatenate(inputs)] * len(inputs)
-
-
-def _gather(inputs: Arrays) -> Results:
-    return [np.concatenate(inputs), *[None] * (len(inputs) - 1)]
-
-
-def _scatter(inputs: Arrays) -> Results:
-    return np.split(inputs[0], len(inputs))
-
-
-def _reduce_scatter(inputs: Arrays) -> Results:
-    return np.split(_add(inputs), len(inputs))
 
 
 def _all_to_all(inputs: Arrays) -> Results:
@@ -78,13 +54,13 @@ def _all_to_all(inputs: Arrays) -> Results:
 
 #: Results by collective, to and from rank 0; None: whatever a rank holds is right.
 RESULTS: dict[ProgramCollective, Callable[[Arrays], Results]] = {
-    "allreduce": _all_reduce,
+    "allreduce": lambda inputs: [_add(inputs)] * len(inputs),
     "reduce": _reduce,
-    "broadcast": _broadcast,
-    "allgather": _all_gather,
-    "gather": _gather,
-    "scatter": _scatter,
-    "reduce_scatter": _reduce_scatter,
+    "broadcast": lambda inputs: [inputs[0]] * len(inputs),
+    "allgather": lambda inputs: [np.concatenate(inputs)] * len(inputs),
+    "gather": lambda inputs: [np.concatenate(inputs), *[None] * (len(inputs) - 1)],
+    "scatter": lambda inputs: np.split(inputs[0], len(inputs)),
+    "reduce_scatter": lambda inputs: np.split(_add(inputs), len(inputs)),
     "alltoall": _all_to_all,
 }
 #: Collectives whose arrays are cut into a part for each rank.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..display.catalog import Catalog, Row
+from ..display.catalog import Catalog
 from ..errors import require_word
 from ..errors.attributes import answer_for_package
 from .breaking import BreakResult, break_it
@@ -70,11 +70,7 @@ def list_exercises(language: str = "en") -> Catalog[Exercise]:
         True
     """
     exercises = {name: Exercise(task, require_language(language)) for name, task in TASKS.items()}
-    return Catalog(exercises, _describe_exercise)
-
-
-def _describe_exercise(entry: Exercise) -> Row:
-    return {"title": entry.title, "collective": entry.task.collective}
+    return Catalog(exercises, lambda entry: {"title": entry.title, "collective": entry.task.collective})
 
 
 def exercise(name: str, language: str = "en") -> Exercise | SettingExercise | ProgramExercise:

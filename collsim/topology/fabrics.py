@@ -382,10 +382,6 @@ def _build_planes(request: _FabricRequest, planes: int | None = None) -> Fabric:
     )
 
 
-def _build_rail_only(request: _FabricRequest) -> Fabric:
-    return _build_planes(request, request.cards)
-
-
 def _build_fat_tree(request: _FabricRequest) -> Fabric:
     ratio = request.oversubscription()
     # A fat tree of radix k holds k³/4 cards, so k is the cube root of four times the cards, and even: 2 × (cards /
@@ -490,7 +486,7 @@ _BUILDERS: dict[str, Callable[[_FabricRequest], Fabric]] = {
     "leaf-spine": _build_leaf_spine,
     "fat-tree": _build_fat_tree,
     "rail": _build_rail,
-    "rail-only": _build_rail_only,
+    "rail-only": lambda request: _build_planes(request, request.cards),
     "planes": _build_planes,
     "torus": _build_grid,
     "mesh": _build_grid,

@@ -97,16 +97,12 @@ def _choose_collective(choice: Choice, page: str) -> Choice:
     return choice
 
 
-def _label_algorithms(collective: str) -> Callable[[str], str]:
-    return lambda name: label_algorithm(name, collective)
-
-
 def _choose_compared(choice: Choice) -> Choice:
     """The algorithms and sizes of a comparison."""
     usual_names = list_usual_algorithms(choice.collective)
     known = [*list_algorithms(choice.collective), *list_synthesized(choice.collective)]
     several = choose_several(
-        "algorithms", known, choice.algorithms or usual_names, _label_algorithms(choice.collective)
+        "algorithms", known, choice.algorithms or usual_names, lambda name: label_algorithm(name, choice.collective)
     )
     if not several:
         draw_mistake(t("compare.none"))

@@ -371,7 +371,7 @@ class _StepWriter:
 
     def add_synchronised_backward(self, micro: int, passed: list[int]) -> list[int]:
         """The backward pass with its allreduces, and all that is done until the optimizer may start."""
-        tensor_layers = _list_tensor_layers(self.workload.model)
+        tensor_layers = [number for number, layer in enumerate(self.workload.model.layers) for _ in layer.tensors]
         # Of each bucket the layer whose gradients come last, as the pass goes from the last layer to the first.
         last = [min((tensor_layers[i] for i in bucket), default=0) for bucket in self.layout]
         self.launched = []
@@ -439,8 +439,3 @@ class _StepWriter:
                 memory_bytes=float(moved),
                 ops=ops,
             )
-
-
-def _list_tensor_layers(model: Model) -> list[int]:
-    """The layer of each tensor."""
-    return [number for number, layer in enumerate(model.layers) for _ in layer.tensors]

@@ -74,7 +74,7 @@ def build_rank_order(schedule: str, ranks: int, rank: int, micros: int, interlea
         CollsimError: The schedule cannot take so many microbatches.
     """
     if schedule == "gpipe":
-        return _build_gpipe_order(rank, micros)
+        return [(Action(kind, rank, micro),) for kind in (FORWARD, BACKWARD) for micro in range(micros)]
     if schedule == "1f1b":
         return _build_1f1b_order(ranks, rank, micros)
     if schedule in ("interleaved", "zero-bubble"):
@@ -85,11 +85,6 @@ def build_rank_order(schedule: str, ranks: int, rank: int, micros: int, interlea
         message = "dualpipe-v on {ranks} ranks needs at least {least} microbatches, got {micros}; zbv takes any number"
         raise CollsimError(message, ranks=ranks, least=2 * ranks, micros=micros)
     return build_dualpipe_order(ranks, rank, micros)
-
-
-def _build_gpipe_order(rank: int, micros: int) -> PassOrder:
-    """All forward passes, then all backward passes."""
-    return [(Action(kind, rank, micro),) for kind in (FORWARD, BACKWARD) for micro in range(micros)]
 
 
 def _build_1f1b_order(ranks: int, rank: int, micros: int) -> PassOrder:

@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from ...diagnosis import DataPath, Diagnosis
+from ...diagnosis import Diagnosis
 from ...errors import CollsimError
 from ...locale import translate
 from ...topology import Topology
@@ -141,15 +141,11 @@ def _draw_plates(diagnosis: Diagnosis, sheet: _Sheet, links: JobLinks, language:
     for position, number in enumerate(reversed(numbers[:4])):
         yield _draw_number(number, width - 18 - position * (2 * _ROUND + 3), _TOP + _PLATE / 2)
     if diagnosis.possible is not None:
-        text = _name_possible(diagnosis.possible, language)
+        text = translate(language, "diagnosis", "picture.could", path=diagnosis.possible.text(language))
         top = sheet.bottom + _GAP
         yield '<g class="could plate lit" data-findings="">'
         yield _draw_plate(text, Box(1, top, width - 2, _PLATE), "free", 0)
         yield "</g>"
-
-
-def _name_possible(path: DataPath, language: str) -> str:
-    return translate(language, "diagnosis", "picture.could", path=path.text(language))
 
 
 def _draw_plate(text: str, box: Box, kind: str, numbers: int) -> str:

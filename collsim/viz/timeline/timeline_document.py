@@ -321,7 +321,7 @@ def _describe_steps(facts: RunFacts, bands: list[Phase]) -> dict[str, object]:
         "t0": _round_seconds(trace.timing.step_start),
         "t1": _round_seconds(trace.timing.step_end),
         "text": {language: [text[k] for text in sentences] for k, language in enumerate(LANGUAGES)},
-        "phase": _number_phases(bands),
+        "phase": [number for number, p in enumerate(bands) for _ in range(p.first, p.last + 1)],
     }
 
 
@@ -563,10 +563,6 @@ def _count_ranks_across(trace: Trace) -> int:
     if nodes > 1 and topology.ranks == trace.schedule.ranks:
         return topology.ranks // nodes
     return 0
-
-
-def _number_phases(bands: list[Phase]) -> list[int]:
-    return [number for number, p in enumerate(bands) for _ in range(p.first, p.last + 1)]
 
 
 def _describe_state(trace: Trace) -> dict[str, object]:

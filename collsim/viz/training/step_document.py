@@ -222,7 +222,7 @@ def describe_collectives(trace: StepTrace) -> list[CollectiveRow]:
     Args:
         trace: The step of training.
     """
-    layout, layers = _get_bucket_layout(trace), _list_layer_names(trace)
+    layout, layers = _get_bucket_layout(trace), [layer.name for layer in trace.step.model.layers for _ in layer.tensors]
     return [_describe_collective(trace, number, task, layout, layers) for number, task in _find_last_collectives(trace)]
 
 
@@ -262,11 +262,6 @@ def _describe_collective(
         "from": layer_names[-1] if layer_names else "",
         "to": layer_names[0] if layer_names else "",
     }
-
-
-def _list_layer_names(trace: StepTrace) -> list[str]:
-    """The name of each tensor's layer."""
-    return [layer.name for layer in trace.step.model.layers for _ in layer.tensors]
 
 
 def build_critical_chain(trace: StepTrace) -> list[Span]:

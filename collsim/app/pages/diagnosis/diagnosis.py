@@ -16,7 +16,7 @@ from collsim.locale import translate
 from collsim.units import format_bandwidth, format_bytes
 
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import Choice, create_name_reader, read_file_fields
+from ...scenario.choice import create_name_reader, read_file_fields
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import choose
 from ...shell.notes import (
@@ -266,17 +266,13 @@ def _draw_findings(diagnosis: Diagnosis, evidence: JobTexts) -> None:
             _offer(diagnosis.to_json(), "diagnosis.json", "application/json", t("diagnosis.document"))
         if diagnosis.machine is not None:
             text = diagnosis.machine.to_yaml()
-            open_in(t("diagnosis.open_in"), "open_in", lambda choice: _take_machine(choice, text))
+            open_in(t("diagnosis.open_in"), "open_in", lambda choice: replace(choice, **read_file_fields(text)))
     if evidence.case:
         case = list_studied_cases()[evidence.case]
         with st.container(border=True, key="card_case"):
             draw_heading(case.title(language))
             draw_note(case.story(language))
             draw_note(t("diagnosis.cases.source", source=case.source.removeprefix("https://")))
-
-
-def _take_machine(choice: Choice, text: str) -> Choice:
-    return replace(choice, **read_file_fields(text))
 
 
 def _offer(text: str, name: str, kind: str, label: str) -> None:
