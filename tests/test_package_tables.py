@@ -219,6 +219,9 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "io/formats.toml": named(
+        table({"suffixes": listed(TEXT), "holds": WORD, "about": listed(TEXT, 2)}, options=named(WORDS))
+    ),
     "app/scenario/run_files.toml": table({"seconds": named(listed(NUMBER, 2))}),
     "io/msccl/msccl_program.toml": table({"types": named(listed(FLAG, 5))}),
     "programs/job_records/recorded_run.toml": table({"types": NAMES}),

@@ -21,7 +21,7 @@ from ..package_data import read_csv
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 COMP, SEND, RECV, COLLECTIVE = 4, 5, 6, 7
 _VERSION = "0.0.4"
@@ -333,15 +333,4 @@ def _split_messages(path: FilePath, data: bytes) -> Iterator[bytes]:
         refuse(path, "", "empty; expected GlobalMetadata and nodes")
 
 
-register(
-    Format(
-        "chakra",
-        (".et",),
-        "schedule",
-        "Chakra execution traces, ASTRA-sim's custom collective; a file per rank (package protobuf)",
-        None,
-        write_chakra,
-        options=(("nbytes", "size of the operation, for example 64MiB"),),
-        chinese="Chakra 执行轨迹，即 ASTRA-sim 的自定义集合通信；每个 rank 一个文件（需要 protobuf 包）",
-    )
-)
+register_built_in("chakra", write=write_chakra)

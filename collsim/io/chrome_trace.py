@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..errors import CollsimError
 from ..files import FilePath, create_file
 from ..simulate import Trace
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -192,18 +192,4 @@ def _round_microseconds(us: float) -> float:
     return round(float(us), 6)
 
 
-register(
-    Format(
-        "chrome-trace",
-        (".trace.json", ".perfetto.json", ".pftrace.json"),
-        "trace",
-        "Chrome trace events of a simulation, for ui.perfetto.dev",
-        None,
-        write_chrome_trace,
-        options=(
-            ("counters", "number of busiest links whose rate is shown"),
-            ("flows", "arrows from sends to receives"),
-        ),
-        chinese="一次模拟的 Chrome trace 事件，用 ui.perfetto.dev 打开",
-    )
-)
+register_built_in("chrome-trace", write=write_chrome_trace)

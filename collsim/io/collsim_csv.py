@@ -24,7 +24,7 @@ from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MAX_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
 from ..schedule import MAX_CHANNEL, Schedule, freeze
 from ..steps import HELPER_LOCATIONS, Step
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 COLUMNS = ("step", "src", "dst", "chunk", "into", "op", "channel", "after")
 FACTS = ("name", "collective", "ranks", "endpoints", "chunks", "slots", "root", "helpers_on", "options")
@@ -299,16 +299,4 @@ def _is_csv_schedule(head: str) -> bool:
     return '"collsim"' in head.partition("\n")[0] or head.lower().startswith("step,src,dst,")
 
 
-register(
-    Format(
-        "csv",
-        (".csv",),
-        "schedule",
-        "a row per transfer: step,src,dst,chunk,into,op,channel",
-        read_csv,
-        write_csv,
-        _is_csv_schedule,
-        (("collective", "what the schedule is for, where the file does not say"),),
-        chinese="每次传输一行：step,src,dst,chunk,into,op,channel",
-    )
-)
+register_built_in("csv", read=read_csv, write=write_csv, looks=_is_csv_schedule)

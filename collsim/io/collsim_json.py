@@ -20,7 +20,7 @@ from ..files import MAX_ELEMENTS, FilePath, parse_whole_number, read_json, refus
 from ..schedule import Schedule
 from ..steps import Step
 from .collsim_csv import build_facts, freeze_rows, list_waits, with_waits
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 _COLUMNS = ["src", "dst", "chunk", "into", "op", "channel"]
 _COUNTS = (("times", 0), ("width", 1), ("modulus", 1))  # of a pattern, with the least
@@ -123,15 +123,4 @@ def _split_parts(schedule: Schedule) -> Iterator[str]:
     yield "\n}\n"
 
 
-register(
-    Format(
-        "json",
-        (".json",),
-        "schedule",
-        "the whole schedule, repeated steps kept short",
-        read_collsim_json,
-        write_collsim_json,
-        lambda head: f'"{_NAME}"' in head,
-        chinese="整个调度，重复的步保持简短",
-    )
-)
+register_built_in("json", read=read_collsim_json, write=write_collsim_json, looks=lambda head: f'"{_NAME}"' in head)

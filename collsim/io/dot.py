@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ..errors import CollsimError
 from ..files import FilePath, write_text
 from ..schedule import Schedule
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 _MAX_TRANSFERS = 20_000
 
@@ -67,14 +67,4 @@ def _name(schedule: Schedule, endpoint: int) -> str:
     return f"helper {endpoint - schedule.ranks}"
 
 
-register(
-    Format(
-        "dot",
-        (".dot", ".gv"),
-        "schedule",
-        "Graphviz picture of a schedule",
-        None,
-        write_dot,
-        chinese="调度的 Graphviz 图",
-    )
-)
+register_built_in("dot", write=write_dot)

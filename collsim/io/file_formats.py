@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from ..display.catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..files import FilePath, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
+from ..package_data import TomlTable, read_toml
 from ..plugins import format_in_line, list_entries, register_into
 from ..plugins import load as load_plugins
 from ..registry import load_algorithm
@@ -76,6 +78,24 @@ def register(entry: Format) -> Format:
     """
     _FORMATS[entry.name] = entry
     return entry
+
+
+@cache
+def _read_rows() -> TomlTable:
+    return read_toml(__file__, "formats.toml")
+
+
+def register_built_in(name: str, **functions: Any) -> None:
+    """Add a format of the package, which `formats.toml` describes.
+
+    Args:
+        name: Its key there.
+        **functions: `read`, `write` and `looks` of the Format, those that it has.
+    """
+    row = _read_rows()[name]
+    about, chinese = row["about"]
+    options = tuple(row.get("options", {}).items())
+    register(Format(name, tuple(row["suffixes"]), row["holds"], about, options=options, chinese=chinese, **functions))
 
 
 def _load_formats() -> dict[str, Format]:

@@ -19,7 +19,7 @@ from ..files import MAX_ELEMENTS, FilePath, parse_whole_number, read_text, refus
 from ..schedule import Schedule
 from ..simulate.run import compute_slot_bytes
 from ..units import parse_bytes
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 _NS = 1e9
 _MAX_COMMENTS = 500_000
@@ -251,18 +251,4 @@ def _attach_requirements(
     return list(tasks.values())
 
 
-register(
-    Format(
-        "goal",
-        (".goal",),
-        "schedule",
-        "GOAL for LogGOPSim and ATLAHS",
-        None,
-        write_goal,
-        options=(
-            ("nbytes", "size of the operation, for example 64MiB"),
-            ("reduce_rate", "bytes per second of an addition"),
-        ),
-        chinese="供 LogGOPSim 和 ATLAHS 使用的 GOAL",
-    )
-)
+register_built_in("goal", write=write_goal)

@@ -23,7 +23,7 @@ from ..files import FilePath, parse_whole_number, read_json, refuse
 from ..schedule import Schedule
 from ..steps import Step, copy, reduce
 from .collsim_csv import freeze_rows
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 _MAKERS: dict[str, Callable[..., Step]] = {"copy": copy, "reduce": reduce}
 _MAX_RANKS, _MAX_PIECES, _MAX_CELLS, _MAX_SENDS = 4096, 1024, 16_000_000, 5_000_000
@@ -314,15 +314,6 @@ class _Sends:
         return on_the_way
 
 
-register(
-    Format(
-        "msccl-tools",
-        (".json",),
-        "schedule",
-        "algorithms synthesized by SCCL, msccl-tools (*.msccl.json) and TACCL",
-        read_msccl_tools,
-        None,
-        lambda head: '"msccl_type"' in head or '"sccl_type"' in head,
-        chinese="由 SCCL、msccl-tools（*.msccl.json）和 TACCL 合成的算法",
-    )
+register_built_in(
+    "msccl-tools", read=read_msccl_tools, looks=lambda head: '"msccl_type"' in head or '"sccl_type"' in head
 )

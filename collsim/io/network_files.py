@@ -17,7 +17,7 @@ from ..files import FilePath, read_text, refuse, write_text
 from ..topology import Topology
 from ..topology.files import load_topology
 from ..topology.files.astra import build
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 _MAX_ROUTES = 250_000
 _DEEPEST = 64
@@ -211,53 +211,13 @@ def _is_topo_matrix(head: str) -> bool:
     )
 
 
-register(
-    Format("topology-yaml", (".yaml", ".yml"), "topology", "our YAML", read_yaml, write_yaml, chinese="collsim 的 YAML")
+register_built_in("topology-yaml", read=read_yaml, write=write_yaml)
+register_built_in(
+    "astra-sim",
+    read=read_yaml,
+    write=write_astra,
+    looks=lambda head: re.search(r"^npus_count\s*:", head, re.MULTILINE) is not None,
 )
-register(
-    Format(
-        "astra-sim",
-        (".astra.yaml", ".astra.yml"),
-        "topology",
-        "ASTRA-sim's network (written: ring, switch, fully connected, torus, hypercube)",
-        read_yaml,
-        write_astra,
-        lambda head: re.search(r"^npus_count\s*:", head, re.MULTILINE) is not None,
-        chinese="ASTRA-sim 的网络（可写：ring、switch、全连接、torus、hypercube）",
-    )
-)
-register(
-    Format(
-        "nccl-topology",
-        (".xml",),
-        "topology",
-        "NCCL_TOPO_FILE, also RCCL's",
-        read_topology,
-        None,
-        lambda head: "<system" in head,
-        chinese="NCCL_TOPO_FILE，RCCL 的也可以",
-    )
-)
-register(
-    Format(
-        "topo-m",
-        (".txt",),
-        "topology",
-        "nvidia-smi topo -m as pasted",
-        read_topology,
-        None,
-        _is_topo_matrix,
-        chinese="粘贴的 nvidia-smi topo -m 输出",
-    )
-)
-register(
-    Format(
-        "simgrid",
-        (".simgrid.xml", ".platform.xml"),
-        "topology",
-        "SimGrid platform",
-        None,
-        write_simgrid,
-        chinese="SimGrid 平台",
-    )
-)
+register_built_in("nccl-topology", read=read_topology, looks=lambda head: "<system" in head)
+register_built_in("topo-m", read=read_topology, looks=_is_topo_matrix)
+register_built_in("simgrid", write=write_simgrid)

@@ -27,7 +27,7 @@ from ..errors import Sentence
 from ..files import FilePath, parse_real_number, parse_whole_number, read_text, refuse
 from ..package_data import read_toml
 from ..units import parse_count
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,16 +214,4 @@ _OPTIONS = (
     ("collective", "what was run, where the title is missing"),
     ("ranks", "how many ranks ran; OSU does not print it"),
 )
-register(
-    Format(
-        "osu",
-        (".txt", ".log", ".out"),
-        "table",
-        "OSU micro-benchmarks: osu_allreduce and its siblings",
-        read_osu,
-        None,
-        _is_osu_output,
-        _OPTIONS,
-        chinese="OSU micro-benchmarks：osu_allreduce 及同类程序",
-    )
-)
+register_built_in("osu", read=read_osu, looks=_is_osu_output)

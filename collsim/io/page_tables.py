@@ -10,7 +10,7 @@ from ..display.markup import bind_units
 from ..errors import CollsimError
 from ..files import FilePath, write_text
 from ..units import format_bandwidth, format_bytes, format_time
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,28 +120,5 @@ def _escape_latex(text: str) -> str:
     return "".join(_TEX.get(c, c) for c in bind_units(text))
 
 
-_OPTIONS = (("columns", "names of the columns to show, in order"),)
-register(
-    Format(
-        "markdown",
-        (".md",),
-        "table",
-        "a comparison as a Markdown table",
-        None,
-        write_markdown,
-        options=_OPTIONS,
-        chinese="一次比较，写成 Markdown 表格",
-    )
-)
-register(
-    Format(
-        "latex",
-        (".tex",),
-        "table",
-        "a comparison as a LaTeX table (booktabs)",
-        None,
-        write_latex,
-        options=_OPTIONS,
-        chinese="一次比较，写成 LaTeX 表格（booktabs）",
-    )
-)
+register_built_in("markdown", write=write_markdown)
+register_built_in("latex", write=write_latex)

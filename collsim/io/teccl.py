@@ -24,7 +24,7 @@ from ..files import FilePath, read_json, refuse
 from ..schedule import Schedule
 from ..steps import Step, copy
 from .collsim_csv import freeze_rows
-from .file_formats import Format, register
+from .file_formats import register_built_in
 
 _VIA = r"(?: via switches [0-9, \[\]]+)?"
 _FLOW = re.compile(
@@ -295,15 +295,8 @@ def _describe_flow(f: Flow) -> Sentence:
     return Sentence(message, chunk=f.chunk, source=f.source, a=f.a, b=f.b, epoch=f.epoch)
 
 
-register(
-    Format(
-        "teccl",
-        (".json",),
-        "schedule",
-        "TE-CCL schedules (allgather, alltoall)",
-        read_teccl,
-        None,
-        lambda head: "Epoch_Duration" in head or "traveled over" in head or "Demand at" in head,
-        chinese="TE-CCL 的调度（allgather、alltoall）",
-    )
+register_built_in(
+    "teccl",
+    read=read_teccl,
+    looks=lambda head: "Epoch_Duration" in head or "traveled over" in head or "Demand at" in head,
 )

@@ -14,7 +14,7 @@ from ...collective import Collective
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...files import FilePath, refuse
 from ...schedule import Schedule
-from ..file_formats import Format, register
+from ..file_formats import register_built_in
 from .compile import compile_schedule
 from .interpreter import BufferLayout, InterpretedRun, Order, find_collective_kind, interpret
 from .lowering import lower
@@ -221,20 +221,4 @@ def write_msccl(
     write(program, path)
 
 
-register(
-    Format(
-        "msccl",
-        (".xml",),
-        "schedule",
-        "MSCCL XML algorithm, run by MSCCL and RCCL",
-        read_msccl,
-        write_msccl,
-        lambda head: "<algo" in head,
-        (
-            ("protocol", "Simple, LL or LL128"),
-            ("inplace", "send and receive buffer are one"),
-            ("name", "name of the algorithm"),
-        ),
-        chinese="MSCCL XML 算法，由 MSCCL 和 RCCL 运行",
-    )
-)
+register_built_in("msccl", read=read_msccl, write=write_msccl, looks=lambda head: "<algo" in head)

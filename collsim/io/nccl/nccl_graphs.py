@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 
 from ...errors import Sentence
 from ...files import read_xml, refuse
-from ..file_formats import Format, register
+from ..file_formats import register_built_in
 from .nccl_log import NcclCommunicator
 
 _RING, _TREE = "0", "1"
@@ -101,15 +101,4 @@ def _list_parents(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(parents)
 
 
-register(
-    Format(
-        "nccl-graphs",
-        (".xml",),
-        "log",
-        "NCCL_GRAPH_DUMP_FILE of one node: its rings and trees",
-        read_nccl_graphs,
-        None,
-        lambda head: "<graphs" in head,
-        chinese="单个节点的 NCCL_GRAPH_DUMP_FILE：其中的环和树",
-    )
-)
+register_built_in("nccl-graphs", read=read_nccl_graphs, looks=lambda head: "<graphs" in head)

@@ -30,7 +30,7 @@ from ...schedule import Schedule, freeze
 from ...steps import Step, copy, pipeline_chunks, reduce, together
 from ...topology.files.unread import find_unread_format
 from ...trees import measure_depths
-from ..file_formats import Format, register
+from ..file_formats import register_built_in
 from .nccl_log_facts import name_transport
 from .nccl_statements import JobStatements, read_statements
 
@@ -404,15 +404,4 @@ def _is_nccl_log(head: str) -> bool:
     return "NCCL INFO" in head and (patterns or not ("nThread" in head or "out-of-place" in head))
 
 
-register(
-    Format(
-        "nccl-log",
-        (".log", ".txt", ".out"),
-        "log",
-        "NCCL_DEBUG=INFO log: a job's rings, trees and transports",
-        read_nccl_log,
-        None,
-        _is_nccl_log,
-        chinese="NCCL_DEBUG=INFO 的日志：作业的环、树和传输方式",
-    )
-)
+register_built_in("nccl-log", read=read_nccl_log, looks=_is_nccl_log)

@@ -23,7 +23,7 @@ from ...dtypes import find_itemsize
 from ...errors import CollsimError, FormatError, Sentence, Words
 from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
 from ...package_data import read_package_file, read_toml
-from ..file_formats import Format, register
+from ..file_formats import register_built_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -540,29 +540,11 @@ _ABOUT = (
     ("collective", "what was run, where the log does not say"),
     ("ranks", "how many ranks ran, where the log does not say"),
 )
-register(
-    Format(
-        "nccl-tests",
-        (".txt", ".log", ".out"),
-        "table",
-        "the tables of all_reduce_perf and its siblings",
-        read_nccl_tests,
-        write_nccl_tests,
-        _is_text_output,
-        _ABOUT,
-        chinese="all_reduce_perf 及同类程序打印的表格",
-    )
-)
-register(
-    Format(
-        "nccl-tests-json",
-        (".json",),
-        "table",
-        "what nccl-tests writes with -J",
-        read_nccl_tests_json,
-        write_nccl_tests_json,
-        lambda head: ('"results"' in head and '"args"' in head) or '"out_of_place"' in head,
-        chinese="nccl-tests 用 -J 写出的内容",
-    )
+register_built_in("nccl-tests", read=read_nccl_tests, write=write_nccl_tests, looks=_is_text_output)
+register_built_in(
+    "nccl-tests-json",
+    read=read_nccl_tests_json,
+    write=write_nccl_tests_json,
+    looks=lambda head: ('"results"' in head and '"args"' in head) or '"out_of_place"' in head,
 )
 assert set(TESTS.values()) <= set(collectives())
