@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
+from typing import Any
 from functools import cache, lru_cache
 
 from ...errors import TopologyError, describe_unknown
@@ -61,29 +62,12 @@ def _read_models() -> dict[str, GpuModel]:
     models = {}
     # Data sheets change more often than code, so models are rows of a file.
     for row in read_csv(__file__, "gpus.csv"):
-        models[row["name"]] = GpuModel(
-            name=row["name"],
-            sm=int(row["sm"]),
-            nvlink=int(row["nvlink"]),
-            links=int(row["links"]),
-            pcie=int(row["pcie"]),
-            lanes=int(row["lanes"]),
-            card=row["card"],
-            p2p=row["p2p"] == "1",
-            gdr=row["gdr"] == "1",
-            series=row["series"],
-            source=row["source"],
-            module_watts=_read_watts(row["module_watts"]),
-            card_watts=_read_watts(row["card_watts"]),
-            power_source=row["power_source"],
-        )
+        values: dict[str, Any] = {**row}
+        values |= {name: int(row[name]) for name in ("sm", "nvlink", "links", "pcie", "lanes")}
+        values |= {name: row[name] == "1" for name in ("p2p", "gdr")}
+        values |= {name: float(row[name] or 0) or None for name in ("module_watts", "card_watts")}
+        models[row["name"]] = GpuModel(**values)
     return models
-
-
-def _read_watts(text: str) -> float | None:
-    if not text:
-        return None
-    return float(text)
 
 
 #: What is taken for a GPU that nothing tells: the generation of A100 and RTX 3090.
