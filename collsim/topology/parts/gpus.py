@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import dataclass
-from typing import Any
 from functools import cache, lru_cache
+from typing import Any
 
 from ...errors import TopologyError, describe_unknown
 from ...package_data import read_csv
