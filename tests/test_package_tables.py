@@ -219,6 +219,7 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "sandbox/allowlist.toml": table(dict.fromkeys(("arrays", "methods", "builtins", "nodes"), listed(TEXT))),
     "io/formats.toml": named(
         table({"suffixes": listed(TEXT), "holds": WORD, "about": listed(TEXT, 2)}, options=named(WORDS))
     ),

@@ -11,46 +11,16 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from ..package_data import read_toml
+
 LONGEST = 12_000  # characters
 
 
-def _split_names(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
+_NAMES: dict[str, list[str]] = read_toml(__file__, "allowlist.toml")
 STEPS = frozenset({"copy", "reduce", "repeat", "pipeline_chunks", "reverse", "together"})
-_COLLSIM = STEPS | {"algorithm"}
-_ARRAYS = _split_names(
-    "abs add all any append arange argmax argmin argsort array asarray atleast_1d bincount bitwise_and bitwise_or "
-    "bitwise_xor bool_ broadcast_arrays broadcast_to ceil clip column_stack concatenate cumsum delete diff divmod "
-    "divide equal empty empty_like expand_dims flatnonzero flip floor floor_divide full full_like gcd greater hstack "
-    "indices int32 int64 isin lcm left_shift less linspace log2 logical_and logical_not logical_or max maximum mean "
-    "median meshgrid min minimum mod multiply ndarray newaxis nonzero ones ones_like outer power prod ravel "
-    "remainder repeat reshape right_shift roll rot90 round searchsorted setdiff1d shape size sort split sqrt square "
-    "squeeze stack subtract sum swapaxes take tile transpose tril triu union1d unique vstack where zeros zeros_like"
-)
-_METHODS = _split_names(
-    "T add all any append astype argmax argmin argsort at bit_length clear clip copy count cumsum discard extend "
-    "flatten get index insert items keys max mean min nonzero placed pop ravel remove repeat reshape reverse "
-    "setdefault shape size sort squeeze sum swapaxes take tolist transpose union update values src dst chunk into "
-    "channel times"
-)
-_BUILTINS = _split_names(
-    "abs all any bin bool dict divmod enumerate filter float frozenset int iter len list map max min next pow print "
-    "range reversed round set slice sorted str sum tuple zip True False None ValueError IndexError AssertionError"
-)
-_MODULES = {"numpy": _ARRAYS, "collsim": _COLLSIM}
-#: Kinds of nodes of the syntax tree; `ast.operator` and the like stand for all of theirs.
-_NODES = tuple(
-    getattr(ast, name)
-    for name in _split_names(
-        "Module FunctionDef arguments arg Return Yield YieldFrom Expr Pass Break Continue Assign AugAssign "
-        "AnnAssign For While If IfExp Assert Raise Delete BinOp UnaryOp BoolOp Compare Call keyword Constant Name "
-        "Attribute Subscript Slice Starred List Tuple Set Dict ListComp SetComp DictComp GeneratorExp comprehension "
-        "Lambda JoinedStr FormattedValue NamedExpr Nonlocal Import ImportFrom alias operator unaryop boolop cmpop "
-        "expr_context"
-    )
-)
+_METHODS, _BUILTINS = frozenset(_NAMES["methods"]), frozenset(_NAMES["builtins"])
+_MODULES = {"numpy": frozenset(_NAMES["arrays"]), "collsim": STEPS | {"algorithm"}}
+_NODES = tuple(getattr(ast, name) for name in _NAMES["nodes"])
 
 
 class Forbidden(Exception):
