@@ -10,7 +10,7 @@ import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { createTimed } from "../transport/timed.js";
-import { drawTransport } from "../transport/transport.js";
+import { dragTime, drawTransport } from "../transport/transport.js";
 import { STEP } from "../words/step_by_language.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
@@ -20,7 +20,6 @@ import slideSheet from "../player/export/slide.css" with { type: "text" };
 import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import partsSheet from "./parts.css" with { type: "text" };
 import stepSheet from "./step.css" with { type: "text" };
-import { dragOver, openByKey, stepKeys } from "./steptransport.js";
 import { narrateStep } from "./stepwords.js";
 
 const SLIDE_ZOOM = 1.5; // how much larger the timeline is on a slide
@@ -157,6 +156,49 @@ function heldBy(root) {
   if (active.dataset.name) return `[data-name="${globalThis.CSS.escape(active.dataset.name)}"]`;
   if (active.getAttribute("role") === "switch") return `[data-change="${active.parentNode.dataset.change}"] button`;
   return active.getAttribute("role") === "slider" ? ".curve" : "";
+}
+
+// ---- what a person can do
+
+/** Open the bucket after the one that is open. */
+function nextBucket(ui) {
+  const names = ui.data.step.collectives.filter((c) => c.bucket >= 0).map((c) => c.name),
+    next = names[(names.indexOf(ui.data.open) + 1) % names.length];
+  if (next) openNamed(ui, next);
+}
+
+/** To where the chain goes on to its next part. */
+function alongChain({ clock, data }) {
+  const begins = data.step.chain.map(([, , t0]) => t0),
+    next = begins.find((t) => t > clock.t + 1e-9 * clock.total);
+  clock.pause();
+  clock.seek(next ?? 0);
+}
+
+/** The time column is the scrubber, but for the boxes that open something. */
+function dragOver(ui) {
+  const seek = (ev) => ui.clock.seek(ui.chart.timeAt(ev));
+  const isTrack = (target) => Boolean(target.closest?.("svg.time")) && !target.closest("[data-name]");
+  dragTime(ui.lanes, seek, { isTrack, isScrolled: true });
+}
+
+/** Enter and space open the box that has the focus. */
+function openByKey(ui, ev) {
+  const name = ev.target?.dataset?.name;
+  if (!name || (ev.key !== "Enter" && ev.key !== " ")) return;
+  ev.preventDefault();
+  ev.stopImmediatePropagation();
+  openNamed(ui, name);
+}
+
+function stepKeys(ui) {
+  return {
+    s: () => ui.slide(!ui.root.classList.contains("slide")),
+    Escape: () => (ui.root.classList.contains("slide") ? ui.slide(false) : ui.act({ what: "open", name: "none" })),
+    b: () => nextBucket(ui),
+    c: () => alongChain(ui),
+    w: () => ui.side.querySelector("button")?.focus(),
+  };
 }
 
 /** One frame. */
