@@ -69,7 +69,7 @@ REQUESTS = (
     Request("allreduce", ("A100-SXM4", 256, 32, "nvlink3-nvswitch", "8xHDR200 IB"), "8GiB"),
     Request("allreduce", ("Banana", 128, 16, "nvlink3-nvswitch", "NIC rate not stated"), "1MiB"),
     Request("allreduce", ("A100-SXM4-40GB", 32, 8, "nvlink3-mesh4", "2xSlingshot (libfabric cxi)"), "256KiB"),
-    Request("allreduce", ("H100-PCIe", 8, 2, "pcie5-x16-p2p", "2x400G RoCE"), "1GiB"),
+    Request("allreduce", ("H100-PCIe", 4, 4, "none", "1x400G RoCE"), "1GiB"),
     Request("allreduce", ("V100", 16, 2, "nvlink2-hybridcubemesh", "1x10GbE (TCP sockets)"), "512MiB"),
 )
 

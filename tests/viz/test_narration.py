@@ -311,3 +311,22 @@ def test_a_rank_that_sends_more_to_one_than_to_another_is_told_so():
     en, zh = narrate_run("broadcast_chain", machine("dgx-a100", nodes=2))[0]
     assert en.startswith("7 chunks of 8 MiB each go 0 → 1 and one 8 MiB chunk goes 0 → 9.")
     assert zh.startswith("0 → 1 传输 7 个 8 MiB 的 chunk，0 → 9 传输一个 8 MiB 的 chunk。")
+
+
+@pytest.mark.parametrize(
+    ("name", "nic", "flows"),
+    [
+        ("allreduce_parameter_server", "tcp-10", 15),
+        ("alltoall_direct", "tcp-10", 15),
+        ("allreduce_ring", "tcp-10", 0),
+        ("gather_flat", "tcp-10", 0),
+        ("allreduce_parameter_server", "ib-hdr", 0),
+    ],
+)
+def test_many_tcp_flows_into_one_port_may_wait_for_a_timer(name, nic, flows):
+    """15 flows of 14.6 KB at a time overflow 64 KB; a root that takes one after the other, a ring and RDMA do not."""
+    nodes = machine("dgx-a100", nodes=16, gpus=1, nic=nic)
+    trace = cs.simulate(cs.schedule(name, ranks=16), nodes, "64MiB")
+    english, chinese = narrate(RunFacts(trace))[0]
+    assert (f"Over TCP {flows} flows into one port can overflow" in english) == bool(flows)
+    assert ("waits 200 ms for its timer" in english) == ("200 ms" in chinese) == bool(flows)
