@@ -90,6 +90,7 @@ class ExpertParallel(ParallelStrategy):
         capacity_factor: tokens that an expert takes, over the mean; 0: all that are routed to it.
         padded: whether buffers are filled up to that.
         overlap_with: what computes while tokens travel.
+        max_nodes: to which a token goes; 0: to all that have an expert of it.
 
     Examples:
         >>> import collsim as cs
@@ -106,11 +107,15 @@ class ExpertParallel(ParallelStrategy):
     capacity_factor: float = 0.0
     padded: bool = False
     overlap_with: OverlapWith = "nothing"
+    max_nodes: int = 0
 
     @property
     def routing(self) -> ExpertRouting:
         """How tokens are routed to experts."""
-        return ExpertRouting(self.imbalance, self.capacity_factor, self.padded)
+        nodes = 1
+        if self.max_nodes:
+            nodes = self.size // self.per_node
+        return ExpertRouting(self.imbalance, self.capacity_factor, self.padded, nodes, self.max_nodes)
 
     def find_load(self, model: Model) -> ExpertLoad | None:
         """Find what each GPU has of the experts of a model.
@@ -155,6 +160,8 @@ class ExpertParallel(ParallelStrategy):
             f"--expert-model-parallel-size {self.size}": self.size > 1,
             f"--moe-expert-capacity-factor {self.capacity_factor:g}": self.capacity_factor > 0,
             "--moe-pad-expert-input-to-capacity": self.padded,
+            f"--moe-router-num-groups {self.routing.nodes}": self.max_nodes > 0,
+            f"--moe-router-group-topk {self.max_nodes}": self.max_nodes > 0,
             "--moe-shared-expert-overlap": self.overlap_with == "shared",
             "--overlap-moe-expert-parallel-comm": self.overlap_with == "batch",
         }
@@ -329,6 +336,7 @@ def expert(
     capacity_factor: float = 0.0,
     padded: bool = False,
     overlap_with: OverlapWith = "nothing",
+    max_nodes: int = 0,
 ) -> ExpertParallel:
     """Expert parallelism: so many data parallel GPUs share the experts of a mixture; tokens go there and back.
 
@@ -348,6 +356,8 @@ def expert(
             compute those that are there (Tutel, FasterMoE); `shared`: the expert that all tokens go through
             (Megatron-LM's moe_shared_expert_overlap); `batch`: a pass of another microbatch in the other direction,
             where the order of passes has one (DualPipe, Megatron-LM's overlap_moe_expert_parallel_comm).
+        max_nodes: of its experts a token takes those on so many nodes of `per_node` GPUs at the most (DeepSeek-V3: 4;
+            Megatron-LM's moe_router_group_topk). 0: no limit.
 
     Returns:
         A strategy, to be multiplied with others or used alone.
@@ -369,7 +379,12 @@ def expert(
     if padded and not factor:
         raise CollsimError("padded=True fills buffers up to a capacity; give capacity_factor=1.25")
     require_word("overlap_with", overlap_with, OVERLAPS)
-    return ExpertParallel(size, local, parse_imbalance(imbalance), factor, padded, overlap_with)
+    limit = parse_count(max_nodes, "max_nodes", 0)
+    if limit and not local:
+        raise CollsimError("max_nodes={limit} is a number of nodes; say how many GPUs one has: per_node=8", limit=limit)
+    if limit >= size // max(1, local):
+        limit = 0  # no token could go to more
+    return ExpertParallel(size, local, parse_imbalance(imbalance), factor, padded, overlap_with, limit)
 
 
 def _parse_capacity(value: object) -> float:

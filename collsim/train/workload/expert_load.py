@@ -38,11 +38,15 @@ class ExpertRouting:
         imbalance: a word, the exponent of Zipf's law, or counts of experts or of GPUs.
         capacity_factor: tokens that an expert takes, over the mean; 0: all.
         padded: whether buffers are filled up to that.
+        nodes: on which the experts are, where a token may go to some of them only.
+        max_nodes: so many; 0: to all.
     """
 
     imbalance: str | float | tuple[float, ...] = "even"
     capacity_factor: float = 0.0
     padded: bool = False
+    nodes: int = 1
+    max_nodes: int = 0
 
     @property
     def is_even(self) -> bool:
@@ -79,12 +83,16 @@ class ExpertLoad:
         computed: (gpus, experts of a GPU) share of them that it receives and computes.
         top_k: experts that a token goes to.
         dropped: share of the routed tokens that no expert computes.
+        nodes: on which the experts are.
+        max_nodes: to which a token goes; 0: to all.
     """
 
     shares: Floats
     computed: Floats
     top_k: int
     dropped: float
+    nodes: int = 1
+    max_nodes: int = 0
 
     @cached_property
     def gpu_loads(self) -> tuple[float, ...]:
@@ -109,6 +117,11 @@ class ExpertLoad:
             >>> load = ExpertRouting().find_load(experts=4, top_k=2, gpus=2)
             >>> f"{sum(load.count_reached(2)):.3f}"  # of six pairs of four experts two are on one GPU
             '1.667'
+            >>> for most in (0, 4):  # DeepSeek-V3: 256 experts on 8 nodes, 8 for a token, on at most 4 nodes
+            ...     load = ExpertRouting(nodes=8, max_nodes=most).find_load(experts=256, top_k=8, gpus=64)
+            ...     print(f"{sum(load.count_reached(8)):.2f}")
+            5.29
+            3.90
         """
         return _count_reached(self, parts)
 
@@ -158,13 +171,17 @@ def parse_imbalance(value: object) -> str | float | tuple[float, ...]:
 def _find_load(routing: ExpertRouting, experts: int, top_k: int, gpus: int) -> ExpertLoad:
     shares = _limit_shares(_build_shares(routing.imbalance, experts, gpus), 1 / top_k)
     capacity = routing.capacity_factor / experts
+    where = routing.nodes, routing.max_nodes
+    if 0 < routing.max_nodes * (experts // routing.nodes) < top_k:
+        message = "max_nodes={most}: {nodes} nodes have {held} experts each, fewer than the {top_k} of a token together"
+        raise CollsimError(message, most=where[1], nodes=where[0], held=experts // where[0], top_k=top_k)
     if not capacity:
-        return ExpertLoad(shares, shares, top_k, 0.0)
+        return ExpertLoad(shares, shares, top_k, 0.0, *where)
     computed = np.minimum(shares, capacity)
     dropped = float(1 - computed.sum())
     if routing.padded:
         computed = np.full_like(shares, capacity)
-    return ExpertLoad(shares, computed, top_k, max(0.0, dropped))
+    return ExpertLoad(shares, computed, top_k, max(0.0, dropped), *where)
 
 
 def _build_shares(imbalance: str | float | tuple[float, ...], experts: int, gpus: int) -> Floats:
@@ -200,14 +217,15 @@ def _limit_shares(shares: Floats, most: float) -> Floats:
 def _count_reached(load: ExpertLoad, parts: int) -> tuple[float, ...]:
     shares, computed = (table.reshape(parts, -1) for table in (load.shares, load.computed))
     weights = _find_choice_weights(tuple(shares.ravel().tolist()), load.top_k).reshape(parts, -1)
-    all_choices = _sum_choices(weights.ravel(), load.top_k)
+    limit = load.top_k, load.nodes, load.max_nodes
+    all_choices = _sum_choices(weights.ravel(), *limit)
     # A token is dropped at an expert with the same probability as any other that was routed there.
     lost = 1 - np.divide(computed, shares, out=np.ones_like(shares), where=computed < shares)
     missed = []
     for part in range(parts):
         other_weights = weights.copy()
         other_weights[part] *= lost[part]
-        missed.append(float(_sum_choices(other_weights.ravel(), load.top_k) / all_choices))
+        missed.append(float(_sum_choices(other_weights.ravel(), *limit) / all_choices))
     return tuple(1 - share for share in missed)
 
 
@@ -229,11 +247,23 @@ def _find_choice_weights(shares: tuple[float, ...], top_k: int) -> Floats:
     return weights
 
 
-def _sum_choices(weights: Floats, count: int) -> float:
-    """The sum over all sets of so many experts of the products of their weights."""
-    sums = np.eye(1, count + 1)
-    _extend_sums(sums, weights)
-    return float(sums[0, count])
+def _sum_choices(weights: Floats, count: int, nodes: int = 1, max_nodes: int = 0) -> float:
+    """The sum over all sets of so many experts, on at most `max_nodes` of the nodes, of the products of their weights.
+
+    DeepSeek-AI 2024 (arXiv 2412.19437, section 2.1.2): a token goes to the nodes whose best experts have the largest
+    scores, and there to the best experts. Its nodes are then few, whichever they are; here each set on few enough nodes
+    is as likely as without the limit, over the sum of all such sets. Drawn scores reach 1 to 2 % more nodes.
+    """
+    # Of sets of 0 to `count` experts on 0 to `nodes` nodes, one node after another.
+    sums = np.eye(1, count + 1).T * np.eye(1, nodes + 1)
+    for node_weights in weights.reshape(nodes, -1):
+        of_node = np.eye(1, count + 1)
+        _extend_sums(of_node, node_weights)
+        with_node = sums.copy()
+        for taken in range(1, count + 1):
+            with_node[taken:, 1:] += of_node[0, taken] * sums[: count + 1 - taken, :-1]
+        sums = with_node
+    return float(sums[count, : (max_nodes or nodes) + 1].sum())
 
 
 def _extend_sums(sums: Floats, weights: Floats, *, skips_own: bool = False) -> None:
