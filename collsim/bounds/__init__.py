@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,10 @@ class Bound:
         return "bandwidth"
 
 
+#: By topology: collective, bytes, root, helpers and bytes of an element, and the bound.
+_stored_bounds: WeakKeyDictionary[Topology, dict[tuple[object, ...], Bound]] = WeakKeyDictionary()
+
+
 @check_keywords
 def lower_bound(
     kind: Collective | str,
@@ -122,10 +127,31 @@ def lower_bound(
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
     if n < 2:
         return Bound(0.0, 0.0)
-    blocks = compute_block_bytes(nbytes, n, find_itemsize(dtype))
+    # Many schedules are compared with the same bound.
+    key = (kind.name, nbytes, root, helpers, find_itemsize(dtype))
+    stored = _stored_bounds.setdefault(topology, {})
+    if shares is not None:
+        return _compute_bound(kind, topology, nbytes, root, helpers, find_itemsize(dtype), shares)
+    if key not in stored:
+        stored[key] = _compute_bound(kind, topology, nbytes, root, helpers, find_itemsize(dtype), None)
+    return stored[key]
+
+
+def _compute_bound(
+    kind: Collective,
+    topology: Topology,
+    nbytes: int,
+    root: int,
+    helpers: bool,
+    item: int,
+    shares: npt.ArrayLike | None,
+) -> Bound:
+    """The bound for all ranks of a topology, of which it has two or more."""
+    n = topology.ranks
+    blocks = compute_block_bytes(nbytes, n, item)
     pairs = None
     if kind.after == "target":
-        pairs = _compute_pair_bytes(kind, nbytes, n, find_itemsize(dtype), shares)
+        pairs = _compute_pair_bytes(kind, nbytes, n, item, shares)
     bandwidth, cut = _bound_by_cuts(kind, topology, nbytes, blocks, root, helpers, pairs)
     latency, travel = compute_latency(kind, topology, n, root), None
     if kind.after in ("peer", "target") and not helpers:

@@ -134,19 +134,19 @@ def run_lockstep(
     """
     patterns, slots, space = schedule.patterns, Slots(slot_bytes), Space()
     link_bytes, done = np.zeros(len(topology.links)), 0
-    lengths: list[Floats] = [np.zeros(0)] * len(patterns)
+    lengths: list[list[Floats]] = [[] for _ in patterns]
     seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
     # Steps are independent: each begins when the one before has ended, and shares links with no other. So they can be
     # timed in any order, and steps with the same pairs need their routes once.
     for group, paths in iterate_paths(schedule, topology, placement):
         for number, durations, row_seconds in _time_steps(group, patterns, paths, slots, space, link_bytes):
-            lengths[number] = np.append(lengths[number], durations)
+            lengths[number].append(durations)
             seconds[number] = row_seconds
             if progress is not None:
                 done += patterns[number].transfers // patterns[number].times * len(durations)
                 progress(done, len(schedule))
     if lengths:
-        end = np.cumsum(np.concatenate(lengths))
+        end = np.cumsum(np.concatenate([durations for parts in lengths for durations in parts]))
     else:
         end = np.zeros(0)
     if len(end):

@@ -48,6 +48,8 @@ def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
         raise TopologyError(
             "ranks={count}: {name} has {n} ranks; give 1 to {n}", count=count, name=topology.name, n=topology.ranks
         )
+    if count == topology.ranks:
+        return np.arange(count)
     nodes, numbers = _list_nodes(topology), _number_gpus(topology)
     return np.sort(np.lexsort((nodes, numbers))[:count])
 
