@@ -83,6 +83,12 @@ def test_the_search_over_1024_gpus(benchmark):
     assert frame.timed.sum() == 10
 
 
+def test_the_search_over_16384_gpus(benchmark):
+    box = cs.machine("dgx-a100", nodes=2048)
+    frame = benchmark.pedantic(lambda: cs.best_parallel("gpt3-175b", box, batch=16384), rounds=1)
+    assert frame.timed.sum() == 10
+
+
 def test_a_repaint_of_the_page_train(benchmark):
     """Another batch: the step, its five switches, the curve and the bucket that is open. The bar is 0.5 s."""
     sizes = iter(range(1, 100))
