@@ -10,7 +10,8 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 from typing import TYPE_CHECKING
 
 from ..errors.attributes import answer_for_package
-from .rank_groups import GroupSchedules, synthesize_groups
+from .process_groups import GroupSchedules, synthesize_groups
+from .route_choice import choose_routes
 from .solver import Answer, find_least_steps, solve_exactly
 from .synthesizer import Report, repair, report, synthesize
 
@@ -18,6 +19,7 @@ __all__ = [
     "Answer",
     "GroupSchedules",
     "Report",
+    "choose_routes",
     "find_least_steps",
     "repair",
     "report",

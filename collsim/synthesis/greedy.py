@@ -2,7 +2,7 @@
 
 Pairs of ranks that share links behind switches get the rates of `alltoall_rates`; in a network of ranks alone each link
 is a pair. A reduction is the same matching on the reversed network, played backwards. Chunks for one rank alone take
-paths (`paths`) instead.
+paths (`block_paths`) instead.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ..errors import CollsimError, Sentence
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
-from . import paths
-from .alltoall_rates import Pairs, find_pairs, find_rates, share_rates
-from .matching import Network, Queue, match
+from . import block_paths
+from .pairs.alltoall_rates import Pairs, find_pairs, find_rates, share_rates
+from .pairs.matching import Network, Queue, match
+from .pairs.pair_channels import color_pairs
 from .personalized import PERSONALIZED, SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
-from .tree_packing.pipelined import color_pairs
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
@@ -202,10 +202,10 @@ def _carry_on_paths(
         sources = np.arange(pairs.ranks)
     else:
         sources = np.array([root])
-    chosen = paths.choose_paths(pairs, sources, pieces, report)
+    chosen = block_paths.choose_paths(pairs, sources, pieces, report)
     # Pairs share their links so that all of them end together.
     rate = share_rates(pairs, chosen.load.astype(np.float64))
-    table, time = paths.carry_blocks(pairs, chosen, rate, piece_bytes)
+    table, time = block_paths.carry_blocks(pairs, chosen, rate, piece_bytes)
     sentence = Sentence(
         "Every block takes a path of its own. The busiest link must carry at least {share} % of what it does, whatever "
         "paths over these pairs of ranks are taken.",

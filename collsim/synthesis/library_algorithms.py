@@ -21,8 +21,8 @@ from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import VariantSearch
 from ..topology import Topology
-from . import search_phases
-from .alltoall_rates import find_pairs
+from .pairs import search_phases
+from .pairs.alltoall_rates import find_pairs
 from .personalized import PERSONALIZED
 
 MAX_RANKS, MAX_ROWS = 256, 300_000

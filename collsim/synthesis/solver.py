@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,10 @@ from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
-from .alltoall_rates import Pairs, find_pairs
+from .pairs.alltoall_rates import Pairs, find_pairs
+from .pairs.optional_solver import require_solver
+from .pairs.pair_channels import color_pairs
 from .personalized import SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
-from .tree_packing.pipelined import color_pairs
 
 Longs = npt.NDArray[np.int64]
 MAX_VARIABLES = 400_000
@@ -69,17 +69,6 @@ class Answer:
         if self.schedule is not None:
             return f"{question}: found"
         return f"{question}: {'there is none' if self.is_proved else 'not known'}"
-
-
-def is_installed() -> bool:
-    """Is OR-Tools installed?"""
-    return find_spec("ortools") is not None
-
-
-def require_solver() -> None:
-    """Raises CollsimError where OR-Tools is not installed."""
-    if not is_installed():
-        raise CollsimError("exact synthesis needs OR-Tools; install it with: pip install 'collsim[synthesis]'")
 
 
 def find_least_steps(

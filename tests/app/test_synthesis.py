@@ -26,8 +26,8 @@ from collsim.app.synthesis import synthesis_result
 from collsim.app.texts import say
 from collsim.locale import LANGUAGES
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
+from collsim.synthesis.pairs.search_phases import PHASES
 from collsim.synthesis.personalized import SEARCHED_AS
-from collsim.synthesis.search_phases import PHASES
 
 MESH = {"network": "fully_connected", "ranks": "4", "bandwidth": "25GB/s", "alpha": "0us", "nbytes": "4MB"}
 RUN = {"collective": "allgather", "algorithm": "allgather_ring", **MESH}

@@ -8,7 +8,7 @@ import collsim as cs
 from collsim.bounds.cuts import compute_allgather_ratio
 from collsim.collective import get_collective
 from collsim.errors import CollsimError
-from collsim.synthesis.alltoall_rates import find_highest_rate, find_pairs, find_rates, share_rates
+from collsim.synthesis.pairs.alltoall_rates import find_highest_rate, find_pairs, find_rates, share_rates
 from collsim.synthesis.tree_packing.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.tree_packing.packing import pack
 from collsim.synthesis.tree_packing.tree_rates import find_allreduce_rates

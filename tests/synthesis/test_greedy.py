@@ -9,9 +9,9 @@ from networks import boxes_of_a100, dgx1, random_network, tacos
 import collsim as cs
 from collsim.collective import get_collective
 from collsim.synthesis import report
-from collsim.synthesis.alltoall_rates import find_pairs
+from collsim.synthesis.block_paths import choose_paths
 from collsim.synthesis.greedy import synthesize_by_matching
-from collsim.synthesis.paths import choose_paths
+from collsim.synthesis.pairs.alltoall_rates import find_pairs
 from collsim.synthesis.personalized import SEARCHED_AS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "synthesis.md").read_text(encoding="utf-8")
@@ -89,8 +89,8 @@ def test_the_clock_of_the_matching_is_that_of_the_event_engine():
     """On a network of ranks alone every pair has a link of its own, so nothing is shared: both say the same."""
     network = cs.topology.torus(3, 3)
     from collsim.collective import get_collective
-    from collsim.synthesis.alltoall_rates import find_pairs
     from collsim.synthesis.greedy import match_chunks
+    from collsim.synthesis.pairs.alltoall_rates import find_pairs
 
     found = find_pairs(network, 9)
     rate = network.links.bandwidth

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ...steps import Step
 from ...topology import Routes
-from ..alltoall_rates import Pairs
+from ..pairs.alltoall_rates import Pairs
 from .lane_order import find_parents, run_lanes
 from .packing import pack
 from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps

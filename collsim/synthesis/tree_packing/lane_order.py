@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from ...maxflow.kernels import compile_kernel
 from ...steps import Step
-from ..matching import pop, push
-from .pipelined import Forest, build_steps, color_pairs
+from ..pairs.matching import pop, push
+from ..pairs.pair_channels import color_pairs
+from .pipelined import Forest, build_steps
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

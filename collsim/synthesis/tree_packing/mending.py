@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...bounds.cuts import find_worst_cut
-from ..alltoall_rates import Pairs, find_highest_rate
+from ..pairs.alltoall_rates import Pairs, find_highest_rate
 from .forests import ForestPlan
 from .packing import Tree
 from .pipelined import Forest, build_forest

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...steps import Step
-from ..alltoall_rates import Pairs, find_group_size
+from ..pairs.alltoall_rates import Pairs, find_group_size
+from ..pairs.pair_channels import color_pairs
 from .packing import Tree
 
 Longs = npt.NDArray[np.int64]
@@ -102,20 +103,6 @@ def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_
     most = np.zeros(len(pairs), np.int64)
     np.maximum.at(most, pairs.pair_of, crossed[pairs.routes.link])
     return (most <= 1)[number[src, dst]]  # type: ignore[no-any-return]
-
-
-def color_pairs(src: Longs, dst: Longs) -> Longs:
-    """(edges,) a channel for each pair such that pairs with the same source or destination differ.
-
-    Args:
-        src: (edges,) ranks.
-        dst: (edges,) ranks; several edges may join the same two.
-    """
-    # By distance: two ranks never have the same distance to a third.
-    distance = (dst - src) % (1 + int(max(src.max(initial=0), dst.max(initial=0))))
-    _, dense = np.unique(distance, return_inverse=True)
-    channel: Longs = dense.ravel().astype(np.int64)
-    return channel
 
 
 def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:

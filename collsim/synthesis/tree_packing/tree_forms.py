@@ -17,7 +17,7 @@ from ...collective import Collective
 from ...schedule import Schedule
 from ...simulate import simulate
 from ...topology import Topology
-from .. import search_phases
+from ..pairs import search_phases
 from .forests import ROUNDS, ForestPlan, build_schedule, count_pieces
 from .lane_order import has_rounds
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from ...collective import Collective, get_collective
 from ...maxflow import max_flow
-from ..alltoall_rates import Pairs, build_fed_graph
+from ..pairs.alltoall_rates import Pairs, build_fed_graph
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

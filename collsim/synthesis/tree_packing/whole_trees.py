@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...maxflow import max_flow
-from ..alltoall_rates import Pairs, build_demand, build_fed_graph, find_group_size
+from ..pairs.alltoall_rates import Pairs, build_demand, build_fed_graph, find_group_size
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

@@ -24,8 +24,8 @@ from ..simulate.concurrent_results import ConcurrentTrace
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, parse_bytes
-from . import search_phases, solver
-from .alltoall_rates import find_pairs
+from .pairs import optional_solver, search_phases
+from .pairs.alltoall_rates import find_pairs
 from .synthesizer import Effort, SearchProgress, parse_ranks, synthesize
 from .tree_packing.forests import FORESTS
 from .tree_packing.tree_rates import MAX_PAIRS_OF_PROGRAM, TreeDemand, TreeRates, find_joint_rates
@@ -109,7 +109,7 @@ def synthesize_groups(
         >>> [schedule.ranks for schedule in both.schedules]
         [3, 3]
     """
-    solver.require_solver()
+    optional_solver.require_solver()
     kind = collective
     if not isinstance(kind, Collective):
         kind = get_collective(kind)

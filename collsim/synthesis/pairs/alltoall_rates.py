@@ -17,11 +17,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..bounds.cuts import compute_route_rates, find_worst_cut
-from ..errors import Sentence, TopologyError
-from ..maxflow import Arcs, build_arcs, max_flow
-from ..topology import Routes, Topology
-from ..topology.graph import format_ranks
+from ...bounds.cuts import compute_route_rates, find_worst_cut
+from ...errors import Sentence, TopologyError
+from ...maxflow import Arcs, build_arcs, max_flow
+from ...topology import Routes, Topology
+from ...topology.graph import format_ranks
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..maxflow.kernels import compile_kernel
+from ...maxflow.kernels import compile_kernel
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..maxflow.kernels import compile_kernel
-from .alltoall_rates import Pairs
-from .matching import pop, push
+from .pairs.alltoall_rates import Pairs
+from .pairs.matching import pop, push
 
 Floats = npt.NDArray[np.float64]
 Longs = npt.NDArray[np.int64]
-Graph = tuple[Longs, Longs, Longs, Longs, Longs]
+Flags = npt.NDArray[np.bool_]
+Graph = tuple[Longs, Longs, Longs, Longs, Longs, Floats, Flags]
 _TREES, _DIRECT_TREES = 16, 4  # paths from which each block chooses; the second where all pairs are direct
 _BUSY = 0.95, 0.8, 0.0  # parts of the busiest link's use: links of more have a price in a bound
 _SWEEPS = 4  # in which all blocks choose
@@ -31,7 +32,7 @@ _SLICES = 32  # of the ranks; after each the prices are new
 
 
 @dataclass(frozen=True, eq=False)
-class Paths:
+class BlockPaths:
     """The path of each block.
 
     Attributes:
@@ -53,7 +54,8 @@ def _grow_tree(source: int, graph: Graph, cost: Floats, parent: Longs, loads: Fl
 
     Args:
         source: rank.
-        graph: start of each rank's pairs; dst and src of each pair; start of each pair's links; links.
+        graph: start of each rank's pairs; dst and src of each pair; start of each pair's links; links; blocks for each
+            rank; whether it passes on what is for others.
         cost: (pairs,) of each.
         parent: (ranks,) written: the last pair of the path to each.
         loads: (links,) blocks on each; kept up to date.
@@ -61,7 +63,7 @@ def _grow_tree(source: int, graph: Graph, cost: Floats, parent: Longs, loads: Fl
     Returns:
         The cost of all of them together.
     """
-    start, dst, src, route, links = graph
+    start, dst, src, route, links, blocks, relays = graph
     ranks = len(parent)
     far, is_done, order = np.full(ranks, np.inf), np.zeros(ranks, np.bool_), np.empty(ranks, np.int64)
     reached, heap, size = np.empty(len(cost)), np.empty(len(cost), np.int64), 0
@@ -69,7 +71,10 @@ def _grow_tree(source: int, graph: Graph, cost: Floats, parent: Longs, loads: Fl
     while True:
         is_done[rank], order[done] = True, rank
         done += 1
-        for pair in range(start[rank], start[rank + 1]):
+        last = start[rank + 1]
+        if rank != source and not relays[rank]:
+            last = start[rank]
+        for pair in range(start[rank], last):
             reached[pair] = far[rank] + cost[pair]
             if reached[pair] < far[dst[pair]]:
                 far[dst[pair]] = reached[pair]
@@ -84,16 +89,16 @@ def _grow_tree(source: int, graph: Graph, cost: Floats, parent: Longs, loads: Fl
         size -= 1
         rank = dst[pair]
         parent[rank] = pair
-    below = np.ones(ranks)
+    below = blocks.copy()
     for i in range(done - 1, 0, -1):
         pair = parent[order[i]]
         below[src[pair]] += below[order[i]]
         loads[links[route[pair] : route[pair + 1]]] += below[order[i]]
-    return float(far.sum())
+    return float((far * blocks).sum())
 
 
 @compile_kernel()
-def _grow_trees(sources: Longs, graph: Graph, price: Floats, parents: Longs, loads: Floats) -> float:
+def grow_trees(sources: Longs, graph: Graph, price: Floats, parents: Longs, loads: Floats) -> float:
     """Grow the cheapest tree from each source.
 
     Args:
@@ -106,7 +111,7 @@ def _grow_trees(sources: Longs, graph: Graph, price: Floats, parents: Longs, loa
     Returns:
         The cost of all paths together.
     """
-    _, _, _, route, links = graph
+    _, _, _, route, links, _, _ = graph
     cost, total = np.empty(len(route) - 1), 0.0
     for pair in range(len(cost)):
         cost[pair] = price[links[route[pair] : route[pair + 1]]].sum()
@@ -118,7 +123,7 @@ def _grow_trees(sources: Longs, graph: Graph, price: Floats, parents: Longs, loa
 @compile_kernel()
 def _put(sign: int, rank: int, parent: Longs, graph: Graph, loads: Longs) -> None:
     """Put the block of a rank on the path to it, or take it away where the sign is -1."""
-    _, _, src, route, links = graph
+    _, _, src, route, links, _, _ = graph
     while parent[rank] >= 0:
         pair = parent[rank]
         loads[links[route[pair] : route[pair + 1]]] += sign
@@ -140,7 +145,7 @@ def _choose_paths(
         chosen: (blocks,) tree of each; rewritten.
         loads: (links,) blocks on each; kept up to date.
     """
-    _, _, src, route, links = graph
+    _, _, src, route, links, _, _ = graph
     trees, _, ranks = parents.shape
     scale = _STEEPNESS[1] / (loads / bandwidth).max()
     for block in blocks:
@@ -161,7 +166,42 @@ def _choose_paths(
         _put(1, goal, parents[best, source], graph, loads)
 
 
-def choose_paths(pairs: Pairs, sources: Longs, pieces: int, report: Callable[[int, int], None] | None = None) -> Paths:
+def build_graph(pairs: Pairs, blocks: Floats, relays: Flags) -> tuple[Longs, Longs, Graph]:
+    """Pairs as the kernels read them.
+
+    Args:
+        pairs: edges of the graph.
+        blocks: (ranks,) that each tree carries to each rank.
+        relays: (ranks,) whether it passes on what is for others.
+
+    Returns:
+        The pairs sorted by source, the links that are used, and the graph with these links numbered from 0.
+    """
+    by_source = np.argsort(pairs.src, kind="stable").astype(np.int64)
+    used, link = np.unique(pairs.routes.link.astype(np.int64), return_inverse=True)
+    hops = pairs.routes.hops[by_source]
+    route = np.concatenate([[0], np.cumsum(hops)]).astype(np.int64)
+    first = pairs.routes.start[:-1][by_source]
+    links = link.ravel()[np.arange(route[-1]) + np.repeat(first - route[:-1], hops)].astype(np.int64)
+    start = np.searchsorted(pairs.src[by_source], np.arange(pairs.ranks + 1)).astype(np.int64)
+    return by_source, used, (start, pairs.dst[by_source], pairs.src[by_source], route, links, blocks, relays)
+
+
+def find_prices(loads: Floats, bandwidth: Floats) -> Floats:
+    """(links,) prices while trees grow.
+
+    Args:
+        loads: (links,) blocks on each.
+        bandwidth: (links,) B/s.
+    """
+    use = loads / bandwidth
+    prices: Floats = np.exp(_STEEPNESS[0] * use / max(float(use.max()), 1e-300)) / bandwidth
+    return prices
+
+
+def choose_paths(
+    pairs: Pairs, sources: Longs, pieces: int, report: Callable[[int, int], None] | None = None
+) -> BlockPaths:
     """Choose the paths of blocks from some ranks to all others.
 
     Args:
@@ -174,23 +214,15 @@ def choose_paths(pairs: Pairs, sources: Longs, pieces: int, report: Callable[[in
         The paths of source after source, goal after goal and piece after piece.
     """
     n, count = pairs.ranks, len(sources)
-    by_source = np.argsort(pairs.src, kind="stable").astype(np.int64)
-    used, link = np.unique(pairs.routes.link, return_inverse=True)
-    hops = pairs.routes.hops[by_source]
-    route = np.concatenate([[0], np.cumsum(hops)]).astype(np.int64)
-    first = pairs.routes.start[:-1][by_source]
-    links = link.ravel()[np.arange(route[-1]) + np.repeat(first - route[:-1], hops)].astype(np.int64)
-    start = np.searchsorted(pairs.src[by_source], np.arange(n + 1)).astype(np.int64)
-    graph = start, pairs.dst[by_source], pairs.src[by_source], route, links
-    bandwidth = pairs.topology.links.bandwidth[used].astype(np.float64)
+    by_source, used, graph = build_graph(pairs, np.ones(n), np.ones(n, bool))
+    route, links = graph[3], graph[4]
+    hops, bandwidth = np.diff(route), pairs.topology.links.bandwidth[used].astype(np.float64)
     trees = _DIRECT_TREES if len(pairs) == n * (n - 1) else _TREES
     parents, loads = np.full((trees, count, n), -1, np.int64), np.zeros(len(used))
     edges = np.unique(np.linspace(0, count, _SLICES + 1).astype(np.int64)).tolist()
     for tree in range(trees):
         for low, high in pairwise(edges):
-            use = loads / bandwidth
-            price = np.exp(_STEEPNESS[0] * use / max(use.max(), 1e-300)) / bandwidth
-            _grow_trees(sources[low:high], graph, price, parents[tree, low:high], loads)
+            grow_trees(sources[low:high], graph, find_prices(loads, bandwidth), parents[tree, low:high], loads)
         if report is not None:
             report(tree, trees + _SWEEPS)
     blocks = np.arange(count * n * pieces)
@@ -206,7 +238,7 @@ def choose_paths(pairs: Pairs, sources: Longs, pieces: int, report: Callable[[in
     begin, pair = _list_paths(parents, chosen.reshape(count, n, pieces), graph[2])
     load = np.bincount(by_source[pair], minlength=len(pairs))
     least = _find_least_use(sources, graph, bandwidth, whole / bandwidth)
-    return Paths(begin, by_source[pair], load, least * pieces / float((whole / bandwidth).max()))
+    return BlockPaths(begin, by_source[pair], load, least * pieces / float((whole / bandwidth).max()))
 
 
 def _find_least_use(sources: Longs, graph: Graph, bandwidth: Floats, use: Floats) -> float:
@@ -221,7 +253,7 @@ def _find_least_use(sources: Longs, graph: Graph, bandwidth: Floats, use: Floats
         np.exp(_STEEPNESS[1] * (relative - 1)) / bandwidth,
         *((relative > part) / bandwidth for part in _BUSY),
     ]:
-        paid = _grow_trees(sources, graph, price, parents, np.zeros(len(bandwidth)))
+        paid = grow_trees(sources, graph, price, parents, np.zeros(len(bandwidth)))
         least = max(least, paid / float((price * bandwidth).sum()))
     return least
 
@@ -246,7 +278,7 @@ def _carry(
     """Write rows (pair, block, step) in the order in which blocks set out; the moment when the last has arrived.
 
     Args:
-        begin: (blocks + 1,) as in `Paths`.
+        begin: (blocks + 1,) as in `BlockPaths`.
         hops: (hops,) pair of each hop.
         block_of: (hops,) block of each hop.
         to_go: (hops,) minus the seconds from there to the goal: the least goes first.
@@ -298,7 +330,7 @@ def _carry(
                 awakes += 1
 
 
-def carry_blocks(pairs: Pairs, paths: Paths, rate: Floats, block_bytes: float) -> tuple[Longs, float]:
+def carry_blocks(pairs: Pairs, paths: BlockPaths, rate: Floats, block_bytes: float) -> tuple[Longs, float]:
     """When each block crosses each pair of its path.
 
     Args:
