@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.synthesis import report
+from collsim.synthesis.pairs import optional_solver
 from collsim.synthesis.pairs.search_phases import PHASES
 
 
