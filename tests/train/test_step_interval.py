@@ -19,6 +19,7 @@ MACHINE = cs.machine("dgx-a100")
         ("gpt2", cs.fsdp(), "fsdp"),
         ("gpt2", cs.pipeline(2) * cs.ddp(), "pipeline"),
         ("resnet18", cs.ddp(), "cnn"),
+        ("vit_b_16", cs.ddp(), "dense"),
     ],
 )
 def test_a_step_has_the_interval_of_its_kind(model, parallel, kind):

@@ -102,7 +102,8 @@ def _list_gradients(step: TrainingStep, speed: EagerSpeed) -> Iterator[Allocatio
     for number, task in enumerate(step.tasks):
         if task.kind == "backward":
             works = task.layer_work or (LayerWork(task.layer, task.flops, 0.0, 0.0, is_backward=True),)
-            nbytes = max(_count_gradient_bytes(step, speed, work) for work in works if work.is_backward)
+            counted = [work for work in works if work.is_backward and work.layer >= 0]
+            nbytes = max((_count_gradient_bytes(step, speed, work) for work in counted), default=0.0)
             yield task.lanes[0], "activations", nbytes, number, number
         elif task.kind == "forward" and last in _list_layers(task) and step.model.layers[last].partition != "vocab":
             # A head counts its logits; every other model ends with outputs and a copy of them in float32.

@@ -94,10 +94,11 @@ def classify_step(step: TrainingStep) -> StepKind:
     Returns:
         The first that holds of `moe`, `cnn`, `pipeline` and `fsdp` (states sharded), else `dense`.
     """
-    layers = {layer.kind for layer in step.model.layers}
-    if "moe" in layers:
+    layers = step.model.layers
+    if any(layer.kind == "moe" for layer in layers):
         return "moe"
-    if "convolution" in layers:
+    # A vision transformer cuts its patches by a convolution, and is none of these networks.
+    if sum(layer.flops for layer in layers if layer.kind == "convolution") > step.model.flops / 2:
         return "cnn"
     if step.is_pipelined:
         return "pipeline"
