@@ -23,6 +23,7 @@ from collsim.errors import (
     join_words,
 )
 from collsim.locale import load_messages
+from collsim.locale.synonyms import load_absent_names
 from collsim.registry import _REGISTRY
 from collsim.sandbox.attempt import Translated
 from collsim.sandbox.isolation import NoIsolation
@@ -131,6 +132,7 @@ def choices(node, texts):
 def templates():
     """Every template, and where it stands."""
     found = {join_words.__defaults__[0]: "errors.py"}
+    found |= dict.fromkeys(load_absent_names().values(), "locale/synonyms.toml")
     return found | {said.value: where for where, _, _, said in spoken() if is_text(said) and said.value}
 
 
