@@ -10,7 +10,10 @@ import { arcsOf } from "../../collsim/viz/race/shape.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 import { describeParadox } from "../../collsim/viz/race/traffic.js";
 import { ratesAt, receivedAt, sentAt } from "../../collsim/viz/player/model/sent.js";
+import { RACE } from "../../collsim/viz/words/race_by_language.js";
 import { ring4 } from "./runs.mjs";
+
+const words = RACE.en;
 
 // Two ranks swap a chunk in step 1 (added up), then copy the sum back in step 2; the second transfer of step 1 is twice
 // as slow.
@@ -129,8 +132,7 @@ test("no name of a finish covers another, however near they end", () => {
   }
 });
 
-test("a Chinese name takes the room of its characters, which are as wide as they are high", () => {
-});
+test("a Chinese name takes the room of its characters, which are as wide as they are high", () => {});
 
 /** A runner of which only the end is known. */
 const runner = (q, { total, sent, received, ranks }) => ({
@@ -146,7 +148,7 @@ test("a server whose workers send less and wait longer is said to be strange, an
   const ring = runner(0, { total: 1e-3, ranks: 2, sent: [112, 112], received: [112, 112] }),
     server = runner(1, { total: 9e-3, ranks: 2, sent: [64, 64, 128], received: [64, 64, 128] }),
     data = { runners: [{ name: "Ring" }, { name: "Server" }], language: "en", verdict: true },
-    said = (cards, more = {}) => describeParadox({ cards, data: { ...data, ...more } });
+    said = (cards, more = {}) => describeParadox({ cards, words, data: { ...data, ...more } });
   const [sentence, reason] = said([ring, server]);
   assert.match(sentence, /Server sends less .* Ring, and still waits longer/);
   assert.match(
@@ -165,10 +167,10 @@ test("a rank that receives far more than any sends is named, and how much more t
     hot = runner(1, { total: 3e-3, ranks: 2, sent: [8, 48], received: [48, 8] }),
     zipf = runner(1, { total: 3e-3, ranks: 3, sent: [8, 24, 24], received: [48, 4, 4] }),
     data = { runners: [{ name: "Even" }, { name: "Zipf" }], language: "en", verdict: true };
-  const [sentence, reason] = describeParadox({ cards: [even, zipf], data });
+  const [sentence, reason] = describeParadox({ cards: [even, zipf], words, data });
   assert.equal(sentence, "Zipf: rank 0 receives 3 times as much as any rank of Even, and all wait for it.");
   assert.match(reason, /^0\.75 buffers go to rank 0, 0\.25 to a rank of Even at most\. 3.*ms against 1.*ms\.$/);
-  assert.match(describeParadox({ cards: [even, hot], data })[0], /sends more/); // its sender is as busy
+  assert.match(describeParadox({ cards: [even, hot], words, data })[0], /sends more/); // its sender is as busy
 });
 
 test("what endpoints have sent and received adds up, at every moment and at the end", () => {

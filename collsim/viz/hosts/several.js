@@ -6,11 +6,12 @@ import { createShell, dressRoot } from "../player/ui/shell.js";
 import { unpack } from "../player/model/read.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { transportKeys } from "../transport/transport.js";
+import { pickWords } from "../words/choice.js";
 
 /**
  * Mount them into `host`. What stands around the players is said by `show`, whose functions get `many` = {root, clock,
  * data, cards, ...}:
- *   className, css        of the root
+ *   className, css        of the root;  words by language, where there are any
  *   timelines(data)       what is played
  *   build(many)           once: elements that stay
  *   card(many, timeline, q)   one card, put where it belongs -> {player, parts}, parts.card its element
@@ -68,6 +69,7 @@ async function setSeveral(many, next) {
 function dressSeveral(many) {
   const { root, data, cards } = many;
   many.colors = dressRoot(root, data);
+  if (many.show.words) many.words = pickWords(many.show.words, data.language);
   for (const { player } of cards) player.set({ language: data.language, theme: data.theme });
 }
 

@@ -7,11 +7,10 @@ import { buildRaceLine } from "./racetransport.js";
 import { drawTraffic } from "./traffic.js";
 import { drawTransport } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
-import { raceWords } from "./racewords.js";
 
 export function buildBoard(race) {
   const { clock, data, cards } = race,
-    words = raceWords(race),
+    words = race.words,
     head = (text, more = "") => el("span", { className: `h${more}`, textContent: text }),
     rows = el("div", { className: "rows" });
   race.parts = buildRaceLine(race);
@@ -56,7 +55,7 @@ function buildBar(r, words, unit, late) {
 }
 
 export function buildFoot(race) {
-  const words = raceWords(race),
+  const words = race.words,
     mark = (className) => el("i", { className }),
     hue = (c) => el("i", { style: `background:var(--${c})` });
   race.foot.replaceChildren(
@@ -74,7 +73,7 @@ export function buildFoot(race) {
 export function drawRace(race) {
   const { root, clock, data, cards, parts } = race;
   if (!data || !parts.scrub) return;
-  const words = raceWords(race),
+  const words = race.words,
     unit = timeUnit(clock.total),
     t = clock.t,
     home = cards.filter(({ player: { model } }) => model && t >= model.total);

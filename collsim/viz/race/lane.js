@@ -3,7 +3,6 @@
 import { el } from "../player/draw/elements.js";
 import { playerOf } from "../hosts/several.js";
 import { fmtBytes } from "../player/model/units.js";
-import { raceWords } from "./racewords.js";
 
 export function buildLane(race, timeline) {
   const parts = {
@@ -35,7 +34,7 @@ export function dressLane(race, { parts, q }) {
   parts.title.textContent = r.name;
   parts.where.textContent = r.note;
   parts.reason.textContent = r.reason;
-  parts.load.textContent = raceWords(race).busiest;
+  parts.load.textContent = race.words.busiest;
   parts.most.textContent = fmtBytes(r.busiest);
   parts.meter.style.width = `${100 * r.load}%`;
   parts.card.classList.toggle("hot", r.hot);

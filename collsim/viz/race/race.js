@@ -20,8 +20,8 @@ import menuSheet from "../player/export/menu.css" with { type: "text" };
 import slideSheet from "../player/export/slide.css" with { type: "text" };
 import raceSheet from "./race.css" with { type: "text" };
 import { stepRace } from "./racetransport.js";
+import { RACE } from "../words/race_by_language.js";
 import { describeParadox, setRuler, sizeTraffic } from "./traffic.js";
-import { raceWords } from "./racewords.js";
 
 const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
 
@@ -35,6 +35,7 @@ export function createRace(host, onExport = undefined) {
   return createSeveral(host, {
     className: "rc",
     css: [buttonsSheet, menuSheet, slideSheet, raceSheet],
+    words: RACE,
     timelines: (data) => data.runners.map((r) => r.timeline),
     build: (race) => buildRace(race, onExport),
     card: buildLane,
@@ -49,7 +50,7 @@ export function createRace(host, onExport = undefined) {
     }),
     tick(race, cause) {
       drawRace(race);
-      if (cause === "speed") chooseSpeed(race.parts.speeds, race.clock, raceWords(race));
+      if (cause === "speed") chooseSpeed(race.parts.speeds, race.clock, race.words);
     },
   });
 }
@@ -85,7 +86,7 @@ function beginRace(race, before) {
 
 function dressRace(race) {
   const { root, data, cards } = race;
-  root.setAttribute("aria-label", raceWords(race).label);
+  root.setAttribute("aria-label", race.words.label);
   for (const run of cards) dressLane(race, run);
   const [sentence, reason] = describeParadox(race);
   race.verdict.replaceChildren(el("b", { textContent: sentence }), el("span", { textContent: reason }));
@@ -93,7 +94,7 @@ function dressRace(race) {
   buildBoard(race);
   buildFoot(race);
   race.parts.tools.prepend(race.exports.box);
-  race.exports.set(raceWords(race).exports, data.exports);
+  race.exports.set(race.words.exports, data.exports);
   arrangeRace(race);
   drawRace(race);
   // A class is asked who ends first: what tells it, and the clock, come with the answer.

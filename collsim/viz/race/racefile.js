@@ -6,7 +6,6 @@ import { TOKENS } from "../player/model/look.js";
 import { NB, timeUnit } from "../player/model/units.js";
 import { drawPage } from "../player/ui/picture.js";
 import { drawTraffic } from "./traffic.js";
-import { raceWords } from "./racewords.js";
 
 const HEAD = 92, // px above the runners, for what is said
   NAMES = 56, // px above a stage, for the name of its runner
@@ -34,7 +33,7 @@ export function drawRaceSvg(race) {
       .map((part) => part.textContent)
       .join(" ")
       .trim(),
-    said = verdict || raceWords(race).label;
+    said = verdict || race.words.label;
   drawPage(ctx, verdict, ctx.width, ctx.height);
   cards.forEach((run, q) => {
     ctx.save();

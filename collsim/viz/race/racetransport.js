@@ -2,11 +2,10 @@
 
 import { el } from "../player/draw/elements.js";
 import { createTransport, dragTime, turnTo } from "../transport/transport.js";
-import { raceWords } from "./racewords.js";
 
 /** The line under the bars: the controls, and {scrub, line}, the last of which holds all of them. */
 export function buildRaceLine(race) {
-  const words = raceWords(race),
+  const words = race.words,
     { clock, root } = race,
     parts = createTransport({ root, clock, words, turn: (by) => stepRace(race, by) }),
     look = { className: "scrub", role: "slider", tabIndex: 0, "aria-label": words.time, "aria-valuemin": "0" },

@@ -5,7 +5,6 @@ import { sizeCanvas } from "../player/draw/elements.js";
 import { nameOf } from "../player/model/names.js";
 import { fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
-import { raceWords } from "./racewords.js";
 import { DEEPEST, arcsOf, drawArcs } from "./shape.js";
 
 const BARS = 46, // pixels of the ruler's height
@@ -84,7 +83,7 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
   if (!traffic || !race.ruler) return;
   const { model } = player,
     { ctx, middleOf, order, pitch, hasFigures, arcs, shape, w, h } = traffic,
-    words = raceWords(race),
+    words = race.words,
     { language } = race.data,
     { unit, per } = UNITS.find((of) => race.ruler >= 10 * of.per) ?? UNITS.at(-1),
     colors = race.colors,
@@ -152,7 +151,7 @@ export function describeParadox(race) {
     [fast, slow] = [byTime[0], byTime.at(-1)];
   if (!race.data.verdict || runs.length < 2 || slow.model.total < 1.05 * fast.model.total || !slow.nbytes)
     return ["", ""];
-  const words = raceWords(race),
+  const words = race.words,
     { language } = race.data,
     [a, b] = [slow, fast].map(({ model, nbytes }) => most(totalsOf(model).sent.slice(0, model.ranks)) / nbytes),
     ends = totalsOf(slow.model),

@@ -13,7 +13,8 @@ import { drawStages } from "./stageboxes.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import cardsSheet from "./cards.css" with { type: "text" };
 import splitSheet from "./splitmap.css" with { type: "text" };
-import { splitWords } from "./splitwords.js";
+import { pickWords } from "../words/choice.js";
+import { SPLITS } from "../words/splits_by_language.js";
 
 const ROWS = 10;
 const SCATTER_HIGH = 400;
@@ -27,6 +28,7 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
  * table.
  */
 export function createSplit(host, { act }) {
+  /** @type {any} */
   const ui = { act, data: null, rank: -1 };
   for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section", {});
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
@@ -46,10 +48,10 @@ export function createSplit(host, { act }) {
 
 function setSplit(ui, data) {
   if (ui.data?.id !== data.id) ui.rank = middleRank(data.step);
-  ui.data = data;
+  Object.assign(ui, { data, words: pickWords(SPLITS, data.language) });
   const { root } = ui;
   ui.colours = dressRoot(root, data);
-  root.setAttribute("aria-label", splitWords(ui).label);
+  root.setAttribute("aria-label", ui.words.label);
   root.dataset.ranks = String(data.step?.ranks ?? 0);
   root.dataset.splits = String(data.table?.time.length ?? 0);
   root.dataset.open = String(data.open);
@@ -83,7 +85,7 @@ function titled(text, note) {
 
 function buildMap(ui) {
   const { step } = ui.data,
-    words = splitWords(ui),
+    words = ui.words,
     order = step.axes
       .filter(([, size]) => size > 1)
       .map(([axis]) => axis.toUpperCase())
@@ -99,7 +101,7 @@ function buildMap(ui) {
 
 function drawMap(ui) {
   const { step } = ui.data,
-    words = splitWords(ui),
+    words = ui.words,
     groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colours),
     parts = [swatchOf("var(--ink)", words.rank(ui.rank))];
   for (const axis of Object.keys(groups)) {
@@ -142,7 +144,7 @@ export const stageOf = (rank, { axes, stages }) => (stages > 1 ? coordinates(ran
 /** What a GPU of the clicked rank's stage sends; one scale for all stages. */
 function buildSends(ui) {
   const { step } = ui.data,
-    words = splitWords(ui),
+    words = ui.words,
     stage = stageOf(ui.rank, step),
     most = Math.max(1, ...step.sends.flat().map((row) => row.nbytes)),
     cells = step.sends[stage].map((row) => sentRow(row, most, words));
@@ -171,7 +173,7 @@ const shadeOf = (kinds, kind) => HELD_SHADES[kinds.indexOf(kind) % HELD_SHADES.l
 
 function buildStages(ui) {
   const { drawn, time } = ui.data.step,
-    words = splitWords(ui),
+    words = ui.words,
     width = Math.max(240, ui.step.clientWidth),
     several = drawn.rows.length > 1;
   const fills = Object.fromEntries(Object.entries(AXIS_OF_STRATEGY).map(([axis, short]) => [axis, GROUP_FILL[short]])),
@@ -184,7 +186,7 @@ function buildStages(ui) {
 function buildHeld(ui) {
   const { stages, memory, drawn } = ui.data.step,
     { kinds, total, stage, room } = memory,
-    words = splitWords(ui),
+    words = ui.words,
     whole = Math.max(room ?? 0, total),
     bar = el("div", { className: "held" }),
     legend = el("p", { className: "groups" });
@@ -214,7 +216,7 @@ function beyond(from) {
 
 function buildAll(ui) {
   const { table } = ui.data,
-    words = splitWords(ui);
+    words = ui.words;
   if (!table) {
     ui.all.replaceChildren(el("p", { className: "quiet", textContent: words.waiting }));
     return;
@@ -248,14 +250,14 @@ function drawDots(ui, hovered) {
     room,
     shown: selected,
     notes,
-    words: splitWords(ui),
+    words: ui.words,
     bytes: decimalBytes,
   });
 }
 
 /** What stands beside a dot: how it is split, its time and its memory. */
 function noteOf(ui, row, colour, fastest) {
-  const words = splitWords(ui),
+  const words = ui.words,
     figures = [fixedSpan(row.time), decimalBytes(row.memory, threeDigits), ...(fastest ? [words.first] : [])];
   return { row, colour, lines: [nameSplit(row), figures.join(words.comma)] };
 }
@@ -281,7 +283,7 @@ const rowAt = (table, k) =>
 /** The best, and the one that is open where it is none of them. */
 function tableOf(ui) {
   const { table, open, now } = ui.data,
-    words = splitWords(ui),
+    words = ui.words,
     listed = [...Array(Math.min(ROWS, table.time.length)).keys()],
     head = el("tr", {}, ...words.head.map((textContent) => el("th", { scope: "col", textContent })));
   if (open >= ROWS || (open < 0 && now)) listed.push(open);
@@ -295,7 +297,7 @@ function tableOf(ui) {
 /** A row of the table; the open one has the figures of its run, and no number where the search does not list it. */
 function splitRow(ui, k) {
   const { table, open, now } = ui.data,
-    words = splitWords(ui),
+    words = ui.words,
     opened = k === open,
     split = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
     button = el("button", { type: "button", textContent: k < 0 ? "–" : String(k + 1), disabled: k < 0 });
