@@ -132,9 +132,11 @@ def test_three_ways_run_on_one_clock_and_finish_in_order(page, app_url):
 @pytest.mark.parametrize("view", sample(["step", "race"], 1))
 def test_a_phone_shows_everything_without_scrolling_the_page_sideways(view, page, app_url):
     page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{app_url}/train?show={view}")
+    page.goto(f"{app_url}/train?show={view}&quux=1")
     page.locator(".ts[data-t], .rv[data-t]").first.wait_for(timeout=SLOW)
     page.wait_for_timeout(500)
+    complaint = page.locator(".cs-complaint").bounding_box()
+    assert complaint["y"] + complaint["height"] < 844, "what an address asks for in vain is in the first screen"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     box = page.locator(".ts, .rv").first.bounding_box()
     assert box["x"] >= 0
