@@ -133,13 +133,17 @@ def order_channels(prediction: Prediction, machine: Topology) -> Topology:
 def _order_uneven_channels(prediction: Prediction, machine: Topology) -> Topology:
     """Each node's channels are those that the search finds on its own number of GPUs; the first nodes have one more."""
     facts = prediction.facts
-    searches = {found.local_ranks: found for found in (prediction.graph_search, prediction.uneven_search) if found}
+    searches = {
+        search.local_ranks: search
+        for search in (prediction.graph_search, prediction.uneven_search)
+        if search is not None
+    }
     fewest, fuller = divmod(facts.ranks, facts.nodes)
     counts = [fewest + (node < fuller) for node in range(facts.nodes)]
     if not searches.keys() >= set(counts):
         return machine
     graphs = {
-        count: found.trees if prediction.algorithm == "Tree" else found.rings for count, found in searches.items()
+        count: search.trees if prediction.algorithm == "Tree" else search.rings for count, search in searches.items()
     }
     return replace(machine, orders=join_node_orders([graphs[count].channels for count in counts]))
 

@@ -294,6 +294,7 @@ def ignore_progress(stage: str, share: float, partial: object = None) -> None:
     Args:
         stage: Name of what is being done.
         share: The share that is done, 0 to 1.
+        partial: What is known so far, or None.
     """
 
 
