@@ -100,6 +100,7 @@ docs: install    ## regenerate all that is generated (the accuracy page where th
 	$(PYTHON) docs/make_reference_figures.py
 	$(PYTHON) docs/make_reference.py
 	[ ! -d $(MEASURED) ] || PYTHONPATH=docs $(PYTHON) -m accuracy.page $(MEASURED) docs/accuracy.md
+	PYTHONPATH=docs $(PYTHON) -m accuracy.goals --write
 
 accuracy-all: install  ## the fits behind the accuracy page anew, and GPUs and sources left out, too
 	PYTHONPATH=docs $(PYTHON) -m accuracy.spreads $(MEASURED)

@@ -1,10 +1,9 @@
-"""What collsim's accuracy is to be, and where it is: a table of docs/training.md, the goal that is missed most first.
+"""What the accuracy of training steps is to be, and where it is: a table of docs/training.md, largest miss first.
 
     PYTHONPATH=docs python -m accuracy.goals           # prints the table
     PYTHONPATH=docs python -m accuracy.goals --write   # writes it into both languages' pages
 
-Figures are read from the tables in docs/training.md and docs/accuracy.md, which the other programs of this folder made:
-of networks with their systems left out, of steps on one GPU those that no rate was read from.
+Figures are read from the other tables of that page. `page.py` has the goals of collectives.
 """
 
 from __future__ import annotations
@@ -17,7 +16,15 @@ from typing import NamedTuple
 
 DOCS = Path(__file__).parents[1]
 _BEGIN, _END = "<!-- goals -->", "<!-- end of goals -->"
-_CLASSES = ("16 MiB and more", "64 KiB to 16 MiB", "below 64 KiB")
+_PAGE = DOCS / "training.md"
+#: Kinds of step, as the table of intervals calls them, and their names in Chinese.
+_KINDS = {
+    "mixtures of experts": "混合专家模型",
+    "pipelines": "流水线",
+    "convolutional networks": "卷积网络",
+    "sharded states (FSDP, ZeRO)": "分片的状态（FSDP、ZeRO）",
+    "all others (dense)": "其他（稠密）",
+}
 
 
 class Goal(NamedTuple):
@@ -26,14 +33,14 @@ class Goal(NamedTuple):
     Attributes:
         name: What it is, in English and in Chinese.
         aim: The figure, in percent.
-        place: Page, heading above the table, and first cells of the row that has the present figure.
+        place: Heading above the table, and first cells of the row that has the present figure.
         column: Number of its column behind these cells.
         is_floor: Whether the figure is to be above the aim.
     """
 
     name: tuple[str, str]
     aim: float
-    place: tuple[str, str, tuple[str, ...]]
+    place: tuple[str, tuple[str, ...]]
     column: int
     is_floor: bool = False
 
@@ -41,7 +48,7 @@ class Goal(NamedTuple):
 def list_goals() -> Iterator[Goal]:
     """The goals, in the order of the issue that names them."""
     for gpu in ("H100", "H200"):
-        row = ("training.md", "One GPU in eager PyTorch", (gpu, "all"))
+        row = ("One GPU in eager PyTorch", (gpu, "all"))
         yield Goal((f"steps on one {gpu}, time: median error", f"一块 {gpu} 上的步，时间：误差中位数"), 10, row, 1)
         yield Goal((f"steps on one {gpu}, time: within 25 %", f"一块 {gpu} 上的步，时间：25 % 以内"), 90, row, 2, True)
         yield Goal((f"steps on one {gpu}, memory: median error", f"一块 {gpu} 上的步，显存：误差中位数"), 5, row, 4)
@@ -52,29 +59,24 @@ def list_goals() -> Iterator[Goal]:
         ("Megatron-Bridge", 12),
         ("torchtitan", 15),
     ):
-        row = ("training.md", "Error of the predictions", (source,))
+        row = ("Error of the predictions", (source,))
         yield Goal((f"{source}: median error", f"{source}：误差中位数"), aim, row, 1)
-    for library, heading, aims in (("NCCL", "Left out", (9, 28, 23)), ("MPI", "MPI left out", (30, 45, 45))):
-        for size, aim in zip(_CLASSES, aims, strict=True):
-            row = ("accuracy.md", heading, (size,))
-            yield Goal((f"{library}, {size}: median error", f"{library}，{size}：误差中位数"), aim, row, 1)
-    for library in ("NCCL and RCCL", "MPI"):
-        for size in _CLASSES:
-            row = ("accuracy.md", "Intervals", (library, size))
-            name = f"{library}, {size}: inside the interval", f"{library}，{size}：区间之内"
-            yield Goal(name, 72, row, 1, True)
+    for kind, chinese in _KINDS.items():
+        row = ("Intervals of steps", (kind,))
+        for column, english, word in ((4, "source left out", "去掉来源"), (5, "kind left out", "去掉类别")):
+            name = f"{kind}: inside the interval, {english}", f"{chinese}：区间之内，{word}"
+            yield Goal(name, 72, row, column, True)
 
 
 def find_figure(goal: Goal) -> float:
     """The present figure of a goal, in percent: of the first such row below the heading."""
-    page, heading, cells = goal.place
-    text = (DOCS / page).read_text(encoding="utf-8")
-    _, _, below = text.partition(f"# {heading}\n")
+    heading, cells = goal.place
+    _, _, below = _PAGE.read_text(encoding="utf-8").partition(f"# {heading}\n")
     for line in below.splitlines():
         row = [cell.strip() for cell in line.strip("|").split("|")]
         if tuple(row[: len(cells)]) == cells:
             return float(re.sub(r"[\s%+]", "", row[len(cells) + goal.column]).replace("−", "-"))
-    raise LookupError(f"{page} has no row {cells} below {heading!r}")
+    raise LookupError(f"{_PAGE.name} has no row {cells} below {heading!r}")
 
 
 def format_table(language: int) -> list[str]:

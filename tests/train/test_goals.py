@@ -26,4 +26,4 @@ def test_what_is_missed_is_first_and_said(monkeypatch):
 def test_a_row_that_is_gone_is_no_goal_met():
     goal = next(goals.list_goals())
     with pytest.raises(LookupError, match="no row"):
-        goals.find_figure(goal._replace(place=("training.md", "One GPU in eager PyTorch", ("V100", "all"))))
+        goals.find_figure(goal._replace(place=("One GPU in eager PyTorch", ("V100", "all"))))
