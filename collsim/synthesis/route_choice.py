@@ -45,9 +45,10 @@ class ChosenRoutes:
     def __call__(self, device: Longs, destination: Longs) -> Longs:
         """Next device from each `device` on the way to its `destination`; -1 where there is no way."""
         row = self.row[destination]
-        hops = self.table[row, device]
-        if (row < 0).any():
-            hops[row < 0] = self.shortest(device[row < 0], destination[row < 0])
+        hops = np.where(row < 0, -1, self.table[row, device])
+        # Helpers have no tree, and ranks that only other ranks join to a goal are in none.
+        if (other := hops < 0).any():
+            hops[other] = self.shortest(device[other], destination[other])
         return hops
 
 
@@ -55,13 +56,14 @@ def choose_routes(topology: TopologyLike) -> Topology:
     """Give a network of switches routes that spread the traffic between its ranks over its cables.
 
     Args:
-        topology: a network whose routes follow its links, such as one from networkx; its own routes are not kept.
+        topology: a network whose routes follow its links, such as one from networkx.
 
     Returns:
         The same network with other routes; ranks do not pass on what is for others where switches join them.
 
     Raises:
-        TopologyError: for more ranks or devices than can be routed, or where ranks cannot reach each other.
+        TopologyError: for a machine with rules of its own, more ranks or devices than can be routed, and where ranks
+            cannot reach each other.
 
     Examples:
         >>> import collsim as cs
@@ -76,6 +78,9 @@ def choose_routes(topology: TopologyLike) -> Topology:
     """
     topology = resolve_topology(topology, "choose_routes")
     devices, links = len(topology.devices), topology.links
+    if topology.router is not None:
+        message = "{name}: its routes follow rules of its machines, not only its links; they stay as they are"
+        raise TopologyError(message, name=topology.name)
     if topology.ranks > _MAX_RANKS or devices > _MAX_DEVICES:
         message = "{name}: routes are chosen for {ranks} ranks and {devices} devices at most"
         raise TopologyError(message, name=topology.name, ranks=_MAX_RANKS, devices=_MAX_DEVICES)

@@ -191,7 +191,7 @@ def repair(
         >>> cs.simulate(cs.synthesis.repair(found, broken), broken, "64MiB").schedule.ranks
         16
     """
-    plan = _plans.get(schedule)
+    plan = _plans.get(schedule) if isinstance(schedule, Schedule) else None
     if plan is None:
         message = "{name} has no trees to repair; take what synthesize(..., method='trees') returned in this process"
         raise CollsimError(message, name=getattr(schedule, "name", repr(schedule)))
@@ -516,7 +516,7 @@ class _Search:
             effort, orders = "high", 0
         result = tree_forms.find_fastest_form(plan, *request, self.nbytes, effort, options, orders, self.tell)
         schedule, time = result
-        self.seconds[schedule], self.gaps[schedule] = time, time * plan.most * plan.shares / self.nbytes
+        self.seconds[schedule], self.gaps[schedule] = time, time * plan.most * plan.shares / max(1, self.nbytes)
         passes = 1 if plan.in_one_pass else len(plan.forests)
         if schedule.steps <= _FILLED * passes * schedule.options["pieces"]:
             self.filled.add(schedule)

@@ -81,3 +81,9 @@ def test_other_requests_that_make_no_sense_get_a_sentence():
         synthesize_groups("broadcast", TORUS, [[0, 1]], roots=[0, 1])
     with pytest.raises(cs.CollsimError, match="root=5"):
         synthesize_groups("broadcast", TORUS, [[0, 1]], roots=[5])
+
+
+def test_no_bytes_take_no_rate_and_a_numpy_array_is_a_list_of_groups():
+    found = synthesize_groups("allgather", TORUS, np.array([[0, 1], [2, 3]]), 0, "low")
+    assert found.bound < 1e-9
+    assert found.simulate().time >= 0

@@ -65,6 +65,9 @@ def test_what_cannot_be_repaired_gets_a_sentence():
         repair(found, cs.topology.torus(3, 3))
     with pytest.raises(cs.CollsimError, match="no trees to repair"):
         repair(cs.schedule("allgather_ring", ranks=16), TORUS)
+    for nothing in (None, "allgather"):
+        with pytest.raises(cs.CollsimError, match="no trees to repair"):
+            repair(nothing, TORUS)
     bridge = graph_of([(0, 1, 1e9), (1, 2, 1e9)], 3)
     with pytest.raises(cs.TopologyError, match="rank"):
         repair(cs.synthesize("allgather", bridge), bridge.without_link(1, 2))

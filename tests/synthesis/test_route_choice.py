@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from networks import random_network
 
 import collsim as cs
 from collsim.synthesis import choose_routes
@@ -58,5 +59,9 @@ def test_a_slow_spine_gets_fewer_flows():
 def test_routes_are_found_again_after_a_cable_is_lost_and_bad_networks_are_refused():
     spread = choose_routes(leaf_spine(2, 2, 2))
     assert len(spread.without_link("leaf0", "spine0").route(0, 2)) == 4
+    mixed = choose_routes(random_network(3))  # some ranks meet at a switch, others are joined by ranks alone
+    assert mixed.routes([0] * (mixed.ranks - 1), range(1, mixed.ranks)).hops.min() >= 1
+    with pytest.raises(cs.TopologyError, match="rules of its machines"):
+        choose_routes(cs.machine("dgx-a100", nodes=2))
     with pytest.raises(cs.TopologyError, match="1024 ranks"):
         choose_routes(cs.topology.switch(1025))
