@@ -177,7 +177,7 @@ def repair(
 
     Returns:
         The schedule for the network that is left, verified; `report` says how many branches stayed. Where the repaired
-        trees carry less than 0.9 times what the narrowest cut allows, all trees are packed anew.
+        trees carry less than 0.9 times what the narrowest cut allows, all trees are packed again.
 
     Raises:
         CollsimError: for a schedule without known trees, or another number of ranks.
