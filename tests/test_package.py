@@ -85,6 +85,9 @@ def test_the_wheel_holds_all_data_the_types_and_the_configuration_and_nothing_el
     tracked = subprocess.run(["git", "ls-files", "collsim"], cwd=ROOT, capture_output=True, text=True)
     wanted = set(tracked.stdout.split()) | {"collsim/py.typed", "collsim/app/server/app.py"}
     modules = {name for name in wanted if name.endswith((".js", ".d.ts")) and "/bundles/" not in name}
+    modules |= {
+        name for name in wanted if name.startswith("collsim/viz/") and name.endswith(".css")
+    }  # in bundles as text
     assert wanted - modules <= names
     assert not modules & names, "browsers load what was built of the modules"
     assert {name.split("/")[0] for name in names} == {"collsim", f"collsim-{cs.__version__}.dist-info"}
