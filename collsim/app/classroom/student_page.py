@@ -120,6 +120,10 @@ def _draw_code_form(code: str) -> None:
     st.text_input(
         t("class.code"), key="class_code", help=t("class.code.help"), max_chars=4, on_change=_submit_code, width=240
     )
+    with st.container(border=True, key="class_teach"):
+        draw_note(t("class.teach", button=t("class.start")))
+        if st.button(t("class.teach.open"), key="class_teach_open"):
+            st.switch_page(get_menu()["lessons"])
 
 
 def _submit_code() -> None:

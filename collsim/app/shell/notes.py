@@ -164,6 +164,7 @@ def format_verdict(
     *lines: str,
     name: str = "",
     lead: str | None = None,
+    folded: tuple[str, str] = ("", ""),
     token: str = "",
     style: str = "",
     status: bool = False,
@@ -175,6 +176,7 @@ def format_verdict(
         *lines: Lines below.
         name: Name over it, as HTML; "" for none.
         lead: The first of the lines, in the colour of the head; None for none.
+        folded: What opens the lines that are folded, and these lines; empty for none.
         token: Name of the border's colour, where it is not the usual one.
         style: Further CSS.
         status: Whether screen readers say it when it changes.
@@ -195,6 +197,9 @@ def format_verdict(
     else:
         first = f'<span style="color:var(--cs-ink)">{escape_text(lead)}</span>'
     below = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
+    summary, details = map(escape_text, folded)
+    if details:
+        below += f"<details><summary>{summary}</summary><span>{details}</span></details>"
     return f'<div class="cs-why"{more}>{name}{heads}{first}{below}</div>'
 
 

@@ -225,8 +225,10 @@ function sayCrossings(ctx, view) {
   const first = model.byStep.id[model.byStep.start[s]];
   const now = words.of(three(1e6 * Math.min(lasts, Math.max(0, t - begin))), fmtSpan(lasts));
   if (layout.slim) {
-    put(ctx, `${name}${words.colon}${used}`, gap.x + gap.w / 2, gap.y + 26, 15, fullInk(view, pair), BOLD);
-    put(ctx, now, gap.x + gap.w / 2, gap.y + 46, 14, colors.ink, MID);
+    const middle = gap.x + gap.w / 2; // in short lines, as cables with their pieces run at both sides
+    put(ctx, name, middle, gap.y + 18, 15, fullInk(view, pair), BOLD);
+    put(ctx, used, middle, gap.y + 36, 14, fullInk(view, pair), MID);
+    put(ctx, now, middle, gap.y + 54, 14, colors.ink, MID);
     return;
   }
   for (const [key, lines] of across) {

@@ -185,8 +185,9 @@ def _draw_headline(step_shown: StepView) -> None:
         format_quantity(format_small(t("train.memory")), format_bytes(row["memory"]), t("train.memory.note")),
         format_verdict(
             head,
-            *filter(None, (reason[:1].upper() + reason[1:], rest)),
+            *filter(None, (reason[:1].upper() + reason[1:],)),
             name=format_small(t("train.why")),
+            folded=(t("train.why.more"), rest),
             token=token,
         ),
     )

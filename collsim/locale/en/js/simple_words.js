@@ -11,7 +11,7 @@ export default {
   betweenClauses: "; ",
   comma: ", ",
   label: "collsim, simple",
-  each: "each GPU sends",
+  each: "Each GPU sends",
   busiest: "the busiest GPU sends",
   counted: (now, all) => (now === all ? "all of it is sent" : `counted on every GPU below; so far ${now}`),
   uneven: (low, high) => `counted on every GPU below; so far ${low} to ${high}`,

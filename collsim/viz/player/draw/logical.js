@@ -408,7 +408,11 @@ function nameToken(ctx, view, q) {
     over = Math.max(0, widthOf(ctx, str, 13.5, true) + 8 - q.size),
     shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len)),
     [x, y] = flat ? [q.x + shift, q.y - q.size / 2 - 8] : [q.x + q.size / 2 + 10, q.y + 5];
-  put(ctx, str, x, y, 13.5, view.colors.ink2, { bold: true, align: flat ? "center" : "left" });
+  put(ctx, str, x, y, 13.5, view.colors.ink2, {
+    bold: true,
+    align: flat ? "center" : "left",
+    halo: view.colors.card, // it may reach over the box of a rank
+  });
 }
 
 /** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */

@@ -211,7 +211,7 @@ export function arrange(ui) {
 /** Pixels of height that the logical view wants. */
 const leastLogical = (leftW, { endpoints }) => (leftW < 700 ? 380 : endpoints <= 4 ? 340 : 420);
 
-const MIN_SHARE = 0.8; // of the height that a stage would take on a page of its own
+const MIN_SHARE = 0.7; // of the height that a stage would take on a page of its own
 
 /** Pixels of height for the stage, so that it ends above the controls where the page opens. */
 function roomForStage(ui) {
