@@ -78,6 +78,20 @@ def test_ring_against_server_with_the_paradox_in_four_clicks(hand):
 
 
 @pytest.mark.slow
+def test_two_nodes_of_four_pcie_gpus_with_25_gbit_ethernet_in_eight_clicks(hand):
+    page = hand.page
+    hand.click(page.get_by_role("radio", name="Full", exact=True))
+    page.locator(".cs[data-transfers]").first.wait_for(timeout=SLOW)
+    hand.choose("Machine or network", "PCIe server, 2 sockets, 8 GPUs")
+    hand.click(page.get_by_text("Parts", exact=False).first)
+    hand.click(page.get_by_test_id("stButtonGroup").filter(has_text="GPUs a node").get_by_role("radio", name="4"))
+    hand.choose("Network card", "RoCE 25G")
+    assert hand.clicks <= 8
+    page.wait_for_url(re.compile("machine=pcie-8gpu&nodes=2.*parts=gpus%3A4%2Cnic%3Aroce-25"))
+    page.get_by_text("Ethernet between the nodes").first.wait_for(timeout=SLOW)
+    expect(page.locator(".cs[data-transfers='112']").first).to_be_visible()
+
+
 def test_students_write_a_broadcast_along_a_tree_in_six_clicks(hand):
     page = hand.page
     hand.open("Learn", "Write your own")
