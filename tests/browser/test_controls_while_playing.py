@@ -74,6 +74,18 @@ REWIND = """() => {
 }"""
 
 
+#: Stop every run in its midst, so that there is a step before and one behind.
+MIDST = """() => {
+  for (const { view } of globalThis.collsimPlaybacks?.mounted ?? [])
+    if (view.clock) {
+      view.clock.pause();
+      view.clock.seek(0.4 * view.clock.total);
+    }
+}"""
+#: Pages without a component that plays at once.
+QUIET = {"compare", "measured", "script", "diagnosis", "inference", "routing", "split", "lab", "hangs", "program"}
+
+
 class Tab:
     """A tab with one page of the app in it, which remembers what went wrong."""
 
@@ -261,6 +273,78 @@ def test_every_control_takes_effect_while_the_run_plays_on(page, app_url, name):
     for kind, use in CONTROLS.items() if name != "train race" else ():  # whose controls are those of train
         for k, box in enumerate(tab.boxes(kind)):
             tab.use(f"{kind} {k}", partial(use, page, box))
+
+
+#: Buttons that lead elsewhere, load the page anew or cover it, which other tests use.
+ELSEWHERE = re.compile(
+    "^(Light|Dark)$|explore|story|program|machine|lesson|class|full screen|slide|file|remove|×|close|hide",
+    re.IGNORECASE,
+)
+#: Those that change something only after others have moved the run on, where its clock cannot be set from here.
+LAST = ("Back", "Step back", "Start", "To the start", "All", "One alone")
+#: Buttons of the components on the page that can be used now, at most so many beside one another, each with a path to it.
+COMPONENT_BUTTONS = """(most) => {
+  const found = [], beside = new Map();
+  const walk = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.shadowRoot) walk(e.shadowRoot);
+      if (e.tagName !== "BUTTON" || e.disabled || !e.checkVisibility()) continue;
+      if (!(root instanceof ShadowRoot)) continue;
+      const box = e.getBoundingClientRect(), count = beside.get(e.parentNode) ?? 0;
+      if (!box.width || e.getAttribute("aria-pressed") === "true" || e.getAttribute("aria-selected") === "true") continue;
+      if (e.closest(".compact, .partbuttons") || count >= (e.closest(".seg") ? most : 9)) continue;
+      beside.set(e.parentNode, count + 1);
+      e.dataset.tried = found.length;
+      found.push(e.getAttribute("aria-label") || e.title || e.textContent);
+    }
+  };
+  walk(document);
+  return found;
+}"""
+#: All that a click on a button can change, but for the focus: what components hold, where their runs are, the address.
+STATE = """() => {
+  const parts = [location.href];
+  const walk = (root) => {
+    for (const e of root.querySelectorAll("*")) if (e.shadowRoot) {
+      parts.push(e.shadowRoot.innerHTML);
+      walk(e.shadowRoot);
+    }
+  };
+  walk(document);
+  for (const { view } of globalThis.collsimPlaybacks?.mounted ?? []) parts.push(JSON.stringify(view.save?.() ?? ""));
+  return parts.join();
+}"""
+
+
+@pytest.mark.parametrize("name", keep_fast([name for name in PAGES if name not in QUIET], ["race"]))
+def test_every_button_of_a_component_changes_something(page, app_url, name):
+    """Each is clicked in the midst of a run that stands still: what the component holds, or where the run is, changes."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab = Tab(page, app_url, name)
+    tab.open()
+    labels = page.evaluate(COMPONENT_BUTTONS, MAX_ALIKE)
+    used = []
+    for number, label in sorted(enumerate(labels), key=rank_label):
+        button = page.locator(f"button[data-tried='{number}']:visible:enabled")
+        if ELSEWHERE.search(label) or not button.count():  # another one drew its component anew
+            continue
+        page.evaluate(MIDST)
+        page.wait_for_timeout(150)
+        before = page.evaluate(STATE)
+        button.click()
+        page.wait_for_timeout(250)
+        tab.settle()
+        tab.check(label)
+        assert page.evaluate(STATE) != before, f"{label} changes nothing"
+        used.append(label)
+        if label.startswith("Presenter"):
+            page.keyboard.press("Escape")
+    assert len(used) > 1, used
+
+
+def rank_label(numbered):
+    """Where a button comes in the order of their use: what goes back after what goes on."""
+    return max((k + 1 for k, label in enumerate(LAST) if numbered[1].startswith(label)), default=0)
 
 
 def switch(page, label, effect):
