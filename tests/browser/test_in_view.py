@@ -8,7 +8,9 @@ from playwright.sync_api import expect
 from sampling import keep_fast, sample
 from visits import PAGES, PATHS, SLOW
 
+from collsim.app.texts import say
 from collsim.lessons.chapters import SECTIONS
+from collsim.locale import LANGUAGES
 
 pytestmark = pytest.mark.browser
 
@@ -30,15 +32,20 @@ STAGES = {
 }
 LESSONS = {f"lesson {name}": f"lessons?lesson={name}&" for name in SECTIONS}
 #: Pages at the sizes that leave least room, which are measured each time; the others are in the slow run.
-QUICK = (("first", "phone"), ("first", "projector"), ("lesson ring", "projector"), ("race", "phone"))
+QUICK = (
+    ("first", "phone", "en"),
+    ("first", "projector", "en"),
+    ("lesson ring", "projector", "zh"),
+    ("race", "phone", "zh"),
+)
 WITHOUT_A_PICTURE = {"class", "inference", "routing", "diagnosis", "measured", "compare", "script"}
 
 
-def open_page(tab, url, page, size):
+def open_page(tab, url, page, size, language="en"):
     width, height = SIZES[size]
     tab.set_viewport_size({"width": width, "height": height})
     path = LESSONS.get(page) or PATHS.get(page, f"{page}?")
-    tab.goto(f"{url}/{path}lang=en")
+    tab.goto(f"{url}/{path}lang={language}")
     if page in WITHOUT_A_PICTURE:
         tab.locator(PAGES[page]).first.wait_for(timeout=SLOW)
     else:
@@ -102,7 +109,7 @@ def describe_faults(tab, page):
         if share < MIN_SHARE:
             faults.append(f"{share:.0%} of the picture is in view")
     if page not in STILL_PAGES:
-        plays = tab.get_by_role("button", name=re.compile(r"^(Play|Pause)\b(?! it)")).all()
+        plays = tab.get_by_role("button", name=re.compile(r"^((Play|Pause)\b(?! it)|播放|暂停)")).all()
         boxes = [play.bounding_box() for play in plays]
         inside = [
             play for play, box in zip(plays, boxes, strict=True) if box and 0 <= box["y"] <= height - box["height"]
@@ -118,22 +125,28 @@ def describe_faults(tab, page):
     return faults
 
 
-def has_word(tab):
+def has_word(tab, language):
     """Whether the button of the folded menu says what it is."""
     button = tab.get_by_test_id("stExpandSidebarButton")
     if not button.count() or not button.is_visible():
         return True
-    return "Menu" in button.evaluate("(e) => getComputedStyle(e, '::after').content")
+    return say(language, "menu") in button.evaluate("(e) => getComputedStyle(e, '::after').content")
 
 
-ALL = [(page, size) for page in (*PAGES, *LESSONS) if page not in ("lessons", "synthesized") for size in SIZES]
+ALL = [
+    (page, size, language)
+    for page in (*PAGES, *LESSONS)
+    if page not in ("lessons", "synthesized")
+    for size in SIZES
+    for language in LANGUAGES
+]
 
 
-@pytest.mark.parametrize(("page", "size"), keep_fast(ALL, QUICK))
-def test_picture_and_play_are_in_view_and_nothing_is_covered_or_cut(page, size, tab, app_url):
-    open_page(tab, app_url, page, size)
+@pytest.mark.parametrize(("page", "size", "language"), keep_fast(ALL, QUICK))
+def test_picture_and_play_are_in_view_and_nothing_is_covered_or_cut(page, size, language, tab, app_url):
+    open_page(tab, app_url, page, size, language)
     assert describe_faults(tab, page) == []
-    assert has_word(tab)
+    assert has_word(tab, language)
 
 
 #: How far the runs of the page are, of the whole.
