@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..locale import LANGUAGES, Text, repeat_text
+
 if TYPE_CHECKING:
     from .calibrated import Measured
     from .machine_builder import Machine
@@ -168,11 +170,11 @@ class TopologyFacts:
     calls_before_calibration: int = 0
 
     @property
-    def title(self) -> str:
-        """The machine as people call it; empty for a network without machines."""
-        if self.machine is not None:
-            return self.machine.title
-        return ""
+    def titles(self) -> Text:
+        """The machine as people call it, in every language; empty for a network without machines."""
+        if self.machine is None:
+            return repeat_text("")
+        return tuple(map(self.machine.write_title, LANGUAGES))
 
     @property
     def nvswitches(self) -> int:

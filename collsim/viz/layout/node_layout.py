@@ -133,7 +133,7 @@ def _arrange_node(
         return None
     widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
     sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), topology.facts.nvswitches)
-    title = topology.facts.title
+    title = topology.facts.titles
     if racked and gpus > _MAX_IN_A_ROW:
         draw_rack(sheet, node, title)
     else:
@@ -168,7 +168,7 @@ def _describe_insides(
         numbered_picture, numbered_node = replace(picture, endpoint=ends.tolist()), replace(node, number=k)
         name_insides(sheet, numbered_node)
         labels.append([str(e) if 0 <= e < topology.ranks else sheet.names.get(d, "") for d, e in enumerate(ends)])
-        panels.append(build_panel(numbered_node, numbered_picture, placed.panels[0].box, topology.facts.title))
+        panels.append(build_panel(numbered_node, numbered_picture, placed.panels[0].box, topology.facts.titles))
     rate = [
         sum_bandwidths(
             topology.links.bandwidth[numbered_node][drawn],

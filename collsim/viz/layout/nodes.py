@@ -45,7 +45,7 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
         n.members.sort(key=lambda d: (n.kind[d] != "gpu", rank[d] if n.kind[d] == "gpu" else d))
     widest = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
     sheet = Sheet(picture, min(1.1, 19.2 / sqrt(widest)), topology.facts.nvswitches)
-    title = topology.facts.title
+    title = topology.facts.titles
     key = None
     # From the special to the general: racks, stacked fabrics, one node, two that face each other, rows of nodes.
     if len(nodes) == 1 and most > _MAX_IN_A_ROW:

@@ -3,6 +3,7 @@ cards."""
 
 from __future__ import annotations
 
+from ...locale import Text
 from .geometry import Box, center_box
 from .sheet import NodeDevices, Sheet, build_panel, draw_cables_to_bars, name_insides
 
@@ -23,13 +24,13 @@ def is_rack(nodes: list[NodeDevices]) -> bool:
     )
 
 
-def draw_rack(sheet: Sheet, node: NodeDevices, title: str) -> None:
+def draw_rack(sheet: Sheet, node: NodeDevices, title: Text) -> None:
     """Two rows of trays with the NVSwitches as a bar between them, so that every NVLink is vertical.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
         node: Devices of the node.
-        title: Name of the machine.
+        title: Name of the machine in every language.
     """
     trays = _group_trays(sheet, node)
     across = (len(trays) + 1) // 2

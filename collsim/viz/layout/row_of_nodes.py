@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from ...locale import Text
 from .geometry import Box, center_box
 from .levels import place_fabric_on_top
 from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_insides
@@ -75,13 +76,13 @@ class _Inside:
         ]
 
 
-def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: str, widest_pitch: float = 64.0) -> None:
+def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: Text, widest_pitch: float = 64.0) -> None:
     """Place nodes in a row, their cards on top, and the fabric's switches above them, a band for each of its levels.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
         nodes: Devices of each node.
-        title: The title, a short text.
+        title: Name of the machine in every language.
         widest_pitch: Pixels from GPU to GPU where there is room; fewer where nodes are many.
     """
     pitch = max(

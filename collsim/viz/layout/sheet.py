@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import sqrt
 
+from ...locale import Text
 from .geometry import Box, Point, draw_straight, split_directions
 from .reduction import Picture
 from .shapes import SHORT, Label, Panel, StageLayout, crop_stage, label_device
@@ -204,14 +205,14 @@ def _build_line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     return home
 
 
-def build_panel(node: NodeDevices, picture: Picture, box: Box, title: str) -> Panel:
+def build_panel(node: NodeDevices, picture: Picture, box: Box, title: Text) -> Panel:
     """The box around a node, with its number and ranks.
 
     Args:
         node: Devices of the node.
         picture: What is drawn of the topology.
         box: A rectangle in CSS pixels.
-        title: The title, a short text.
+        title: Name of the machine in every language.
     """
     ranks = [picture.endpoint[g] for g in node.get_devices("gpu") if picture.endpoint[g] >= 0]
     if not ranks:
@@ -223,7 +224,7 @@ def build_panel(node: NodeDevices, picture: Picture, box: Box, title: str) -> Pa
     else:
         en, zh = f"rank {ranks[0]}", f"rank {ranks[0]}"
     name = {"en": f"Node {node.number}", "zh": f"节点 {node.number}"}
-    note = {"en": ", ".join(filter(None, (title, en))), "zh": "，".join(filter(None, (title, zh)))}
+    note = {"en": ", ".join(filter(None, (title[0], en))), "zh": "，".join(filter(None, (title[1], zh)))}
     return Panel(box, name, note, node.number)
 
 

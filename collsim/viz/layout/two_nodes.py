@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...locale import Text
 from .cube_mesh import draw_cube_mesh, draw_cube_nics
 from .fabric import place_fabric_between
 from .geometry import Box, center_box
@@ -9,13 +10,13 @@ from .reduction import Picture
 from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_insides
 
 
-def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: str) -> Box | None:
+def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: Text) -> Box | None:
     """Node 0 left, node 1 right and mirrored, the fabric between them; returns where the key of cables may stand.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
         nodes: Devices of each node.
-        title: The title, a short text.
+        title: Name of the machine in every language.
     """
     is_cube = any(n.is_cube for n in nodes)
     most = max(len(n.get_devices("gpu")) for n in nodes)

@@ -11,6 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.display.markup import escape_markdown
+from collsim.registry import get_algorithm
 from collsim.units import format_time
 
 from ...editor.sidebar import choose_where
@@ -20,7 +21,7 @@ from ...scenario.panels import FULL
 from ...shell import charts, codebox
 from ...shell.address import get_menu, get_remembered, write_page_address
 from ...shell.codebox import CodePart
-from ...shell.controls import choose, choose_quantity, choose_segment
+from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm
 from ...shell.look import color
 from ...shell.notes import complain, draw_note, draw_part, format_title
 from ...shell.page import register_page
@@ -53,7 +54,10 @@ def draw() -> None:
     with st.sidebar:
         draw_part(t("what"))
         algorithm = choose(
-            "routing_algorithm", t("algorithm"), {name: name for name in cs.algorithms()}, choice.algorithm
+            "routing_algorithm",
+            t("algorithm"),
+            {name: _name_algorithm(name) for name in cs.algorithms()},
+            choice.algorithm,
         )
         nbytes = choose_quantity("nbytes", SIZES, choice.nbytes, prefix="routing_")
         seeds = choose_segment("routing_seeds", list(SEEDS), choice.seeds, label=t("routing.seeds"))
@@ -256,3 +260,9 @@ def build_command(choice: RoutingChoice) -> str:
     words = ["collsim", "routing", choice.algorithm, *snippets.write_machine_words(choice.compared.where)]
     words += ["--nbytes", choice.nbytes, "--seeds", str(choice.seeds)]
     return " ".join(map(snippets.quote_word, words))
+
+
+def _name_algorithm(name: str) -> str:
+    """An algorithm with its collective, in the language of the page."""
+    collective = get_algorithm(name).collective
+    return f"{collective}{t('comma')}{label_algorithm(name, collective)}"
