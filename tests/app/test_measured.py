@@ -203,6 +203,9 @@ def test_an_osu_log_is_held_against_the_model_of_mpi(language):
     at = fine(dropped(OSU.format(kind="", test="Allreduce"), lang=language))
     assert charts(at) == 2
     assert ("buffers in host memory" if language == "en" else "主机内存") in text_of(at)
+    assumed = {"en": "GDRCopy not stated", "zh": "没有给出 GPUDirect RDMA"}[language]
+    assert assumed not in text_of(at)
+    assert assumed in text_of(fine(dropped(OSU.format(kind="-CUDA", test="Allreduce"), lang=language)))
     fine(at.number_input(key="w_e_ranks").set_value(64).run())
     assert address(at)["ranks"] == "64"
     assert "64" in text_of(at)
