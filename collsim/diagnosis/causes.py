@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from ..package_data import read_toml
+from ..package_data import TomlTable, read_toml
 from .comparison_causes import (
     find_cable_errors,
     find_late_rank,
@@ -377,7 +376,7 @@ def _find_missing_rank(evidence: Evidence) -> tuple[Fact, ...]:
     return tuple(fact for rank, fact in started.items() if rank not in completed)[:4]
 
 
-def _select_facts(rows: Sequence[Mapping[str, Any]], evidence: Evidence) -> tuple[Fact, ...]:
+def _select_facts(rows: Sequence[TomlTable], evidence: Evidence) -> tuple[Fact, ...]:
     """Facts of the kinds, values and words that rows of `causes.toml` name."""
     facts: list[Fact] = []
     for row in rows:
@@ -425,7 +424,7 @@ _FINDERS: dict[str, Find] = {
 _EXCLUDERS: dict[str, Find] = {"pcie_link": _find_awake_links}
 
 
-def _build_rule(key: str, row: dict[str, Any]) -> CauseRule:
+def _build_rule(key: str, row: TomlTable) -> CauseRule:
     stating, excluding = row.pop("facts", ()), row.pop("excluding", ())
     find = _FINDERS.get(key) or partial(_select_facts, stating)
     exclude = _EXCLUDERS.get(key) or partial(_select_facts, excluding)

@@ -7,10 +7,9 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
 
 from ...errors import TopologyError, describe_unknown
-from ...package_data import read_csv
+from ...package_data import TomlTable, read_csv
 
 #: Letters of a name up to which it is looked for as a word of its own, as `A2` is in `A2000` and `T4` in `DGXT4`.
 _SHORT = 3
@@ -62,7 +61,7 @@ def _read_models() -> dict[str, GpuModel]:
     models = {}
     # Data sheets change more often than code, so models are rows of a file.
     for row in read_csv(__file__, "gpus.csv"):
-        values: dict[str, Any] = {**row}
+        values: TomlTable = {**row}
         values |= {name: int(row[name]) for name in ("sm", "nvlink", "links", "pcie", "lanes")}
         values |= {name: row[name] == "1" for name in ("p2p", "gdr")}
         values |= {name: float(row[name] or 0) or None for name in ("module_watts", "card_watts")}
