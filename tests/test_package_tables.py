@@ -219,6 +219,8 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "teach/exercises/tasks": named(WORDS),
+    "viz/pictures/machine_picture.toml": table(dict.fromkeys(("latin", "chinese"), listed(WORDS))),
     "sandbox/allowlist.toml": table(dict.fromkeys(("arrays", "methods", "builtins", "nodes"), listed(TEXT))),
     "io/formats.toml": named(
         table({"suffixes": listed(TEXT), "holds": WORD, "about": listed(TEXT, 2)}, options=named(WORDS))

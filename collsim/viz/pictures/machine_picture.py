@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ...errors.dependencies import require_package
 from ...locale import translate
+from ...package_data import read_toml
 from ...units import format_percent
 from ..layout.geometry import Box
 from ..sentences import words
@@ -32,18 +33,9 @@ if TYPE_CHECKING:
     from ...simulate import Trace
 
 Floats = npt.NDArray[np.float64]
-LATIN = ("Source Sans 3", "Segoe UI", "Helvetica Neue", "Arial", "Liberation Sans", "DejaVu Sans")
-CHINESE = (
-    "Noto Sans CJK SC",
-    "Noto Sans SC",
-    "Source Han Sans SC",
-    "Noto Serif CJK SC",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "SimHei",
-    "WenQuanYi Zen Hei",
-    "Noto Sans CJK JP",
-)
+_FONTS: dict[str, list[str]] = read_toml(__file__, "machine_picture.toml")
+LATIN, CHINESE = tuple(_FONTS["latin"]), tuple(_FONTS["chinese"])
+
 _ROW = 22.0  # height of a line of the table under the picture
 _HEAD = 64.0
 _LETTER = 1.25  # points of a font whose letters are a pixel wide on average
