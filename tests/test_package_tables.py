@@ -219,6 +219,7 @@ CAUSE = table(
 )
 #: By the path of a table, or by its folder.
 SCHEMAS = {
+    "programs/job_records/flight_recorder.toml": table({"plain": listed(TEXT)}),
     "teach/exercises/tasks": named(WORDS),
     "viz/pictures/machine_picture.toml": table(dict.fromkeys(("latin", "chinese"), listed(WORDS))),
     "sandbox/allowlist.toml": table(dict.fromkeys(("arrays", "methods", "builtins", "nodes"), listed(TEXT))),

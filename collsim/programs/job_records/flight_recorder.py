@@ -18,6 +18,7 @@ from typing import ClassVar, NamedTuple, TypeGuard
 
 from ...errors import Sentence, require_path
 from ...files import FilePath, create_file, name_write_errors, read_bytes, read_json, refuse
+from ...package_data import read_toml
 from .recorded_run import WORLD_LABEL
 from .records import JobRecord, RecordedCall, Sizes
 
@@ -37,16 +38,7 @@ _RECORDED_NAMES = {name: word for word, name in _NAMES.items()}
 #: Sizes and types that a barrier has in a dump: an all_reduce of one number.
 _BARRIER: tuple[Sizes, tuple[str, ...]] = (((1,),), ("Float",))
 #: Opcodes of plain data in the protocols that torch and Python write.
-_PLAIN = (
-    *("PROTO", "FRAME", "STOP"),
-    *("MARK", "NONE", "NEWTRUE", "NEWFALSE"),
-    *("BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"),
-    *("BINUNICODE", "SHORT_BINUNICODE"),
-    *("EMPTY_LIST", "APPEND", "APPENDS"),
-    *("EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
-    *("EMPTY_DICT", "SETITEM", "SETITEMS"),
-    *("BINPUT", "LONG_BINPUT", "MEMOIZE", "BINGET", "LONG_BINGET"),
-)
+_PLAIN: frozenset[str] = frozenset(read_toml(__file__, "flight_recorder.toml")["plain"])
 
 
 class _PlainUnpickler(pickle._Unpickler):
