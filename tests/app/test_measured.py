@@ -236,6 +236,9 @@ def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_
     assert parse_network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
     assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
     assert table["predicted"].tolist() == [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]
+    staged, staged_case = comparison.compare_with_mpi(replace(shown, gdr=False))
+    assert (case.gdr, staged_case.gdr) == ("", "no")
+    assert (staged["predicted"] > table["predicted"]).all()
     host = comparison.compare_with_mpi(replace(shown, text=OSU.format(kind="", test="Allgather")))[0]
     assert (host["predicted"] != table["predicted"]).all()
     monkeypatch.chdir(tmp_path)

@@ -383,6 +383,8 @@ def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu_comparison
     ranks = count_ranks(selection)
     rows = _select_table(osu_comparison.read_osu_table(selection.text, ranks), selection)
     case = osu_comparison.build_case(rows, selection.text, read_facts(topology), ranks, selection.collective)
+    if not selection.gdr:
+        case = replace(case, gdr="no")
     return osu_comparison.compare_with_model(rows, case), case
 
 

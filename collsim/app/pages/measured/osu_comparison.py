@@ -32,6 +32,7 @@ class Case:
         collective: Name of the collective.
         inter_link: The network between the nodes.
         nccl_version: Version of the library, where the table states it.
+        gdr: `no` where the reader has switched GPUDirect RDMA off; else not stated, as MPI may be built without it.
     """
 
     gpu: str
@@ -40,6 +41,7 @@ class Case:
     collective: str
     inter_link: str
     nccl_version: str = ""
+    gdr: str = ""
 
 
 def is_osu_log(text: str) -> bool:
@@ -81,7 +83,10 @@ def build_case(rows: pd.DataFrame, text: str, facts: Facts, ranks: int, collecti
     link = ""
     if facts.nodes > 1:
         link = f"{facts.nics:g}x{facts.nic_rate * 8e-9:g}G {_NETS.get(facts.net, 'TCP sockets')}"
-    return Case(facts.gpu if _ON_GPUS.search(text) else "none", ranks, facts.nodes, str(name).replace("_", ""), link)
+    gpu = "none"
+    if _ON_GPUS.search(text):
+        gpu = facts.gpu
+    return Case(gpu, ranks, facts.nodes, str(name).replace("_", ""), link)
 
 
 def compare_with_model(rows: pd.DataFrame, case: Case) -> pd.DataFrame:
@@ -120,7 +125,7 @@ def build_python(case: Case) -> str:
         f'table = cs.load("osu.log", ranks={case.ranks})\n'
         f'case = SimpleNamespace(gpu="{case.gpu}", ranks={case.ranks}, nodes={case.nodes}, '
         f'collective="{case.collective}",\n'
-        f'                       inter_link="{case.inter_link}", nccl_version="")\n'
+        f'                       inter_link="{case.inter_link}", nccl_version="", gdr="{case.gdr}")\n'
         'table["predicted"] = [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]\n'
         'print(table[["nbytes", "time", "predicted"]])\n'
     )
