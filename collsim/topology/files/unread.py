@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from ...errors import FormatError, Sentence
 from ...package_data import TomlTable, read_toml
@@ -84,8 +85,10 @@ def _recognize(row: TomlTable) -> UnreadFormat:
     return UnreadFormat(tool, re.compile(row["pattern"], _FLAGS), _ADVICES[row["advice"]], row.get("is_evidence", True))
 
 
-#: The first whose pattern a text has counts.
-UNREAD = tuple(map(_recognize, read_toml(__file__, "unread.toml")["output"]))
+@cache
+def list_unread_formats() -> tuple[UnreadFormat, ...]:
+    """All of them; the first whose pattern a text has counts."""
+    return tuple(map(_recognize, read_toml(__file__, "unread.toml")["output"]))
 
 
 def find_unread_format(text: str) -> UnreadFormat | None:
@@ -98,4 +101,4 @@ def find_unread_format(text: str) -> UnreadFormat | None:
         What it is; None where it is none of them.
     """
     head = text[:_HEAD]
-    return next((entry for entry in UNREAD if entry.pattern.search(head)), None)
+    return next((entry for entry in list_unread_formats() if entry.pattern.search(head)), None)

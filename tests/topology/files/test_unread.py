@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.cli import app
 from collsim.io import load
 from collsim.topology.files import parse_topology_text
-from collsim.topology.files.unread import UNREAD, find_unread_format
+from collsim.topology.files.unread import find_unread_format, list_unread_formats
 
 OUTPUTS = {
     "nvbandwidth": "nvbandwidth Version: v0.6\nRunning host_to_device_memcpy_ce.\nSUM host_to_device_memcpy_ce 55.6\n",
@@ -64,7 +64,7 @@ def test_load_topology_names_the_tool_and_a_way_out(tool):
 
 def test_every_entry_has_an_example():
     named = {str(find_unread_format(text).tool) for text in OUTPUTS.values()}
-    assert named == {str(entry.tool) for entry in UNREAD}
+    assert named == {str(entry.tool) for entry in list_unread_formats()}
 
 
 def test_a_matrix_after_the_output_of_another_tool_is_read():
