@@ -138,14 +138,14 @@ def _uses_nccl_on_cpu(facts: ScriptFacts) -> bool:
 def _find_model_on_cpu(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if _uses_nccl_on_cpu(facts):
         return
-    for call in facts.ddp + facts.data_parallel:
+    wrappers = [(call, True) for call in facts.ddp] + [(call, False) for call in facts.data_parallel]
+    for call, is_ddp in wrappers:
         model = call.get_argument(0, "module")
         # DataParallel copies in each step, so its model may be moved after it was wrapped.
-        if call in facts.data_parallel and any(facts.is_moved(name) for name in facts.list_names(call.node)):
+        if not is_ddp and any(facts.is_moved(name) for name in facts.list_names(call.node)):
             continue
         if model is None or facts.is_on_gpu(model, call.line) is not False:
             continue
-        is_ddp = call in facts.ddp
         device_ids = call.get_argument(1, "device_ids")
         names_devices = device_ids is not None and not (
             isinstance(device_ids, ast.Constant) and device_ids.value is None
