@@ -202,7 +202,7 @@ def repair(
     kind = get_collective(schedule.collective)
     objective: str | int = schedule.options["objective"] if nbytes is None else parse_bytes(nbytes)
     size = objective if isinstance(objective, int) else LARGE
-    mended, kept = mend_plan(plan, find_pairs(group, group.ranks), root if kind.rooted else None)
+    mended, kept_share = mend_plan(plan, find_pairs(group, group.ranks), root if kind.rooted else None)
     if not mended.in_one_pass and mended.rate < _MENDED * mended.most:
         return synthesize(kind, group, objective, root=root, method="trees")
     options = {"method": "trees", "objective": objective}
@@ -210,7 +210,7 @@ def repair(
     verify(repaired)
     sentence = Sentence(
         "Repaired: {kept} % of the branches of its trees are as they were. They carry {rate} of {what}.",
-        kept=f"{100 * kept:.3g}",
+        kept=f"{100 * kept_share:.3g}",
         rate=format_bandwidth(mended.rate),
         what=(_AT_ROOT if kind.rooted or mended.in_one_pass else _AT_RANKS)[1],
     )
@@ -531,12 +531,12 @@ class _Search:
         elif self.kind.name in PERSONALIZED and self.ranks > _PERSONALIZED_RANKS:
             counts = (1,)
         for per_block in counts:
-            found = self.match_blocks(per_block)
+            candidate = self.match_blocks(per_block)
             # Timing a schedule beyond this size costs more than the rest of the search: take what there is.
-            if len(found[0]) > greedy.MAX_TIMED:
-                return found if best is None else best
-            if best is None or self.measure(found[0]) < self.measure(best[0]):
-                best = found
+            if len(candidate[0]) > greedy.MAX_TIMED:
+                return candidate if best is None else best
+            if best is None or self.measure(candidate[0]) < self.measure(best[0]):
+                best = candidate
         assert best is not None
         return best
 

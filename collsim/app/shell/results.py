@@ -110,7 +110,7 @@ def get_latest(
         in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
         exclusive: by a worker, and never two at a time: it measures this computer.
         draw_partial: draws under the bar, in place of the last result, what the function reported of its result so far,
-            None at first; always by a worker then.
+            None at first.
     """
     requests = get_requests()
     key = build_job_key(function, arguments)
@@ -187,7 +187,7 @@ def _get_result(
         seconds = expected(*arguments)
         if compiled and not ENGINE.is_ready.is_set():
             job = get_worker_pool().submit(get_requests().tab, compile_engine, (), COMPILE_SECONDS)
-        elif in_worker or exclusive or request.draw_partial is not None or seconds > ON_THE_SPOT:
+        elif in_worker or exclusive or seconds > ON_THE_SPOT:
             job = _request_result(function, arguments, seconds, exclusive)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)

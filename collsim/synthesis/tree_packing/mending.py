@@ -44,7 +44,7 @@ def mend_plan(plan: ForestPlan, pairs: Pairs, root: int | None) -> tuple[ForestP
         grove.regrow_lost()
     _relieve(groves)
     rate = float(1 / groves[0].use.max())
-    kept = sum(grove.count_kept() for grove in groves) / sum(grove.edges for grove in groves)
+    kept_share = sum(grove.count_kept() for grove in groves) / sum(grove.edges for grove in groves)
     if in_one_pass:
         trees = len(groves[0].above)
         flow, _ = find_worst_cut("flow", pairs.topology, pairs.ranks)
@@ -53,7 +53,7 @@ def mend_plan(plan: ForestPlan, pairs: Pairs, root: int | None) -> tuple[ForestP
         trees, shares = groves[0].trees, plan.shares
         most = find_highest_rate(pairs, root, plan.forests[0].reverse)
     forests = tuple(grove.build(trees, rate) for grove in groves)
-    return ForestPlan(forests, shares, rate * trees, most, in_one_pass), kept
+    return ForestPlan(forests, shares, rate * trees, most, in_one_pass), kept_share
 
 
 def _relieve(groves: list[_Grove]) -> None:
