@@ -444,7 +444,7 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
         if close:
             close_names = join_words(map(repr, close), "{first} or {then}")
             return Sentence("unknown {what} {name}; did you mean {close}?", **values, close=close_names)
-        if entries := find_entries(text):
+        if what != "key" and (entries := find_entries(text)):  # a key of a file is no word of the field
             message = "unknown {what} {name} (the glossary: {meaning}); known: {known}"
             return Sentence(message, **values, meaning=entries[0].meaning, known=_list_names(names))
     return Sentence("unknown {what} {name}; known: {known}", **values, known=_list_names(names))

@@ -76,8 +76,8 @@ def find_entries(word: str) -> list[GlossaryEntry]:
     Examples:
         >>> find_entries("nn.parallel.DistributedDataParallel")[0].chinese
         'DDP（分布式数据并行）'
-        >>> [entry.chinese for entry in find_entries("环形通信")]
-        ['环形、树形、星形、网格', '通信、通讯']
+        >>> [entry.chinese for entry in find_entries("网卡驱动")]
+        ['网卡', '驱动、GPU 驱动']
     """
     if len(word) > _LONGEST_WORD:
         return []

@@ -35,7 +35,7 @@ DRAWN = {
     ),
     "residuals": (lambda t, **k: plots.residuals(t["all"], **k), "8 A100 on NVSwitch", "8 块 A100，NVSwitch"),
     "choices": (lambda t, **k: plots.choice_map(t["choices"], **k), "nodes", "节点数"),
-    "crossing": (lambda t, **k: plots.crossover(t["crossing"], **k), "the ring is ahead from", "起 ring 更快"),
+    "crossing": (lambda t, **k: plots.crossover(t["crossing"], **k), "the ring is ahead from", "起环形算法更快"),
 }
 
 
