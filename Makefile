@@ -50,7 +50,7 @@ javascript: install  ## format, lint, types and tests of the JavaScript
 	$(PYTHON) .ci/javascript.py
 
 python: install  ## tests in Python, those in a browser and of notebooks among them
-	$(PYTHON) -m pytest -n 2 --dist worksteal -m "$(SELECTED)"
+	$(PYTHON) -m pytest -n 3 --dist worksteal -m "$(SELECTED)"  # on two cores: some of them wait for a browser
 
 lowest: install  ## part of the tests with the oldest versions that pyproject.toml allows
 	$(PYTHON) .ci/lowest.py -m "$(SELECTED)"
