@@ -128,7 +128,7 @@ def synthesize_groups(
         message = "the groups have {count:,} pairs of ranks, more than {most:,}; give fewer or smaller groups"
         raise CollsimError(message, count=count, most=MAX_PAIRS_OF_PROGRAM)
     with open_progress(progress, "parts", "done", "in_all", "what") as tell:
-        tick = None if tell is None else lambda: tell(0, 1 + len(groups), search_phases.RATES)
+        tick = search_phases.tick_in(tell, search_phases.RATES, 1 + len(groups))
         rates = find_joint_rates(demands, tick)
         parts = _divide_links(topology, demands, rates)
         schedules = []

@@ -534,7 +534,7 @@ class _Search:
             candidate = self.match_blocks(per_block)
             # Timing a schedule beyond this size costs more than the rest of the search: take what there is.
             if len(candidate[0]) > greedy.MAX_TIMED:
-                return candidate if best is None else best
+                return best or candidate
             if best is None or self.measure(candidate[0]) < self.measure(best[0]):
                 best = candidate
         assert best is not None

@@ -19,3 +19,19 @@ def count_in(tell: Callable[..., None] | None, phase: str) -> Callable[[int, int
     if tell is None:
         return None
     return lambda done, total: tell(done, total, phase)
+
+
+def tick_in(tell: Callable[..., None] | None, phase: str, total: int = 1) -> Callable[[], None] | None:
+    """Build a function that reports that a phase is under way, with nothing done yet.
+
+    Args:
+        tell: Called with (parts done, in all, phase); None where nobody wants to know.
+        phase: One of `PHASES`.
+        total: Parts in all.
+
+    Returns:
+        The function, or None without `tell`.
+    """
+    if tell is None:
+        return None
+    return lambda: tell(0, total, phase)

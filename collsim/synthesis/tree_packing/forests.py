@@ -109,12 +109,12 @@ def _plan_one_pass(pairs: Pairs, effort: str, report: Callable[..., None] | None
     # No trees carry more than the narrowest cut: where that is no gain the program need not be solved.
     if flow >= 1 / (_GAIN * apart):
         return None
-    tick = (lambda: report(0, 1, search_phases.RATES)) if report is not None else None
+    tick = search_phases.tick_in(report, search_phases.RATES)
     rates = find_allreduce_rates(pairs, tick)
     if rates.total <= _GAIN * apart:
         return None
     most_trees, enough, _ = EFFORT[effort]
-    count = (lambda done, total: report(done, total, search_phases.TREES)) if report is not None else None
+    count = search_phases.count_in(report, search_phases.TREES)
     forests = plan_allreduce_trees(pairs, rates, most_trees * pairs.ranks, enough, count)
     return ForestPlan(forests, 1, forests[0].trees * forests[0].rate, rates.total, in_one_pass=True)
 
@@ -127,7 +127,7 @@ def _plan_forest(
     directed, phase = pairs, search_phases.TREES
     if reverse:
         directed, phase = pairs.reversed, search_phases.REDUCING_TREES
-    tick = (lambda: report(0, 1, search_phases.RATES)) if report is not None else None
+    tick = search_phases.tick_in(report, search_phases.RATES)
     rate, value = find_rates(pairs, root, reverse, tick)
     if value <= 0:
         raise CollsimError("{name}: no rates between its ranks let all of them be reached", name=pairs.topology.name)
@@ -135,7 +135,7 @@ def _plan_forest(
     whole_trees = find_whole_trees(directed, rate, value, root, most_trees, enough)
     need = np.zeros(pairs.ranks, np.int64)
     need[slice(None) if root is None else root] = whole_trees.trees
-    count = (lambda done, total: report(done, total, phase)) if report is not None else None
+    count = search_phases.count_in(report, phase)
     trees = pack(pairs.ranks, directed.src, directed.dst, whole_trees.capacity, need, count)
     return (
         build_forest(trees, whole_trees.trees, whole_trees.rate, directed, reverse),

@@ -36,7 +36,9 @@ def mend_plan(plan: ForestPlan, pairs: Pairs, root: int | None) -> tuple[ForestP
     """
     # The two halves of an allreduce run in one pass: what one leaves of a link, the other takes.
     in_one_pass = len(plan.forests) > 1
-    parts = max(_PARTS, -(-_TREES // plan.shares)) if not plan.in_one_pass else plan.trees
+    parts = plan.trees
+    if not plan.in_one_pass:
+        parts = max(_PARTS, -(-_TREES // plan.shares))
     factor = -(-parts // plan.trees)
     loads = np.zeros(len(pairs.topology.links))
     groves = [_Grove(f, pairs, factor * plan.trees // f.trees, loads) for f in plan.forests]
@@ -90,7 +92,9 @@ class _Grove:
 
     def __init__(self, forest: Forest, pairs: Pairs, factor: int, loads: Floats):
         self.forest, self.trees = forest, forest.trees * factor
-        self.pairs = pairs.reversed if forest.reverse else pairs
+        self.pairs = pairs
+        if forest.reverse:
+            self.pairs = pairs.reversed
         n = pairs.ranks
         above = np.full((int(forest.unit.max(initial=-1)) + 1, n), -1, np.int64)
         above[forest.unit, forest.dst] = forest.src

@@ -64,7 +64,9 @@ class TimedForms:
 
     def build(self, pieces: int, lanes: int) -> Schedule:
         """One form; `lanes` 0 for steps of all trees, `ROUNDS` for rounds of nodes."""
-        options = {**self.options, "pieces": pieces} | ({"lanes": lanes} if lanes > 0 else {})
+        options = {**self.options, "pieces": pieces}
+        if lanes > 0:
+            options["lanes"] = lanes
         return build_schedule(self.plan, self.kind, self.ranks, self.root, pieces, options, lanes, self.nbytes)
 
     def time_form(self, pieces: int, lanes: int) -> float:
@@ -133,16 +135,16 @@ def find_fastest_form(
         The schedule, and its seconds by the event engine.
     """
     pieces = count_pieces(plan, nbytes, effort)
-    transfers_left = TIMED[effort] // (1 if ranks <= MAX_THOROUGH_RANKS else 2)
-    forms = TimedForms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, transfers_left)
     # Near enough to the rate of the trees, further orders of lanes cannot gain more than this margin.
-    enough = (NEAR if ranks <= MAX_THOROUGH_RANKS else NEAR_OF_MANY) * nbytes / plan.shares / plan.rate
+    transfers_left, margin = TIMED[effort], NEAR
+    if ranks > MAX_THOROUGH_RANKS:
+        transfers_left, margin = TIMED[effort] // 2, NEAR_OF_MANY
+    forms = TimedForms(plan, kind, topology, ranks, root, nbytes, options, 2 * pieces, transfers_left)
+    enough = margin * nbytes / plan.shares / plan.rate
     # Rounds and plain steps come first: nearly always one of them is best, and they are cheap to time.
-    orders_tried = (
-        *([ROUNDS] if not plan.in_one_pass and all(map(has_rounds, plan.forests)) else []),
-        0,
-        *LANES[:orders],
-    )
+    orders_tried = [0, *LANES[:orders]]
+    if not plan.in_one_pass and all(map(has_rounds, plan.forests)):
+        orders_tried.insert(0, ROUNDS)
     for number, lanes in enumerate(orders_tried):
         if forms.time <= enough:
             break
