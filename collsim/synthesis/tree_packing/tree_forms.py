@@ -63,7 +63,12 @@ class TimedForms:
     seconds: dict[tuple[int, int], float] = field(default_factory=dict)
 
     def build(self, pieces: int, lanes: int) -> Schedule:
-        """One form; `lanes` 0 for steps of all trees, `ROUNDS` for rounds of nodes."""
+        """Build one form.
+
+        Args:
+            pieces: Pieces that each chunk is sent in.
+            lanes: Over which a rank's transfers are spread; 0 for steps of all trees, `ROUNDS` for rounds of nodes.
+        """
         options = {**self.options, "pieces": pieces}
         if lanes > 0:
             options["lanes"] = lanes
