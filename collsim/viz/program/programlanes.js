@@ -3,6 +3,7 @@
 // are in. The pictures are parsed as images: a script in one would not run.
 import { el, setText } from "../player/draw/elements.js";
 import { component } from "../player/mount.js";
+import { withPlayback } from "../player/playback.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import programSheet from "./programlanes.css" with { type: "text" };
 import { createCursor } from "../transport/lanechart.js";
@@ -182,4 +183,4 @@ function readPicture(text, end) {
   return { picture, cursor, timeAt };
 }
 
-export default component((box) => createTimed(box, CARD));
+export default component((box) => withPlayback("program", createTimed(box, CARD)));
