@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from ..package_data import read_csv, read_package_file
 from .synonyms import simplify_word
@@ -97,7 +97,7 @@ def _find_rows(word: str) -> list[GlossaryEntry]:
     return []
 
 
-@cache
+@lru_cache(maxsize=4096)  # what anybody may ask for must not stay for ever
 def _divide_compound(parts: tuple[str, ...]) -> tuple[str, ...] | None:
     """The parts of a compound as the longest names that have rows, without words such as "of"; None where a part has
     no row."""

@@ -84,7 +84,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "tuner_graphs._NVLINK_OF": ("vendor", "NVIDIA's NVLink page"),
     "tuner_graphs._FAST_CHANNEL": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
     "tuner_graphs._FEW_CHANNELS": ("NCCL's own", f"{_NCCL} src/graph/connect.cc"),
-    "network_plugins._HOPPER": (
+    "network_plugins.HOPPER": (
         "vendor",
         "compute capability of Hopper (NVIDIA's list of CUDA GPUs): P5, from which EFA keeps order",
     ),
@@ -132,7 +132,6 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         ("unknown_inputs.CHANNEL_WITH_FLAGS", "unknown_inputs.SLOW_CHANNELS"),
         ("read off", "V100 and A100 of three systems"),
     ),
-    "unknown_inputs.HOPPER": ("vendor", "NVIDIA's list of CUDA GPUs"),
     "unknown_inputs.FIRST_WINDOW": ("vendor", "RFC 6928: ten segments"),
     "unknown_inputs.RETRANSMISSION": ("vendor", "Linux include/net/tcp.h, TCP_RTO_MIN"),
     "unknown_inputs.PORT_BUFFERS": (

@@ -64,7 +64,7 @@ RUNS = """() => Object.fromEntries([...(globalThis.collsimPlaybacks?.mounted ?? 
   const moments = Object.values(view.save?.().moments ?? {}), picture = moments.find((one) => one.playing);
   return [`${kind} ${view.runId?.() ?? data.id}`, {
     plays: view.clock ? view.clock.playing : !!picture,
-    share: view.clock ? view.clock.t / view.clock.total : picture?.share ?? 0,
+    share: view.clock ? view.clock.t / (view.clock.total || 1) : picture?.share ?? 0, // a hang at once has no time to show
   }];
 }))"""
 #: Play on from the beginning, so that no run ends while its controls are used.
@@ -284,22 +284,22 @@ ELSEWHERE = re.compile(
 LAST = ("Back", "Step back", "Start", "To the start", "All", "One alone")
 #: Buttons of the components on the page that can be used now, at most so many beside one another, each with a path to it.
 COMPONENT_BUTTONS = """(most) => {
-  const found = [], beside = new Map();
+  const labels = [], siblings = new Map();
   const walk = (root) => {
     for (const e of root.querySelectorAll("*")) {
       if (e.shadowRoot) walk(e.shadowRoot);
       if (e.tagName !== "BUTTON" || e.disabled || !e.checkVisibility()) continue;
       if (!(root instanceof ShadowRoot)) continue;
-      const box = e.getBoundingClientRect(), count = beside.get(e.parentNode) ?? 0;
+      const box = e.getBoundingClientRect(), count = siblings.get(e.parentNode) ?? 0;
       if (!box.width || e.getAttribute("aria-pressed") === "true" || e.getAttribute("aria-selected") === "true") continue;
       if (e.closest(".compact, .partbuttons") || count >= (e.closest(".seg") ? most : 9)) continue;
-      beside.set(e.parentNode, count + 1);
-      e.dataset.tried = found.length;
-      found.push(e.getAttribute("aria-label") || e.title || e.textContent);
+      siblings.set(e.parentNode, count + 1);
+      e.dataset.tried = labels.length;
+      labels.push(e.getAttribute("aria-label") || e.title || e.textContent);
     }
   };
   walk(document);
-  return found;
+  return labels;
 }"""
 #: All that a click on a button can change, but for the focus: what components hold, where their runs are, the address.
 STATE = """() => {

@@ -535,7 +535,9 @@ def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -
     """
     topology = build_topology(choice)
     pairs = list_compared(choice, topology)
-    rounds, table = _split_sizes(choice), pd.DataFrame()
+    rounds, table = [cs.size_range(choice.sizes)], pd.DataFrame()
+    if report_progress is not ignore_progress:  # nobody sees a part of what is computed on the spot
+        rounds = _split_sizes(choice)
     for done, sizes in enumerate(rounds):
 
         def report_part(stage: str, share: float, partial: object = None, done: int = done) -> None:

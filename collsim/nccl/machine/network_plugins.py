@@ -7,7 +7,8 @@ from typing import Final
 
 from .machine_facts import Facts
 
-_HOPPER = 90
+#: Compute capability of Hopper.
+HOPPER = 90
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def find_plugin_settings(facts: Facts) -> PluginSettings | None:
     if facts.nodes == 1:
         return None
     if facts.net == "efa":
-        if 0 < facts.cc < _HOPPER:
+        if 0 < facts.cc < HOPPER:
             return _EFA
         return None
     return _BY_NET.get(facts.net)

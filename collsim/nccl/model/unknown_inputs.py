@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ...errors import Sentence
 from ...units import format_bandwidth, format_time
 from ..machine.machine_facts import Facts
+from ..machine.network_plugins import HOPPER
 from .algorithm_time import Call, compute_time, get_loads
 from .prediction_interval import Interval, Side
 from .tuner import count_filled_channels
@@ -56,7 +57,7 @@ CROWD, CROWDED_RATIOS = 16, {0.6: 0.15}
 GPU_RATIOS: Mapping[float, float] = {0.5: 0.2, 2.0: 0.1}
 #: Seconds that each further channel takes with LL on GPUs before Hopper, and how probable that is: 1.2 us on V100 and
 #: A100 of three systems (docs/accuracy.md), for any number of GPUs; others do not show it, and no source explains it.
-CHANNEL_WITH_FLAGS, SLOW_CHANNELS, HOPPER = 1.2e-6, 0.3, 90
+CHANNEL_WITH_FLAGS, SLOW_CHANNELS = 1.2e-6, 0.3
 #: Environment variables tell Slingshot's provider from which size on two ranks agree first, and how it copies from and
 #: to a GPU. Ten sets of them on one machine (github.com/boeschf/nccl-benchmark-on-alps-2025, allreduce on 2, 8 and 32
 #: nodes): with two sets 4 KiB take 69 us where others take 109, so nobody agrees first; with two others 8 B take 87 us
