@@ -72,6 +72,14 @@ def test_the_tutorials_ring_is_right_drawn_and_played(page, app_url, screen, tmp
     assert not page.off_site
 
 
+def test_names_in_the_lanes_are_as_light_as_the_sentence_in_the_dark_theme(page, app_url):
+    page.goto(f"{app_url}/program?lang=en&theme=dark")
+    name, sentence = page.locator("svg.pl:visible text", has_text="rank 0").first, page.locator(".lanes .say")
+    expect(name).to_be_visible()
+    expect(name).to_have_css("fill", "rgb(238, 243, 245)")  # the ink of the dark theme
+    expect(sentence).to_have_css("color", "rgb(238, 243, 245)")
+
+
 def test_the_cursor_plays_steps_and_says_who_waits(page, app_url):
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{app_url}/program?lang=en&late=2")

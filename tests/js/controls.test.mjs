@@ -51,10 +51,12 @@ test("a root takes the colours of its theme, those of a picture beside them, and
   assert.equal(root.lang, "zh-CN");
   assert.equal(colors["--card"], TOKENS.dark.card);
   assert.equal(colors["--extra"], "#123456");
+  assert.equal(root.style.colorScheme, "dark");
   assert.equal(taken, TOKENS.dark);
   dressRoot(root, { theme: undefined, language: "en" });
   assert.equal(root.lang, "en");
   assert.equal(colors["--card"], TOKENS.light.card);
+  assert.equal(root.style.colorScheme, "light");
 });
 
 test("keys play, turn, change the speed and go to both ends", () => {

@@ -206,7 +206,7 @@ n??{});a.state=r,a.trigger=s,a.shown??=t(o,i,{state:(c,p)=>a.state?.(c,p),trigge
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function Rn(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...s){let a=[Hs,...n].join(`
 `).replaceAll("&",`.${e}`),i=k("style",{textContent:a}),l=k("div",{className:e,role:"group"},i,...s);l.style.setProperty("--font",Ee),r&&(l.tabIndex=0),t.append(l);let c=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return c?.observe(l),{root:l,remove(){c?.disconnect(),l.remove()}}}function zn(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",s={...ot[r],...o[r]};for(let a in s)
-t.style.setProperty(`--${a}`,s[a]);return t.lang=At(n).replace("zh","zh-CN"),ot[r]}var Bn=`& .export{position:relative;display:inline-flex}
+t.style.setProperty(`--${a}`,s[a]);return t.style.colorScheme=r,t.lang=At(n).replace("zh","zh-CN"),ot[r]}var Bn=`& .export{position:relative;display:inline-flex}
 & .exports{position:absolute;right:0;top:calc(100% + 6px);z-index:30;width:330px;max-width:calc(100vw - 40px);
   background:var(--card);border:2px solid var(--ink);border-radius:10px;padding:8px;text-align:left;
   box-shadow:0 6px 22px rgba(0,0,0,.18)}

@@ -17,7 +17,7 @@ across:e,width:t,height:r},n,{y:o,top:s,bottom:i=r,rule:a="var(--grid)"})=>n.fla
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function se(e,{className:t,css:r,arrange:n,isFocusable:o=!1},...s){let i=[ie,...r].join(`
 `).replaceAll("&",`.${t}`),a=p("style",{textContent:i}),c=p("div",{className:t,role:"group"},a,...s);c.style.setProperty("--font",A),o&&(c.tabIndex=0),e.append(c);let d=typeof ResizeObserver=="function"?new ResizeObserver(()=>n()):null;return d?.observe(c),{root:c,remove(){d?.disconnect(),c.remove()}}}function ae(e,{theme:t,language:r},n={}){let o=t==="dark"?"dark":"light",s={...E[o],...n[o]};for(let i in s)
-e.style.setProperty(`--${i}`,s[i]);return e.lang=D(r).replace("zh","zh-CN"),E[o]}var le=`&:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+e.style.setProperty(`--${i}`,s[i]);return e.style.colorScheme=o,e.lang=D(r).replace("zh","zh-CN"),E[o]}var le=`&:focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 & svg{display:block}& svg text{font-family:inherit}
 & button{font:inherit;color:var(--ink);cursor:pointer;margin:0}
 & .btn{display:inline-flex;align-items:center;justify-content:center;width:36px;height:36px;border-radius:8px;

@@ -22,7 +22,7 @@ nction"?matchMedia(t):{matches:!1,addEventListener(){},removeEventListener(){}};
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function yo(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...a){let s=[ko,...n].join(`
 `).replaceAll("&",`.${e}`),i=k("style",{textContent:s}),l=k("div",{className:e,role:"group"},i,...a);l.style.setProperty("--font",fe),r&&(l.tabIndex=0),t.append(l);let c=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return c?.observe(l),{root:l,remove(){c?.disconnect(),l.remove()}}}function xo(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",a={...V[r],...o[r]};for(let s in a)
-t.style.setProperty(`--${s}`,a[s]);return t.lang=Lt(n).replace("zh","zh-CN"),V[r]}var wo=`& .export{position:relative;display:inline-flex}
+t.style.setProperty(`--${s}`,a[s]);return t.style.colorScheme=r,t.lang=Lt(n).replace("zh","zh-CN"),V[r]}var wo=`& .export{position:relative;display:inline-flex}
 & .exports{position:absolute;right:0;top:calc(100% + 6px);z-index:30;width:330px;max-width:calc(100vw - 40px);
   background:var(--card);border:2px solid var(--ink);border-radius:10px;padding:8px;text-align:left;
   box-shadow:0 6px 22px rgba(0,0,0,.18)}

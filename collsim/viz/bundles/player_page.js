@@ -15,7 +15,7 @@ k2"],fonts:["Source Sans 3","Segoe UI","Helvetica Neue","Arial","Noto Sans CJK S
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 `;function fo(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...a){let s=[co,...n].join(`
 `).replaceAll("&",`.${e}`),i=k("style",{textContent:s}),l=k("div",{className:e,role:"group"},i,...a);l.style.setProperty("--font",pe),r&&(l.tabIndex=0),t.append(l);let p=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return p?.observe(l),{root:l,remove(){p?.disconnect(),l.remove()}}}function ho(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",a={...V[r],...o[r]};for(let s in a)
-t.style.setProperty(`--${s}`,a[s]);return t.lang=Ot(n).replace("zh","zh-CN"),V[r]}var uo=`& .export{position:relative;display:inline-flex}
+t.style.setProperty(`--${s}`,a[s]);return t.style.colorScheme=r,t.lang=Ot(n).replace("zh","zh-CN"),V[r]}var uo=`& .export{position:relative;display:inline-flex}
 & .exports{position:absolute;right:0;top:calc(100% + 6px);z-index:30;width:330px;max-width:calc(100vw - 40px);
   background:var(--card);border:2px solid var(--ink);border-radius:10px;padding:8px;text-align:left;
   box-shadow:0 6px 22px rgba(0,0,0,.18)}

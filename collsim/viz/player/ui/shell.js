@@ -32,6 +32,7 @@ export function dressRoot(root, { theme, language }, hues = {}) {
   const name = theme === "dark" ? "dark" : "light",
     colors = { ...TOKENS[name], ...hues[name] };
   for (const key in colors) root.style.setProperty(`--${key}`, colors[key]);
+  root.style.colorScheme = name; // of native controls, and of light-dark() in pictures that Python drew
   root.lang = chooseLanguage(language).replace("zh", "zh-CN");
   return TOKENS[name];
 }
