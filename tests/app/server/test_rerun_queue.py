@@ -274,18 +274,23 @@ def test_where_all_use_much_nobody_is_held_back_for_it(build):
 def test_never_more_run_than_there_are_slots_and_in_the_end_none(monkeypatch):
     monkeypatch.setattr(rerun_queue, "_POLL", 0.001)
     queue, rng = RerunQueue(slots=4, per_client=2), random.Random(0)
-    running, most, lock = dict.fromkeys("abcdefg", 0), [0, 0], threading.Lock()
+    running, most, lock, all_used = dict.fromkeys("abcdefg", 0), [0, 0], threading.Lock(), threading.Event()
 
     def work(client, seconds):
         with queue.admit(client):
             with lock:
                 running[client] += 1
                 most[:] = max(most[0], running[client]), max(most[1], sum(running.values()))
+                if most == [2, 4]:
+                    all_used.set()
+            # Until every slot was used at once nobody leaves: on a slow machine the work would end before the next begins.
+            all_used.wait(SOON)
             time.sleep(seconds)
             with lock:
                 running[client] -= 1
 
-    threads = [threading.Thread(target=work, args=(rng.choice("abcdefg"), 0.002 * rng.random())) for _ in range(200)]
+    clients = ["a", "a", *(rng.choice("abcdefg") for _ in range(200))]
+    threads = [threading.Thread(target=work, args=(client, 0.002 * rng.random())) for client in clients]
     for thread in threads:
         thread.start()
     for thread in threads:
