@@ -103,7 +103,7 @@ def test_what_is_stopped_stops_at_once_even_inside_one_long_operation(staff):
     eventually(lambda: job.share == 0.5)
     process, began = job.worker.process, time.monotonic()
     workers.leave(tab_of("a"), job)
-    assert time.monotonic() - began < 5  # the operation would take hours
+    assert time.monotonic() - began < 60  # the operation would take hours
     assert job.is_stopped
     assert not alive(process.pid)
     assert workers.submit(tab_of("a"), chores.count, (1, 0), 1.0).over.wait(40)

@@ -24,9 +24,9 @@ def test_a_parent_that_is_no_rank_makes_no_tree(tmp_path):
 def test_brackets_of_a_log_that_do_not_close_are_read_once(tmp_path):
     path = tmp_path / "x.log"
     path.write_text(TREE.format(-1, 0) + f"h:1:1 [0] NCCL INFO Channel 00/0 : 0[{'[' * 500_000} -> 1[1] via P2P\n")
-    begin = time.monotonic()
+    begin = time.process_time()
     assert load(path, "nccl-log").trees == {0: (-1, 0)}
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 def test_comments_of_goal_that_do_not_end_are_read_once(tmp_path):

@@ -213,7 +213,7 @@ def test_a_careless_or_hostile_function_is_answered_in_one_sentence(bad, says):
     result = exercise("broadcast-to-all").check(bad, limits=QUICK)
     assert not result.passed
     assert says in result.reason
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 40
     assert str(result)
 
 

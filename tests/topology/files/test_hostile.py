@@ -53,8 +53,8 @@ def test_who_asks_for_it_gets_a_large_network_from_a_file():
 )
 def test_a_line_of_half_a_megabyte_in_what_nvidia_smi_prints_is_read_once(line):
     matrix = "\tGPU0\tGPU1\nGPU0\t X \tNV1\nGPU1\tNV1\t X \n\nNIC Legend:\n\n"
-    begin = time.monotonic()
+    begin = time.process_time()
     assert parse_topology_text(f"{matrix}  {line}\n").ranks == 2
     with pytest.raises(cs.CollsimError):
         parse_topology_text(f"{line}\n{matrix.splitlines()[1]}\n")
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
