@@ -52,6 +52,11 @@ def test_what_meanings_name_of_collsim_is_there():
     assert set(re.findall(r'cs\.machine\("([^"]+)', meanings)) <= set(cs.machines())
 
 
+@pytest.mark.parametrize("formula", ["2K(N-1)/N", "2×K×N-1/N", "2 * (n-1) / n", "2(p-1)/p"])
+def test_the_bytes_of_a_ring_are_found_as_each_article_writes_them(formula):
+    assert "sent_bytes" in find_entries(formula)[0].meaning
+
+
 @pytest.mark.parametrize(
     ("word", "term"),
     [

@@ -391,6 +391,8 @@ def parse_algorithm_options(context: typer.Context) -> dict[str, Any]:
         word = words.pop(0)
         _refuse_other_spelling(context, word)
         if not word.startswith("--"):
+            if word in cs.machines():
+                raise CollsimError("unexpected {word!r}; machines are written --machine {word}", word=word)
             raise CollsimError("unexpected {word!r}; options of the algorithm are written --name value", word=word)
         name, equals, value = word[2:].partition("=")
         if not equals:

@@ -72,3 +72,9 @@ def test_the_former_spelling_gives_the_same_answer():
     arguments = ["predict", "allreduce", "--machine", "dgx-a100", "--nbytes", "1MiB", "--json"]
     new, former = (CliRunner().invoke(app, [*arguments, name, "2.12"]).stdout for name in ("--version", "--nccl"))
     assert new == former != CliRunner().invoke(app, arguments).stdout
+
+
+def test_a_machine_without_its_option_is_told_the_option():
+    done = CliRunner().invoke(app, ["run", "allreduce_ring", "dgx-a100"])
+    assert done.exit_code == 2
+    assert "--machine dgx-a100" in done.stderr
