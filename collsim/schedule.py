@@ -21,7 +21,7 @@ import numpy.typing as npt
 from .errors import ScheduleError, Sentence, Words, require_word
 from .errors.attributes import NamesNearAttributes
 from .limits import Extent, find_row_limit, require_extent
-from .steps import COLUMNS, HELPER_LOCATIONS, HelperLocation, Step, join_steps
+from .steps import COLUMNS, HELPER_LOCATIONS, HelperLocation, Step, join_steps, merge
 from .units import parse_count
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _MAX_TRANSFERS = 4_000_000_000_000  # written out; a careless `while True: yield
 #: Rows, of 25 bytes: a table of 5 GB.
 _MAX_IN_TABLE = 200_000_000
 _MAX_STEPS = 50_000  # as yielded; repeat(...) is one
+_CHECKED_ROWS = 2**12  # of several steps at once
 MAX_CHANNEL = 2**15 - 1  # NCCL has 64; endpoints keep something for each
 _NUMBERS_PER_SLOT, _NUMBERS_PER_STEP = 4, 4  # in a run: bytes and places of a slot; begin, end and length of a step
 
@@ -485,13 +486,33 @@ def _require_capacity(label: str, patterns: Sequence[Step], endpoints: int, slot
 
 
 def _check_and_lock(label: str, patterns: Sequence[Step], ranks: int, endpoints: int, slots: int) -> None:
-    """Check each pattern, and make its arrays read-only: schedules share them."""
+    """Check all patterns, and make their arrays read-only: schedules share them."""
     number = 0
-    for pattern in patterns:
-        _check_step(label, number, pattern, ranks, endpoints, slots)
-        for name in COLUMNS:
-            getattr(pattern, name).setflags(write=False)
-        number += pattern.times
+    for steps in _join_short_steps(patterns):
+        try:
+            _check_steps(label, number, steps, ranks, endpoints, slots)
+        except ScheduleError:
+            # The message names the first step that is wrong.
+            for i, step in enumerate(steps):
+                _check_steps(label, number + i, [step], ranks, endpoints, slots)
+        for step in steps:
+            for name in COLUMNS:
+                getattr(step, name).setflags(write=False)
+            number += step.times
+
+
+def _join_short_steps(patterns: Sequence[Step]) -> Iterator[list[Step]]:
+    """Steps that follow one another and are checked together: of one width, without repetitions, with few rows."""
+    steps: list[Step] = []
+    rows = 0
+    for step in patterns:
+        rows += len(step)
+        if steps and (rows > _CHECKED_ROWS or step.width != steps[0].width or step.times * steps[0].times > 1):
+            yield steps
+            steps, rows = [], len(step)
+        steps.append(step)
+    if steps:
+        yield steps
 
 
 def _iterate_checked(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
@@ -525,7 +546,9 @@ def _find_last_slot(p: Step) -> int:
     return top
 
 
-def _check_step(label: str, number: int, step: Step, ranks: int, endpoints: int, slots: int) -> None:
+def _check_steps(label: str, number: int, steps: Sequence[Step], ranks: int, endpoints: int, slots: int) -> None:
+    """Check steps of one width, the first of which has a number; a message that names a step is right for one alone."""
+    step = steps[0] if len(steps) == 1 else merge(*steps)
     known_endpoints = Sentence("ranks are 0 to {last}", last=ranks - 1)
     if endpoints > ranks:
         known_endpoints += Sentence(", helpers up to {last}", last=endpoints - 1)
@@ -560,8 +583,9 @@ def _check_step(label: str, number: int, step: Step, ranks: int, endpoints: int,
             "there is no channel {channel}; channels are 0 to {most}", channel=step.channel[row], most=MAX_CHANNEL
         )
         _refuse(label, number, step, row, reason, ranks)
-    if not step.reduce.all() and np.bincount(step.dst).max() > 1:
-        _check_written_once(label, number, step, ranks, slots)
+    if not step.reduce.all() and (len(steps) > 1 or np.bincount(step.dst).max() > 1):
+        moment = np.repeat(np.arange(len(steps)), [len(each) for each in steps])
+        _check_written_once(label, number, step, ranks, slots, moment * endpoints)
 
 
 def _check_groups(label: str, number: int, step: Step, ranks: int, slots: int) -> None:
@@ -581,19 +605,22 @@ def _check_groups(label: str, number: int, step: Step, ranks: int, slots: int) -
             _refuse(label, number, step, row, reason, ranks)
 
 
-def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: int) -> None:
-    """No slot is written twice, of which once by a copy. Of rows that meet in a slot, some are neighbours in the order
-    of slots."""
-    target = step.dst.astype(np.int64) * slots + step.into
+def _check_written_once(
+    label: str, number: int, step: Step, ranks: int, slots: int, before: npt.NDArray[np.int64]
+) -> None:
+    """No slot is written twice in one step, of which once by a copy. Of rows that meet in a slot, some are neighbours
+    in the order of slots; `before` counts the endpoints of earlier steps for each row."""
+    target = (step.dst + before) * slots + step.into
     order = np.argsort(target, kind="stable")
-    for position in np.flatnonzero(np.diff(target[order]) < step.width):
-        first, second = order[position], order[position + 1]
-        if not (step.reduce[first] and step.reduce[second]):
-            reason = Sentence(
-                "{who} writes the same slot in this step; which of them lasts is undefined",
-                who=format_endpoint(ranks, int(step.src[first])),
-            )
-            _refuse(label, number, step, second, reason, ranks)
+    first, second = order[:-1], order[1:]
+    overlaps = (target[second] - target[first] < step.width) & ~(step.reduce[first] & step.reduce[second])
+    if overlaps.any():
+        position = int(np.argmax(overlaps))
+        reason = Sentence(
+            "{who} writes the same slot in this step; which of them lasts is undefined",
+            who=format_endpoint(ranks, int(step.src[first[position]])),
+        )
+        _refuse(label, number, step, int(second[position]), reason, ranks)
 
 
 def _refuse(

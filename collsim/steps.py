@@ -298,13 +298,18 @@ def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride
             )
             raise ScheduleError(message, what=what, value=value, least=least)
     listed = list(expand_steps(rounds))
+    step = copy([], [], [])
     for now in range(len(listed) + chunks - 1 if listed else 0):
-        # Copy c is c rounds behind the first, so it makes round now - c, if it has begun and not ended.
-        late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
-        parts = [listed[now - c] for c in late]
-        shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
-        step = merge(*parts)
-        yield replace(step, chunk=(step.chunk + shift).astype(np.int32), into=(step.into + shift).astype(np.int32))
+        if len(listed) <= now < chunks:  # all rounds at once again, each with the next chunk
+            step = replace(step, chunk=step.chunk + np.int32(stride), into=step.into + np.int32(stride))
+        else:
+            # Copy c is c rounds behind the first, so it makes round now - c, if it has begun and not ended.
+            late = range(max(0, now - len(listed) + 1), min(chunks, now + 1))
+            parts = [listed[now - c] for c in late]
+            shift = np.repeat(np.array(late) * stride, [len(p) for p in parts])
+            step = merge(*parts)
+            step = replace(step, chunk=(step.chunk + shift).astype(np.int32), into=(step.into + shift).astype(np.int32))
+        yield step
 
 
 def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
@@ -413,13 +418,21 @@ def _build_step(
     columns = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
     arrays = [_parse_whole_numbers(name, value) for name, value in columns.items()]
     try:
-        s, d, c, i, ch = (np.array(a, dtype=np.int32).ravel() for a in np.broadcast_arrays(*arrays))
+        shape = np.broadcast(*arrays).shape
+        s, d, c, i, ch = (_spread(array, shape) for array in arrays)
     except ValueError as error:
         shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in columns.items())
         raise ScheduleError("the arrays of one step differ in length: {shapes}", shapes=shapes) from error
     if len(c) and max(c.max(), i.max()) > 2**31 - width:
         raise ScheduleError("width={width} from chunk {c} goes beyond any chunk", width=width, c=max(c.max(), i.max()))
     return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=int(width))
+
+
+def _spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> Ints:
+    """A column of a step: a new array with a number for each row."""
+    column = np.empty(shape, np.int32)
+    column[...] = array
+    return column.ravel()
 
 
 def _parse_whole_numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -14,8 +14,10 @@ shared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 from weakref import ref
 
@@ -23,25 +25,44 @@ import numpy as np
 import numpy.typing as npt
 
 from ..schedule import Schedule
-from ..steps import Step
 from ..topology import Topology
 from .conditions import Progress
-from .paths import Paths, Slots, Space, find_paths, group_by_pairs
+from .paths import LinearTimes, Paths, Slots, Space, find_paths, group_by_pairs
 
 Floats = npt.NDArray[np.float64]
 #: Links crossed by all routes of a schedule; more take too much memory to be stored between runs (8 bytes each).
 _MAX_STORED_HOPS = 2**20
-#: So few crossed links that counting anew costs more than keeping the counts.
-_FEW_HOPS = 2**12
 
 
-class _StoredPaths(NamedTuple):
-    """The paths of one schedule at one placement on one topology."""
+class _LinearSteps(NamedTuple):
+    """The steps of one schedule at one placement on one topology where all slots have one size: their times and the
+    bytes on links are linear in this size.
+
+    Attributes:
+        times: of all steps with the same pairs and as many chunks a row, and these chunks.
+        number: (steps as given,) which of these times each has.
+        repetitions: (steps as given,) of each.
+        crossings: (links,) chunks that cross each link.
+    """
+
+    times: list[tuple[LinearTimes, int]]
+    number: npt.NDArray[np.int64]
+    repetitions: npt.NDArray[np.int64]
+    crossings: Floats
+
+
+@dataclass(eq=False)
+class _StoredPaths:
+    """The paths of one schedule at one placement on one topology, and its steps once a run has needed them."""
 
     schedule: ref[Schedule]
     topology: ref[Topology]
     placement: bytes
     groups: list[tuple[list[int], Paths]]
+    linear: _LinearSteps | None = None
+
+    def is_for(self, schedule: Schedule, topology: Topology, placement: bytes) -> bool:
+        return self.schedule() is schedule and self.topology() is topology and self.placement == placement
 
 
 _last_paths: _StoredPaths | None = None
@@ -130,30 +151,80 @@ def run_lockstep(
         topology: where it runs.
         slot_bytes: bytes of each slot.
         placement: the topology's endpoint for each endpoint of the schedule.
-        progress: called with (transfers done, in all) after each step that is timed.
+        progress: called with (transfers done, in all) when some are timed.
     """
-    patterns, slots, space = schedule.patterns, Slots(slot_bytes), Space()
-    link_bytes, done = np.zeros(len(topology.links)), 0
-    lengths: list[list[Floats]] = [[] for _ in patterns]
-    seconds: list[Floats | Paths] = [np.zeros(0)] * len(patterns)
+    slots = Slots(slot_bytes)
+    rows: _LinearSteps | list[Floats | Paths]
+    if slots.is_uniform:
+        rows, size = _find_linear_steps(schedule, topology, placement, progress), float(slots.size[0])
+        longest = np.array([times.compute_longest(size * width) for times, width in rows.times])
+        durations = np.repeat(longest[rows.number], rows.repetitions)
+        link_bytes = rows.crossings * size
+    else:
+        durations, link_bytes, rows = _time_steps(schedule, topology, placement, slots, progress)
+    end = np.cumsum(durations)
+    start = np.concatenate([np.zeros(min(len(end), 1)), end[:-1]])
+    return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, rows))
+
+
+def _find_linear_steps(
+    schedule: Schedule, topology: Topology, placement: npt.NDArray[np.int64], progress: Progress | None
+) -> _LinearSteps:
+    """Route all steps and count their links, unless that is stored."""
+    stored, placed = _last_paths, placement.tobytes()
+    if stored is not None and stored.linear is not None and stored.is_for(schedule, topology, placed):
+        if progress is not None:
+            progress(len(schedule), len(schedule))
+        return stored.linear
+    space, crossings, done = Space(), np.zeros(len(topology.links)), 0
+    times: list[tuple[LinearTimes, int]] = []
+    numbers = np.zeros(len(schedule.patterns), np.int64)
+    for group, paths in iterate_paths(schedule, topology, placement):
+        count, linear = paths.count_crossings(space)
+        steps = [schedule.patterns[number] for number in group]
+        paths.add(crossings, count, float(sum(step.times * step.width for step in steps)))
+        widths = list(dict.fromkeys(step.width for step in steps))
+        numbers[group] = [len(times) + widths.index(step.width) for step in steps]
+        times += [(linear, width) for width in widths]
+        if progress is not None:
+            done += sum(step.transfers for step in steps)
+            progress(done, len(schedule))
+    repetitions = np.array([step.times for step in schedule.patterns], np.int64)
+    result = _LinearSteps(times, numbers, repetitions, crossings)
+    if _last_paths is not None and _last_paths.is_for(schedule, topology, placed):
+        _last_paths.linear = result
+    return result
+
+
+def _time_steps(
+    schedule: Schedule,
+    topology: Topology,
+    placement: npt.NDArray[np.int64],
+    slots: Slots,
+    progress: Progress | None,
+) -> tuple[Floats, Floats, list[Floats | Paths]]:
+    """Seconds of each step and bytes on each link where slots differ in size, and the seconds of each pattern's rows;
+    the paths where rows differ between repetitions, because all of their seconds could fill the memory."""
+    patterns, link_bytes, done = schedule.patterns, np.zeros(len(topology.links)), 0
+    durations = np.empty(schedule.steps)
+    rows: list[Floats | Paths] = [durations] * len(patterns)
+    first = [0, *accumulate(step.times for step in patterns)]
     # Steps are independent: each begins when the one before has ended, and shares links with no other. So they can be
     # timed in any order, and steps with the same pairs need their routes once.
     for group, paths in iterate_paths(schedule, topology, placement):
-        for number, durations, row_seconds in _time_steps(group, patterns, paths, slots, space, link_bytes):
-            lengths[number].append(durations)
-            seconds[number] = row_seconds
-            if progress is not None:
-                done += patterns[number].transfers // patterns[number].times * len(durations)
-                progress(done, len(schedule))
-    if lengths:
-        end = np.cumsum(np.concatenate([durations for parts in lengths for durations in parts]))
-    else:
-        end = np.zeros(0)
-    if len(end):
-        start = np.concatenate([[0.0], end[:-1]])
-    else:
-        start = end
-    return Timing(start, end, link_bytes, partial(_transfer_times, schedule, slots, start, seconds))
+        for number in group:
+            step = patterns[number]
+            repetitions = 1 if slots.has_equal_repetitions(step) else step.times
+            times = step.times // repetitions
+            for k in range(repetitions):
+                load, seconds = paths.load(slots.count_bytes(step if repetitions == 1 else step.repetition(k)))
+                link_bytes[paths.used] += load * times
+                durations[first[number] + k : first[number] + k + times] = seconds.max()
+                if progress is not None:
+                    done += step.transfers // repetitions
+                    progress(done, len(schedule))
+            rows[number] = seconds if repetitions == 1 else paths
+    return durations, link_bytes, rows
 
 
 def iterate_paths(
@@ -173,12 +244,7 @@ def iterate_paths(
     global _last_paths
     placed = placement.tobytes()
     stored = _last_paths
-    if (
-        stored is not None
-        and stored.schedule() is schedule
-        and stored.topology() is topology
-        and stored.placement == placed
-    ):
+    if stored is not None and stored.is_for(schedule, topology, placed):
         yield from stored.groups
         return
     groups: list[tuple[list[int], Paths]] = []
@@ -194,67 +260,27 @@ def iterate_paths(
         _last_paths = _StoredPaths(ref(schedule), ref(topology), placed, groups)
 
 
-def _time_steps(
-    group: Iterable[int], patterns: tuple[Step, ...], paths: Paths, slots: Slots, space: Space, link_bytes: Floats
-) -> Iterator[tuple[int, Floats, Floats | Paths]]:
-    """For steps with the same pairs, or for each repetition that differs: its number, the seconds of each of its
-    repetitions, and the seconds of each row; the paths where rows differ between repetitions, because all of their
-    seconds could fill the memory."""
-    crossings, equal_bytes = None, 0.0
-    timed: dict[float, tuple[float, Floats]] = {}
-    for number in group:
-        step = patterns[number]
-        if not slots.has_equal_repetitions(step):
-            for k in range(step.times):
-                load, seconds = paths.load(slots.count_bytes(step.repetition(k)))
-                link_bytes[paths.used] += load
-                yield number, seconds.max(keepdims=True), paths
-            continue
-        nbytes = slots.count_bytes(step)
-        # Rows of equal bytes differ from step to step by a factor only, so their links are counted once for the group,
-        # and steps of as many bytes are timed once.
-        if isinstance(nbytes, float):
-            if crossings is None and paths.count_hops() <= _FEW_HOPS:
-                crossings = paths.crossings
-            elif crossings is None:
-                crossings = paths.count_crossings(space)
-            equal_bytes += nbytes * step.times
-            if nbytes not in timed:
-                seconds = paths.alpha + crossings[1] * nbytes
-                timed[nbytes] = float(seconds.max()), _shorten(seconds)
-            longest, seconds = timed[nbytes]
-        else:
-            load, seconds = paths.load(nbytes)
-            link_bytes[paths.used] += load * step.times
-            longest, seconds = float(seconds.max()), _shorten(seconds)
-        yield number, np.full(step.times, longest), seconds
-    if crossings is not None:
-        paths.add(link_bytes, crossings[0], equal_bytes)
-
-
-def _shorten(seconds: Floats) -> Floats:
-    """One number for rows that are equal: a pattern of a million transfers then keeps eight bytes."""
-    if (seconds == seconds[0]).all():
-        return seconds[:1].copy()
-    return seconds
-
-
 def _transfer_times(
-    schedule: Schedule, slots: Slots, step_start: Floats, row_seconds: list[Floats | Paths]
+    schedule: Schedule, slots: Slots, step_start: Floats, rows: _LinearSteps | list[Floats | Paths]
 ) -> tuple[Floats, Floats]:
     """(start, finish) of every transfer, in the order of `schedule.transfers`."""
     start, finish = np.empty(len(schedule)), np.empty(len(schedule))
-    row = number = 0
-    for pattern, seconds in zip(schedule.patterns, row_seconds, strict=True):
+    row = step = 0
+    for number, pattern in enumerate(schedule.patterns):
         m = len(pattern) * pattern.width
+        if isinstance(rows, _LinearSteps):
+            times, width = rows.times[rows.number[number]]
+            seconds: Floats | Paths = times.compute(float(slots.size[0] * width))
+        else:
+            seconds = rows[number]
         for k in range(pattern.times):
             if isinstance(seconds, Paths):
                 durations = seconds.load(slots.count_bytes(pattern.repetition(k)))[1]
             else:
                 durations = seconds
-            start[row : row + m] = step_start[number]
-            finish[row : row + m] = step_start[number] + (
+            start[row : row + m] = step_start[step]
+            finish[row : row + m] = step_start[step] + (
                 durations if len(durations) == 1 else np.repeat(durations, pattern.width)
             )
-            row, number = row + m, number + 1
+            row, step = row + m, step + 1
     return start, finish

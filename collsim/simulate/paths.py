@@ -35,8 +35,12 @@ class Slots:
             slot_bytes: (slots,) bytes.
         """
         self.size = slot_bytes.astype(np.float64)
-        self.before = np.concatenate([[0.0], np.cumsum(self.size)])
         self.is_uniform = bool((self.size == self.size[0]).all())
+
+    @cached_property
+    def before(self) -> Floats:
+        """(slots + 1,) bytes of all slots before each."""
+        return np.concatenate([[0.0], np.cumsum(self.size)])
 
     def count_bytes(self, step: Step) -> Floats | float:
         """Bytes that each row of a step moves; one number where all rows move as many.
@@ -76,6 +80,52 @@ class Slots:
 
 
 @dataclass(frozen=True, eq=False)
+class LinearTimes:
+    """Times of a step's transfers where all of them carry as many bytes: linear in these bytes.
+
+    Attributes:
+        alpha: (pairs,) s without bytes; one value where all pairs are equal.
+        per_byte: (pairs,) s per byte of the link that limits each pair; one value likewise.
+    """
+
+    alpha: Floats
+    per_byte: Floats
+
+    def compute(self, nbytes: float) -> Floats:
+        """Compute the seconds of each pair's transfer; one number where all pairs are equal.
+
+        Args:
+            nbytes: Of each transfer.
+        """
+        return self.alpha + self.per_byte * nbytes
+
+    def compute_longest(self, nbytes: float) -> float:
+        """Compute the seconds of the longest transfer.
+
+        Args:
+            nbytes: Of each transfer.
+        """
+        return max(alpha + per_byte * nbytes for alpha, per_byte in self._slowest)
+
+    @cached_property
+    def _slowest(self) -> list[tuple[float, float]]:
+        """Alpha and seconds per byte of the pairs that can be the longest for some size: no other is slower in both."""
+        highest = self.alpha.max()
+        slope = self.per_byte[self.alpha == highest].max()
+        others = np.flatnonzero(self.per_byte > slope)
+        others = others[np.lexsort((-self.per_byte[others], -self.alpha[others]))]
+        alpha, per_byte = np.r_[highest, self.alpha[others]], np.r_[slope, self.per_byte[others]]
+        slower = np.r_[True, per_byte[1:] > np.maximum.accumulate(per_byte)[:-1]]
+        return list(zip(alpha[slower].tolist(), per_byte[slower].tolist(), strict=True))
+
+    def shorten(self) -> LinearTimes:
+        """One value where all pairs are equal: a pattern of a million transfers then keeps sixteen bytes."""
+        if (self.alpha == self.alpha[0]).all() and (self.per_byte == self.per_byte[0]).all():
+            return LinearTimes(self.alpha[:1].copy(), self.per_byte[:1].copy())
+        return self
+
+
+@dataclass(frozen=True, eq=False)
 class Paths:
     """Routes of one set of pairs, prepared for summing.
 
@@ -98,35 +148,36 @@ class Paths:
             nbytes: (pairs,) bytes that each pair sends, or one number for all.
 
         Returns:
-            (used links,) bytes on each link in use, and (pairs,) s that each transfer takes.
+            (used links,) bytes on each link in use, and (pairs,) s that each transfer takes, one where all are equal.
         """
         if isinstance(nbytes, float):
-            count, slowest = self.count_crossings()
-            return np.multiply(count, nbytes, dtype=np.float64), self.alpha + slowest * nbytes
+            count, times = self.crossings
+            return np.multiply(count, nbytes, dtype=np.float64), times.compute(nbytes)
         load = np.zeros(len(self.bandwidth))
         for pair, link in self.hops:
             for part, links in _split_hop(link):
                 np.add.at(load, links, nbytes[part] if pair is None else nbytes[pair[part]])
         return load, self.alpha + self._longest(load / self.bandwidth)
 
-    def count_crossings(self, space: Space | None = None) -> tuple[npt.NDArray[np.int32], Floats]:
+    def count_crossings(self, space: Space | None = None) -> tuple[npt.NDArray[np.int32], LinearTimes]:
         """Count the pairs on each link where every pair sends as many bytes.
 
         Args:
             space: Memory for the counts, overwritten by the next call with it; None allocates.
 
         Returns:
-            (used links,) pairs that cross each link in use, and (pairs,) s per byte of the link that limits each pair.
+            (used links,) pairs that cross each link in use, and what the pairs' transfers take by their bytes.
         """
         count, flow = (space or Space()).get_arrays(len(self.bandwidth))
         count.fill(0)
         for _, link in self.hops:
             for _, links in _split_hop(link):
                 np.add.at(count, links, _ONE)
-        return count, self._longest(np.divide(count, self.bandwidth, out=flow))
+        longest = self._longest(np.divide(count, self.bandwidth, out=flow))
+        return count, LinearTimes(self.alpha, longest).shorten()
 
     @cached_property
-    def crossings(self) -> tuple[npt.NDArray[np.int32], Floats]:
+    def crossings(self) -> tuple[npt.NDArray[np.int32], LinearTimes]:
         """What `count_crossings` gives, stored: for few routes, which are loaded again and again."""
         return self.count_crossings()
 
