@@ -98,12 +98,15 @@ class Command(TyperCommand):
             ctx: Of click.
             args: The words.
         """
+        words = set(args)  # what reads them empties the list
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             option = getattr(error, "option_name", None)
             if type(error).__name__ == "NoSuchOption" and option and (answer := _answer_option(self, ctx, option)):
                 ctx.fail(f"No such option: {option}. {answer}")
+            if "extra argument" in str(error) and (machine := cs.machines().keys() & words):
+                ctx.fail(f"{error}; did you mean --machine {machine.pop()}?")
             raise
 
 

@@ -74,7 +74,8 @@ def test_the_former_spelling_gives_the_same_answer():
     assert new == former != CliRunner().invoke(app, arguments).stdout
 
 
-def test_a_machine_without_its_option_is_told_the_option():
-    done = CliRunner().invoke(app, ["run", "allreduce_ring", "dgx-a100"])
+@pytest.mark.parametrize("words", ["run allreduce_ring", "predict allreduce", "train resnet50"])
+def test_a_machine_without_its_option_is_told_the_option(words):
+    done = CliRunner().invoke(app, [*words.split(), "dgx-a100"])
     assert done.exit_code == 2
-    assert "--machine dgx-a100" in done.stderr
+    assert "--machine dgx-a100" in " ".join(done.stderr.replace("│", "").split())
