@@ -22,6 +22,7 @@ import { measure, pointAt, shape, through } from "../../collsim/viz/player/model
 import { hopAt, hopSpan, journey } from "../../collsim/viz/player/model/hops.js";
 import {
   busiest,
+  findMeeting,
   idleShare,
   linkBytes,
   rowSlices,
@@ -303,6 +304,22 @@ test("a link in use is at most full while it is shared, and says what it would h
     if (sharing === "fair") assert.ok(most <= 1, most);
     else assert.ok(most > 1.4, most);
   }
+});
+
+test("transfers that come over several cables meet on the one that all of them cross, unless they pass one by one", () => {
+  const tl = ring4(),
+    starts = [0];
+  const link = [0, 2, 4].flatMap((own) => {
+    starts.push(starts.at(-1) + 2);
+    return [own, 7]; // out of three ranks, into the fourth
+  });
+  Object.assign(tl.routes, { start: starts, link });
+  tl.transfers = Object.fromEntries(Object.entries(tl.transfers).map(([k, column]) => [k, column.slice(0, 3)]));
+  assert.deepEqual(findMeeting(index(tl), [0, 1, 2]), { link: 7, n: 3 });
+  assert.equal(findMeeting(index(tl), [0, 1]), null);
+  assert.equal(findMeeting(index({ ...tl, meta: { ...tl.meta, sharing: "none" } }), [0, 1, 2]), null);
+  const ring = index(ring4());
+  assert.equal(findMeeting(ring, [0, 1, 2, 3]), null);
 });
 
 test("a link that is shared by two transfers carries both, and stands still when neither runs", () => {

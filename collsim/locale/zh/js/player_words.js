@@ -133,6 +133,7 @@ export default {
   doneOf: (n) => `已完成，共 ${n}`,
   meanTip: (p) => `平均已累加 ${p}`,
   share: (n) => `${n} 个共享`,
+  meet: (n) => `${n} 个 chunk 共用 1 条线缆`,
   sofarRow: (b) => `到那时已传 ${b}`,
   usedRow: (p) => `当时占用容量 ${p}`,
   nothing: ["不发送", "不接收"],

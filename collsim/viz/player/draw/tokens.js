@@ -4,6 +4,7 @@ import { arrow, box, put, stroke, widthOf } from "./canvas.js";
 import { namesAbove } from "./devices.js";
 import { measure, pointAt, shape } from "../model/geometry.js";
 import { hopAt, journey, routeLinks } from "../model/hops.js";
+import { findMeeting } from "../model/load.js";
 import { hues } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { casing, onScreen } from "./ruler.js";
@@ -300,7 +301,7 @@ export function drawTokens(ctx, view) {
     ctx.globalAlpha = 1;
   }
   namesAbove(ctx, view, list);
-  drawShared(ctx, view, list);
+  if (!drawMeeting(ctx, view)) drawShared(ctx, view, list);
   if (labels)
     labelled.forEach((q, k) =>
       put(ctx, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, size, colors.fulltext, {
@@ -339,6 +340,23 @@ const onAnyDevice = ({ tl: { devices: devices } }, mx, my, w, h) =>
 
 const onToken = (list, mx, my, w, h) =>
   list.some((q) => Math.abs(q.x - mx) < w + q.size / 2 && Math.abs(q.y - my) < h + q.size / 2);
+
+/** In the switch where all that moves meets on one cable: how many share it. Whether there is one with room for that. */
+function drawMeeting(ctx, view) {
+  const { devices, links } = view.model.tl,
+    meeting = findMeeting(view.model, view.act);
+  if (!meeting) return false;
+  const device = [links.src[meeting.link], links.dst[meeting.link]].find((q) => /switch/.test(devices.kind[q])),
+    text = view.words.meet(meeting.n),
+    size = Math.max(14, onScreen(view, 12.5));
+  if (device == null || devices.w[device] < 2 * widthOf(ctx, text, size, true)) return false;
+  put(ctx, text, devices.x[device] + devices.w[device] - 8, devices.y[device] + size + 2, size, view.colors.fulltext, {
+    bold: true,
+    align: "right",
+    halo: view.colors.card,
+  });
+  return true;
+}
 
 const MAX_SHARED = 6; // more counts than this hide what they count
 

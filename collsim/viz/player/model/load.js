@@ -1,6 +1,6 @@
 // What links carry over time, and how much of their capacity that is.
 
-import { hopSpan } from "./hops.js";
+import { hopSpan, routeLinks } from "./hops.js";
 import { upTo } from "./order.js";
 
 /** Calls `add(link, t0, t1, bytes)` for every stretch in which a link carries bytes evenly. */
@@ -96,6 +96,22 @@ export function shareBetween(model, l, a, b) {
   const most = (b - a) * model.tl.links.bandwidth[l],
     share = most > 0 ? (linkBytes(model, l, b) - linkBytes(model, l, a)) / most : 0;
   return model.sharing === "none" ? share : Math.min(1, share);
+}
+
+const LEAST_TO_MEET = 3, // transfers on one link from which on it is said
+  MOST_MOVING = 512; // more at once are not counted
+
+/**
+ * The one link that most of the moving transfers cross, and how many they are: {link, n}; null where several links
+ * carry as many, and where transfers do not share a link.
+ */
+export function findMeeting(model, moving) {
+  if (model.hopOf || model.sharing === "none" || moving.length > MOST_MOVING) return null;
+  const counts = new Map();
+  for (const i of moving)
+    for (const link of routeLinks(model, model.route[i])) counts.set(link, (counts.get(link) ?? 0) + 1);
+  const [first, second] = [...counts].sort((a, b) => b[1] - a[1]);
+  return first?.[1] >= LEAST_TO_MEET && !(second?.[1] >= first[1]) ? { link: first[0], n: first[1] } : null;
 }
 
 const WINDOWS = 400;

@@ -1,0 +1,143 @@
+"""Every text on a page that is open, also in shadow roots, in SVG and on canvases: where it stands, how strongly it
+differs from what is behind it, and which texts overlap."""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+#: Remembers of each canvas what was written on it since it was cleared.
+WATCH = """
+{
+  const proto = CanvasRenderingContext2D.prototype, written = (window.writtenOn = new Map());
+  const { fillText, clearRect } = proto;
+  proto.clearRect = function (x, y, w, h) {
+    const t = this.getTransform();
+    if (w * t.a >= this.canvas.width * 0.9 && h * t.d >= this.canvas.height * 0.9) written.set(this.canvas, []);
+    return clearRect.call(this, x, y, w, h);
+  };
+  proto.fillText = function (text, x, y, ...rest) {
+    const t = this.getTransform(), m = this.measureText(text), size = parseFloat(/([\\d.]+)px/.exec(this.font)[1]);
+    const a = t.transformPoint(new DOMPoint(x - m.actualBoundingBoxLeft, y - m.actualBoundingBoxAscent));
+    const b = t.transformPoint(new DOMPoint(x + m.actualBoundingBoxRight, y + m.actualBoundingBoxDescent));
+    if (!t.b && !t.c) (written.get(this.canvas) ?? written.set(this.canvas, []).get(this.canvas)).push({
+      text: String(text), a, b, size: size * t.d, bold: /\\b(bold|[6-9]00)\\b/.test(this.font), color: this.fillStyle, alpha: this.globalAlpha });
+    return fillText.call(this, text, x, y, ...rest);
+  };
+}
+"""
+
+COLLECT = """() => {
+  const out = [], pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (color) => {
+    pen.globalAlpha = 1; pen.fillStyle = color;
+    CanvasRenderingContext2D.prototype.reset.call(pen); pen.fillStyle = color; pen.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = pen.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const hit = (x, y) => {
+    let top = document.elementFromPoint(x, y);
+    while (top?.shadowRoot) { const inner = top.shadowRoot.elementFromPoint(x, y); if (!inner || inner === top) break; top = inner; }
+    return top;
+  };
+  const parent = (e) => e.parentElement ?? (e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
+  const within = (e, whole) => { for (let p = e; p; p = parent(p)) if (p === whole) return true; return false; };
+  const name = (e) => { const names = []; for (let p = e; p && names.length < 4; p = parent(p)) names.unshift(p.tagName.toLowerCase() + (p.getAttribute("class") ? "." + p.getAttribute("class").split(/\\s+/)[0] : "")); return names.join(" > "); };
+  const seen = (e) => { let opacity = 1; for (let p = e; p; p = parent(p)) { const s = getComputedStyle(p); if (s.visibility === "hidden" || s.display === "none") return 0; opacity *= Number(s.opacity); if (p.disabled || p.getAttribute?.("aria-disabled") === "true") return 0; } return opacity; };
+  const add = (e, text, box, color, size, bold, alpha, kind) => {
+    const x0 = Math.max(box.left, 0), y0 = Math.max(box.top, 0), x1 = Math.min(box.right, innerWidth), y1 = Math.min(box.bottom, innerHeight);
+    if (x1 - x0 < 3 || y1 - y0 < 5) return;
+    const top = hit((x0 + x1) / 2, (y0 + y1) / 2), svg = e.ownerSVGElement;
+    if (kind === "html" && !(top && (within(top, e) || within(e, top)))) return;
+    if (kind !== "html" && !(top && (within(top, svg ?? e) || within(svg ?? e, top) || top.ownerSVGElement === svg))) return;
+    const color4 = rgba(color);
+    out.push({ text: text.trim().slice(0, 60), box: [x0, y0, x1, y1], color: [...color4.slice(0, 3), color4[3] * alpha], size, bold, kind, where: name(e) });
+  };
+  const walk = (root) => {
+    const nodes = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
+    for (let n = nodes.nextNode(); n; n = nodes.nextNode()) {
+      if (n.nodeType === 1) {
+        if (n.shadowRoot) walk(n.shadowRoot);
+        if (n.tagName === "CANVAS" && window.writtenOn?.get(n)) {
+          const frame = n.getBoundingClientRect(), k = frame.width / n.width, opacity = frame.width ? seen(n) : 0;
+          for (const one of opacity ? window.writtenOn.get(n) : [])
+            add(n, one.text, { left: frame.left + one.a.x * k, right: frame.left + one.b.x * k, top: frame.top + one.a.y * k, bottom: frame.top + one.b.y * k }, one.color, one.size * k, one.bold, one.alpha * opacity, "canvas");
+        }
+        continue;
+      }
+      const e = n.parentElement;
+      if (!n.textContent.trim() || !e || /^(STYLE|SCRIPT|TITLE|DESC|OPTION)$/i.test(e.tagName)) continue;
+      const opacity = seen(e);
+      if (opacity < 0.05) continue;
+      const style = getComputedStyle(e), svg = e instanceof SVGElement, range = document.createRange();
+      range.selectNodeContents(n);
+      for (const box of range.getClientRects())
+        add(e, n.textContent, box, svg ? style.fill : style.webkitTextFillColor || style.color, parseFloat(style.fontSize), Number(style.fontWeight) >= 600, opacity * (svg ? Number(style.fillOpacity) : 1), svg ? "svg" : "html");
+    }
+  };
+  walk(document);
+  return out;
+}"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A text on the screen.
+
+    Attributes:
+        text: Its beginning.
+        where: The element that it stands in, with three around it.
+        kind: html, svg or canvas.
+        box: Left, top, right, bottom in px.
+        size: Of its letters, px.
+        contrast: The ratio of its luminance and that of the colour around it, at least 1.
+        needed: The ratio that WCAG 2 (AA) asks for.
+    """
+
+    text: str
+    where: str
+    kind: str
+    box: tuple
+    size: float
+    contrast: float
+    needed: float
+
+
+def read_texts(tab):
+    """Every text that is in the window, with its contrast to the most frequent colour of its box."""
+    found = tab.evaluate(COLLECT)
+    pixels = np.asarray(Image.open(io.BytesIO(tab.screenshot())).convert("RGB"))
+    return [_measure(one, pixels) for one in found]
+
+
+def _measure(one, pixels):
+    left, top, right, bottom = one["box"]
+    part = pixels[int(top) : int(bottom) + 1, int(left) : int(right) + 1].reshape(-1, 3)
+    colours, counts = np.unique(part, axis=0, return_counts=True)
+    *colour, alpha = one["color"]
+    ground = colours[counts.argmax()].astype(float)
+    shown = alpha * np.array(colour) + (1 - alpha) * ground
+    light, dark = sorted((_luminance(shown), _luminance(ground)), reverse=True)
+    large = one["size"] >= 24 or (one["bold"] and one["size"] >= 18.66)
+    return Written(
+        one["text"], one["where"], one["kind"], tuple(one["box"]), one["size"], (light + 0.05) / (dark + 0.05), 3.0 if large else 4.5
+    )
+
+
+def _luminance(colour):
+    part = colour / 255
+    return float(np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722])
+
+
+def find_overlaps(texts, least=3):
+    """Pairs of texts of pictures that lie on each other by more than these pixels, both ways."""
+    drawn = [one for one in texts if one.kind != "html"]
+    return [
+        (a.text, b.text)
+        for k, a in enumerate(drawn)
+        for b in drawn[k + 1 :]
+        if min(a.box[2], b.box[2]) - max(a.box[0], b.box[0]) > least
+        and min(a.box[3], b.box[3]) - max(a.box[1], b.box[1]) > least
+        and a.text != b.text
+    ]
