@@ -52,6 +52,7 @@ def test_the_first_race_is_ring_tree_and_server_and_has_a_bare_address():
         ("Double binary tree", 2),
         ("Parameter server", 3),
     ]
+    assert sent(at)["runners"][2]["note"].endswith(", separate server")
     assert at.query_params == {}
 
 

@@ -348,6 +348,8 @@ def _build_note(runners: tuple[Choice, ...], n: int) -> str:
     options = dict(runner.options)
     if options.get("chunks", 1) != 1:
         parts.append(t("race.chunks", count=options["chunks"]))
+    if server := list_own_options(runner.algorithm).get("server"):
+        parts.append(t(f"race.server.{options.get('server', server.default)}"))
     return t("comma").join(parts)
 
 
