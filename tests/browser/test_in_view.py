@@ -22,6 +22,7 @@ STILL_PAGES = {"class", "inference", "routing", "diagnosis", "script", "measured
 STAGES = {
     "first": ".sp .stage",
     "story": ".st section.now canvas",
+    "synthesized": ".st-key-card_synthesis .cs .stage",
     "train": ".ts svg.time",
     "pipeline": ".ln .field",
     "sharding": ".ln .field",
@@ -136,7 +137,7 @@ def has_word(tab, language):
 ALL = [
     (page, size, language)
     for page in (*PAGES, *LESSONS)
-    if page not in ("lessons", "synthesized")
+    if page != "lessons"
     for size in SIZES
     for language in LANGUAGES
 ]

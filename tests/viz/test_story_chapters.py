@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import collsim as cs
@@ -149,3 +150,41 @@ def test_the_ring_s_picture_is_at_the_step_that_runs_then(answer, number):
         adds = step <= setting["n"] - 1
         verb = "adds a piece" if adds else "keeps a copy"
         assert any(verb in text for text in moment["texts"]), moment
+
+
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_the_picture_of_the_hot_link_has_what_each_cable_has_carried_by_then(answer, number):
+    setting, drawn = SETTINGS[number], answer["answers"][number]["drawn"]["hot-link"]
+    trace = run("server", setting["n"], setting["size"], setting["rate"], setting["alpha"])
+    sends = trace.schedule.transfers
+    for moment in drawn:
+        passed = np.clip((moment["share"] * trace.time - trace.start) / (trace.finish - trace.start), 0, 1)
+        carried = setting["size"] * passed
+        to_server = [carried[sends["dst"] == 0].sum(), carried[(sends["src"] == 1)].sum()]
+        name, hot, _, other = moment["texts"][:4]
+        assert name == "GPU 0"
+        assert [read(hot), read(other)] == pytest.approx(to_server, rel=6e-3)
+
+
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_the_pictures_that_compare_write_bytes_and_times_of_the_engine(story, answer, number):
+    setting, drawn = SETTINGS[number], answer["answers"][number]["drawn"]
+    rate, alpha, ranks = setting["rate"], setting["alpha"], story["ranks"]
+
+    def numbers(key):
+        return {float(text) for text in drawn[key][-1]["texts"] if re.fullmatch(r"[\d.]+", text)}
+
+    for n in ranks:
+        sent = int(run("ring", n, setting["size"], rate, alpha).sent_bytes[0])
+        assert float(f"{sent / MIB:.3g}") in numbers("volume"), n
+    times = [run("ring", n, setting["small"], rate, alpha).time for n in ranks]
+    unit = 1e3 if max(times) >= 1e-3 else 1e6
+    assert {float(f"{unit * time:.3g}") for time in times} <= numbers("alpha-beta")
+    machine = cs.machine("dgx-a100", nodes=2)
+    written = [
+        read(text)
+        for text in drawn["cards"][-1]["texts"]
+        if text.endswith("s") and text[0].isdigit() and "card" not in text
+    ]
+    plans = [cs.schedule("allreduce_ring", topology=machine, channels=channels) for channels in (1, 2, 4, 8)]
+    assert written == pytest.approx([cs.simulate(plan, machine, CARDS_NBYTES).time for plan in plans], rel=6e-3)

@@ -22,6 +22,7 @@ _PICTURES = ",".join(
         "before_after",
         "step",
         "rivals",
+        "synthesis",
         "pipelines",
         "sharding",
         "split",

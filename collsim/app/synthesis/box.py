@@ -20,7 +20,7 @@ from ..shell.charts import build_text_column, draw_table, number_column
 from ..shell.controls import draw_folded, label_algorithm, switch
 from ..shell.notes import draw_heading, draw_note, format_verdict
 from ..shell.results import cancel_request, get_latest
-from ..shell.session import get_language, get_session, t
+from ..shell.session import choose_text, get_session, t
 from .synthesis_result import Synthesized
 
 GIGA, MICRO = 1e9, 1e6
@@ -92,11 +92,10 @@ def _on_closed(function: Callable[..., Synthesized], close: Callable[[], None]) 
 
 
 def _draw_synthesized(synthesized: Synthesized, ident: str, run: str) -> None:
-    chinese = get_language() == "zh"
-    head, *lines = (pair[chinese] for pair in (*synthesized.sentences, synthesized.provenance))
-    st.html(format_verdict(head, *lines, t("synthesis.engine"), token="done", status=True))
+    head, *reasons = (choose_text(pair) for pair in (*synthesized.sentences, synthesized.provenance))
+    st.html(format_verdict(head, t("synthesis.engine"), token="done", status=True))
     _draw_race(synthesized, ident, run)
-    draw_folded("synthesis_parts", t("synthesis.parts"), lambda: _draw_parts(synthesized, run))
+    draw_folded("synthesis_parts", t("synthesis.parts"), lambda: _draw_parts(synthesized, run, reasons))
 
 
 def _draw_race(synthesized: Synthesized, ident: str, run: str) -> None:
@@ -134,8 +133,8 @@ def _write_note(row: dict[str, Any]) -> str:
     return t("comma").join([*words, t("synthesis.times", gap=f"{row['gap']:.3g}")])
 
 
-def _draw_parts(synthesized: Synthesized, run: str) -> None:
-    """Every run's time, and where it goes beyond the bound."""
+def _draw_parts(synthesized: Synthesized, run: str, reasons: list[str]) -> None:
+    """Every run's time, and where it goes beyond the bound: a table, and the reasons below it."""
     rows = synthesized.rows
     draw_note(t("synthesis.parts.note", bound=format_time(rows[0]["bound"])))
     named = {"cut": "synthesis.cut", "chunks": "synthesis.chunks", "latency": "synthesis.latency"}
@@ -150,3 +149,5 @@ def _draw_parts(synthesized: Synthesized, run: str) -> None:
             "steps": ([row["steps"] for row in rows], number_column("synthesis.steps", "%d")),
         }
     )
+    for reason in reasons:
+        draw_note(reason)

@@ -65,7 +65,8 @@ function boxAndStair(run, many) {
   return many ? [shared ? 26 : 18, 10] : [shared ? 28 : 21, 17];
 }
 
-/** The chart of a runner, `total` s long and so wide, with its cursor; what is to come is behind a veil. */
+/** The chart of a runner, `total` s long and so wide, with its cursor; what is to come is behind a veil, its
+ * numbers before it. */
 export function drawRunner(view, width, total) {
   const { run, kind, layout } = view,
     right = LANE_RIGHT[kind],
@@ -75,17 +76,19 @@ export function drawRunner(view, width, total) {
     rules = Array.from({ length: Math.floor((total * 1.0001) / every) + 1 }, (_, k) => ({ t: k * every, text: "" })),
     draw = { ...view, chart, end: run.time },
     isPipeline = kind === "pipelines",
-    veil = rect(0, 0, 0, layout.high, "var(--card)", { opacity: 0.6, "pointer-events": "none" }),
+    lanes = layout.rows.flatMap((row, k) => laneRow(draw, row, k)),
+    veil = rect(0, 0, chart.width, layout.high, "var(--card)", { opacity: 0.6 }),
+    later = svg("svg", { height: layout.high, "pointer-events": "none" }, veil, ...lanes.flatMap(numberBeforeVeil)),
     cursor = createCursor(chart);
   chart.picture.append(
     hatch("ln-hatch", { size: 5.6, width: 1.3, paper: "none", ink: "var(--wait)" }),
     chequers(),
     ...timeAxis(chart, rules, { y: 0, top: 0 }),
-    ...layout.rows.flatMap((row, k) => laneRow(draw, row, k)),
+    ...lanes,
     ...(isPipeline ? largestGap(draw) : []),
     finishLine(chart.across(run.time), layout.high),
     ...bracketOf(draw),
-    veil,
+    later,
     cursor.node,
   );
   return {
@@ -93,10 +96,19 @@ export function drawRunner(view, width, total) {
     move(t) {
       const x = chart.across(t);
       cursor.move(t);
-      veil.setAttribute("x", x);
-      veil.setAttribute("width", Math.max(0, chart.across(run.time) - x));
+      const wide = Math.max(0, chart.across(run.time) - x);
+      for (const [name, value] of Object.entries({ x, width: wide, viewBox: `${x} 0 ${wide} ${layout.high}` }))
+        later.setAttribute(name, value);
     },
   };
+}
+
+/** The number of a box as it is written before the veil; of anything else, nothing. */
+function numberBeforeVeil(part) {
+  if (part.tagName !== "text" || !part.dataset.key) return [];
+  const number = part.cloneNode(true);
+  number.setAttribute("fill", "var(--ink)");
+  return [number];
 }
 
 function laneRow(draw, row, k) {

@@ -48,7 +48,7 @@ export function drawServer(ctx, fig) {
   const { bus, x, server } = plan;
   for (let q = 0; q < plan.shown; q++) stroke(ctx, routeToServer(plan, q).slice(0, 6), 3, colors.room);
   box(ctx, 14, bus, w - 28, 24, 6, colors.card, colors.edge, 1);
-  put(ctx, words.switch, 24, bus + 17, 13, colors.ink2);
+  put(ctx, words.switch, w - 22, bus + 17, 13, colors.ink2, { align: "right" }); // right of the last cable
   for (let q = 0; q < plan.shown; q++) stroke(ctx, routeToServer(plan, q).slice(2, 6), 1.5, colors.room);
   stroke(ctx, [x, bus + 24, x, server - 24], 22, colors.fulltint);
   stroke(ctx, [x, bus + 24, x, server - 24], 9, colors.full);
@@ -112,20 +112,24 @@ export function drawHotLink(ctx, { w, h, colors, words, v, r, share, slim }) {
     left = slim ? 56 : 74,
     pitch = (h - 44) / rows,
     room = w - left - (slim ? 92 : 170),
-    longest = Math.max(r.bytes.server, r.bytes.other);
+    longest = Math.max(r.bytes.server, r.bytes.other),
+    arrived = [Math.min(1, 2 * share), Math.max(0, 2 * share - 1)]; // of the way to GPU 0, and of the way back
   for (let q = 0; q < rows; q++) {
     const rest = q === 7 && v.n > 8,
       y = 12 + q * pitch,
-      nbytes = (q ? r.bytes.other : r.bytes.server) * v.size,
-      bar = (room * (q ? r.bytes.other : r.bytes.server) * share) / longest,
+      nbytes = q ? r.bytes.other : r.bytes.server,
+      bars = arrived.map((part) => (room * nbytes * part) / longest),
       hot = !q && r.bytes.server > r.bytes.other;
     put(ctx, rest ? "…" : `${words.gpu} ${q}`, left - 8, y + pitch * 0.58, 13.5, colors.ink, {
       align: "right",
       bold: !q,
     });
-    box(ctx, left, y + pitch * 0.1, Math.max(1, bar), pitch * 0.74, 3, hot ? colors.full : colors.room);
-    const label = rest ? words.like(v.n - 7) : fmtBytes(nbytes * share);
-    put(ctx, label, left + bar + 8, y + pitch * 0.58, 13.5, hot ? colors.fulltext : colors.ink2, { bold: hot });
+    bars.forEach((bar, way) => {
+      const at = y + pitch * (0.1 + 0.4 * way);
+      box(ctx, left, at, Math.max(1, bar), pitch * 0.34, 2, hot ? colors.full : colors.room);
+    });
+    const label = rest ? words.like(v.n - 7) : fmtBytes(nbytes * v.size * arrived[0]);
+    put(ctx, label, left + bars[0] + 8, y + pitch * 0.58, 13.5, hot ? colors.fulltext : colors.ink2, { bold: hot });
   }
   put(ctx, words.caption, left, h - 10, 13, colors.ink2);
 }

@@ -47,7 +47,7 @@ export function drawVolume(ctx, { w, h, colors, words, v, r, data, slim }) {
     const x = left + pitch * (q + 0.2),
       tall = r.sentOf(n) * scale,
       here = n === v.n;
-    box(ctx, x, base - tall, wide, tall / 2, 0, here ? colors.done : colors.wait);
+    box(ctx, x, base - tall, wide, tall / 2, 0, here ? colors.done : colors.ink3);
     box(ctx, x, base - tall / 2, wide, tall / 2, 0, here ? colors.sum2 : colors.idle);
     const text = three(r.sentOf(n) / 2 ** 20),
       px = fitFont(ctx, text, 15, wide + 10, true, 10);

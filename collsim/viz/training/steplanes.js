@@ -47,10 +47,23 @@ export function drawLanes(ui) {
   picture.append(...chainOutline(ui), ...queueLines(ui));
   ui.cursor = createCursor(chart, { top: ROOM.band, flag: ROOM.band + 14 });
   ui.cursor.node.append(svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" }));
-  picture.append(ui.cursor.node);
+  picture.append(ui.cursor.node, ...raiseLabels(picture));
   lanes.replaceChildren(labelColumn(ui, height), el("div", { className: "scroll" }, picture));
   lightUnderPointer(ui, picture);
 }
+
+/** The texts of boxes, above the cursor: it would stand on the number of the bucket that is open. */
+const raiseLabels = (picture) =>
+  [...picture.querySelectorAll("g[data-key]")].map((group) =>
+    svg(
+      "g",
+      { "data-key": group.dataset.key, "pointer-events": "none" },
+      ...group.querySelectorAll("text[paint-order]"),
+    ),
+  );
+
+/** A text on a box, with a rim that interrupts the cursor behind it. */
+const onBox = (hue) => ({ fill: hue.text, stroke: hue.box, "stroke-width": 4, "paint-order": "stroke" });
 
 /** Under the pointer the boxes and the line of one bucket stay, all else pales, and a card says what it carries. */
 function lightUnderPointer(ui, picture) {
@@ -111,7 +124,7 @@ function memoryArea(ui) {
     const label = `${words.kinds.weights}, ${words.kinds.other} ${fmtBytes(largest)}`;
     out.push(
       // The border between the two kinds would cross the words.
-      rect(6, top + ROOM.memory - 15.5, textWidth(label, 12) + 8, 13, MEMORY_FILL.other),
+      rect(6, top + ROOM.memory - 15.5, textWidth(label, 13) + 4, 13, MEMORY_FILL.other),
       text(8, top + ROOM.memory - 5, label, { fill: "var(--ink)" }),
     );
   }
@@ -151,9 +164,9 @@ function computeBox(ui, row, box) {
     names = isOfBucket ? [wide < NARROW_BOX ? "" : String(box.bucket)] : [`${kind} ${fmtSpan(box.t1 - box.t0)}`, kind],
     layers = isOfBucket && h > 44 ? words.layers(box.name, box.last) : "",
     isTwo = layers && fits(layers, 12, wide),
-    look = { size: 14.5, bold: isOfBucket, fill: hue.text },
+    look = { size: 14.5, bold: isOfBucket, ...onBox(hue) },
     label = labelIn(span, y + h / 2 + (isTwo ? -3 : 5), names, look),
-    below = label.length && isTwo ? labelIn(span, y + h / 2 + 15, [layers], { size: 12, fill: hue.text }) : [];
+    below = label.length && isTwo ? labelIn(span, y + h / 2 + 15, [layers], { ...look, size: 12, bold: false }) : [];
   return [rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }), ...label, ...below];
 }
 
@@ -175,24 +188,24 @@ function networkBox(ui, row, box) {
 
 function boxWords(ui, box, collective, span, { y, h }) {
   const { x, wide } = span,
-    fill = hueOf(box.bucket).text,
+    ink = onBox(hueOf(box.bucket)),
     number = box.bucket >= 0 ? String(box.bucket) : box.name,
     long = box.bucket >= 0 ? `${ui.words.bucket} ${box.bucket}` : box.name,
     took = fmtSpan(box.t1 - box.t0),
     size = collective ? fmtBytes(collective.nbytes) : "",
-    bold = { bold: true, fill },
+    bold = { bold: true, ...ink },
     isNarrow = wide < NARROW_BOX && !fits(number, 13, wide);
   if (isNarrow) return [];
   if (h < 44) return labelIn(span, y + h / 2 + 5, [long, number], bold);
   if (textWidth(size, 13) + textWidth(took, 13) + 24 > wide)
     return [
       ...labelIn(span, y + 22, [long, number], { size: 14.5, ...bold }),
-      ...labelIn(span, y + h - 11, [took], { size: 12, fill }),
+      ...labelIn(span, y + h - 11, [took], { size: 12, ...ink }),
     ];
   return [
     text(x + 8, y + 22, fits(long, 14.5, wide, true) ? long : number, { size: 14.5, ...bold }),
-    text(x + 8, y + h - 11, size, { fill }),
-    text(x + wide - 8, y + h - 11, took, { fill, anchor: "end" }),
+    text(x + 8, y + h - 11, size, ink),
+    text(x + wide - 8, y + h - 11, took, { ...ink, anchor: "end" }),
   ];
 }
 

@@ -137,7 +137,7 @@ export default {
   doneOf: (n) => `finished of ${n}`,
   meanTip: (p) => `${p} of the contributions on average`,
   share: (n) => `${n} share`,
-  meet: (n) => `${n} chunks share 1 cable`,
+  meet: (n) => `${counted(n, "chunk")} share 1 cable`,
   sofarRow: (b) => `${b} by then`,
   usedRow: (p) => `${p} of its capacity then`,
   nothing: ["sends nothing", "receives nothing"],

@@ -31,7 +31,7 @@ export default {
   received: "received",
   out: "GB/s out",
   into: "GB/s in",
-  traffic: (unit, most) => `Left sent, right received, ${unit}; dashed: by the end; one ruler, ${most}`,
+  traffic: (unit, most) => `Left sent, right received, ${unit}; dashed: in all; ruler ${most}`,
   end: (name, sent, received) => `${name}: ${sent} sent, ${received} received`,
   less: (slow, fast) => `A rank of ${slow} sends less than a rank of ${fast}, and still waits longer.`,
   same: (slow, fast) => `A rank of ${slow} sends as much as a rank of ${fast}, and waits longer.`,

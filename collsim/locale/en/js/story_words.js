@@ -151,7 +151,7 @@ export default {
     gives: (share, size) => `${share} of the sum is with each of ${size}`,
     gpu: "GPU",
     like: (count) => `${count} more like these`,
-    caption: "bytes on the cable of each GPU, each way",
+    caption: "bytes on the cable of each GPU: above to GPU 0, below back",
     step: (k, all) => `step ${k} of ${all}`,
     adding: (size) => `each neighbour adds a piece of ${size}`,
     copying: (size) => `each neighbour keeps a copy of ${size}`,

@@ -30,7 +30,7 @@ export default {
   received: "已接收",
   out: "出 GB/s",
   into: "入 GB/s",
-  traffic: (unit, most) => `左发送，右接收，单位 ${unit}；虚线：结束时；同一标尺，${most}`,
+  traffic: (unit, most) => `左：发送，右：接收，${unit}；虚线：总量；标尺 ${most}`,
   end: (name, sent, received) => `${name}：发送 ${sent}，接收 ${received}`,
   less: (slow, fast) => `${slow}的 rank 比${fast}的 rank 发得少，却等得更久。`,
   same: (slow, fast) => `${slow}的 rank 与${fast}的 rank 发得一样多，却等得更久。`,

@@ -112,7 +112,7 @@ export default {
     gives: (share, size) => `${size} 个各收到总和的 ${share}`,
     gpu: "GPU",
     like: (count) => `还有 ${count} 个同样的`,
-    caption: "每个 GPU 的线缆上的字节数（单向）",
+    caption: "每个 GPU 的线缆上的字节数：上为发往 GPU 0，下为返回",
     step: (k, all) => `第 ${k} 步，共 ${all} 步`,
     adding: (size) => `每个邻居加上一块 ${size}`,
     copying: (size) => `每个邻居留下一块 ${size} 的副本`,

@@ -341,7 +341,7 @@ const onAnyDevice = ({ tl: { devices: devices } }, mx, my, w, h) =>
 const onToken = (list, mx, my, w, h) =>
   list.some((q) => Math.abs(q.x - mx) < w + q.size / 2 && Math.abs(q.y - my) < h + q.size / 2);
 
-/** In the switch where all that moves meets on one cable: how many share it. Whether there is one with room for that. */
+/** How many share the one cable where all meet, in its switch. Whether there is such a switch, with room for that. */
 function drawMeeting(ctx, view) {
   const { devices, links } = view.model.tl,
     meeting = findMeeting(view.model, view.act);
