@@ -133,7 +133,7 @@ function arrangeStep(ui, whole) {
   const focused = heldBy(root);
   drawLanes(ui);
   drawPanel(ui);
-  drawChanges(ui, beside ? 400 : Math.min(ui.wide, 620));
+  drawChanges(ui, beside ? 400 : ui.wide);
   if (focused) root.querySelector(focused)?.focus({ preventScroll: true });
   const scroll = ui.lanes.querySelector(".scroll");
   scroll.addEventListener("scroll", () => drawFunnel(ui));
