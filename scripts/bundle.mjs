@@ -2,9 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { nest } from "../collsim/viz/words/choice.js";
 import { writeWordFiles } from "./words.mjs";
 
 const PACKAGE = fileURLToPath(new URL("../collsim/", import.meta.url));
@@ -39,6 +40,19 @@ const PAGES = {
   story_page: "viz/story/storypage.js",
 };
 
+const readTexts = (path) => JSON.parse(readFileSync(path, "utf8"));
+
+/** Catalogs of words as the objects that pictures read, with English for what a language lacks: shorter than flat keys. */
+const WORDS = {
+  name: "words",
+  setup({ onLoad }) {
+    onLoad({ filter: /locale.[a-z]+.js.[a-z_]+\.json$/ }, ({ path }) => {
+      const english = resolve(PACKAGE, "locale/en/js", basename(path));
+      return { contents: JSON.stringify(nest({ ...readTexts(english), ...readTexts(path) })), loader: "json" };
+    });
+  },
+};
+
 /** A bundle: its text, and the modules in it, below the package. */
 async function bundleOf(name) {
   const path = COMPONENTS[name] ?? PAGES[name];
@@ -55,6 +69,7 @@ async function bundleOf(name) {
     lineLimit: 400,
     metafile: true,
     minify: true,
+    plugins: [WORDS],
     banner: { js: `/* collsim: built from ${path} by "npm run build"; edit the sources. */` },
     target: "es2022",
     write: false,

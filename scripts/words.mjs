@@ -1,52 +1,54 @@
-// Writes collsim/viz/words: for each `<card>_words.js` in collsim/locale/<language>/js a `<card>_by_language.js` with the
-// words of every language that there is, so that a further language is a folder there and `npm run build`.
+// Writes collsim/viz/words (words.js and languages.js) from the folders of languages (`locale/<language>/js`), so that a
+// further language is a folder there and `npm run build`.
 
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 
 const NOTE = "// Written by scripts/words.mjs (`npm run build`) from the folders of collsim/locale; do not edit.\n";
+/** Files of words that are parts of others, and in which. */
+const PARTS = {
+  export: ["player", "race", "simple", "step"],
+  transport: ["lanes", "program", "race", "rivals", "step"],
+};
 
-/** The folders of languages that have words for JavaScript, English first. */
+/** The languages that have words for JavaScript, English first. */
 export function listLanguages(locale) {
-  const folders = readdirSync(locale, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const names = folders.map((entry) => entry.name).filter((name) => readWordFiles(locale, name).length);
+  const folders = readdirSync(locale, { withFileTypes: true }).filter((entry) => entry.isDirectory()),
+    names = folders.map(({ name }) => name).filter((name) => existsSync(resolve(locale, name, "js")));
   return ["en", ...names.filter((name) => name !== "en").sort()];
 }
 
-/** How the files of words end; PARTS are parts of several of them, and have no files of their own. */
-const SUFFIX = "_words.js";
-const PARTS = ["export_words.js", "transport_words.js"];
-
-const readWordFiles = (locale, language) => {
-  const folder = resolve(locale, language, "js");
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
-  } catch {
-    return [];
-  }
-};
-
-/** The files of `collsim/viz/words` that are written, by name. */
+/** The files of `collsim/viz/words`, by name: the words of each card in every language, English where one lacks a file. */
 export function buildWordFiles(locale) {
   const languages = listLanguages(locale),
-    files = {
-      "languages.js": `${NOTE}\nexport const LANGUAGES = ${JSON.stringify(languages).replaceAll(",", ", ")};\n`,
-    };
-  for (const file of readWordFiles(locale, "en").filter((name) => !PARTS.includes(name))) {
-    const card = basename(file, SUFFIX),
-      own = languages.filter((language) => readWordFiles(locale, language).includes(file)),
-      imports = own.map((language) => `import ${language} from "../../locale/${language}/js/${file}";\n`).join("");
-    files[`${card}_by_language.js`] =
-      `${NOTE}\nimport { joinLanguages } from "./choice.js";\n${imports}\n` +
-      `export const ${card.toUpperCase()} = /* @__PURE__ */ joinLanguages({ ${own.join(", ")} });\n`;
-  }
-  return files;
+    imports = [],
+    listWords = (card) =>
+      languages.map((language) => {
+        const isThere = existsSync(resolve(locale, language, "js", `${card}.json`));
+        return `${isThere ? language : "en"}_${card}`;
+      }),
+    cards = readdirSync(resolve(locale, "en", "js")).map((name) => basename(name, ".json"));
+  for (const language of languages)
+    for (const card of cards)
+      if (existsSync(resolve(locale, language, "js", `${card}.json`)))
+        imports.push(
+          `import ${language}_${card} from "../../locale/${language}/js/${card}.json" with { type: "json" };\n`,
+        );
+  const tables = cards
+    .filter((card) => !(card in PARTS))
+    .map((card) => {
+      const parts = [card, ...Object.keys(PARTS).filter((part) => PARTS[part].includes(card))].map(listWords),
+        byLanguage = languages.map((language, k) => `  ${language}: [${parts.map((part) => part[k]).join(", ")}],\n`);
+      return `export const ${card.toUpperCase()} = /* @__PURE__ */ joinWords("${card}", {\n${byLanguage.join("")}});\n`;
+    });
+  const names = JSON.stringify(languages).replaceAll(",", ", ");
+  return {
+    "languages.js": `${NOTE}\nexport const LANGUAGES = ${names};\n`,
+    "words.js": `${NOTE}\nimport { joinWords } from "./choice.js";\n${imports.join("")}\n${tables.join("")}`,
+  };
 }
 
-/** Write them all; `choice.js` is the one file there that is edited. */
 export function writeWordFiles(locale, folder) {
   mkdirSync(folder, { recursive: true });
-  const files = buildWordFiles(locale);
-  for (const name of readdirSync(folder)) if (name !== "choice.js" && !(name in files)) rmSync(resolve(folder, name));
-  for (const [name, text] of Object.entries(files)) writeFileSync(resolve(folder, name), text);
+  for (const [name, text] of Object.entries(buildWordFiles(locale))) writeFileSync(resolve(folder, name), text);
 }

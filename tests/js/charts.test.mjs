@@ -9,7 +9,7 @@ import { useOver } from "../../collsim/viz/player/charts/use.js";
 import { finishedAt } from "../../collsim/viz/player/model/cells.js";
 import { usedLinks } from "../../collsim/viz/player/model/load.js";
 import { index } from "../../collsim/viz/player/model/model.js";
-import { PLAYER as WORDS } from "../../collsim/viz/words/player_by_language.js";
+import { PLAYER as WORDS } from "../../collsim/viz/words/words.js";
 import { ring4, star } from "./runs.mjs";
 
 test("what an endpoint does over time: alone, several at once, nothing", () => {

@@ -9,7 +9,7 @@ import { insideOf, nodeAt, nodesAlike, nodesOf, openNode } from "../../collsim/v
 import { linkBytes } from "../../collsim/viz/player/model/load.js";
 import { linkName } from "../../collsim/viz/player/model/names.js";
 import { index } from "../../collsim/viz/player/model/model.js";
-import { PLAYER as WORDS } from "../../collsim/viz/words/player_by_language.js";
+import { PLAYER as WORDS } from "../../collsim/viz/words/words.js";
 import { ring4, text } from "./runs.mjs";
 
 /**

@@ -46,7 +46,7 @@ import {
 import { groups } from "../../collsim/viz/player/model/order.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/model/read.js";
 import { bindUnits, fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
-import { PLAYER as WORDS } from "../../collsim/viz/words/player_by_language.js";
+import { PLAYER as WORDS } from "../../collsim/viz/words/words.js";
 import { ring4, text } from "./runs.mjs";
 
 /** One chunk of 100 bytes over two cables of 100 and 300 B/s, alpha 0, in 4/3 s, then nothing until 2 s. */

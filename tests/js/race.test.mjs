@@ -10,7 +10,7 @@ import { arcsOf } from "../../collsim/viz/race/shape.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
 import { describeParadox } from "../../collsim/viz/race/traffic.js";
 import { ratesAt, receivedAt, sentAt } from "../../collsim/viz/player/model/sent.js";
-import { RACE } from "../../collsim/viz/words/race_by_language.js";
+import { RACE } from "../../collsim/viz/words/words.js";
 import { ring4 } from "./runs.mjs";
 
 const words = RACE.en;

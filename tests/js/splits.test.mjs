@@ -5,14 +5,14 @@ import test from "node:test";
 
 import { coordinates, groupsOfRank, nodesInColumns } from "../../collsim/viz/splits/splitgroups.js";
 import { numberSizes, topOfLevel } from "../../collsim/viz/splits/laneboxes.js";
-import { unitOfLanes } from "../../collsim/viz/splits/lanes.js";
+import { sayDone, unitOfLanes } from "../../collsim/viz/splits/lanes.js";
 import { decimalBytes, placeOf } from "../../collsim/viz/splits/lanefigures.js";
-import { LANES as LANE_WORDS } from "../../collsim/viz/words/lanes_by_language.js";
+import { LANES as LANE_WORDS } from "../../collsim/viz/words/words.js";
 import { mapLayout, rankAt } from "../../collsim/viz/splits/nodemap.js";
 import { freeLabels, logTicks, scatterScales } from "../../collsim/viz/splits/scatter.js";
 import { fixedSpan, reasonOf, shortenStrategy, stageOf, nameSplit } from "../../collsim/viz/splits/splitmap.js";
 import { stretches } from "../../collsim/viz/splits/stageboxes.js";
-import { SPLITS as SPLIT_WORDS } from "../../collsim/viz/words/splits_by_language.js";
+import { SPLITS as SPLIT_WORDS } from "../../collsim/viz/words/words.js";
 
 const MEGATRON = {
   axes: [
@@ -118,15 +118,15 @@ test("places are shared by those that took as long", () => {
 });
 
 test("all who need as long as the slowest are named, and all who are done", () => {
-  const { done, left } = LANE_WORDS.en;
-  assert.equal(
-    done(["Zero bubble"], "25.5", left(["GPipe", "1F1B"], "7.5")),
-    "At 25.5 Zero bubble is done; GPipe and 1F1B need 7.5 more.",
-  );
-  assert.equal(done(["A", "B", "C"], "30", left(["D"], "3")), "At 30 A, B and C are done; D needs 3 more.");
-  assert.equal(done([], "33", ""), "At 33 all are done.");
-  assert.equal(LANE_WORDS.zh.done([], "33", ""), "在 33：全部已完成。");
-  assert.equal(LANE_WORDS.zh.idleIn("m(F + B) + idle"), "m(F + B) + 空闲");
+  const runs = (text) => [...text].map((name) => ({ name })),
+    say = (done, open, t, left, language = "en") =>
+      sayDone(LANE_WORDS[language], { done: runs(done), open: runs(open), slowest: runs(open) }, t, left);
+  assert.equal(say("Z", "GF", "25.5", "7.5"), "At 25.5 Z is done; G and F need 7.5 more.");
+  assert.equal(say("ABC", "D", "30", "3"), "At 30 A, B and C are done; D needs 3 more.");
+  assert.equal(say("ABC", "", "33", "0"), "At 33 all are done.");
+  assert.equal(say("ABC", "", "33", "0", "zh"), "在 33：全部已完成。");
+  assert.equal(say("AB", "C", "30", "3", "zh"), "在 30：A、B已完成；C 还需 3。");
+  assert.equal(say("", "AB", "1", "3"), "");
 });
 
 test("a small level has a ruler of its own where it stands alone, else all have one", () => {

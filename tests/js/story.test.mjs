@@ -6,10 +6,10 @@ import test from "node:test";
 import { index } from "../../collsim/viz/player/model/model.js";
 import { sentAt } from "../../collsim/viz/player/model/sent.js";
 import { pairsOf, placeTrack, trackOf } from "../../collsim/viz/simple/track.js";
-import { SIMPLE as SIMPLE_WORDS } from "../../collsim/viz/words/simple_by_language.js";
-import { FIGURES } from "../../collsim/viz/story/figures.js";
+import { SIMPLE as SIMPLE_WORDS } from "../../collsim/viz/words/words.js";
+import { CHAPTERS } from "../../collsim/viz/story/figures.js";
 import { chipText, reckon, spoken, timeOf, total } from "../../collsim/viz/story/values.js";
-import { STORY as STORY_WORDS } from "../../collsim/viz/words/story_by_language.js";
+import { STORY as STORY_WORDS } from "../../collsim/viz/words/words.js";
 import { ring4 } from "./runs.mjs";
 
 /** Names of all words, with those inside. */
@@ -23,15 +23,11 @@ const marks = (text) => (text.match(/\[\w+\]|\{\w+\}/g) ?? []).sort();
 test("both languages have the same words, chips and numbers", () => {
   assert.deepEqual(names(STORY_WORDS.zh), names(STORY_WORDS.en));
   assert.deepEqual(names(SIMPLE_WORDS.zh), names(SIMPLE_WORDS.en));
-  STORY_WORDS.en.chapters.forEach((chapter, q) => {
-    const other = STORY_WORDS.zh.chapters[q];
-    assert.equal(other.key, chapter.key);
-    assert.deepEqual(
-      other.text.map(([at, text]) => [at, marks(text)]),
-      chapter.text.map(([at, text]) => [at, marks(text)]),
-    );
-    assert.ok(FIGURES[chapter.key], "every chapter has a picture");
-  });
+  for (const { key, shares } of CHAPTERS) {
+    const [texts, others] = ["en", "zh"].map((language) => Object.values(STORY_WORDS[language].chapters[key].text));
+    assert.equal(texts.length, shares.length, "a moment for each paragraph");
+    assert.deepEqual(others.map(marks), texts.map(marks));
+  }
 });
 
 /** A table as Python makes it, for two numbers of ranks, by hand. */
@@ -57,7 +53,7 @@ test("every number that a text names is computed, in both languages", () => {
     const words = STORY_WORDS[language],
       values = DATA.start,
       texts = spoken(values, reckon(DATA, values), words),
-      all = words.chapters.flatMap(({ text }) => text.flatMap(([, one]) => marks(one)));
+      all = Object.values(words.chapters).flatMap(({ text }) => Object.values(text).flatMap(marks));
     assert.ok(all.length > 30);
     for (const mark of all) {
       const name = mark.slice(1, -1);
@@ -85,7 +81,12 @@ function textsDrawn(key, share, words = STORY_WORDS.en) {
     },
   );
   const of = { w: 700, h: 310, colors, v: values, r: facts, said: spoken(values, facts, words), slim: false };
-  FIGURES[key](ctx, { ...of, data: { ...DATA, rings: {} }, share, words: words.figure });
+  CHAPTERS.find((chapter) => chapter.key === key).draw(ctx, {
+    ...of,
+    data: { ...DATA, rings: {} },
+    share,
+    words: words.figure,
+  });
   return drawn;
 }
 

@@ -1,9 +1,9 @@
 // What the story says and draws: reads {story, settings: [{name: value}]} and writes, for each setting, {said, drawn}:
 // the texts that stand between braces, and what each chapter's picture writes at each of these shares of its time.
 import { readFileSync } from "node:fs";
-import { FIGURES } from "../../collsim/viz/story/figures.js";
+import { CHAPTERS } from "../../collsim/viz/story/figures.js";
 import { reckon, spoken } from "../../collsim/viz/story/values.js";
-import { STORY as WORDS } from "../../collsim/viz/words/story_by_language.js";
+import { STORY as WORDS } from "../../collsim/viz/words/words.js";
 
 const SHARES = [0.2, 0.45, 0.8, 1];
 const { story, settings } = JSON.parse(readFileSync(0, "utf8"));
@@ -14,10 +14,10 @@ function recorder(texts) {
   return new Proxy({}, { get: (_, name) => answers[name] ?? (() => {}), set: () => true });
 }
 
-function drawnOf(key, of) {
+function drawnOf(draw, of) {
   return SHARES.map((share) => {
     const texts = [];
-    FIGURES[key](recorder(texts), { ...of, share });
+    draw(recorder(texts), { ...of, share });
     return { share, texts };
   });
 }
@@ -28,6 +28,7 @@ const answers = settings.map((setting) => {
     said = spoken(values, facts, WORDS.en),
     colors = new Proxy({}, { get: () => "#000" }),
     of = { w: 700, h: 310, colors, v: values, r: facts, said, slim: false, data: story, words: WORDS.en.figure };
-  return { said, drawn: Object.fromEntries(Object.keys(FIGURES).map((key) => [key, drawnOf(key, of)])) };
+  return { said, drawn: Object.fromEntries(CHAPTERS.map(({ key, draw }) => [key, drawnOf(draw, of)])) };
 });
-process.stdout.write(JSON.stringify({ answers, chapters: WORDS.en.chapters.map(({ key, text }) => [key, text]) }));
+const chapters = CHAPTERS.map(({ key }) => [key, Object.values(WORDS.en.chapters[key].text)]);
+process.stdout.write(JSON.stringify({ answers, chapters }));

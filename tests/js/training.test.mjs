@@ -20,10 +20,10 @@ import { carriedAt, stackOf, standing, totalHeld } from "../../collsim/viz/train
 import { BUCKET_HUES } from "../../collsim/viz/player/model/look.js";
 import { hueOf } from "../../collsim/viz/transport/hues.js";
 import { fits } from "../../collsim/viz/transport/lanechart.js";
-import { RIVALS as RIVAL_WORDS } from "../../collsim/viz/words/rivals_by_language.js";
+import { RIVALS as RIVAL_WORDS } from "../../collsim/viz/words/words.js";
 import { joinedBoxes } from "../../collsim/viz/training/tracks.js";
 import { narrateStep } from "../../collsim/viz/training/stepwords.js";
-import { STEP as STEP_WORDS } from "../../collsim/viz/words/step_by_language.js";
+import { STEP as STEP_WORDS } from "../../collsim/viz/words/words.js";
 
 const box = (stream, kind, bucket, t0, t1, more = {}) => ({
   lane: 0,

@@ -68,8 +68,6 @@ BANNED = {
 PATTERNS = {re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I): advice for pattern, advice in BANNED.items()}
 
 CATALOGS = ROOT / "collsim" / "locale" / "en"
-#: A text of a catalog in JavaScript, in quotes or in backquotes.
-JS_TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`')
 FENCE = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.MULTILINE | re.DOTALL)
 #: What is no prose: comments, directives of generated reference, headings, tables, quoted output, pictures.
 NO_PROSE = re.compile(
@@ -157,11 +155,7 @@ def read_catalogs() -> dict[str, str]:
         name = path.relative_to(CATALOGS).as_posix()
         for key, text in json.loads(path.read_text(encoding="utf-8")).items():
             texts[f"{name}: {key}"] = text
-    for path in sorted((CATALOGS / "js").glob("*.js")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            for plain, template in JS_TEXT.findall(re.sub(r"^ *(//|\*|/\*).*", "", line)):
-                texts[f"js/{path.name}: {number}"] = plain or template
-    return {name: re.sub(r"\$?\{[^{}]*\}", "value", text) for name, text in texts.items()}
+    return {name: re.sub(r"\{[^{}]*\}", "value", text) for name, text in texts.items()}
 
 
 def main(names: list[str]) -> None:

@@ -9,7 +9,7 @@ import programSheet from "./programlanes.css" with { type: "text" };
 import { createCursor } from "../transport/lanechart.js";
 import { createTimed } from "../transport/timed.js";
 import { drawTransport } from "../transport/transport.js";
-import { PROGRAM } from "../words/program_by_language.js";
+import { PROGRAM } from "../words/words.js";
 import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 
 const SHAPES = ["wide", "narrow"];

@@ -7,6 +7,7 @@ import { buildRaceLine } from "./racetransport.js";
 import { drawTraffic } from "./traffic.js";
 import { drawTransport } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
+import { fill, ordinal } from "../words/choice.js";
 
 export function buildBoard(race) {
   const { clock, data, cards } = race,
@@ -42,7 +43,7 @@ function buildBar(r, words, unit, late) {
   const cells = [
     el("div", { className: "name" }, el("b", { textContent: r.name }), b.name),
     el("div", { className: "track" }, el("div", { className: "bar" }, b.fill, b.dot, b.pct)),
-    el("span", { className: "position num", textContent: words.position(r.position) }),
+    el("span", { className: "position num", textContent: ordinal(words, r.position) }),
     el("span", { className: "fin num", textContent: `${threeDigits(r.time * unit.f)}${NB}${unit.unit}` }),
     el("span", { className: "bw num", textContent: r.busbw ? fmtRate(r.busbw) : "–" }),
   ];
@@ -64,7 +65,7 @@ export function buildFoot(race) {
     el("span", {}, mark("wt"), words.wait),
     el("span", {}, mark("pipe"), words.cable),
     el("span", {}, mark("arc"), words.arc),
-    el("span", {}, words.used, ...["room", "near", "full"].flatMap((c, q) => [hue(c), words.range[q]])),
+    el("span", {}, words.used, ...["room", "near", "full"].flatMap((c) => [hue(c), words.range[c]])),
   );
 }
 
@@ -82,7 +83,7 @@ export function drawRace(race) {
     drawRunner(run, t, data.language, words);
     drawTraffic(race, run, t);
   }
-  drawTransport(parts, clock, words, words.of(unit.num(t), unit.fmt(clock.total)));
+  drawTransport(parts, clock, words, fill(words.of, { now: unit.num(t), total: unit.fmt(clock.total) }));
   moveKnob(race);
   Object.assign(root.dataset, {
     t: String(Number(t.toPrecision(9))),
@@ -90,7 +91,10 @@ export function drawRace(race) {
     finished: String(home.length),
   });
   parts.scrub.setAttribute("aria-valuenow", String(Number(t.toPrecision(6))));
-  parts.scrub.setAttribute("aria-valuetext", words.value(unit.fmt(t), home.length, cards.length));
+  parts.scrub.setAttribute(
+    "aria-valuetext",
+    fill(words.value, { time: unit.fmt(t), finished: home.length, runners: cards.length }),
+  );
   sayWhoIsHome(race, home, words, unit);
 }
 
@@ -98,7 +102,9 @@ function drawRunner({ player: { model }, parts, bar: b }, t, language, w) {
   const at = pace(model, t, language),
     f = progress(model, t),
     over = t >= model.total,
-    words = over ? w.done : `${at.phase ? at.phase + w.comma : ""}${model.nsteps ? w.step(at.s, model.nsteps) : ""}`;
+    words = over
+      ? w.done
+      : `${at.phase ? at.phase + w.comma : ""}${model.nsteps ? fill(w.step, { step: at.s, steps: model.nsteps }) : ""}`;
   setText(parts.pace, words);
   setText(b.name, words);
   b.fill.style.width = b.dot.style.left = `${100 * f}%`;
@@ -114,7 +120,10 @@ function drawRunner({ player: { model }, parts, bar: b }, t, language, w) {
 function sayWhoIsHome(race, home, words, unit) {
   if (home.length > race.finished && race.finished >= 0 && race.clock.playing) {
     const last = home.sort((a, b) => a.player.model.total - b.player.model.total).at(-1);
-    race.says.textContent = words.wins(race.data.runners[last.q].name, unit.fmt(last.player.model.total));
+    race.says.textContent = fill(words.wins, {
+      name: race.data.runners[last.q].name,
+      time: unit.fmt(last.player.model.total),
+    });
   }
   race.finished = home.length;
 }

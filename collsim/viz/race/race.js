@@ -20,7 +20,7 @@ import menuSheet from "../player/export/menu.css" with { type: "text" };
 import slideSheet from "../player/export/slide.css" with { type: "text" };
 import raceSheet from "./race.css" with { type: "text" };
 import { stepRace } from "./racetransport.js";
-import { RACE } from "../words/race_by_language.js";
+import { RACE } from "../words/words.js";
 import { describeParadox, setRuler, sizeTraffic } from "./traffic.js";
 
 const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner

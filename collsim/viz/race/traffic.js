@@ -6,6 +6,7 @@ import { nameOf } from "../player/model/names.js";
 import { fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
 import { DEEPEST, arcsOf, drawArcs } from "./shape.js";
+import { fill } from "../words/choice.js";
 
 const BARS = 46, // pixels of the ruler's height
   HEAD = 18,
@@ -93,7 +94,7 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
     xOf = (q) => LABELS + pitch * (q + 0.5),
     tall = (bytes) => (BARS * bytes) / race.ruler;
   ctx.clearRect(0, 0, w, h);
-  const title = words.traffic(unit, fmtBytes(race.ruler));
+  const title = fill(words.traffic, { unit, most: fmtBytes(race.ruler) });
   drawArcs(ctx, arcs, (q) => middleOf(order[q]) ?? xOf(q), 1, colors);
   put(ctx, title, 0, shape + 12, fitFont(ctx, title, 12.5, w, false, 10) || 10, colors.ink2);
   stroke(ctx, [LABELS - 6, bottom + 0.5, w, bottom + 0.5], 1, colors.edge);
@@ -124,7 +125,13 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
       put(ctx, text, 0, bottom + 18 + row * ROW, fitFont(ctx, text, 12.5, LABELS - 8, false, 10) || 10, colors.ink2);
     });
   const label = order
-    .map((e) => words.end(nameOf(model, e, language), fmtBytes(facts.sent[e]), fmtBytes(facts.received[e])))
+    .map((e) =>
+      fill(words.end, {
+        name: nameOf(model, e, language),
+        sent: fmtBytes(facts.sent[e]),
+        received: fmtBytes(facts.received[e]),
+      }),
+    )
     .join("; ");
   if (!race.clock.playing) parts.traffic.setAttribute("aria-label", label);
 }
@@ -160,17 +167,17 @@ export function describeParadox(race) {
     meets = into > 1.5 * a && busiest >= slow.model.ranks,
     usual = most(totalsOf(fast.model).received) / fast.nbytes;
   const name = nameOf(slow.model, busiest, language),
-    times = words.times(fmtSpan(slow.model.total), fmtSpan(fast.model.total));
+    times = fill(words.times, { slow: fmtSpan(slow.model.total), fast: fmtSpan(fast.model.total) });
   // A rank that receives far more than any sends holds up all others: the expert that most tokens want.
   if (!meets && into > 1.5 * Math.max(a, usual))
     return [
-      words.hot(slow.name, busiest, three(into / usual), fast.name),
-      words.gets(busiest, three(into), fast.name, three(usual)) + times,
+      fill(words.hot, { slow: slow.name, rank: busiest, times: three(into / usual), fast: fast.name }),
+      fill(words.gets, { rank: busiest, slowBuffers: three(into), fast: fast.name, fastBuffers: three(usual) }) + times,
     ];
   return [
-    words[compareSends(a, b)](slow.name, fast.name),
-    words.buffers(slow.name, three(a), fast.name, three(b)) +
-      (meets ? words.meet(name, three(into), three(out)) : "") +
+    fill(words[compareSends(a, b)], { slow: slow.name, fast: fast.name }),
+    fill(words.buffers, { slow: slow.name, slowBuffers: three(a), fast: fast.name, fastBuffers: three(b) }) +
+      (meets ? fill(words.meet, { name, into: three(into), out: three(out) }) : "") +
       times,
   ];
 }

@@ -8,7 +8,8 @@ import { createCursor, labelIn, lightUp, followPointer, rect, spanOf, text } fro
 import { dragTime } from "../transport/transport.js";
 import { drawLateness } from "./latebars.js";
 import { AXIS, NAME, createLabChart, dressLab, mountLab } from "./labmount.js";
-import { LAB } from "../words/lab_by_language.js";
+import { LAB } from "../words/words.js";
+import { fill } from "../words/choice.js";
 
 const LABELS = 150, // px of the names of rows
   FIGURES = 190, // px of the figures on the right
@@ -96,7 +97,7 @@ function drawLabStage(lab) {
     hatch("lb-hatch", { size: 7, width: 2.4, paper: "var(--card)", ink: "var(--wait)" }),
     ...labRow(chart, doc.predicted.line, AXIS, PREDICTED, () => "var(--ink3)", true),
     text(0, AXIS + 22, lab.words.predicted, NAME),
-    text(0, AXIS + 40, lab.words.alike(doc.names.length)),
+    text(0, AXIS + 40, fill(lab.words.alike, { processes: doc.names.length })),
     ...labFigures(lab),
     ...(doc.measured ? measuredRows(lab) : []),
     lab.cursor.node,
@@ -119,7 +120,9 @@ function measuredRows(lab) {
     return svg("line", { ...line, "data-key": k, stroke: "var(--wait)", "stroke-dasharray": "2 3" });
   });
   const names = lab.each ? rows.map((_, r) => text(left - 8, top(r) + 21, doc.names[r], { anchor: "end" })) : [],
-    run = narrow ? [] : [text(88, below - 12, lab.words.medianRun(measured.run, measured.times.length))];
+    run = narrow
+      ? []
+      : [text(88, below - 12, fill(lab.words.medianRun, { run: measured.run, runs: measured.times.length }))];
   return [
     ...leads,
     ...rows.flatMap((boxes, r) => labRow(lab.chart, boxes, top(r), ROW - 2, hue, !lab.each)),
@@ -155,12 +158,16 @@ function labFigures(lab) {
   if (narrow) return [];
   if (measured) {
     const { times, middle, best, delayed } = measured;
-    figures.push([below + 22, labSpan(lab, measured.time), words.median(times.length)]);
+    figures.push([below + 22, labSpan(lab, measured.time), fill(words.median, { runs: times.length })]);
     if (rows >= 4 && times.length >= 2) {
       figures.push([below + 66, middle.map(number).join(` ${words.to} `), words.middle]);
       figures.push([below + 110, labSpan(lab, best), words.best]);
       if (delayed.length && rows > 4)
-        figures.push([below + 154, words.delayed(delayed.length, times.length), words.wereDelayed]);
+        figures.push([
+          below + 154,
+          fill(words.delayed, { delayed: delayed.length, runs: times.length }),
+          words.wereDelayed,
+        ]);
     }
   }
   return figures.flatMap(([y, big, small]) => [
@@ -205,16 +212,19 @@ function sayLab(lab, t) {
     k = predicted.ends.findIndex((end) => end > t + 1e-12),
     over = k < 0,
     begin = over || k === 0 ? 0 : predicted.ends[k - 1],
-    first = over ? words.over(labSpan(lab, t)) : words.at(labSpan(lab, t), labSpan(lab, t - begin), k + 1);
+    first = over
+      ? fill(words.over, { time: labSpan(lab, t) })
+      : fill(words.at, { time: labSpan(lab, t), into: labSpan(lab, t - begin), step: k + 1 });
   let rest;
   if (measured) {
     const j = measured.ends.findIndex((end) => end > t + 1e-12),
       last = j < 0 ? steps - 1 : Math.max(0, j - 1),
       late = measured.ends[last] - predicted.ends[last];
     rest =
-      (j < 0 ? words.ended : words.slow(j + 1)) + (late < 0 ? words.ahead : words.behind)(labSpan(lab, Math.abs(late)));
+      (j < 0 ? words.ended : fill(words.slow, { step: j + 1 })) +
+      fill(late < 0 ? words.ahead : words.behind, { late: labSpan(lab, Math.abs(late)) });
   } else rest = `${words.stop}${words.waits}`;
-  const head = el("b", { textContent: words.stepOf(over ? steps : k + 1, steps) });
+  const head = el("b", { textContent: fill(words.stepOf, { step: over ? steps : k + 1, steps }) });
   if (lab.says.textContent !== `${head.textContent} ${first}${rest}`)
     lab.says.replaceChildren(head, ` ${first}${rest}`);
 }

@@ -7,7 +7,8 @@ import { BUCKET_HUES } from "../player/model/look.js";
 import { hueOf } from "../transport/hues.js";
 import { labelIn, rect, spanOf, text } from "../transport/lanechart.js";
 import { AXIS, NAME, createLabChart, dressLab, mountLab } from "./labmount.js";
-import { LAB_STEP } from "../words/lab_step_by_language.js";
+import { LAB_STEP } from "../words/words.js";
+import { fill } from "../words/choice.js";
 
 const LABELS = 132, // px of the names of rows
   LANE = 17,
@@ -41,7 +42,7 @@ function drawLabStep(lab, anew) {
   lab.unit = timeUnit(total);
   lab.place = { left: wide < 760 ? 84 : LABELS, right: 12, total };
   lab.says.textContent = doc.measured
-    ? lab.words.both(fmtSpan(doc.predicted.time), fmtSpan(doc.measured.time))
+    ? fill(lab.words.both, { predicted: fmtSpan(doc.predicted.time), measured: fmtSpan(doc.measured.time) })
     : lab.words.waits;
   lab.stage.replaceChildren(stageOfStep(lab));
   lab.sizes.parentElement.hidden = !doc.sizes.length;

@@ -4,6 +4,7 @@ import { bandOf } from "../player/model/order.js";
 import { el, svg, swatch } from "../player/draw/elements.js";
 import { niceStep } from "../player/model/units.js";
 import { labelIn, rect, text } from "../transport/lanechart.js";
+import { fill } from "../words/choice.js";
 
 const HEAD = 46, // px above the scale, for runs off it
   HEIGHT = 150,
@@ -97,7 +98,7 @@ const delayedRuns = (lab, m, left, room, slot) =>
     const x = left + (step + 0.5) * slot,
       y = lab.place.narrow ? 34 : 14 + (i % 2) * 20, // the title of a narrow picture is above
       isRight = x > left + 0.6 * room,
-      label = lab.words.run(run + 1, `${(more * 1e3).toFixed(0)}\u00a0ms`),
+      label = fill(lab.words.run, { run: run + 1, more: `${(more * 1e3).toFixed(0)}\u00a0ms` }),
       look = { bold: true, fill: "var(--hostink)", anchor: isRight ? "end" : "start" };
     return [
       svg("path", { d: `M${x - 6} ${y + 2}h12l-6 -11z`, fill: "var(--hostink)" }),
@@ -115,7 +116,7 @@ function legendOf({ words }, m) {
   return el(
     "div",
     { className: "legend" },
-    swatch("background:var(--ink3)", words.bar(m.times.length)),
+    swatch("background:var(--ink3)", fill(words.bar, { runs: m.times.length })),
     swatch(`background:${IDLE}`, words.band),
     ...(m.delayed.length ? [sign("tri", words.triangle)] : []),
     ...(m.expected ? [sign("dash", words.dashed)] : []),

@@ -1,6 +1,7 @@
 // The question beside the picture, and the line of code that runs.
 
 import { el, setText } from "../player/draw/elements.js";
+import { fill } from "../words/choice.js";
 
 /** The column beside the picture: the answers to the question that is open, and the code. */
 export function buildSide(simple) {
@@ -14,7 +15,9 @@ export function buildSide(simple) {
 export function askedHead(simple) {
   const { words, asked: question, language, questions } = simple;
   if (!question) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
-  const which = el("b", { textContent: words.question(questions.indexOf(question) + 1, questions.length) });
+  const which = el("b", {
+    textContent: fill(words.question, { number: questions.indexOf(question) + 1, questions: questions.length }),
+  });
   return [
     el("h2", { className: "asks", textContent: question.text[language] }),
     el("p", { className: "which" }, which, question.shown ? "" : words.waits),
@@ -23,7 +26,7 @@ export function askedHead(simple) {
 
 function soon({ words, questions, model, clock }) {
   const next = questions.find((q) => q.given == null && model.step0[q.step] >= clock.t - 1e-12);
-  return next ? words.next(next.step + 1) : words.noMore;
+  return next ? fill(words.next, { step: next.step + 1 }) : words.noMore;
 }
 
 function openAnswers(simple) {

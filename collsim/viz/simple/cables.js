@@ -2,7 +2,8 @@
 // that no cable crosses another. Out of a card on the outer line, into it on the inner one.
 
 import { arrow, box, fitFont, put, stroke } from "../player/draw/canvas.js";
-import { fmtRate } from "../player/model/units.js";
+import { fmtRate, percent } from "../player/model/units.js";
+import { fill } from "../words/choice.js";
 
 const LANE = 13, // px from one lane to the next
   APART = 2.4, // px from the middle of a cable to each of its two lines
@@ -167,14 +168,14 @@ export function drawHub(ctx, { colors, place: layout }, across, lines) {
 
 /** What is said in the switch: how many cables there are, how fast, and how full. */
 export function linesOfHub({ colors, words, place: layout }, pair, count, { cls, share }) {
-  const used = words.used[cls](fmtRate(pair.capacity), share),
+  const used = fill(words.used[cls], { rate: fmtRate(pair.capacity), share: percent(share) }),
     ink = cls === "full" ? colors.fulltext : colors.ink,
     kind = words.kinds[pair.kind] ?? pair.label;
-  if (layout.slim) return [[`${words.cables(count, kind)}${words.colon}${used}`, ink, true]];
+  if (layout.slim) return [[`${fill(words.cables, { count, kind })}${words.colon}${used}`, ink, true]];
   return [
     [kind, colors.ink, true],
     [words.hub, colors.ink, true],
-    [words.hubCables(count), ink, true],
+    [fill(words.hubCables, { count }), ink, true],
     [used, ink, false],
     [words.eachWay, ink, false],
   ];

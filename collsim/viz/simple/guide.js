@@ -3,6 +3,7 @@
 
 import { el, setText } from "../player/draw/elements.js";
 import { fmtSpan } from "../player/model/units.js";
+import { fill } from "../words/choice.js";
 
 const STORED = "collsim.guide";
 
@@ -70,7 +71,7 @@ export function dressGuide(simple) {
   const close = el("button", { type: "button", className: "close", textContent: "×", title: words.guide.close });
   close.setAttribute("aria-label", words.guide.close);
   close.onclick = () => toggleGuide(simple);
-  const count = next ? words.guide.count(done.length, steps.length) : words.guide.all;
+  const count = next ? fill(words.guide.count, { done: done.length, total: steps.length }) : words.guide.all;
   guide.box.replaceChildren(
     el("header", {}, el("b", { textContent: words.guide.title }), el("span", { textContent: count }), close),
     el("ol", {}, ...steps.map((name, q) => buildStep(simple, name, { number: q + 1, isNext: name === next }))),
@@ -78,13 +79,16 @@ export function dressGuide(simple) {
   );
 }
 
+/** "Use all 8 network cards", or channels. */
+export const sayUse = ({ use }, { cards, channels }) =>
+  cards > 1 ? fill(use.cards, { count: cards }) : fill(use.channels, { count: channels });
+
 function buildStep(simple, name, { number, isNext }) {
   const { guide, words, data } = simple,
     isDone = guide.done.includes(name),
-    [title, line] = words.guide.steps[name](
-      data.runs.map((run) => run && fmtSpan(run.time)),
-      data.runs[1],
-    );
+    [single, all] = data.runs,
+    times = { single: fmtSpan(single.time), all: all && fmtSpan(all.time) },
+    { title = sayUse(words, all), line } = words.guide.steps[name];
   const mark = el("i", { textContent: isDone ? "✓" : String(number) });
   if (isDone) mark.setAttribute("aria-label", words.guide.done);
   const head = name === "play" || name === "cards" ? actOf(simple, name, title) : el("b", { textContent: title });
@@ -92,7 +96,7 @@ function buildStep(simple, name, { number, isNext }) {
     "li",
     { className: `${isDone ? "done" : ""}${isNext ? " next" : ""}` },
     mark,
-    el("div", {}, head, el("small", { textContent: line }), ...linksOf(simple, name)),
+    el("div", {}, head, el("small", { textContent: fill(line, times) }), ...linksOf(simple, name)),
   );
 }
 

@@ -3,6 +3,7 @@
 import { el, setText } from "../player/draw/elements.js";
 import { NB, fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { counted } from "./trackdraw.js";
+import { fill } from "../words/choice.js";
 
 const spell = (className, ...kids) => el("span", { className }, ...kids);
 
@@ -27,8 +28,12 @@ export function buildVolume(simple) {
       [size, of] = fmtBytes(nbytes).split(NB);
     const parts = spell("frac", spell("over", String(above)), spell("under", String(below)));
     line.append(spell("sign", "="));
-    if (whole > 1) line.append(factor([String(whole)], words.whole[whole] ?? words.times(whole)), spell("sign", "×"));
-    line.append(factor([parts], words.parts(above, below)), spell("sign", "×"));
+    if (whole > 1)
+      line.append(
+        factor([String(whole)], words.whole[whole] ?? fill(words.times, { times: whole })),
+        spell("sign", "×"),
+      );
+    line.append(factor([parts], fill(words.parts, { above, below })), spell("sign", "×"));
     line.append(factor([size, spell("unit", ` ${of}`)], words.buffer));
   }
   box.append(line);
@@ -44,8 +49,12 @@ export function drawCount(simple, sent) {
     goal = model.goalSent,
     low = counted(Math.min(...ranks), goal),
     high = counted(Math.max(...ranks), goal),
-    even = words.counted(low[0], counted(goal, goal)[0]),
-    text = !simple.track ? words.sofar(high.join(NB)) : low[0] === high[0] ? even : words.uneven(low[0], high[0]);
+    even = low[0] === counted(goal, goal)[0] ? words.counted.all : fill(words.counted.sofar, { now: low[0] }),
+    text = !simple.track
+      ? fill(words.sofar, { now: high.join(NB) })
+      : low[0] === high[0]
+        ? even
+        : fill(words.uneven, { low: low[0], high: high[0] });
   setText(countSays, text);
 }
 
@@ -57,7 +66,7 @@ export function buildCards(simple) {
   const by = all.cards > 1 ? "cards" : "channels",
     count = all[by],
     on = simple.all;
-  const head = on ? words.back[by] : by === "cards" ? words.useCards(count) : words.useChannels(count);
+  const head = on ? words.back[by] : fill(words.use[by], { count });
   const bar = (name, time, now) =>
     spell(
       `bar${now ? " now" : ""}`,
@@ -73,8 +82,8 @@ export function buildCards(simple) {
   box.append(
     spell("act", head, el("kbd", { textContent: "8" })),
     bar(words.now[by], single.time, !on),
-    bar(words.all[by](count), all.time, on),
-    spell("gain", words.faster(three(single.time / all.time))),
+    bar(fill(words.all[by], { count }), all.time, on),
+    spell("gain", fill(words.faster, { times: three(single.time / all.time) })),
   );
   box.onclick = () => simple.turnCards(!simple.all);
   return box;

@@ -3,13 +3,15 @@
 import { el } from "../player/draw/elements.js";
 import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtSpan } from "../player/model/units.js";
+import { fill } from "../words/choice.js";
 
 /** The sentence at a moment, as nodes. */
 export function simpleSentence(simple, t, s) {
   const { model, words, language, track, asked: question } = simple;
   if (s < 0) return [];
-  if (t >= model.total && model.total > 0) return [words.done(model.ranks, fmtSpan(model.total))];
-  const number = el("b", { textContent: words.step(s + 1, model.nsteps) }),
+  if (t >= model.total && model.total > 0)
+    return [fill(words.done, { ranks: model.ranks, time: fmtSpan(model.total) })];
+  const number = el("b", { textContent: fill(words.step, { step: s + 1, steps: model.nsteps }) }),
     { gap } = words;
   if (question && !question.shown) return [number, gap, words.hidden];
   const sentence = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, language);
@@ -30,12 +32,17 @@ function ringStep({ model, words, pairs }, s) {
     known.pairs.add(model.src[i] * model.endpoints + model.dst[i]);
     kinds.set(name, known);
   }
-  const what = `${words.passes(perRank, fmtBytes(model.bytes[first]))}${words.gap}`,
+  const passes = words.passes[perRank === 1 ? "one" : "many"],
+    what = fill(passes, { pieces: perRank, size: fmtBytes(model.bytes[first]) }) + words.gap,
     does = model.reduce[first] ? words.adds : words.copies,
     [fast, ...slow] = [...kinds].sort((a, b) => a[1].time - b[1].time),
     last = slow.at(-1),
-    sentence = `${what}${does}${words.gap}${words.takes(fast[0], fmtSpan(fast[1].time))}`;
+    sentence = `${what}${does}${words.gap}${fill(words.takes, { kind: fast[0], time: fmtSpan(fast[1].time) })}`;
   if (!last) return `${sentence}${words.stop}`;
-  const slower = words.slower(last[1].pairs.size, last[0], fmtSpan(last[1].time));
+  const slower = fill(words.slower[last[1].pairs.size === 1 ? "one" : "many"], {
+    count: last[1].pairs.size,
+    kind: last[0],
+    time: fmtSpan(last[1].time),
+  });
   return `${sentence}${words.betweenClauses}${slower}${words.comma}${words.wait}`;
 }

@@ -31,7 +31,7 @@ import { cabledRanks } from "./cables.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
 import { drawTrack } from "./trackdraw.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
-import { SIMPLE } from "../words/simple_by_language.js";
+import { SIMPLE } from "../words/words.js";
 
 const SVG_WIDE = 1000; // px of a stage in a file, and of what is said above it
 const SVG_HEAD = 84;

@@ -5,6 +5,7 @@ import { el, sizeCanvas } from "../player/draw/elements.js";
 import { dragTime } from "../transport/transport.js";
 import { textAt } from "../player/model/read.js";
 import { timeMarks, timeUnit } from "../player/model/units.js";
+import { fill } from "../words/choice.js";
 
 const PAD = 2;
 
@@ -51,7 +52,7 @@ export function drawTimebar(simple, t, s) {
   bar.box.setAttribute("aria-label", words.time);
   bar.box.setAttribute("aria-valuemax", String(model.total));
   bar.box.setAttribute("aria-valuenow", String(t));
-  bar.box.setAttribute("aria-valuetext", `${unit.fmt(t)}, ${words.step(s + 1, model.nsteps)}`);
+  bar.box.setAttribute("aria-valuetext", `${unit.fmt(t)}, ${fill(words.step, { step: s + 1, steps: model.nsteps })}`);
   root.dataset.t = String(Number(t.toPrecision(9)));
 }
 

@@ -9,8 +9,9 @@ import { hopAt } from "../player/model/hops.js";
 import { linkBytes, stepShare, useClass } from "../player/model/load.js";
 import { activeAt } from "../player/model/model.js";
 import { textAt } from "../player/model/read.js";
-import { fmtBytes, fmtRate, fmtSpan, three } from "../player/model/units.js";
+import { fmtBytes, fmtRate, fmtSpan, percent, three } from "../player/model/units.js";
 import { sentAt } from "../player/model/sent.js";
+import { fill } from "../words/choice.js";
 
 const UNITS = [
   [64 * 2 ** 20, 2 ** 20],
@@ -112,7 +113,7 @@ function drawRank(ctx, view, rank, b, sent) {
   if (b.w >= 100 && b.h >= 70) {
     put(ctx, String(rank), b.x + 12, b.y + 32, 28, colors.ink, { bold: true });
     put(ctx, number, b.x + b.w - 12, b.y + 32, 21, hot ? colors.fulltext : colors.ink, { align: "right", bold: true });
-    put(ctx, words.sent(unit), b.x + b.w - 12, b.y + 50, 13, colors.ink2, { align: "right" });
+    put(ctx, fill(words.sent, { unit }), b.x + b.w - 12, b.y + 50, 13, colors.ink2, { align: "right" });
     box(ctx, b.x + 12, b.y + b.h - 20, b.w - 24, 9, 3, colors.grid);
     if (bar > 0) box(ctx, b.x + 12, b.y + b.h - 20, (b.w - 24) * bar, 9, 3, colors.ink3);
     return;
@@ -221,9 +222,12 @@ function sayCrossings(ctx, view) {
     begin = model.step0[s],
     lasts = model.step1[s] - begin,
     name = words.kinds[pair.kind] ?? pair.label,
-    used = words.used[usedOf(view, pair).cls](fmtRate(pair.capacity), usedOf(view, pair).share);
+    used = fill(words.used[usedOf(view, pair).cls], {
+      rate: fmtRate(pair.capacity),
+      share: percent(usedOf(view, pair).share),
+    });
   const first = model.byStep.id[model.byStep.start[s]];
-  const now = words.of(three(1e6 * Math.min(lasts, Math.max(0, t - begin))), fmtSpan(lasts));
+  const now = fill(words.of, { now: three(1e6 * Math.min(lasts, Math.max(0, t - begin))), total: fmtSpan(lasts) });
   if (layout.slim) {
     const middle = gap.x + gap.w / 2; // in short lines, as cables with their pieces run at both sides
     put(ctx, name, middle, gap.y + 18, 15, fullInk(view, pair), BOLD);
@@ -251,7 +255,15 @@ function sayCrossings(ctx, view) {
     y = gap.y + gap.h / 2;
   put(ctx, now, x, y + 6, 20, colors.ink, BOLD);
   if (first !== undefined)
-    put(ctx, words.at(fmtBytes(model.bytes[first]), fmtRate(pair.capacity)), x, y + 30, 15, colors.ink2, MID);
+    put(
+      ctx,
+      fill(words.at, { size: fmtBytes(model.bytes[first]), rate: fmtRate(pair.capacity) }),
+      x,
+      y + 30,
+      15,
+      colors.ink2,
+      MID,
+    );
 }
 
 const fullInk = (view, pair) => (usedOf(view, pair).cls === "full" ? view.colors.fulltext : view.colors.ink);
@@ -288,7 +300,10 @@ function sayInside(ctx, view, panel) {
     waits += Number(model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995);
   }
   const waited = t - model.step0[s] - longest,
-    since = waits && waited > 0 ? words.waited(waits, fmtSpan(waited), layout.slim) : "";
+    since =
+      waits && waited > 0
+        ? fill(words.waited[layout.slim ? "slim" : "wide"], { pieces: waits, time: fmtSpan(waited) })
+        : "";
   const lines = layout.slim
     ? [
         textAt(panel.label, 0, view.language),
@@ -297,7 +312,11 @@ function sayInside(ctx, view, panel) {
       ]
     : [
         ...(layout.cables.size ? [textAt(panel.label, 0, view.language)] : []),
-        words.inside(words.kinds[pair.kind] ?? pair.label, fmtRate(pair.capacity), fmtSpan(longest)),
+        fill(words.inside, {
+          kind: words.kinds[pair.kind] ?? pair.label,
+          rate: fmtRate(pair.capacity),
+          time: fmtSpan(longest),
+        }),
         since,
       ];
   lines.forEach((line, q) => {

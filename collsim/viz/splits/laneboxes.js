@@ -15,6 +15,7 @@ import {
   textWidth,
   timeAxis,
 } from "../transport/lanechart.js";
+import { fill } from "../words/choice.js";
 
 /** Pixels of a row's parts, by kind of picture; rows of many GPUs are lower. */
 export const LANE_LEFT = 62;
@@ -196,7 +197,7 @@ function waterLevel(draw, row) {
     [left, right] = [chart.across(0), chart.across(end)],
     isAbove = whole > most * 1.0001,
     y = isAbove ? row.top : floor - high(whole),
-    label = words.all(bytes(whole)) + (isAbove ? " ↑" : ""),
+    label = fill(words.all, { bytes: bytes(whole) }) + (isAbove ? " ↑" : ""),
     dashes = { d: `M${left} ${y}H${right}`, stroke: "var(--ink3)", "stroke-dasharray": "5 4" };
   return [
     ...levelScale(draw, floor, high, left, right),
@@ -249,7 +250,11 @@ function largestGap({ chart, run, layout, words, fmt }) {
     { idle } = row.data,
     [t0, t1] = idle.reduce((best, span) => (span[1] - span[0] > best[1] - best[0] ? span : best), [0, 0]),
     sum = idle.reduce((all, [a, b]) => all + b - a, 0),
-    label = words.idle(fmt(sum), fmt(run.time), `${((100 * sum) / run.time).toFixed(1)}\u00a0%`),
+    label = fill(words.idle, {
+      idle: fmt(sum),
+      total: fmt(run.time),
+      share: `${((100 * sum) / run.time).toFixed(1)}\u00a0%`,
+    }),
     { x, wide } = spanOf(chart, t0, t1);
   if (!sum || wide <= textWidth(label, 13, true) + 18) return [];
   return patched(x + wide / 2, row.top + row.high / 2, label, { bold: true, high: row.high, fill: "var(--ink)" });
@@ -279,8 +284,8 @@ function bracketOf({ chart, run, layout, words, fmt }) {
     room = { x: x - 6, wide: wide + 12 }; // beyond are the most that ranks hold
   return [
     svg("path", { d: line, stroke: "var(--ink3)", "stroke-width": 1.2 }),
-    ...labelIn(room, y - 10, [words.less(less), `−${less}`], { bold: true, fill: "var(--ink)" }),
-    ...labelIn(room, y + 19, [words.saved(share), `−${share}`]),
+    ...labelIn(room, y - 10, [fill(words.less, { time: less }), `−${less}`], { bold: true, fill: "var(--ink)" }),
+    ...labelIn(room, y + 19, [fill(words.saved, { share }), `−${share}`]),
   ];
 }
 

@@ -3,6 +3,7 @@
 import { el } from "../player/draw/elements.js";
 import { bandOf } from "../player/model/order.js";
 import { NB, fmtSpan, three, threeDigits } from "../player/model/units.js";
+import { fill, ordinal } from "../words/choice.js";
 
 const ALIKE = 1e-6; // of a formula's value: bytes are cut into whole pieces
 
@@ -53,17 +54,24 @@ export function figuresOf(ui, run, places) {
 /** "1st", or "joint 3rd" where several took as long. */
 export function placeOf(time, places, words) {
   const alike = places.filter((other) => Math.abs(other - time) <= 1e-9 * time).length,
-    rankText = words.position(places.filter((other) => other < time * (1 - 1e-9)).length + 1);
-  return alike > 1 ? words.joint(rankText) : rankText;
+    rankText = ordinal(words, places.filter((other) => other < time * (1 - 1e-9)).length + 1);
+  return alike > 1 ? fill(words.joint, { position: rankText }) : rankText;
 }
 
 function figureRow(ui, { name, form, calls, numbers, value, drawn, unit }, words) {
   const fmt = FORMS[unit](ui),
     alike = drawn === undefined || Math.abs(value - drawn) <= ALIKE * Math.max(1e-12, Math.abs(value)),
-    cell = el("td", { textContent: calls ? words.calls(...calls) : words.idleIn(form) }),
+    cell = el("td", {
+      textContent: calls
+        ? fill(words.calls, { gathers: calls[0], reductions: calls[1] })
+        : form.replace("idle", words.figure.idle),
+    }),
     last = el("td", {}, alike ? fmt(value) : "");
   if (numbers) cell.append(" ", el("span", { className: "in", textContent: `= ${numbers}` }));
   if (drawn !== undefined && alike) last.append(el("span", { className: "ok", textContent: "✓" }));
-  if (!alike) last.append(el("span", { className: "off", textContent: words.differs(fmt(value), fmt(drawn)) }));
+  if (!alike)
+    last.append(
+      el("span", { className: "off", textContent: fill(words.differs, { form: fmt(value), drawn: fmt(drawn) }) }),
+    );
   return el("tr", {}, el("td", { textContent: words.figure[name] }), cell, last);
 }

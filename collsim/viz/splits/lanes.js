@@ -7,7 +7,7 @@ import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createTimed } from "../transport/timed.js";
 import { dragTime, drawTransport } from "../transport/transport.js";
-import { LANES } from "../words/lanes_by_language.js";
+import { LANES } from "../words/words.js";
 import { createChart, lightUp, rect, timeAxis } from "../transport/lanechart.js";
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
@@ -15,6 +15,7 @@ import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import cardsSheet from "./cards.css" with { type: "text" };
 import lanesSheet from "./lanes.css" with { type: "text" };
+import { fill } from "../words/choice.js";
 
 const CARD = {
   className: "ln",
@@ -105,7 +106,11 @@ function arrangeLanes(ui, whole) {
   if (ui.slim && ui.alone < 0) ui.alone = 0;
   const names = data.runners.map((run, k) => [k, run.name]);
   segment(ui.tabs, ui.slim ? names : [[-1, words.every], ...names], ui.alone, (k) => showAlone(ui, k), words.one);
-  const heads = [data.unit ?? "", data.kind === "pipelines" ? words.activations(data.microbatches) : "", words.form];
+  const heads = [
+    data.unit ?? "",
+    data.kind === "pipelines" ? fill(words.activations, { most: data.microbatches }) : "",
+    words.form,
+  ];
   ui.heads.replaceChildren(...heads.map((textContent) => el("span", { textContent })));
   const places = data.runners.map((run) => run.time).sort((a, b) => a - b);
   ui.views = [];
@@ -209,7 +214,7 @@ function tickLanes(ui) {
   for (const view of views) view.chart.move(clock.t);
   ui.thumb.setAttribute("cx", x);
   ui.past.setAttribute("width", Math.max(0, x - chart.left));
-  drawTransport(ui.parts, clock, words, words.of(unit.num(clock.t), unit.fmt(chart.total)));
+  drawTransport(ui.parts, clock, words, fill(words.of, { now: unit.num(clock.t), total: unit.fmt(chart.total) }));
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
   sayLanes(ui, done, open, clock.t);
@@ -220,15 +225,26 @@ function tickLanes(ui) {
   });
 }
 
+/** "a, b and c", and how many they are. */
+function nameRuns({ listed, and }, runs) {
+  const names = runs.map((run) => run.name);
+  return { names: [names.slice(0, -1).join(listed), names.at(-1)].filter(Boolean).join(and), runners: runs.length };
+}
+
+/** Who is done at `time`, and that the `slowest` of those that are `open` need `left` more; empty while all run. */
+export function sayDone(words, { done, open, slowest }, time, left) {
+  if (!done.length) return "";
+  if (!open.length) return fill(words.done, { names: words.allDone, runners: 2, time, rest: "" });
+  const need = fill(words.left, { ...nameRuns(words, slowest), time: left });
+  return fill(words.done, { ...nameRuns(words, done), time, rest: fill(words.rest, { left: need }) });
+}
+
 /** Who is done and what the slowest still need; then what is always true of them. */
 function sayLanes(ui, done, open, now) {
   const { data, unit } = ui,
-    words = ui.words,
     longest = Math.max(0, ...open.map((run) => run.time)),
     slowest = open.filter((run) => run.time >= longest * (1 - 1e-9)),
-    names = (runs) => runs.map((run) => run.name),
-    left = slowest.length ? words.left(names(slowest), unit.fmt(longest - now)) : "",
-    head = done.length ? words.done(open.length ? names(done) : [], unit.fmt(now), left) : "";
+    head = sayDone(ui.words, { done, open, slowest }, unit.fmt(now), unit.fmt(longest - now));
   const key = `${head}|${data.said}`;
   if (ui.spoken === key) return;
   ui.spoken = key;
@@ -265,11 +281,26 @@ function hoverLanes(ui, ev, clicked) {
   const where = ui.data.kind === "sharding" ? words[hit.row.name] : `${words.gpu} ${hit.row.name}`;
   if (hit.box) {
     const [a, b, text, kind] = hit.box;
-    focusOn(ui, text || null, words.box(words.pass[kind], text, where, num(a), fmt(b)));
+    focusOn(
+      ui,
+      text || null,
+      fill(words.box, {
+        what: [words.pass[kind], text].filter(Boolean).join(" "),
+        where,
+        begin: num(a),
+        end: fmt(b),
+      }),
+    );
   } else if (hit.next) {
-    const tip = words.gap(where, num(hit.gap[0]), fmt(hit.gap[1]), words.pass[hit.next[3]], hit.next[2]);
+    const tip = fill(words.gap, {
+      where,
+      begin: num(hit.gap[0]),
+      end: fmt(hit.gap[1]),
+      what: words.pass[hit.next[3]],
+      micro: hit.next[2],
+    });
     focusOn(ui, clicked ? hit.next[2] : null, tip);
-  } else focusOn(ui, null, words.end(where, num(hit.gap[0]), fmt(hit.gap[1])));
+  } else focusOn(ui, null, fill(words.end, { where, begin: num(hit.gap[0]), end: fmt(hit.gap[1]) }));
 }
 
 function focusOn(ui, focus, tip) {

@@ -2,6 +2,7 @@
 
 import { box, disc, put, widthOf } from "../player/draw/canvas.js";
 import { FONT } from "../player/model/look.js";
+import { fill } from "../words/choice.js";
 
 const SCATTER_LEFT = 46;
 const SCATTER_FOOT = 40;
@@ -69,7 +70,7 @@ export function drawScatter(ctx, table, scales, { colors, room, shown: selected,
   ctx.font = `12px ${FONT}`;
   ctx.fillStyle = colors.ink2;
   ctx.textAlign = "right";
-  ctx.fillText(words.room(bytes(room)), width - 12, high - 8);
+  ctx.fillText(fill(words.room, { bytes: bytes(room) }), width - 12, high - 8);
 }
 
 /** A box with lines of text above a dot, or below it where there is more room, and a line that leads to it. */

@@ -13,8 +13,9 @@ import { drawStages } from "./stageboxes.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import cardsSheet from "./cards.css" with { type: "text" };
 import splitSheet from "./splitmap.css" with { type: "text" };
-import { pickWords } from "../words/choice.js";
-import { SPLITS } from "../words/splits_by_language.js";
+import { chooseLanguage, fill, pickWords } from "../words/choice.js";
+import { LANGUAGES } from "../words/languages.js";
+import { SPLITS } from "../words/words.js";
 
 const ROWS = 10;
 const SCATTER_HIGH = 400;
@@ -93,20 +94,36 @@ function buildMap(ui) {
     nodes = Math.ceil(step.ranks / step.per);
   ui.legend = el("p", { className: "groups", "aria-live": "polite" });
   const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.whole * 0.55));
-  ui.map.replaceChildren(titled(words.map, words.mapNote(nodes, step.per, order, layout.stages)), ui.canvas, ui.legend);
+  ui.map.replaceChildren(
+    titled(words.map, sayMap(words, { nodes, ranks: step.per, order, stages: layout.stages })),
+    ui.canvas,
+    ui.legend,
+  );
   ui.layout = mapLayout(step, Math.max(240, ui.map.clientWidth));
   ui.pen = sizeCanvas(ui.canvas, Math.max(240, ui.map.clientWidth), ui.layout.high);
   drawMap(ui);
 }
 
+function sayMap({ mapNote, betweenNotes }, { order, stages, ...counts }) {
+  const notes = [fill(mapNote.nodes, counts), order && fill(mapNote.order, { order }), stages && mapNote.stages];
+  return notes.filter(Boolean).join(betweenNotes) + mapNote.click;
+}
+
+const thousands = (number) => ({ count: number.toLocaleString("en") });
+
 function drawMap(ui) {
   const { step } = ui.data,
     words = ui.words,
     groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colours),
-    parts = [swatchOf("var(--ink)", words.rank(ui.rank))];
+    parts = [swatchOf("var(--ink)", fill(words.rank, { rank: ui.rank }))];
   for (const axis of Object.keys(groups)) {
     const nodes = new Set(groups[axis].map((rank) => Math.floor(rank / step.per))).size;
-    parts.push(swatchOf(`var(--${GROUP_FILL[axis]})`, words.group(axis.toUpperCase(), groups[axis].length, nodes)));
+    parts.push(
+      swatchOf(
+        `var(--${GROUP_FILL[axis]})`,
+        fill(words.group, { axis: axis.toUpperCase(), ranks: groups[axis].length, nodes }),
+      ),
+    );
   }
   ui.legend.replaceChildren(...parts);
   ui.canvas.setAttribute("aria-label", ui.legend.textContent);
@@ -147,12 +164,15 @@ function buildSends(ui) {
     words = ui.words,
     stage = stageOf(ui.rank, step),
     most = Math.max(1, ...step.sends.flat().map((row) => row.nbytes)),
-    cells = step.sends[stage].map((row) => sentRow(row, most, words));
+    cells = step.sends[stage].map((row) => sentRow(row, most, words, ui.data.language));
   if (!cells.length) cells.push(el("p", { className: "quiet", textContent: words.nothing }));
-  ui.sends.replaceChildren(titled(words.sends(stage, step.stages), words.sendsNote), ...cells);
+  ui.sends.replaceChildren(
+    titled(fill(words.sends[step.stages > 1 ? "stage" : "one"], { stage }), words.sendsNote),
+    ...cells,
+  );
 }
 
-function sentRow(row, most, words) {
+function sentRow(row, most, words, language) {
   const bar = el("i"),
     colour = `var(--${GROUP_FILL[AXIS_OF_STRATEGY[row.strategy]]})`;
   bar.style.width = `${Math.max(0.4, (100 * row.nbytes) / most)}%`;
@@ -161,7 +181,12 @@ function sentRow(row, most, words) {
     "div",
     { className: "sent" },
     el("b", {}, swatchOf(colour, words.strategies[row.strategy])),
-    el("span", { textContent: words.rate(row.link[words.zh], fmtRate(row.bandwidth)) }),
+    el("span", {
+      textContent: fill(words.rate, {
+        kind: row.link[LANGUAGES.indexOf(chooseLanguage(language))],
+        rate: fmtRate(row.bandwidth),
+      }),
+    }),
     el("span", { className: "track" }, bar),
     el("b", { textContent: decimalBytes(row.nbytes) }),
     el("span", { className: "num", textContent: fmtSpan(row.time) }),
@@ -199,8 +224,10 @@ function buildHeld(ui) {
   });
   if (room && total > room) bar.append(beyond(room / whole));
   const share = room ? `${Math.round((100 * total) / room)}${NB}%` : "",
-    label = room ? words.of(decimalBytes(total), decimalBytes(room), share) : decimalBytes(total),
-    head = titled(words.memory(stage, stages), label);
+    label = room
+      ? fill(words.of, { bytes: decimalBytes(total), room: decimalBytes(room), share })
+      : decimalBytes(total),
+    head = titled(fill(words.memory[stages > 1 ? "stage" : "one"], { stage }), label);
   head.lastChild.className = room && total > room ? "over" : "";
   ui.memory.replaceChildren(head, bar, legend);
 }
@@ -224,13 +251,16 @@ function buildAll(ui) {
   const fits = table.fits.filter(Boolean).length,
     counts = el("p", { className: "counts" }, el("span", { textContent: words.time }));
   counts.append(
-    el("b", { textContent: words.fits(fits) }),
-    el("b", { textContent: words.not(table.fits.length - fits) }),
+    el("b", { textContent: fill(words.fits, thousands(fits)) }),
+    el("b", { textContent: fill(words.not, thousands(table.fits.length - fits)) }),
   );
   const body = tableOf(ui),
     note = el("p", { className: "quiet", textContent: words.allNote });
-  ui.all.replaceChildren(titled(words.all(table.time.length), ""), note, counts, ui.dots, body);
-  ui.dots.setAttribute("aria-label", `${words.all(table.time.length)}; ${words.fits(fits)}`);
+  ui.all.replaceChildren(titled(fill(words.all, thousands(table.time.length)), ""), note, counts, ui.dots, body);
+  ui.dots.setAttribute(
+    "aria-label",
+    `${fill(words.all, thousands(table.time.length))}; ${fill(words.fits, thousands(fits))}`,
+  );
   drawDots(ui, -1);
 }
 
@@ -285,7 +315,7 @@ function tableOf(ui) {
   const { table, open, now } = ui.data,
     words = ui.words,
     listed = [...Array(Math.min(ROWS, table.time.length)).keys()],
-    head = el("tr", {}, ...words.head.map((textContent) => el("th", { scope: "col", textContent })));
+    head = el("tr", {}, ...Object.values(words.head).map((textContent) => el("th", { scope: "col", textContent })));
   if (open >= ROWS || (open < 0 && now)) listed.push(open);
   return el(
     "div",
@@ -301,7 +331,7 @@ function splitRow(ui, k) {
     opened = k === open,
     split = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
     button = el("button", { type: "button", textContent: k < 0 ? "–" : String(k + 1), disabled: k < 0 });
-  button.title = k < 0 ? words.unlisted : words.open(k + 1);
+  button.title = k < 0 ? words.unlisted : fill(words.open, { number: k + 1 });
   button.setAttribute("aria-label", button.title);
   const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => split[name]),
     about = split.timed || (opened && now) ? "" : "≈ ",
@@ -333,7 +363,7 @@ export function reasonOf(table, k, words, time = table.time[k]) {
   if (k === 0) return words.fastest;
   const more = time - table.time[0],
     sign = more < 0 ? -1 : 1,
-    names = words.parts(insideOf(table, k)),
+    names = [words.parts.compute, insideOf(table, k), words.parts.bubble, words.parts.gradients],
     changed = table.parts[k].map((value, i) => [value - table.parts[0][i], names[i]]),
     most = changed.sort((a, b) => sign * (b[0] - a[0])).slice(0, 2),
     two = most.filter(([by]) => sign * by > 0.005 * table.time[0]).map(([by, name]) => `${name} ${signed(by)}`);

@@ -5,6 +5,7 @@ import { hatch, svg } from "../player/draw/elements.js";
 import { niceStep, timeUnit } from "../player/model/units.js";
 import { labelIn, pathOf, rect, spanOf, stairs, text, textWidth } from "../transport/lanechart.js";
 import { FILLS } from "./laneboxes.js";
+import { fill } from "../words/choice.js";
 
 const STAGE_LEFT = 78;
 const CUT_WIDE = 74;
@@ -31,7 +32,7 @@ export function drawStages(drawn, total, width, { shade, fills, words, bytes, ..
     most = Math.max(...drawn.rows.map((row) => row.most)),
     view = { shade, fills, words, bytes, most },
     lines = { size: 5.6, width: 1.3, paper: "none", ink: "var(--wait)" },
-    cut = drawn.cut && words.cut(durationOf(drawn.cut[1] - drawn.cut[0], total)),
+    cut = drawn.cut && fill(words.cut, { time: durationOf(drawn.cut[1] - drawn.cut[0], total) }),
     rows = drawn.rows.flatMap((row, k) => {
       const top = k * STAGE_HIGH + 4,
         stretched = parts.map((part) => stageRow(row, top, part, view));
@@ -60,7 +61,7 @@ function stageNames(row, top, several, { words, bytes }) {
   const x = STAGE_LEFT - 8,
     below = top + PASS_HIGH,
     look = { size: 12, anchor: "end" },
-    name = several ? words.stage(row.stage) : words.oneGpu;
+    name = several ? fill(words.stage, { stage: row.stage }) : words.oneGpu;
   return [
     text(x, top + 16, name, { bold: true, fill: "var(--ink)", anchor: "end" }),
     text(x, below + 12, words.network, look),

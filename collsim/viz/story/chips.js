@@ -1,6 +1,7 @@
 // Numbers in sentences: those that can be dragged, and those that follow.
 
 import { el, setText } from "../player/draw/elements.js";
+import { fill } from "../words/choice.js";
 import { HUES, chipText } from "./values.js";
 
 const PULL = 22; // pixels of dragging from one value to the next
@@ -18,17 +19,17 @@ const plainly = (story, text) =>
   text
     .replaceAll(" × ", "\u00a0×\u00a0")
     .replaceAll("2 K", "2\u00a0K")
-    .split(/(\[\w+\]|\{\w+\})/)
+    .split(/(\[\w+\]|\{[^}]+\})/)
     .filter(Boolean)
     .map((part) => {
       if (/^\[\w+\]$/.test(part)) return chip(story, part.slice(1, -1));
-      return /^\{\w+\}$/.test(part) ? live(story, part.slice(1, -1)) : part;
+      return part.startsWith("{") ? live(story, part.slice(1, -1)) : part;
     });
 
-/** A number that follows the others. */
+/** A number that follows the others, or a word that follows a number: `n`, `n:step|steps`. */
 export function live(story, name, className = "live") {
   const box = el("span", { className });
-  story.follow(() => setText(box, story.said[name]));
+  story.follow(() => setText(box, fill(`{${name}}`, story.said)));
   return box;
 }
 

@@ -4,6 +4,7 @@ import { box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { measure, pointAt } from "../player/model/geometry.js";
 import { FONT } from "../player/model/look.js";
 import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js";
+import { fill } from "../words/choice.js";
 
 const MAX_BOXES = 15; // GPUs that are drawn one by one
 
@@ -56,12 +57,18 @@ export function drawServer(ctx, fig) {
   moveGradients(ctx, fig, plan, back, f);
   rankBox(ctx, colors, x, server, 48, "0", true);
   const rate = fmtRate(v.rate / others);
-  if (!slim) put(ctx, words.each(rate, fmtShare(1 / others)), 24, bus + 52, 14, colors.ink2);
-  putLines(ctx, words.full(spoken.rate, others), { x: x + 20, y: bus + 52, room: w - x - 26 }, slim ? 12.5 : 15, {
-    fill: colors.fulltext,
-    bold: true,
-  });
-  const state = (back ? words.gives : words.collects)(fmtShare(f), others);
+  if (!slim) put(ctx, fill(words.each, { rate, share: fmtShare(1 / others) }), 24, bus + 52, 14, colors.ink2);
+  putLines(
+    ctx,
+    fill(words.full[others === 1 ? "one" : "many"], { rate: spoken.rate, count: others }),
+    { x: x + 20, y: bus + 52, room: w - x - 26 },
+    slim ? 12.5 : 15,
+    {
+      fill: colors.fulltext,
+      bold: true,
+    },
+  );
+  const state = fill(back ? words.gives : words.collects, { share: fmtShare(f), size: others });
   putLines(ctx, state, { x: x + 36, y: server + 6, room: w - x - 42 }, slim ? 12.5 : 14, { fill: colors.ink2 });
   if (r.server)
     put(ctx, `${three(1e3 * r.server * share)} / ${spoken.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
@@ -128,7 +135,7 @@ export function drawHotLink(ctx, { w, h, colors, words, v, r, share, slim }) {
       const at = y + pitch * (0.1 + 0.4 * way);
       box(ctx, left, at, Math.max(1, bar), pitch * 0.34, 2, hot ? colors.full : colors.room);
     });
-    const label = rest ? words.like(v.n - 7) : fmtBytes(nbytes * v.size * arrived[0]);
+    const label = rest ? fill(words.like, { count: v.n - 7 }) : fmtBytes(nbytes * v.size * arrived[0]);
     put(ctx, label, left + bars[0] + 8, y + pitch * 0.58, 13.5, hot ? colors.fulltext : colors.ink2, { bold: hot });
   }
   put(ctx, words.caption, left, h - 10, 13, colors.ink2);
@@ -187,8 +194,8 @@ export function drawRing(ctx, fig) {
     const fits = fitFont(ctx, text, size, Math.max(90, wide), o?.bold, 11);
     if (fits) put(ctx, text, plan.middle, y + dy, fits, o?.fill ?? colors.ink, { align: "center", ...o });
   };
-  line(words.step(done ? all : k + 1, all), -4, 16, { bold: true });
-  line((copying ? words.copying : words.adding)(spoken.piece), 18, 13.5, { fill: colors.ink2 });
+  line(fill(words.step, { step: done ? all : k + 1, steps: all }), -4, 16, { bold: true });
+  line(fill(copying ? words.copying : words.adding, { size: spoken.piece }), 18, 13.5, { fill: colors.ink2 });
   ringTimes(ctx, { colors, said: spoken, words, w, h, slim });
 }
 
@@ -209,9 +216,10 @@ function piece(ctx, colors, { x, y }, size, { copying, fill, text }) {
 function ringTimes(ctx, { colors, said: spoken, words, w, h, slim }) {
   const x = slim ? w / 2 : w - 88,
     y = slim ? h - 30 : h / 2,
-    o = { align: "center" };
+    o = { align: "center" },
+    faster = fill(words.faster, { times: spoken.faster });
   if (slim) {
-    put(ctx, `${spoken.ringTime}${NB}·${NB}${words.faster(spoken.faster)}`, x, y + 8, 15, colors.ink, {
+    put(ctx, [spoken.ringTime, "·", faster].join(NB), x, y + 8, 15, colors.ink, {
       ...o,
       bold: true,
     });
@@ -221,5 +229,5 @@ function ringTimes(ctx, { colors, said: spoken, words, w, h, slim }) {
   const half = ctx.measureText(spoken.serverTime).width / 2;
   stroke(ctx, [x - half - 3, y - 31, x + half + 3, y - 31], 1.4, colors.ink2);
   put(ctx, spoken.ringTime, x, y + 4, 25, colors.ink, { ...o, bold: true });
-  put(ctx, words.faster(spoken.faster), x, y + 26, 13.5, colors.ink2, o);
+  put(ctx, faster, x, y + 26, 13.5, colors.ink2, o);
 }

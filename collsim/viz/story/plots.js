@@ -3,6 +3,7 @@
 import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { fmtBytes, fmtSpan, niceStep, three, timeUnit } from "../player/model/units.js";
 import { total } from "./values.js";
+import { fill } from "../words/choice.js";
 
 const MIDDLE = { align: "center" };
 const STRONG = { align: "center", bold: true };
@@ -42,7 +43,9 @@ export function drawVolume(ctx, { w, h, colors, words, v, r, data, slim }) {
   ctx.setLineDash([6, 4]);
   stroke(ctx, [left, roof, w - 12, roof], 1.6, colors.ink);
   ctx.setLineDash([]);
-  put(ctx, words.never(fmtBytes(2 * v.size)), w - 12, roof - 8, slim ? 13 : 14, colors.ink2, { align: "right" });
+  put(ctx, fill(words.never, { size: fmtBytes(2 * v.size) }), w - 12, roof - 8, slim ? 13 : 14, colors.ink2, {
+    align: "right",
+  });
   data.ranks.forEach((n, q) => {
     const x = left + pitch * (q + 0.2),
       tall = r.sentOf(n) * scale,
@@ -87,7 +90,7 @@ export function drawAlphaBeta(ctx, fig) {
     stroke(ctx, [left, base - y * scale, w - 8, base - y * scale], 1, colors.grid);
     put(ctx, three(y), left - 8, base - y * scale + 4, 13, colors.ink2, { align: "right" });
   }
-  put(ctx, `${unit.unit}, ${words.ring(fmtBytes(v.small))}`, 8, 20, 13, colors.ink2);
+  put(ctx, `${unit.unit}, ${fill(words.ring, { size: fmtBytes(v.small) })}`, 8, 20, 13, colors.ink2);
   keyOfTime(ctx, fig, left + 14, 44, r.parts.adding > 0);
   const pitch = (w - left - 10) / bars.length;
   bars.forEach((bar, q) => {
@@ -136,7 +139,9 @@ export function drawCards(ctx, { w, h, colors, words, v, data, slim }) {
     machines(ctx, colors, { x: 8, y, w: part - 20, h: pitch - 12 }, cards, here);
     const mid = y + pitch / 2 - 2,
       bar = (room * time) / slowest;
-    put(ctx, words.card(cards), part + 4, slim ? mid - 14 : mid + 5, slim ? 13 : 15, colors.ink, { bold: here });
+    put(ctx, fill(words.card, { count: cards }), part + 4, slim ? mid - 14 : mid + 5, slim ? 13 : 15, colors.ink, {
+      bold: here,
+    });
     box(ctx, part + name, mid - 10, bar, 22, 3, here ? colors.ink : colors.ink3);
     put(ctx, fmtSpan(time), part + name + bar + 8, mid + 7, here ? 18 : 15, colors.ink, { bold: here });
   });
@@ -177,7 +182,7 @@ export function drawTraining(ctx, fig) {
   }
   for (const [a, b] of r.step.waits) {
     hatched(ctx, x(a), rows.compute, x(b) - x(a), 36, colors.wait, colors.card);
-    const text = words.waits(fmtSpan(b - a));
+    const text = fill(words.waits, { time: fmtSpan(b - a) });
     if (fitFont(ctx, text, 13, x(b) - x(a) - 8, true, 11) >= 11) {
       const wide = ctx.measureText(text).width + 8;
       box(ctx, (x(a) + x(b) - wide) / 2, rows.compute + 9, wide, 18, 3, colors.card);

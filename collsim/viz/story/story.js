@@ -5,7 +5,7 @@ import { createShell, dressRoot } from "../player/ui/shell.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { chip, written } from "./chips.js";
-import { FIGURES } from "./figures.js";
+import { CHAPTERS } from "./figures.js";
 import { formula } from "./formula.js";
 import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
 import storySheet from "./story.css" with { type: "text" };
@@ -13,10 +13,7 @@ import { reckon, spoken } from "./values.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { toggleFullScreen } from "../transport/transport.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
-import { STORY } from "../words/story_by_language.js";
-
-/** Pictures that move, and so have a button to play them. */
-const MOVING = new Set(["server", "hot-link", "ring", "training"]);
+import { STORY } from "../words/words.js";
 
 const SETTLED = 400; // ms after the last change of a number, before it is told
 
@@ -97,7 +94,7 @@ function writeStory(story, data) {
     },
   });
   const { words, root } = story;
-  story.chapters = words.chapters.map((of, q) => buildChapter(story, of, q + 1));
+  story.chapters = CHAPTERS.map((of, q) => buildChapter(story, of, q + 1));
   story.beats = story.chapters.flatMap(({ beats }) => beats);
   const head = el("header", {}, el("h1", { textContent: words.title }), el("p", { textContent: words.lead }));
   root.replaceChildren(
@@ -163,21 +160,22 @@ function recompute(story) {
 
 // ---- a chapter
 
-function buildChapter(story, { key, title, text, formula: name, note }, number) {
-  const heading = el("h2", { textContent: title, tabIndex: -1 }),
+function buildChapter(story, { key, shares, formula: name, tall, moves, draw }, number) {
+  const { title, text, note } = story.words.chapters[key],
+    heading = el("h2", { textContent: title, tabIndex: -1 }),
     canvas = el("canvas", { role: "img", "aria-label": title }),
     figure = el("figure", {}, canvas),
-    chapter = { key, number, heading, canvas, figure, share: 0, goal: text[0][0], playing: false };
-  chapter.beats = text.map(([at, spoken]) => ({ chapter, at, box: el("p", {}, ...written(story, spoken)) }));
+    chapter = { key, number, heading, canvas, figure, share: 0, goal: shares[0], playing: false };
+  chapter.beats = shares.map((at, q) => ({ chapter, at, box: el("p", {}, ...written(story, text[q + 1])) }));
   const prose = el("div", { className: "prose" }, heading);
   if (name) prose.append(formula(story, name));
   prose.append(...chapter.beats.map(({ box }) => box));
   if (note) prose.append(el("p", { className: "note", textContent: note }));
   chapter.stop = () => {};
-  if (MOVING.has(key)) addPlay(story, chapter);
+  if (moves) addPlay(story, chapter);
   else chapter.share = chapter.goal;
   if (key === "alpha-beta") figure.append(el("div", { className: "slider" }, "N", chip(story, "many")));
-  chapter.draw = () => drawFigure(story, chapter);
+  chapter.draw = () => drawFigure(story, chapter, draw, tall);
   const badge = el("a", { className: "badge", href: `#${key}`, textContent: String(number) });
   badge.setAttribute("aria-label", `${story.words.chapter} ${number}: ${title}`);
   badge.onclick = (ev) => {
@@ -209,16 +207,14 @@ function addPlay(story, chapter) {
   chapter.figure.append(button);
 }
 
-const TALL = { server: 310, "hot-link": 300, ring: 300, volume: 300, "alpha-beta": 300, cards: 290, training: 280 };
-
-function drawFigure(story, { key, canvas, share, figure }) {
+function drawFigure(story, { key, canvas, share, figure }, draw, tallest) {
   const wide = Math.floor(figure.clientWidth) - 2;
   if (wide < 100 || !story.colors || !story.said) return;
-  const tall = TALL[key] + (wide < 520 && key === "cards" ? 40 : 0),
+  const tall = tallest + (wide < 520 && key === "cards" ? 40 : 0),
     ctx = sizeCanvas(canvas, wide, tall);
   ctx.clearRect(0, 0, wide, tall);
   const { colors, words, values: v, known: r, said: spoken, data } = story;
-  FIGURES[key](ctx, {
+  draw(ctx, {
     w: wide,
     h: tall,
     colors,

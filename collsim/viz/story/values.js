@@ -1,6 +1,7 @@
 // The numbers of the story: what a reader can change, and what follows from it.
 
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, three } from "../player/model/units.js";
+import { fill } from "../words/choice.js";
 
 /** The hue of each number that can be changed; what it can be comes with the data. */
 export const HUES = { size: "s", small: "s", rate: "b", alpha: "a", gamma: "g", channels: "b", bucket: "s" };
@@ -85,7 +86,7 @@ export function spoken(v, r, words) {
     stepTime: fmtSpan(r.step.time),
     apart: fmtSpan(r.step.apart),
     exposed: fmtSpan(r.step.exposed),
-    buckets: words.buckets(r.step.buckets),
+    buckets: fill(words.buckets, { count: r.step.buckets }),
   };
 }
 
@@ -101,8 +102,8 @@ export function chipText(name, value, words, data) {
     rate: (x) => `B = ${fmtRate(x)}`,
     alpha: (x) => `α = ${fmtSpan(x)}`,
     gamma: (x) => (x ? `γ = 1/(${fmtRate(1 / x)})` : words.free),
-    channels: (x) => words.channels(x),
-    bucket: (x) => words.buckets(data.training.steps[x].buckets),
+    channels: (x) => fill(words.channels, { count: x }),
+    bucket: (x) => fill(words.buckets, { count: data.training.steps[x].buckets }),
   };
   return of[name](value);
 }

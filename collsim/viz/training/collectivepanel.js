@@ -5,8 +5,10 @@ import { el, nameButton, setText, svg } from "../player/draw/elements.js";
 import { phaseOf, stepAt } from "../player/model/model.js";
 import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtSpan, timeUnit } from "../player/model/units.js";
+import { nameTask, sayGradients } from "./stepwords.js";
 import { createPlayer } from "../player/ui/player.js";
 import { hueOf } from "../transport/hues.js";
+import { fill } from "../words/choice.js";
 
 const STAGE = 380; // pixels that the stage is high at most
 const LOGICAL = 600; // pixels below which the stage shows ranks alone, without the machine
@@ -61,7 +63,7 @@ function head(ui, collective) {
     "div",
     { className: "phead" },
     chip,
-    el("b", { textContent: words.opened(collective.name) }),
+    el("b", { textContent: fill(words.opened, { name: nameTask(words, collective) }) }),
     ui.pace,
     el("span", { className: "sp" }),
   );
@@ -88,17 +90,21 @@ function facts(ui, collective) {
   return el(
     "div",
     { className: "facts" },
+    fact(words.carries, fmtBytes(collective.nbytes), sayGradients(words, collective)),
     fact(
-      words.carries,
-      fmtBytes(collective.nbytes),
-      words.gradients(collective.tensors, words.layers(collective.from, collective.to)),
+      words.ready,
+      unit.fmt(collective.ready),
+      late > 1e-9 * step.time ? fill(words.turn, { time: fmtSpan(late) }) : words.atonce,
     ),
-    fact(words.ready, unit.fmt(collective.ready), late > 1e-9 * step.time ? words.turn(fmtSpan(late)) : words.atonce),
-    fact(words.runs, fmtSpan(took), opened ? words.links(fmtSpan(opened.seconds), opened.steps) : ""),
+    fact(
+      words.runs,
+      fmtSpan(took),
+      opened ? fill(words.links, { time: fmtSpan(opened.seconds), steps: opened.steps }) : "",
+    ),
     fact(
       words.exposed,
       fmtSpan(collective.exposed),
-      collective.exposed < took ? words.hidden(fmtSpan(took - collective.exposed)) : "",
+      collective.exposed < took ? fill(words.hidden, { time: fmtSpan(took - collective.exposed) }) : "",
       collective.exposed > 0,
     ),
   );
@@ -188,7 +194,9 @@ function paceOf(ui, model, collective, t) {
   if (ui.clock.t >= collective.end) return `${name}${words.comma}${words.over}`;
   const s = stepAt(model, t),
     phase = textAt(phaseOf(model, s)?.label, 0, ui.data.language);
-  return [name, ...(phase ? [phase] : []), ...(model.nsteps ? [words.step(s + 1, model.nsteps)] : [])].join(
-    words.comma,
-  );
+  return [
+    name,
+    ...(phase ? [phase] : []),
+    ...(model.nsteps ? [fill(words.step, { step: s + 1, steps: model.nsteps })] : []),
+  ].join(words.comma);
 }

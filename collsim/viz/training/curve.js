@@ -4,6 +4,7 @@ import { el, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { text, textWidth } from "../transport/lanechart.js";
 import { bestOf, curveScales } from "./stepgeometry.js";
+import { fill } from "../words/choice.js";
 
 const HIGH = 188;
 const TICKS = [2 ** 14, 2 ** 17, 2 ** 20, 2 ** 23, 2 ** 26, 2 ** 29];
@@ -23,7 +24,7 @@ export function buildCurve(ui, wide) {
   slider.setAttribute("aria-valuetext", `${fmtBytes(bucketBytes)}, ${fmtSpan(step.time)}`);
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
-  const foot = el("p", { textContent: words.best(fmtBytes(best[0]), fmtSpan(best[1])) });
+  const foot = el("p", { textContent: fill(words.best, { bytes: fmtBytes(best[0]), time: fmtSpan(best[1]) }) });
   if (isChosen)
     foot.append(
       " ",

@@ -11,7 +11,7 @@ import { momentsOf } from "./stepgeometry.js";
 import { HELD_FILL, carriedAt, drawHub, moveHub, totalHeld } from "./hub.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { exposedHatch } from "../transport/hues.js";
-import { RIVALS } from "../words/rivals_by_language.js";
+import { RIVALS } from "../words/words.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import partsSheet from "./parts.css" with { type: "text" };
 import rivalsSheet from "./rivals.css" with { type: "text" };

@@ -11,7 +11,7 @@ import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { createTimed } from "../transport/timed.js";
 import { dragTime, drawTransport } from "../transport/transport.js";
-import { STEP } from "../words/step_by_language.js";
+import { STEP } from "../words/words.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
@@ -21,6 +21,7 @@ import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import partsSheet from "./parts.css" with { type: "text" };
 import stepSheet from "./step.css" with { type: "text" };
 import { narrateStep } from "./stepwords.js";
+import { fill } from "../words/choice.js";
 
 const SLIDE_ZOOM = 1.5; // how much larger the timeline is on a slide
 
@@ -99,7 +100,7 @@ function dressStep(ui) {
     pick = (on) => ui.act({ what: "every", on }),
     choices = [
       [false, words.one],
-      [true, words.all(data.step.ranks)],
+      [true, fill(words.all, { count: data.step.ranks })],
     ];
   ui.bar.replaceChildren(
     parts.moves,

@@ -17,7 +17,9 @@ import {
   textWidth,
   timeAxis,
 } from "../transport/lanechart.js";
+import { sayGradients, sayOpen, spanLayers } from "./stepwords.js";
 import { ROOM, bandsOf, chainPath, memoryPaths, queueOf, rowsOf } from "./stepgeometry.js";
+import { fill } from "../words/choice.js";
 
 const MIN_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
 const NARROW_BOX = 24; // pixels below which a box has no number
@@ -89,7 +91,7 @@ function bucketWords(ui, collective) {
     line = (words) => el("span", { textContent: words });
   return [
     el("b", { textContent: `${name}, ${fmtBytes(collective.nbytes)}` }),
-    line(w.gradients(collective.tensors, w.layers(collective.from, collective.to))),
+    line(sayGradients(w, collective)),
     line(`${runs}${fmtSpan(collective.end - collective.begin)}`),
     line(`${w.exposed}: ${fmtSpan(collective.exposed)}`),
   ];
@@ -162,7 +164,7 @@ function computeBox(ui, row, box) {
     words = ui.words,
     kind = words.box[box.kind] ?? box.name,
     names = isOfBucket ? [wide < NARROW_BOX ? "" : String(box.bucket)] : [`${kind} ${fmtSpan(box.t1 - box.t0)}`, kind],
-    layers = isOfBucket && h > 44 ? words.layers(box.name, box.last) : "",
+    layers = isOfBucket && h > 44 ? spanLayers(box.name, box.last) : "",
     isTwo = layers && fits(layers, 12, wide),
     look = { size: 14.5, bold: isOfBucket, ...onBox(hue) },
     label = labelIn(span, y + h / 2 + (isTwo ? -3 : 5), names, look),
@@ -178,7 +180,7 @@ function networkBox(ui, row, box) {
     hue = hueOf(box.bucket),
     collective = ui.data.step.collectives.find((c) => c.name === box.name && c.begin === box.t0);
   const group = svg("g", collective ? { class: "open", role: "button", tabindex: 0, "data-name": box.name } : {});
-  if (collective) group.setAttribute("aria-label", ui.words.open(collective));
+  if (collective) group.setAttribute("aria-label", sayOpen(ui.words, collective));
   group.append(
     rect(x, y, wide, h, hue.box, { stroke: "var(--card)", "stroke-width": 1 }),
     ...boxWords(ui, box, collective, span, row.network),
@@ -214,7 +216,7 @@ function waitBox(ui, row, t0, t1) {
   const { x, wide } = spanOf(ui.chart, t0, t1),
     { y, h } = row.compute,
     took = fmtSpan(t1 - t0),
-    words = [ui.words.waits(took), took].find((text) => fits(text, 14.5, wide - 12, true)),
+    words = [fill(ui.words.waits, { time: took }), took].find((text) => fits(text, 14.5, wide - 12, true)),
     look = { size: 14.5, bold: true, high: 24, fill: "var(--fulltext)" };
   return [
     rect(x, y, wide, h, "url(#ts-hatch)", { class: "wait" }),
@@ -281,18 +283,18 @@ function labelColumn(ui, high) {
       box.append(label);
     };
   box.style.cssText = `width:${ui.labels}px;height:${high}px`;
-  put(ROOM.band + ROOM.axis + 10, words.memory, words.peak(fmtBytes(step.memory.peak)));
+  put(ROOM.band + ROOM.axis + 10, words.memory, fill(words.peak, { bytes: fmtBytes(step.memory.peak) }));
   for (const row of ui.layout.rows) {
     if (ui.data.every) {
-      put(row.compute.y + 12, words.alone(row.first));
+      put(row.compute.y + 12, fill(words.alone, { gpu: row.first }));
       continue;
     }
     const who =
       row.count === 1
-        ? words.alone(row.first)
+        ? fill(words.alone, { gpu: row.first })
         : row.first === 0
-          ? words.alike(0, row.count)
-          : words.range(row.first, row.first + row.count - 1);
+          ? fill(words.alike, { gpu: 0, others: row.count - 1 })
+          : fill(words.range, { first: row.first, last: row.first + row.count - 1 });
     put(row.compute.y + (row.compute.h - 40) / 2, words.compute, who);
     if (row.queue.h >= ROOM.queue) box.append(queueLabel(row, words));
     put(
@@ -301,7 +303,7 @@ function labelColumn(ui, high) {
       row.network.h < 44 ? "" : networkNote(ui, words),
     );
   }
-  if (ui.layout.left) put(ui.layout.bottom, words.more(ui.layout.left));
+  if (ui.layout.left) put(ui.layout.bottom, fill(words.more, { count: ui.layout.left }));
   return box;
 }
 

@@ -4,6 +4,7 @@ import { el } from "../player/draw/elements.js";
 import { fmtSpan, threeDigits, timeMarks } from "../player/model/units.js";
 import { hueOf } from "../transport/hues.js";
 import { createChart, createCursor, labelIn, rect, spanOf, text, timeAxis } from "../transport/lanechart.js";
+import { fill } from "../words/choice.js";
 
 const LANE = 24;
 const HIGH_TRACK = 2 * LANE + 6;
@@ -25,7 +26,8 @@ export function drawTracks(race, width) {
     ];
   race.cursors = [];
   for (const run of runners) {
-    const words = Math.abs(run.time - least) <= 1e-9 * least ? w.leads : w.times(threeDigits(run.time / least)),
+    const words =
+        Math.abs(run.time - least) <= 1e-9 * least ? w.leads : fill(w.times, { times: threeDigits(run.time / least) }),
       chart = chartOf(HIGH_TRACK, { role: "img", "aria-label": `${run.name}: ${fmtSpan(run.time)}` });
     drawTrack(race, run, chart, words);
     cells.push(el("span", { className: "rule" }), ...trackRow(run, chart, run.time === most && most > 1.5 * least));

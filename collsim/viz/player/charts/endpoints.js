@@ -8,6 +8,7 @@ import { nameOf, panelOf } from "../model/names.js";
 import { groups } from "../model/order.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 const MAX_ROWS = 33; // beyond, endpoints are folded into groups
 
@@ -104,8 +105,8 @@ export const endpointChart = {
         };
       return {
         members,
-        label: panel >= 0 ? textAt(model.panels.label, panel, language) : words.ranksTo(first, last),
-        note: words.folded(members.length),
+        label: panel >= 0 ? textAt(model.panels.label, panel, language) : fill(words.ranksTo, { first, last }),
+        note: fill(words.folded, { count: members.length }),
       };
     }),
   bars(ctx, view, geo, lines) {
@@ -127,8 +128,12 @@ export const endpointChart = {
       geo,
       mid,
       ly,
-      { text: geo.narrow ? view.words.sentTip(fmtBytes(out)) : fmtBytes(out), share: out / most },
-      { text: geo.narrow ? view.words.gotTip(fmtBytes(got)) : fmtBytes(got), share: got / most, fill: colors.sum2 },
+      { text: geo.narrow ? fill(view.words.sentTip, { bytes: fmtBytes(out) }) : fmtBytes(out), share: out / most },
+      {
+        text: geo.narrow ? fill(view.words.gotTip, { bytes: fmtBytes(got) }) : fmtBytes(got),
+        share: got / most,
+        fill: colors.sum2,
+      },
     );
   },
 };

@@ -7,6 +7,7 @@ import { hues, ramp } from "../model/look.js";
 import { nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 export const MAX_CELL_RANKS = 64;
 const MAX_COLUMNS = 64;
@@ -40,7 +41,17 @@ export function drawHeat(ctx, view, w, h) {
     y0 = 62,
     cw = (w - x0 - right) / columns,
     ch = Math.min(24, (h - y0 - 60) / rows.length);
-  wrap(ctx, words.heat(rows[0].members.length, per, model.goal > 1), 0, 13, w, 13, 18, colors.ink2, 2);
+  wrap(
+    ctx,
+    fill(words.heat[model.goal > 1 ? "sum" : "data"], { ranks: rows[0].members.length, chunks: per }),
+    0,
+    13,
+    w,
+    13,
+    18,
+    colors.ink2,
+    2,
+  );
   view.grid = { heat: true, rows, per, x0, y0, cw, ch, columns };
   rows.forEach(({ members, panel }, q) => {
     const y = y0 + q * ch,
@@ -67,7 +78,7 @@ export function drawHeat(ctx, view, w, h) {
     }
     if (wrong) box(ctx, x0 - 2, y - 1, columns * cw + 4, ch + 2, 3, null, colors.full, 2.4);
   });
-  put(ctx, words.doneOf(range(model.asked)), w, y0 - 6, 12, colors.ink3, { align: "right" });
+  put(ctx, fill(words.doneOf, { count: range(model.asked) }), w, y0 - 6, 12, colors.ink3, { align: "right" });
   if (view.hover?.slot != null && view.slots.includes(view.hover.slot)) {
     const c = Math.floor(view.slots.indexOf(view.hover.slot) / per);
     box(ctx, x0 + c * cw - 1, y0 - 2, cw + 2, rows.length * ch + 4, 2, null, colors.ink, 1.5);

@@ -9,6 +9,7 @@ import { stepAt } from "../model/model.js";
 import { linkName } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes, fmtShare } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 /**
  * What the rows need that does not change with time: slices per pixel, and where there are barriers the class of each
@@ -75,8 +76,10 @@ export const eachChart = {
     if (rest.length)
       lines.push({
         links: rest,
-        label: words.moreLinks(rest.length),
-        note: words.noneAbove(fmtShare(model.total > 0 ? busySeconds(model, rest[0]) / model.total : 0)),
+        label: fill(words.moreLinks, { count: rest.length }),
+        note: fill(words.noneAbove, {
+          share: fmtShare(model.total > 0 ? busySeconds(model, rest[0]) / model.total : 0),
+        }),
       });
     return lines;
   },
@@ -175,8 +178,16 @@ function linkFigure(ctx, view, geo, line, mid, ly) {
 export function waitText(view) {
   const { model, words } = view;
   if (view.s < 0) return "";
-  if (model.lockstep) return words.waitFig(ranksWaiting(model, view.t, view.s).size, model.ranks, view.wait.length);
+  if (model.lockstep) {
+    const chunks = view.wait.length,
+      landed = chunks ? fill(words.landed, { chunks }) : "",
+      waiting = ranksWaiting(model, view.t, view.s).size;
+    return fill(words.waitFig, { waiting, ranks: model.ranks, landed });
+  }
   const busy = new Set();
   for (const i of view.act) busy.add(model.src[i]).add(model.dst[i]);
-  return words.idleFig(model.ranks - [...busy].filter((e) => e < model.ranks).length, model.ranks);
+  return fill(words.idleFig, {
+    idle: model.ranks - [...busy].filter((e) => e < model.ranks).length,
+    ranks: model.ranks,
+  });
 }

@@ -3,6 +3,7 @@
 import { box, cross, disc, fitFont, put, widthOf } from "../draw/canvas.js";
 import { mistakeTime } from "../model/model.js";
 import { textAt } from "../model/read.js";
+import { fill } from "../../words/choice.js";
 import { token } from "../draw/tokens.js";
 import { NB, niceInt, niceStep, timeUnit } from "../model/units.js";
 
@@ -21,15 +22,15 @@ export function drawScrub(ctx, view, geo) {
   if (model.mistake) markTime(ctx, colors, at(mistakeTime(model)), 4 + bar / 2, 5 * z);
   drawNeedle(ctx, view, geo, at(view.t));
   if (geo.fig) {
-    put(ctx, words.figures[geo.chart][0], geo.fig, 6 * z + bar + 15.5, 13, colors.ink2);
-    put(ctx, words.figures[geo.chart][1], geo.fig + 194, 6 * z + bar + 15.5, 13, colors.ink2);
+    put(ctx, words.figures[geo.chart].first, geo.fig, 6 * z + bar + 15.5, 13, colors.ink2);
+    put(ctx, words.figures[geo.chart].second, geo.fig + 194, 6 * z + bar + 15.5, 13, colors.ink2);
   }
 }
 
 /** One plain band in place of all phases: where one ends is what a question asks. */
 function drawHiddenPhases(ctx, { model, colors, words, language }, { x0, tw, zoom: z }) {
   const names = [...new Set(model.phases.map(({ label }) => textAt(label, 0, language)))],
-    text = words.phasesHidden(names);
+    text = fill(words.phasesHidden, { names: names.join(words.thenPhase) });
   ctx.fillStyle = colors.sunk;
   ctx.fillRect(x0, 4, tw, 24 * z);
   const px = fitFont(ctx, text, 13.5 * z, tw - 20, false, 10);
@@ -45,7 +46,14 @@ function drawPhase(ctx, view, { x0, tw, zoom: z }, p, at) {
     name = textAt(p.label, 0, view.language);
   ctx.fillStyle = p.reduce ? colors.rs : colors.ag;
   ctx.fillRect(a, 4, b - a, bar);
-  const full = name + words.stepsSep + words.steps(p.first + 1, p.last + 1),
+  const full =
+      name +
+      words.stepsSep +
+      fill(p.first === p.last ? words.oneStep : words.steps, {
+        first: p.first + 1,
+        last: p.last + 1,
+        step: p.first + 1,
+      }),
     fs = 13.5 * z,
     room = b - a - 44 * z;
   const str = widthOf(ctx, full, fs, true) < room ? full : widthOf(ctx, name, fs, true) < room ? name : "";

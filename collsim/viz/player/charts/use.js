@@ -6,6 +6,7 @@ import { shareBetween, useClass } from "../model/load.js";
 import { meters } from "./meters.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtShare } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [4, 4], [1, 2]];
 const SPANS = 120;
@@ -32,7 +33,7 @@ export const useChart = {
       links,
       use: useOver(model, links),
       label: textAt(model.tl.links.label, links[0], language),
-      note: words.cables(links.length),
+      note: fill(words.cables, { count: links.length }),
       hot: links.some((l) => model.hot.has(l)),
     }));
     all.sort((a, b) => b.hot - a.hot || b.links.length - a.links.length);
@@ -73,9 +74,9 @@ export const useChart = {
       geo,
       mid,
       ly,
-      { text: geo.narrow ? view.words.wholeTip(fmtShare(whole)) : fmtShare(whole), share: whole },
+      { text: geo.narrow ? fill(view.words.wholeTip, { share: fmtShare(whole) }) : fmtShare(whole), share: whole },
       {
-        text: geo.narrow ? view.words.nowShare(fmtShare(share)) : fmtShare(share),
+        text: geo.narrow ? fill(view.words.nowShare, { share: fmtShare(share) }) : fmtShare(share),
         share,
         fill: useFill(ctx, colors, useClass(share), view.patterns),
         color: share > 0.95 ? colors.fulltext : colors.ink,

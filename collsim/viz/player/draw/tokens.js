@@ -10,6 +10,7 @@ import { slotText } from "../model/model.js";
 import { casing, onScreen } from "./ruler.js";
 import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 const MIN_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
 
@@ -293,7 +294,7 @@ export function drawTokens(ctx, view) {
       text: legible ? q.text : "",
     });
     if (q.queue)
-      put(ctx, view.words.queue(q.queue.n), q.queue.x, q.queue.y + 5, size, colors.fulltext, {
+      put(ctx, fill(view.words.queue, { count: q.queue.n }), q.queue.x, q.queue.y + 5, size, colors.fulltext, {
         bold: true,
         align: "right",
         halo: colors.card,
@@ -347,7 +348,7 @@ function drawMeeting(ctx, view) {
     meeting = findMeeting(view.model, view.act);
   if (!meeting) return false;
   const device = [links.src[meeting.link], links.dst[meeting.link]].find((q) => /switch/.test(devices.kind[q])),
-    text = view.words.meet(meeting.n),
+    text = fill(view.words.meet, { chunks: meeting.n }),
     size = Math.max(14, onScreen(view, 12.5));
   if (device == null || devices.w[device] < 2 * widthOf(ctx, text, size, true)) return false;
   put(ctx, text, devices.x[device] + devices.w[device] - 8, devices.y[device] + size + 2, size, view.colors.fulltext, {
@@ -367,7 +368,7 @@ function drawShared(ctx, view, list) {
   if (groups.length > MAX_SHARED) return;
   for (const q of groups) {
     const level = Math.abs(q.dx) > Math.abs(q.dy),
-      text = word(q.shared.n),
+      text = fill(word, { count: q.shared.n }),
       middle = q.x - (q.side ?? 0),
       // else it would be cut at the edge
       wide = widthOf(ctx, text, size, true),

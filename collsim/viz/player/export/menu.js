@@ -3,6 +3,7 @@
 import { el, icon, nameButton } from "../draw/elements.js";
 import { copyText } from "./copy.js";
 import { downloadEncoded } from "./download.js";
+import { fill } from "../../words/choice.js";
 
 /** Files that the server makes, in the order of the menu; a picture that makes one of them itself does. */
 const FILES = ["svg", "gif", "mp4", "html"];
@@ -36,7 +37,7 @@ function setMenu(menu, words, exports) {
   if (file && !handed().has(file.id)) {
     handed().add(file.id);
     downloadEncoded(file);
-    menu.say(words.saved(file.name));
+    menu.say(fill(words.saved, { name: file.name }));
   }
   if (menu.words === words && menu.exports?.film === exports?.film) return;
   Object.assign(menu, { words, exports });
@@ -65,7 +66,7 @@ function entriesOf(menu) {
 }
 
 function entry(menu, kind, act) {
-  const [name, about] = menu.words.kinds[kind],
+  const { name, about } = menu.words.kinds[kind],
     onclick = () => {
       openMenu(menu, false);
       menu.button.focus();
@@ -86,7 +87,7 @@ async function copyFrame({ root, place, say, page, words }) {
   const own = location.protocol === "file:" ? decodeURIComponent(location.pathname.split("/").at(-1)) : page,
     src = `${encodeURIComponent(own)}#${place()}`,
     text = `<iframe src="${src}" title="collsim" style="border:0;width:100%;height:900px" allow="fullscreen"></iframe>`;
-  say((await copyText(text, root)) ? words.frameCopied(own) : text);
+  say((await copyText(text, root)) ? fill(words.frameCopied, { name: own }) : text);
 }
 
 function openMenu({ button, list }, on) {

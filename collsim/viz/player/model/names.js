@@ -27,10 +27,8 @@ export const nameOf = (model, e, language) => {
 export function linkName(model, l, words, language) {
   const [a, b] = linkEnds(model, l).map((end) => endName(end, words, language)),
     nodes = new Set(linkEnds(model, l).flatMap(({ node }) => (node ? [textAt(node, 0, language)] : [])));
-  return nodes.size === 1 ? `${a} → ${b}${NODE[language]}${lowered([...nodes][0], language)}` : `${a} → ${b}`;
+  return nodes.size === 1 ? `${a} → ${b}${words.comma}${lowered([...nodes][0], language)}` : `${a} → ${b}`;
 }
-
-const NODE = { en: ", ", zh: "，" };
 
 const lowered = (text, language) => (language === "en" ? text.toLowerCase() : text);
 

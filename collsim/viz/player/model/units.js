@@ -39,6 +39,9 @@ export function fmtShare(x) {
   return (p > 0 && p < 10) || (p > 95 && p < 99.95) ? `${Number(p.toFixed(1))}${NB}%` : `${Math.round(p)}${NB}%`;
 }
 
+/** A share in whole percent. */
+export const percent = (share) => `${Math.round(100 * share)}${NB}%`;
+
 const RATES = [
   [1e9, [1e9, "GB/s"]],
   [1e6, [1e6, "MB/s"]],

@@ -5,7 +5,7 @@ import { createClock } from "../model/clock.js";
 import { media } from "../draw/elements.js";
 import { TOKENS } from "../model/look.js";
 import { chooseLanguage, pickWords } from "../../words/choice.js";
-import { PLAYER } from "../../words/player_by_language.js";
+import { PLAYER } from "../../words/words.js";
 
 /**
  * What the parts of one player share: elements parts, options, clock, state S (what is chosen and how it is laid out),

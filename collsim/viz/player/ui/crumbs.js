@@ -4,6 +4,7 @@ import { wordsOf } from "./context.js";
 import { el, icon, nameButton, setText } from "../draw/elements.js";
 import { insideOf, nodesAlike, nodesOf } from "../model/inside.js";
 import { textAt } from "../model/read.js";
+import { fill } from "../../words/choice.js";
 
 /** The line above the stage: Cluster, the open node, the ones beside it. */
 export function buildCrumbs(ui) {
@@ -17,13 +18,13 @@ export function buildCrumbs(ui) {
   if (logical) {
     const before = beside("back", -1, words.channelBefore, "channel"),
       after = beside("next", 1, words.channelAfter, "channel"),
-      name = el("b", { textContent: words.channelOf(state.channel, model.channels) });
+      name = el("b", { textContent: fill(words.channelOf, { channel: state.channel, last: model.channels - 1 }) });
     parts.crumbs.replaceChildren(before, name, after, el("span", { textContent: words.channelNote }));
     return;
   }
   if (state.node == null) {
     const note = el("span", {
-      textContent: joinNotes(words, [words.clusterNote(all.length), ofChannels(ui)]),
+      textContent: joinNotes(words, [fill(words.clusterNote, { nodes: all.length }), ofChannels(ui)]),
     });
     parts.crumbs.replaceChildren(el("b", { textContent: words.cluster }), note);
     return;
@@ -57,7 +58,10 @@ export function showNode(ui) {
   const { parts, state, model, view } = ui;
   if (state.node == null || state.view === "logical" || !parts.crumbNote) return;
   const note = textAt(insideOf(model, state.node).own.note, 0, state.language),
-    alike = view.s >= 0 && nodesAlike(model, view.facts.share) ? wordsOf(ui).allAlike(nodesOf(model).length) : "";
+    alike =
+      view.s >= 0 && nodesAlike(model, view.facts.share)
+        ? fill(wordsOf(ui).allAlike, { nodes: nodesOf(model).length })
+        : "";
   setText(parts.crumbNote, joinNotes(wordsOf(ui), [note, alike, ofChannels(ui)]));
 }
 
@@ -65,4 +69,6 @@ const joinNotes = (words, notes) => notes.filter(Boolean).join(words.betweenNote
 
 /** What a number of chunks counts, where a rank sends on several channels at once. */
 const ofChannels = (ui) =>
-  ui.model.channels > 1 && !ui.model.groups.length ? wordsOf(ui).allChannels(ui.model.channels) : "";
+  ui.model.channels > 1 && !ui.model.groups.length
+    ? fill(wordsOf(ui).allChannels, { channels: ui.model.channels })
+    : "";

@@ -12,6 +12,7 @@ import { KEY_SCALE } from "../draw/ruler.js";
 import { dressRoot } from "./shell.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 export function dress(ui) {
   const { parts, state, model } = ui;
@@ -35,9 +36,11 @@ export function dress(ui) {
   parts.scrub.setAttribute("aria-label", words.time);
   parts.textlink.textContent = state.words ? words.hideText : words.asText;
   parts.matrixTitle.textContent =
-    model.goal > 1 && model.goals.every((k) => k === model.goal) ? words.contributions(model.goal) : words.holds;
+    model.goal > 1 && model.goals.every((k) => k === model.goal)
+      ? fill(words.contributions, { count: model.goal })
+      : words.holds;
   parts.matrix.setAttribute("aria-label", parts.matrixTitle.textContent);
-  parts.rowsCanvas.setAttribute("aria-label", `${words.tabs[0]}: ${words.charts[state.chart]}`);
+  parts.rowsCanvas.setAttribute("aria-label", `${words.tabs.time}: ${words.charts[state.chart]}`);
   buildChannels(ui);
   buildTabs(ui);
   buildLegend(ui);
@@ -97,7 +100,7 @@ export function turnChannel(ui, by) {
 function buildTabs(ui) {
   const { parts, state } = ui;
   parts.tabList.replaceChildren(
-    ...wordsOf(ui).tabs.map((t, q) =>
+    ...Object.values(wordsOf(ui).tabs).map((t, q) =>
       el("button", {
         type: "button",
         role: "tab",
@@ -130,11 +133,11 @@ function buildHead(ui) {
     );
   const kids = [
     el("h2", { textContent: textAt(model.tl.meta.title, 0, state.language) }),
-    fig(words.time, unit.fmt(model.total), words.ranksSteps(model.ranks, model.nsteps)),
+    fig(words.time, unit.fmt(model.total), fill(words.ranksSteps, { ranks: model.ranks, steps: model.nsteps })),
   ];
   if (F.algbw) kids.push(fig(words.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
   if (F.busbw) kids.push(fig(words.busbw, fmtRate(F.busbw)));
-  if (F.bound) kids.push(fig(words.bound, fmtSpan(F.bound), words.times(three(F.duration / F.bound))));
+  if (F.bound) kids.push(fig(words.bound, fmtSpan(F.bound), sayBound(words, three(F.duration / F.bound))));
   if (B)
     kids.push(
       el(
@@ -147,6 +150,8 @@ function buildHead(ui) {
     );
   parts.head.replaceChildren(...kids);
 }
+
+const sayBound = ({ times: { reached, takes } }, times) => (times === "1" ? reached : fill(takes, { times }));
 
 export function arrange(ui) {
   const { parts, state, model, opts } = ui;

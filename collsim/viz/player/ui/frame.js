@@ -18,6 +18,7 @@ import { pipeRuler } from "../draw/ruler.js";
 import { drawScrub } from "../charts/scrub.js";
 import { drawMarks, drawPhysical, routeHot, stageFacts } from "../draw/stage.js";
 import { drawRunning, mirror } from "./text.js";
+import { fill } from "../../words/choice.js";
 import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
@@ -198,7 +199,8 @@ function drawStage(ui) {
   showNode(ui);
   const many = view.act.length > 2000;
   parts.note.style.display = many ? "block" : "none";
-  if (many) parts.note.textContent = wordsOf(ui)[logical ? "joined" : "aggregated"](view.act.length);
+  if (many)
+    parts.note.textContent = fill(wordsOf(ui)[logical ? "joined" : "aggregated"], { transfers: view.act.length });
   drawKinds(ui);
 }
 

@@ -62,9 +62,9 @@ function dotsSymbol(colors) {
 }
 
 const useSamples = (colors, words, patterns) =>
-  ["room", "near", "full"].flatMap((cls, q) => [
+  ["room", "near", "full"].flatMap((cls) => [
     sampleOf(colors, cls, patterns),
-    el("span", { textContent: words.range[q] }),
+    el("span", { textContent: words.range[cls] }),
   ]);
 
 function sampleOf(colors, cls, patterns) {

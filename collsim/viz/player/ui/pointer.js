@@ -14,6 +14,7 @@ import { textAt } from "../model/read.js";
 import { linesOf } from "../charts/rows.js";
 import { casing } from "../draw/ruler.js";
 import { fmtBytes, fmtRate, fmtShare, timeUnit } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 export function hitStage(ui, x, y) {
   const { state, model, shown: stageModel } = ui,
@@ -59,21 +60,23 @@ function transferLines(ui, { transfer: i, waits, queued }) {
     { path, ids } = journey(model, slot),
     gone = ids.filter((q) => model.t1[q] <= view.t).length;
   return [
-    words.moveTip(
-      slotText(view, slot),
-      nameOf(model, model.src[i], state.language),
-      nameOf(model, model.dst[i], state.language),
-      words.op[model.reduce[i]],
-    ),
-    model.k[i] >= model.goals[slot] ? words.whole : words.contains(model.k[i], model.goals[slot]),
+    fill(words.moveTip, {
+      chunk: slotText(view, slot),
+      src: nameOf(model, model.src[i], state.language),
+      dst: nameOf(model, model.dst[i], state.language),
+      op: words.op[model.reduce[i] ? "reduce" : "copy"],
+    }),
+    model.k[i] >= model.goals[slot]
+      ? words.whole
+      : fill(words.contains, { known: model.k[i], contributions: model.goals[slot] }),
     waits
       ? words.waitsTip
       : queued
         ? words.queued
-        : words.doneTip(fmtShare(hopAt(model, i, view.t, {}).share), fmtBytes(model.bytes[i])),
+        : fill(words.doneTip, { share: fmtShare(hopAt(model, i, view.t, {}).share), bytes: fmtBytes(model.bytes[i]) }),
     path && path.length <= 40
-      ? words.journey(path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → "))
-      : words.moves(gone, ids.length),
+      ? fill(words.journey, { ranks: path.map((r, q) => (q === gone ? `[${r}]` : r)).join(" → ") })
+      : fill(words.moves, { done: gone, moves: ids.length }),
   ];
 }
 
@@ -86,10 +89,20 @@ function bundleLines(ui, { of, waits }) {
     ),
     channels = new Set(of.map((i) => model.channel[i]));
   return [
-    words.bundleTip(of.length, pairs.size > 3 ? words.pairs(pairs.size) : [...pairs].join(", ")),
-    ...(model.channels > 1 ? [words.bundleChannels(of.length, channels.size, model.channels)] : []),
+    fill(words.bundleTip, {
+      chunks: of.length,
+      between: pairs.size > 3 ? fill(words.pairs, { pairs: pairs.size }) : [...pairs].join(", "),
+    }),
+    ...(model.channels > 1
+      ? [
+          fill(of.length === channels.size ? words.oneOnEach : words.bundleChannels, {
+            used: channels.size,
+            channels: model.channels,
+          }),
+        ]
+      : []),
     ...(waits ? [words.waitsTip] : []),
-    words.inAll(fmtBytes(of.reduce((sum, i) => sum + model.bytes[i], 0))),
+    fill(words.inAll, { bytes: fmtBytes(of.reduce((sum, i) => sum + model.bytes[i], 0)) }),
   ];
 }
 
@@ -99,28 +112,30 @@ function linkLines(ui, l) {
     layout = model.tl.links,
     carried = linkBytes(model, l, view.t),
     share = view.facts.share[l],
-    most = layout.bandwidth[l] * view.t;
+    most = layout.bandwidth[l] * view.t,
+    span = model.lockstep ? "step" : "now";
   const lines = [
     linkName(ui.shown, l, words, state.language),
     `${textAt(layout.label, l, state.language)}, ${fmtRate(layout.bandwidth[l])} ${words.perDir}`,
-    words.sofarTip(fmtBytes(carried), fmtShare(most > 0 ? carried / most : 0)),
-    share > 1e-9 ? words.usedTip(fmtShare(share), model.lockstep) : words.idleTip(model.lockstep),
+    fill(words.sofarTip, { bytes: fmtBytes(carried), share: fmtShare(most > 0 ? carried / most : 0) }),
+    share > 1e-9 ? fill(words.usedTip[span], { share: fmtShare(share) }) : words.idleTip[span],
   ];
   const now = view.act.filter((i) => routeLinks(model, model.route[i]).includes(l)),
     names = now.slice(0, 6).map((i) => {
       const ends = `${nameOf(model, model.src[i], state.language)} → ${nameOf(model, model.dst[i], state.language)}`;
       return `${words.chunk} ${slotText(view, model.chunk[i])} (${ends})`;
     });
-  if (now.length) lines.push(words.nowTip(names.join(", ") + (now.length > 6 ? ` … ${now.length}` : "")));
+  if (now.length)
+    lines.push(fill(words.nowTip, { chunks: names.join(", ") + (now.length > 6 ? ` … ${now.length}` : "") }));
   return lines;
 }
 
 function heatLines(ui, { heat, slots }) {
   const words = wordsOf(ui);
   return [
-    words.ranksTo(heat[0], heat.at(-1)),
+    fill(words.ranksTo, { first: heat[0], last: heat.at(-1) }),
     `${words.chunk} ${slots[0]}–${slots.at(-1)}`,
-    words.meanTip(fmtShare(meanShare(ui.model, heat, slots, ui.view.t))),
+    fill(words.meanTip, { share: fmtShare(meanShare(ui.model, heat, slots, ui.view.t)) }),
   ];
 }
 
@@ -129,7 +144,7 @@ function deviceLines(ui, device) {
     words = wordsOf(ui),
     e = stageModel.tl.devices.endpoint[device],
     name = deviceName(stageModel, device, words, state.language);
-  return e >= 0 ? [name, words.completeTip(view.finished[e], model.asked[e])] : [name];
+  return e >= 0 ? [name, fill(words.completeTip, { done: view.finished[e], chunks: model.asked[e] })] : [name];
 }
 
 function cellLines(ui, { cell, endpoint, slot }) {
@@ -138,7 +153,11 @@ function cellLines(ui, { cell, endpoint, slot }) {
     k = cellAt(model, cell, view.t);
   return [
     `${words.rank} ${nameOf(model, endpoint, state.language)}, ${words.chunk} ${slotText(view, slot)}`,
-    k >= model.goals[slot] ? words.whole : k ? words.contains(k, model.goals[slot]) : words.emptyCell,
+    k >= model.goals[slot]
+      ? words.whole
+      : k
+        ? fill(words.contains, { known: k, contributions: model.goals[slot] })
+        : words.emptyCell,
   ];
 }
 
@@ -256,7 +275,12 @@ function rowLines(ui, { line, at, when, low }) {
     const { a, b } = spanAt(model, when, stepAt(model, when)),
       share = Math.max(0, ...line.links.map((l) => shareBetween(model, l, a, b))),
       bytes = Math.max(0, ...line.links.map((l) => linkBytes(model, l, when)));
-    return [line.label, unit.fmt(when), words.sofarRow(fmtBytes(bytes)), words.usedRow(fmtShare(share))];
+    return [
+      line.label,
+      unit.fmt(when),
+      fill(words.sofarRow, { bytes: fmtBytes(bytes) }),
+      fill(words.usedRow, { share: fmtShare(share) }),
+    ];
   }
   if (line.group)
     return [
@@ -265,17 +289,19 @@ function rowLines(ui, { line, at, when, low }) {
       textAt(line.group.note, 0, state.language),
     ];
   if (line.members.length > 1) return [line.label, unit.fmt(when)];
-  if (!at) return [line.label, unit.fmt(when), words.nothing[low ? 1 : 0]];
-  if (at.n > 1) return [line.label, `${unit.fmt(at.a)} – ${unit.fmt(at.b)}`, words.several[low ? 1 : 0](at.n)];
+  const does = low ? "receives" : "sends";
+  if (!at) return [line.label, unit.fmt(when), words.nothing[does]];
+  if (at.n > 1)
+    return [line.label, `${unit.fmt(at.a)} – ${unit.fmt(at.b)}`, fill(words.several[does], { count: at.n })];
   const i = at.i;
   return [
     line.label,
-    words.moveTip(
-      slotText(view, model.chunk[i]),
-      nameOf(model, model.src[i], state.language),
-      nameOf(model, model.dst[i], state.language),
-      words.op[model.reduce[i]],
-    ),
+    fill(words.moveTip, {
+      chunk: slotText(view, model.chunk[i]),
+      src: nameOf(model, model.src[i], state.language),
+      dst: nameOf(model, model.dst[i], state.language),
+      op: words.op[model.reduce[i] ? "reduce" : "copy"],
+    }),
     `${unit.fmt(model.t0[i])} – ${unit.fmt(model.t1[i])}, ${fmtBytes(model.bytes[i])}`,
   ];
 }

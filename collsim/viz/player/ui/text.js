@@ -8,6 +8,7 @@ import { phaseOf } from "../model/model.js";
 import { linkName, nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "../model/units.js";
+import { fill } from "../../words/choice.js";
 
 export function buildWords(ui) {
   const { parts, state, model } = ui;
@@ -36,7 +37,7 @@ export function buildWords(ui) {
   kids.push(
     table(
       words.linkTable,
-      words.cols,
+      Object.values(words.cols),
       used.slice(0, 200).map((l) => {
         const b = linkBytes(model, l, model.total);
         return [
@@ -48,7 +49,7 @@ export function buildWords(ui) {
       }),
     ),
   );
-  if (used.length > 200) kids.push(el("p", { textContent: words.more(used.length - 200) }));
+  if (used.length > 200) kids.push(el("p", { textContent: fill(words.more, { count: used.length - 200 }) }));
   state.cellTable = null;
   if (model.endpoints * model.slots <= 1024) {
     // the matrix as a table, kept up to date once per step
@@ -68,6 +69,12 @@ export function buildWords(ui) {
   state.wordsStep = -1;
 }
 
+/** ", reduce-scatter": the phase of a step, behind its number. */
+function sayPhase(ui, s) {
+  const name = s >= 0 && textAt(phaseOf(ui.model, s)?.label, 0, ui.state.language);
+  return name ? wordsOf(ui).comma + name : "";
+}
+
 /** What is on the canvas, in words and data attributes: for screen readers and tests. */
 export function mirror(ui) {
   const { parts, state, model, view, clock } = ui;
@@ -76,11 +83,11 @@ export function mirror(ui) {
     n = model.nsteps,
     s = view.s,
     ended = view.t >= model.total && model.n > 0,
-    phase = s >= 0 ? textAt(phaseOf(model, s)?.label, 0, state.language) : "";
+    phase = sayPhase(ui, s);
   const done = doneNow(ui);
-  setText(parts.stepno, n ? words.step(s + 1, n) : "–");
+  setText(parts.stepno, n ? fill(words.step, { step: s + 1, steps: n }) : "–");
   setText(parts.clock, `${unit.num(view.t)} / ${unit.num(model.total)}${NB}${unit.unit}`);
-  setText(parts.real, n ? words.real(fmtSpan(clock.base * clock.speed)) : "");
+  setText(parts.real, n ? fill(words.real, { time: fmtSpan(clock.base * clock.speed) }) : "");
   const label = clock.playing ? words.pauseLabel : words.playLabel;
   if (parts.play.getAttribute("aria-label") !== label) {
     parts.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", { textContent: label }));
@@ -113,7 +120,7 @@ export function mirror(ui) {
     "aria-valuemin": "0",
     "aria-valuemax": String(model.total),
     "aria-valuenow": a.t,
-    "aria-valuetext": words.valuetext(s + 1, n, phase, unit.fmt(view.t)),
+    "aria-valuetext": fill(words.valuetext, { step: s + 1, steps: n, phase, time: unit.fmt(view.t) }),
   };
   for (const k in slider) if (parts.scrub.getAttribute(k) !== slider[k]) parts.scrub.setAttribute(k, slider[k]);
   if (state.wordsStep !== s && parts.words.style.display !== "none") {
@@ -166,15 +173,16 @@ function narrate(ui, key, ended, phase) {
     head = words.overWrong;
     text = textAt(model.mistake.text, 0, state.language);
   } else if (wrong) {
-    head = words.wrongHere(model.mistake.step + 1, model.nsteps);
+    head = fill(words.wrongHere, { step: model.mistake.step + 1, steps: model.nsteps });
     text = textAt(model.mistake.text, 0, state.language);
   } else if (ended) {
-    head = doneNow(ui) && !model.groups.length ? words.finished(model.ranks, model.goal > 1) : words.over;
+    head =
+      doneNow(ui) && !model.groups.length ? fill(words.finished[model.goal > 1 ? "sum" : "data"], model) : words.over;
     text = model.tl.bottleneck
       ? `${textAt(model.tl.bottleneck.text, 0, state.language)} ${textAt(model.tl.bottleneck.more, 0, state.language)}`
       : "";
   } else {
-    head = words.head(view.s + 1, model.nsteps, phase);
+    head = fill(words.head, { step: view.s + 1, steps: model.nsteps, phase });
     text = textAt(model.tl.steps.text, view.s, state.language);
   }
   parts.say.replaceChildren(el("b", { textContent: head }), head && state.language === "en" ? " " : "", text);

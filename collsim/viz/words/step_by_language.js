@@ -1,7 +1,0 @@
-// Written by scripts/words.mjs (`npm run build`) from the folders of collsim/locale; do not edit.
-
-import { joinLanguages } from "./choice.js";
-import en from "../../locale/en/js/step_words.js";
-import zh from "../../locale/zh/js/step_words.js";
-
-export const STEP = /* @__PURE__ */ joinLanguages({ en, zh });
