@@ -27,12 +27,6 @@ def tables():
 DRAWN = {
     "curve": (lambda t, **k: plots.curve(t["run"], **k), "measured", "实测"),
     "busbw": (lambda t, **k: plots.curve(t["run"], "busbw", **k), "tuner believes", "tuner 的估计"),
-    "scatter": (lambda t, **k: plots.predicted_against_measured(t["all"], **k), "predicted busbw", "预测 busbw"),
-    "scatter of times": (
-        lambda t, **k: plots.predicted_against_measured(t["all"], "time", **k),
-        "measured time",
-        "实测时间",
-    ),
     "residuals": (lambda t, **k: plots.residuals(t["all"], **k), "8 A100 on NVSwitch", "8 块 A100，NVSwitch"),
     "choices": (lambda t, **k: plots.choice_map(t["choices"], **k), "nodes", "节点数"),
     "crossing": (lambda t, **k: plots.crossover(t["crossing"], **k), "the ring is ahead from", "起环形算法更快"),
@@ -83,11 +77,6 @@ def test_a_collective_that_the_tuner_does_not_know_has_no_line_of_its():
     assert "tuner" not in words_of(ax)
 
 
-def test_the_shares_in_the_legend_are_those_of_the_rows(tables):
-    inside = np.mean(np.abs(np.log(tables["all"]["ratio"])) <= np.log(1.25))
-    assert f"within 1.25×: {100 * inside:.3g}" in words_of(plots.predicted_against_measured(tables["all"]))
-
-
 def test_residuals_have_a_row_per_run_and_a_dot_per_size(tables):
     ax = plots.residuals(tables["all"])
     assert len(ax.get_yticks()) == tables["all"]["run"].nunique()
@@ -112,7 +101,6 @@ def test_where_ring_and_tree_do_not_cross_that_is_said():
     [
         (lambda t: plots.curve(t["all"][["nbytes"]]), r"no column .*nccl\.compare_run"),
         (lambda t: plots.curve(t["run"], "speed"), "must be 'time' or 'busbw'"),
-        (lambda t: plots.predicted_against_measured(t["run"], "speed"), "must be 'time' or 'busbw'"),
         (lambda t: plots.residuals(t["run"]), r"no column run, title.*nccl\.compare_published_runs"),
         (lambda t: plots.residuals(t["all"][:0]), "no row"),
         (lambda t: plots.choice_map(t["run"]), r"no column nodes.*nccl\.predict_choices"),

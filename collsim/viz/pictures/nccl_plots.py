@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import CollsimError, Sentence
-from ...units import format_bytes, format_percent
+from ...units import format_bytes
 from ..sentences import words
 from . import colours
 from .machine_picture import choose_language, write_label
@@ -36,10 +36,6 @@ _HUES = dict(
     )
 )
 _SCALES = {"time": 1.0, "busbw": 1e-9}
-
-
-#: Sizes that have a mark of their own: from, to, key of the label.
-_BANDS = ((2**24, 2**62, "large"), (2**16, 2**24, "middle"), (0, 2**16, "small"))
 
 
 def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, language: str = "en") -> Axes:
@@ -92,58 +88,6 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, langu
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_ylabel("busbw, GB/s")
     ax.legend(frameon=False, fontsize=8)
-    return _clean_axes(ax, "both", language)
-
-
-def predicted_against_measured(
-    table: pd.DataFrame, what: str = "busbw", ax: Axes | None = None, language: str = "en"
-) -> Axes:
-    """A dot per size of many runs: measured across, predicted up; on the diagonal they agree. `table` is what
-    `nccl.compare_published_runs` returns.
-
-    Args:
-        table: A table as `nccl.compare_published_runs` returns it.
-        what: `time` (seconds) or `busbw` (GB/s).
-        ax: Axes to draw into; None for a figure of its own.
-        language: `en` or `zh`.
-    """
-    if what not in _SCALES:
-        raise CollsimError("what={what!r} must be 'time' or 'busbw'", what=what)
-    if what == "time":
-        ours = "predicted"
-    else:
-        ours = "predicted_busbw"
-    _require_columns(table, {"nbytes", what, ours, "ratio"}, "compare_published_runs")
-    ax = _get_axes(ax, 5.6, 5.2)
-    scale = _SCALES[what]
-    x, y = table[what].to_numpy() * scale, table[ours].to_numpy() * scale
-    # One range for both axes: the diagonal then means equality.
-    ends = np.array([min(x.min(), y.min()) / 1.5, max(x.max(), y.max()) * 1.5])
-    for factor, alpha in ((FAIR, 0.10), (NEAR, 0.28)):
-        inside = float(np.mean(np.abs(np.log(table["ratio"])) <= np.log(factor)))
-        label = write_label(language, "nccl_plots.share_within", factor=f"{factor:g}", inside=format_percent(inside))
-        ax.fill_between(
-            ends, ends / factor, ends * factor, color=colours.USE["room"], alpha=alpha, linewidth=0, label=label
-        )
-    ax.plot(ends, ends, color=colours.EDGE, linewidth=1)
-    for (low, high, key), color, marker in zip(_BANDS, colours.SERIES, "o^s", strict=False):
-        band = (table["nbytes"] >= low) & (table["nbytes"] < high)
-        if band.any():
-            ax.plot(
-                x[band], y[band], marker, color=color, markersize=4, label=write_label(language, f"nccl_plots.{key}")
-            )
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    for axis in (ax.xaxis, ax.yaxis):
-        if what == "time":
-            axis.set_major_formatter(lambda value, _: words.format_duration(value))
-        else:
-            axis.set_major_formatter("{x:g}")
-    ax.set_xlim(*ends)
-    ax.set_ylim(*ends)
-    ax.set_xlabel(write_label(language, f"nccl_plots.measured_{what}"))
-    ax.set_ylabel(write_label(language, f"nccl_plots.predicted_{what}"))
-    ax.legend(frameon=False, fontsize=8, loc="upper left")
     return _clean_axes(ax, "both", language)
 
 
