@@ -4,13 +4,13 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import make_machines
 import pytest
+from make_machines import build_machine_tables
 
 import collsim as cs
 from collsim.topology import parse_topology_text
 from collsim.topology.fabrics import FABRICS
-from collsim.topology.files import machine_tables
-from collsim.topology.files.machine_tables import build_machine_tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {
@@ -46,7 +46,7 @@ def test_every_machine_and_fabric_says_what_it_is_in_chinese():
 def test_a_machine_without_chinese_words_is_on_the_chinese_page_with_its_english_ones(monkeypatch):
     mine = replace(cs.machines()["polaris"], name="mine", about="Four of mine.", chinese="")
     for words, expected in (("", "Four of mine."), ("我的四块。", "我的四块。")):
-        monkeypatch.setattr(machine_tables, "machines", lambda words=words: {"mine": replace(mine, chinese=words)})
+        monkeypatch.setattr(make_machines, "machines", lambda words=words: {"mine": replace(mine, chinese=words)})
         assert f"| `mine` | {expected} | 4 | 2 × slingshot |" in build_machine_tables("zh")
         assert "| `mine` | Four of mine. | 4 | 2 × slingshot |" in build_machine_tables()
 
