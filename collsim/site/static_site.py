@@ -12,9 +12,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import collsim
 
 from ..display.progress import open_progress
 from ..errors import CollsimError
@@ -168,7 +169,7 @@ def _write_pages(
     lessons: Mapping[str, FilledSection],
     networks: Sequence[GalleryNetwork],
 ) -> None:
-    version = _read_version()
+    version = collsim.__version__
 
     def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
         (folder / name).write_text(pages.build_page(name, language, title, body, data, version), encoding="utf-8")
@@ -257,10 +258,3 @@ def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:
     full = {key: keys for key, keys in races.items() if len(keys) > 1}
     # `switch/8` comes first; sorting is stable, so the others keep their order.
     return dict(sorted(full.items(), key=lambda race: race[0] != "switch/8"))
-
-
-def _read_version() -> str:
-    try:
-        return metadata.version("collsim")
-    except metadata.PackageNotFoundError:
-        return "from a checkout"

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+import collsim
+
 from ..collective import get_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, require_word
@@ -265,7 +267,6 @@ def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
         `"1.0.0+0123456789ab"`.
     """
     import hashlib
-    from importlib.metadata import PackageNotFoundError, version
 
     package = Path(__file__).parent.parent
     digest = hashlib.sha256()
@@ -274,11 +275,7 @@ def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
         for path in paths:
             if path.is_file():
                 digest.update(path.read_bytes())
-    try:
-        number = version("collsim")
-    except PackageNotFoundError:
-        number = "0"
-    return f"{number}+{digest.hexdigest()[:12]}"
+    return f"{collsim.__version__}+{digest.hexdigest()[:12]}"
 
 
 def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]]:

@@ -19,11 +19,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import metadata
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
+
+import collsim
 
 from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
@@ -361,18 +362,11 @@ def _describe_run(trace: Trace) -> TimelineMeta:
         "engine": trace.engine,
         "sharing": "fair" if trace.conditions is None else trace.conditions.sharing,
         "time": round(trace.time, 12),
-        "version": _get_version(),
+        "version": collsim.__version__,
     }
 
 
 @lru_cache(maxsize=1)
-def _get_version() -> str:
-    try:
-        return metadata.version("collsim")
-    except metadata.PackageNotFoundError:
-        return "unknown"
-
-
 def _hash_run(trace: Trace) -> str:
     """A hash of what was run and what came out: equal runs have equal ids."""
     s, links = trace.schedule, trace.topology.links
