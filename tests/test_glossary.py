@@ -10,6 +10,7 @@ from catalogs import pair_texts
 
 import collsim as cs
 from collsim.locale.glossary import find_entries, list_entries
+from collsim.locale.name_families import find_family
 from collsim.train.step_trace import StepTrace
 
 LABELS = pair_texts()
@@ -75,6 +76,30 @@ def test_the_bytes_of_a_ring_are_found_as_each_article_writes_them(formula):
 )
 def test_a_word_is_found_in_the_spelling_of_an_article(word, term):
     assert find_entries(word)[0].term == term
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("NCCL_IB_ECE_ENABLE", ["NCCL_IB_*, NCCL_IBEXT_*"]),
+        ("MPI_Iallreduce_c", ["MPI_I*, MPI_*_init, MPI_*_c", "allreduce"]),
+        ("PMPI_Win_lock_all()", ["MPI_Win_*, MPI_Put, MPI_Get"]),
+        ("DefaultSavePlanner", ["torch.distributed.checkpoint.*"]),
+        ("torch.distributed.checkpoint.staging.StagingOptions", ["torch.distributed.checkpoint.*"]),
+    ],
+)
+def test_a_name_without_a_row_is_told_by_its_form(name, forms):
+    assert [entry.term for entry in find_entries(name)] == forms
+
+
+ORDINARY = (
+    "train_loader my_function model.loss gpt2 resnet50 k8 x86 a1 v2 b2 80GB 4 3D data.to param_groups custom rdma file"
+)
+
+
+@pytest.mark.parametrize("word", ORDINARY.split())
+def test_an_ordinary_word_is_of_no_family(word):
+    assert find_family(word) is None
 
 
 @pytest.mark.parametrize("word", ["", " ", "quux", "()", "。", "x" * 100_000])

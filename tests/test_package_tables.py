@@ -284,6 +284,9 @@ SCHEMAS = {
     ),
     "locale/glossary.csv": columns(**dict.fromkeys(("section", "term", "meaning"), SOME), chinese=".+", refused=".*"),
     "locale/synonyms.toml": SYNONYMS,
+    "locale/name_families.toml": table(
+        {"families": listed(table(dict.fromkeys(("form", "pattern", "en", "zh"), WORDS), names=listed(WORDS)))}
+    ),
     "nccl/model/rccl.toml": RCCL,
     "nccl/search/constants.toml": NCCL_CONSTANTS,
     "nccl/libraries/mpich.toml": MPI_RULES,

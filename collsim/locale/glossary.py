@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from ..package_data import read_csv, read_package_file
+from .name_families import find_family
 from .synonyms import simplify_word
 
 #: What divides the names in a cell. Chinese cells have brackets around a second name.
@@ -70,8 +71,9 @@ def find_entries(word: str) -> list[GlossaryEntry]:
         word: as an article or a program has it: `"All-Reduce"`, `"torch.distributed.all_reduce"`, `"全归约"`.
 
     Returns:
-        At most three rows: those with that name; if there is none, those whose meaning names it as code; of a compound
-        whose parts all have rows, such as `"网卡驱动"`, the first row of each part.
+        At most three rows: those with that name; if there is none, those whose meaning names it as code; of a name that
+        its form explains, such as `"MPI_Iallgatherv"`, its family; of a compound whose parts all have rows, such as
+        `"网卡驱动"`, the first row of each part.
 
     Examples:
         >>> find_entries("nn.parallel.DistributedDataParallel")[0].chinese
@@ -83,6 +85,11 @@ def find_entries(word: str) -> list[GlossaryEntry]:
         return []
     if rows := _find_rows(word):
         return rows[:_MAX_ENTRIES]
+    if match := find_family(word):
+        family, base = match
+        return [GlossaryEntry(family.form, family.form, family.en, "Families of names"), *_find_rows(base)][
+            :_MAX_ENTRIES
+        ]
     parts = _divide_compound(tuple(_PARTS.findall(word))) or ()
     return list(dict.fromkeys(_find_rows(part)[0] for part in parts))[:_MAX_ENTRIES]
 

@@ -10,6 +10,7 @@ import make_articles
 import pytest
 
 from collsim.locale.glossary import find_entries
+from collsim.locale.name_families import find_family, list_families
 
 CLAIMS, TERMS, QUESTIONS = (make_articles.load_claims()[key] for key in ("claims", "terms", "questions"))
 PAGES = make_articles.list_pages()
@@ -115,3 +116,10 @@ def test_each_name_of_the_field_has_a_row_in_the_glossary(part):
 def test_the_words_of_other_public_articles_have_a_row_in_the_glossary(article):
     assert len(article["terms"]) >= 15
     assert [term for term in article["terms"] if not find_entries(term)] == []
+
+
+def test_each_family_of_names_has_a_name_in_the_index():
+    named = {
+        family.form for part in INDEX for term in part["terms"] if (match := find_family(term)) for family in match[:1]
+    }
+    assert {family.form for family in list_families()} - named == set()
