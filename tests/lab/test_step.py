@@ -17,7 +17,7 @@ from collsim.lab.ranks.exchange import Exchange
 from collsim.lab.ranks.nic import RankNic
 from collsim.lab.ranks.wire import PeerWire
 from collsim.train.workload.model import Layer, Model
-from collsim.train.workload.step_graph import StepTask, TrainingStep
+from collsim.train.workload.step_graph import StepTask, StepTasks, TrainingStep
 
 FOUR = Model("four", tuple(Layer(f"layer {i}", (4096,), flops=1.0) for i in range(4)))  # 16 KiB of gradients each
 GIVEN = {"compute": [(0.002, 0.03)] * 4, "alpha": "2ms", "bandwidth": "10MB/s"}
@@ -155,15 +155,17 @@ def test_a_number_of_layers_that_nobody_means_is_a_sentence_before_anything_is_m
 
 def test_computing_that_waits_for_another_rank_without_a_message_is_refused():
     own = StepTask("a", "forward", (0,)), StepTask("b", "forward", (1,), dependencies=(0,))
-    silent = TrainingStep(FOUR, "by hand", ((0,), (1,)), own, 2, 1, "float32")
+    silent = TrainingStep(FOUR, "by hand", ((0,), (1,)), StepTasks(own), 2, 1, "float32")
     with pytest.raises(cs.CollsimError, match="by hand: b waits for a of other ranks, and nothing is sent"):
         rank_steps.require_messages(silent)
     told = replace(
         silent,
-        tasks=(
-            own[0],
-            StepTask("m", "send", (0, 1), "network", (0,)),
-            StepTask("b", "forward", (1,), dependencies=(1,)),
+        tasks=StepTasks(
+            [
+                own[0],
+                StepTask("m", "send", (0, 1), "network", (0,)),
+                StepTask("b", "forward", (1,), dependencies=(1,)),
+            ]
         ),
     )
     rank_steps.require_messages(told)

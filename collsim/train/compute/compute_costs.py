@@ -79,7 +79,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
         if fast is None:
             raise create_unknown_speed_error(topology)
         # Equal ones share one tuple of work.
-        boxes = {id(task.layer_work): task.layer_work for task in step.tasks}.values()
+        boxes = {id(box.layer_work): box.layer_work for box in step.tasks.boxes}.values()
         waited = any(work.wait_count for box in boxes for work in box)
         return ComputeCosts(modelled, fast, fast.label, fast.wait_time * waited)
     if isinstance(measured, float):
@@ -195,9 +195,7 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
         return _estimate_eager_seconds(step, fast)
     layers, known = step.model.layers, dict[int, float]()
 
-    def estimate_task(task: StepTask) -> float:
-        if is_join(step, task):
-            return fast.join_time * (step.ranks > 1)
+    def estimate_box(task: StepTask) -> float:
         if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
             # The same tuple of work is shared by many tasks of a step; its identity is the cheapest key.
             if id(task.layer_work) not in known:
@@ -211,7 +209,13 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
             layer_kind = (task.kind, 0)
         return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *layer_kind, task.kind != "forward")
 
-    return np.array([estimate_task(task) for task in step.tasks])
+    seconds = step.tasks.spread([estimate_box(box) for box in step.tasks.boxes])
+    # What a task waits for does not belong to its box, and few boxes can be joins.
+    joins = [box.kind == "copy" and not box.ops for box in step.tasks.boxes]
+    for number, box in enumerate(step.tasks.box):
+        if joins[box] and is_join(step, step.tasks[number]):
+            seconds[number] = fast.join_time * (step.ranks > 1)
+    return seconds
 
 
 def _estimate_eager_seconds(step: TrainingStep, speed: EagerSpeed) -> Floats:

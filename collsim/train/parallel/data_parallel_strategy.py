@@ -16,7 +16,7 @@ from typing import ClassVar
 from ...dtypes import find_itemsize
 from ...errors import CollsimError
 from ...errors.keywords import check_keywords
-from ..workload.step_graph import StepBuilder, StepTask, TaskOptions, TrainingStep
+from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
 from .buckets import assign_buckets
 from .strategy import (
     WholeModelStrategy,
@@ -163,7 +163,7 @@ class _StepWriter:
     def _finish_step(self, resident: tuple[dict[str, int], ...]) -> TrainingStep:
         workload = self.workload
         what = workload.batch, workload.micro_batch, workload.dtype, resident, tuple(self.out.allocations)
-        return TrainingStep(workload.model, self.parallel.label, self.lanes, tuple(self.out.tasks), *what)
+        return TrainingStep(workload.model, self.parallel.label, self.lanes, self.out.tasks, *what)
 
     def add_collective(self, kind: str, name: str, nbytes: int, algorithm: str, micro: int) -> int:
         """A collective of all GPUs with GPU 0 as its root, behind all computing so far."""
@@ -204,7 +204,7 @@ class _StepWriter:
         self.add_collective("gather", "outputs", self.outputs, "gather_flat", micro)
         back = self.add_collective("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
         for lane in self.every_lane:
-            out.tasks.append(_build_wait_task(lane, back, micro))
+            self.add_wait(lane, back, micro)
         backs = [add_backward(out, workload, lane, micro, passed[lane]) for lane in self.every_lane]
         reduced = len(out.tasks)
         last = (
@@ -213,13 +213,13 @@ class _StepWriter:
             )
             or (back,)
         )[0]
-        out.tasks.append(_build_wait_task(0, last, micro))
+        self.add_wait(0, last, micro)
         out.add_allocation(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
         for lane in self.every_lane:
             for i, number in enumerate(backs[lane]):
                 out.add_allocation(lane, "replica's gradients", workload.model.layers[-1 - i].nbytes, number, last)
         return reduced
 
-
-def _build_wait_task(lane: int, after: int, micro: int) -> StepTask:
-    return StepTask("wait", "copy", (lane,), dependencies=(after,), microbatch=micro)
+    def add_wait(self, lane: int, after: int, micro: int) -> None:
+        """A lane waits for a collective."""
+        self.out.add_task("wait", "copy", (lane,), dependencies=(after,), microbatch=micro)

@@ -335,7 +335,7 @@ class _StepWriter:
             self.out.add_allocation(
                 0, "compressed", max(map(self.count_wire_bytes, self.sizes), default=0), first[-1], last
             )
-        tasks, alive = tuple(self.out.tasks), tuple(self.out.allocations)
+        tasks, alive = self.out.tasks, tuple(self.out.allocations)
         return TrainingStep(
             workload.model,
             p.label,

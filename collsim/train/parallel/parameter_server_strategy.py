@@ -135,7 +135,7 @@ class ParameterServer(WholeModelStrategy):
         if not self.synchronous:
             stale = len(workload.ranks) - 1
         what = workload.batch, workload.micro_batch, workload.dtype, (resident,), tuple(out.allocations), stale
-        return TrainingStep(workload.model, self.label, (workload.ranks,), tuple(out.tasks), *what)
+        return TrainingStep(workload.model, self.label, (workload.ranks,), out.tasks, *what)
 
 
 class _Pushes:

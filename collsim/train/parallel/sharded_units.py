@@ -128,7 +128,7 @@ class ModelUnit:
         """Elements of its experts' parameters on a GPU."""
         return sum(count_layer_parameters(layer, self.partition) for layer in self.layers if layer.experts)
 
-    @property
+    @cached_property
     def parameters(self) -> int:
         """Elements of its parameters on a GPU."""
         return self.dense_parameters + self.expert_parameters
@@ -139,14 +139,14 @@ class ModelUnit:
         full."""
         return sum(count_layer_activation_bytes(layer, self.partition) for layer in self.layers)
 
-    @property
+    @cached_property
     def resident_bytes(self) -> float:
         """Bytes of activations that it keeps from the forward to the backward pass."""
         if self.is_recomputed:
             return self.input_bytes
         return self.activation_bytes
 
-    @property
+    @cached_property
     def recomputed_bytes(self) -> float:
         """Bytes of activations that are there beside its input while it is computed again."""
         if self.is_recomputed:

@@ -10,7 +10,8 @@ travel to experts and back beside what `expert(overlap_with=)` says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..pipelines.pass_timing import iterate_passes
 from ..pipelines.passes import FORWARD, INPUT, WEIGHT, Action, PassOrder
 from ..workload.expert_load import OverlapWith
-from ..workload.step_graph import CollectiveOptions, LayerWork, StepBuilder, TaskOptions, TrainingStep, require_tasks
+from ..workload.step_graph import LayerWork, StepBuilder, StepTask, TaskOptions, TrainingStep, require_tasks
 from .rank_groups import Groups, get_placement
 from .replica_sync import ReplicaSync
 from .sharded_units import (
@@ -59,6 +60,9 @@ def sum_work(works: Iterable[LayerWork]) -> ComputedWork:
     return ComputedWork(listed, *(math.fsum(work[i] for work in listed) for i in (1, 2, 3)))
 
 
+_NO_WORK = sum_work(())
+
+
 class PassTasks(NamedTuple):
     """A pass through units, as tasks.
 
@@ -78,7 +82,7 @@ class PassTasks(NamedTuple):
     ring_hops: tuple[CollectiveCall, ...]
     collectives: tuple[CollectiveCall, ...]
     hidden_calls: tuple[CollectiveCall, ...] = ()
-    hiding_work: ComputedWork = sum_work(())
+    hiding_work: ComputedWork = _NO_WORK
 
 
 def build_pass(units: Sequence[ModelUnit], kind: str, *, has_partner: bool = False) -> PassTasks:
@@ -148,7 +152,7 @@ def _build_ring_pass(
     if units:
         c = units[0].partition.context
     if c == 1 or kind == WEIGHT or not any(unit.kv_bytes for unit in units):
-        return PassTasks(sum_work(works), sum_work(()), sum_work(()), (), messages)
+        return PassTasks(sum_work(works), _NO_WORK, _NO_WORK, (), messages)
     ring = {work.layer for unit in units for work in unit.attention_work}
     plain = sum_work(work for work in works if work.layer not in ring)
     parts = [work for work in works if work.layer in ring]
@@ -209,6 +213,9 @@ class SplitBuilder:
         self.latest_tasks: list[int | None] = [None] * len(self.lanes)
         self.results: dict[tuple[bool, int, int], tuple[int, int | None]] = {}
         self.passes: dict[tuple[int, str, bool], PassTasks] = {}
+        self.boxes: dict[Hashable, int] = {}
+        self.sends: dict[tuple[int, bool, int], int | None] = {}
+        self.backward_peaks: dict[Hashable, tuple[float, float]] = {}
         self.partnered: set[tuple[int, Action]] = set()
         self.replica_sync = ReplicaSync(self)
         if split.data_strategy is not None:
@@ -222,7 +229,8 @@ class SplitBuilder:
         boxes = sum(len(stage) if self.replica_sync.is_built_by_unit("B", 0) else 1 for stage in self.stages)
         require_tasks(2 * workload.accumulate * boxes)
         orders = self.split.pipeline.build_orders(workload.accumulate)
-        self.partnered = find_partnered_passes(orders)
+        if any(stage[0].partition.overlap_with == "batch" for stage in self.stages if stage):
+            self.partnered = find_partnered_passes(orders)
         for rank, entry, read in iterate_passes(orders, last):
             self.add_entry(rank, entry, read)
         self.finish_step()
@@ -236,7 +244,7 @@ class SplitBuilder:
             workload.model,
             self.split.label,
             self.lanes,
-            tuple(self.step_builder.tasks),
+            self.step_builder.tasks,
             workload.batch,
             workload.micro_batch,
             workload.dtype,
@@ -282,7 +290,7 @@ class SplitBuilder:
         gather_call = CollectiveCall("tensor", "allgather", self.step_builder.tasks[sent].nbytes * parts)
         return self.add_call(lane, gather_call, result[2], (sent,) if behind is None else (sent, behind))
 
-    @property
+    @cached_property
     def part_count(self) -> int:
         """In how many parts GPUs that share a layer send its result."""
         cut = next(stage[0].partition for stage in self.stages if stage)
@@ -300,24 +308,28 @@ class SplitBuilder:
         forward, stage = action.kind == FORWARD, action.stage
         sent, done = None, self.latest_tasks[lane]
         assert done is not None
+        if (lane, forward, stage) not in self.sends:
+            self.sends[lane, forward, stage] = self._add_send_box(lane, forward, stage)
+        box = self.sends[lane, forward, stage]
+        if box is not None:
+            sent = self.step_builder.tasks.add(box, (done,), action.microbatch)
+        self.results[forward, stage, action.microbatch] = done, sent
+
+    def _add_send_box(self, lane: int, forward: bool, stage: int) -> int | None:
+        """The box of the sends of a stage; None where the stage that reads it is on the same lane, or there is none."""
         to, sender, name, back = stage + 1, stage, "activations", ""
         if not forward:  # a gradient is as large as the activations that the stage before has sent
             to, sender, name, back = stage - 1, stage - 1, "gradients", " back"
-        if 0 <= to < len(self.stages) and (target := self.stage_ranks[to]) != lane:
-            unit = self.stages[sender][-1:]
-            size = 0
-            if unit:
-                size = round(unit[0].input_bytes / self.part_count)
-            pairs, stream = self.placement.pair_lanes(lane, target), f"pipeline {lane}-{target}{back}"
-            rest: TaskOptions = {
-                "stream": stream,
-                "dependencies": (done,),
-                "microbatch": action.microbatch,
-                "nbytes": size,
-            }
-            rest |= {"ranks": pairs[0], "groups": pairs}
-            sent = self.step_builder.add_task(name, "send", (lane, target), **rest)
-        self.results[forward, stage, action.microbatch] = done, sent
+        if not 0 <= to < len(self.stages) or (target := self.stage_ranks[to]) == lane:
+            return None
+        unit = self.stages[sender][-1:]
+        size = 0
+        if unit:
+            size = round(unit[0].input_bytes / self.part_count)
+        pairs, stream = self.placement.pair_lanes(lane, target), f"pipeline {lane}-{target}{back}"
+        return self.step_builder.add_box(
+            StepTask(name, "send", (lane, target), stream, nbytes=size, ranks=pairs[0], groups=pairs)
+        )
 
     # ---- passes -----------------------------------------------------------------------------------------------------
 
@@ -422,15 +434,19 @@ class SplitBuilder:
             last = self.add_compute(name, kind, lane, what.hiding_work, micro, -1, after)
         calls = [self.add_call(lane, call, micro, after) for call in what.hidden_calls]
         # A box without work waits for both: which of them ends later is not known before they are timed.
-        return self.add_compute(name, kind, lane, sum_work(()), micro, -1, (last, *calls))
+        return self.add_compute(name, kind, lane, _NO_WORK, micro, -1, (last, *calls))
 
     def add_compute(
         self, name: str, kind: str, lane: int, what: ComputedWork, micro: int, layer: int, after: tuple[int, ...]
     ) -> int:
         """One box."""
-        rest: TaskOptions = {"dependencies": after, "layer": layer, "microbatch": micro, "layer_work": what.layer_work}
-        rest |= {"flops": what.flops, "memory_bytes": what.memory_bytes, "ops": what.ops}
-        return self.step_builder.add_task(name, _KINDS[kind], (lane,), **rest)
+        key = name, kind, lane, id(what), layer  # work lives as long as the step is built
+        if key not in self.boxes:
+            box = StepTask(name, _KINDS[kind], (lane,), layer=layer, layer_work=what.layer_work)
+            self.boxes[key] = self.step_builder.add_box(
+                replace(box, flops=what.flops, memory_bytes=what.memory_bytes, ops=what.ops)
+            )
+        return self.step_builder.tasks.add(self.boxes[key], after, micro)
 
     def add_call(self, lane: int, message: CollectiveCall, micro: int, after: tuple[int, ...]) -> int:
         """Add a collective of the lane's groups.
@@ -444,10 +460,13 @@ class SplitBuilder:
         Returns:
             Number of the task.
         """
-        stream, kind, nbytes, times, named, options = message
-        name = named or stream
-        groups = self.placement.stream_groups[name][lane]
-        return self.add_collective(lane, stream, kind, name, groups, nbytes, after, micro, times=times, options=options)
+        if (lane, message) not in self.boxes:
+            stream, kind, nbytes, times, named, options = message
+            name = named or stream
+            groups = self.placement.stream_groups[name][lane]
+            box = StepTask(name, kind, (lane,), stream, nbytes=nbytes, options=options, repeats=times)
+            self.boxes[lane, message] = self.step_builder.add_box(replace(box, ranks=groups[0], groups=groups))
+        return self.step_builder.tasks.add(self.boxes[lane, message], after, micro)
 
     def add_collective(
         self,
@@ -462,7 +481,6 @@ class SplitBuilder:
         *,
         times: int = 1,
         bucket: int = -1,
-        options: CollectiveOptions = (),
     ) -> int:
         """A collective that all groups of a lane run at the same time."""
         rest: TaskOptions = {
@@ -474,7 +492,6 @@ class SplitBuilder:
             "stream": stream,
             "ranks": groups[0],
             "groups": groups,
-            "options": options,
         }
         return self.step_builder.add_task(name, kind, (lane,), **rest)
 
@@ -491,6 +508,8 @@ class SplitBuilder:
             begun: Its first task.
         """
         kind, micro = action.kind, action.microbatch
+        if not units:
+            return
         if kind == FORWARD:
             self.activation_starts.update(((micro, unit.first), begun) for unit in units)
             return
@@ -509,7 +528,10 @@ class SplitBuilder:
         # A box has no moments inside: all of its activations and gradients live through it. What the pass never holds
         # at the same time is taken off, so that the box is as full as the same pass unit by unit.
         gradients = [self.replica_sync.count_new_gradient_bytes(unit) for unit in units]
-        activation_peak, gradient_peak = find_backward_peak(units, gradients, recomputes=kind != WEIGHT)
+        key = units[0].first, len(units), tuple(gradients), kind != WEIGHT
+        if key not in self.backward_peaks:
+            self.backward_peaks[key] = find_backward_peak(units, gradients, recomputes=kind != WEIGHT)
+        activation_peak, gradient_peak = self.backward_peaks[key]
         self.step_builder.add_allocation(lane, "activations", activation_peak - sum(since.values()), begun, end)
         self.step_builder.add_allocation(lane, "gradients", gradient_peak - sum(gradients), begun, end)
 

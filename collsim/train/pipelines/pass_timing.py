@@ -121,9 +121,11 @@ def iterate_passes(
             while positions[rank] < len(order):
                 entry = order[positions[rank]]
                 read = list_inputs(entry, last)
-                if any(result not in done for result in read):
+                if not done.issuperset(read):
                     break
-                done.update((kind == FORWARD, stage, micro) for kind, stage, micro in entry if kind != WEIGHT)
+                for kind, stage, micro in entry:
+                    if kind != WEIGHT:
+                        done.add((kind == FORWARD, stage, micro))
                 positions[rank] += 1
                 left -= 1
                 yield rank, entry, read

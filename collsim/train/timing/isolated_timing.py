@@ -26,17 +26,20 @@ def time_alone(step: TrainingStep, seconds: Floats, interference: float) -> tupl
     begin: list[float] = []
     end: list[float] = []
     busy: list[Spans] = [[] for _ in step.lanes]
-    for task, before, spent in zip(step.tasks, step.predecessors, seconds.tolist(), strict=True):
+    boxes = [(box.lanes, box.stream == COMPUTE, box.is_communication) for box in step.tasks.boxes]
+    for number, before, spent in zip(step.tasks.box, step.predecessors, seconds.tolist(), strict=True):
         start = 0.0
         if before:
             start = max([end[b] for b in before])
         stop = start + spent
-        # Each lane may be slowed by other collectives; the slowest of them ends the task.
-        if interference and task.stream == COMPUTE:
-            stop = max(find_slowed_end(start, spent, busy[lane], interference) for lane in task.lanes)
-        elif interference and task.is_communication and spent:
-            for lane in task.lanes:
-                insert_span(busy[lane], start, stop)
+        if interference and spent:
+            lanes, computes, communicates = boxes[number]
+            # Each lane may be slowed by other collectives; the slowest of them ends the task.
+            if computes:
+                stop = max([find_slowed_end(start, spent, busy[lane], interference) for lane in lanes])
+            elif communicates:
+                for lane in lanes:
+                    insert_span(busy[lane], start, stop)
         begin.append(start)
         end.append(stop)
     return np.array(begin), np.array(end)

@@ -196,14 +196,15 @@ class CollectiveModel:
             (tasks,) s; 0 for tasks that compute.
         """
         seconds_by_key: dict[Hashable, float] = {}
-        seconds = np.zeros(len(step.tasks))
-        for number in step.collectives:
-            task = step.tasks[number]
-            key = self.make_key(step, task)
+        by_box = [0.0] * len(step.tasks.boxes)
+        for number, box in enumerate(step.tasks.boxes):
+            if box.is_compute:
+                continue
+            key = self.make_key(step, box)
             if key not in seconds_by_key:
-                seconds_by_key[key] = self.time_groups(step.get_groups(task), task)
-            seconds[number] = task.repeats * seconds_by_key[key]
-        return seconds
+                seconds_by_key[key] = self.time_groups(step.get_groups(box), box)
+            by_box[number] = box.repeats * seconds_by_key[key]
+        return step.tasks.spread(by_box)
 
     def list_interval_ratios(self, step: TrainingStep) -> tuple[Floats, Floats]:
         """List how much faster and slower the collectives of a step may be: the ends of their predictions' intervals.
@@ -231,8 +232,7 @@ class CollectiveModel:
 
     def list_distinct(self, step: TrainingStep) -> list[StepTask]:
         """The collectives of `step`, one of each group, kind and size."""
-        tasks = [step.tasks[number] for number in step.collectives]
-        return list({self.make_key(step, task): task for task in tasks}.values())
+        return list({self.make_key(step, box): box for box in step.tasks.boxes if not box.is_compute}.values())
 
     @staticmethod
     def make_key(step: TrainingStep, task: StepTask) -> Hashable:

@@ -8,10 +8,10 @@ slows it down is listed before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -136,6 +136,96 @@ class StepTask:
         return self.stream not in (COMPUTE, SERVERS)
 
 
+class StepTasks(Sequence[StepTask]):
+    """Tasks of a step in order. Most of them differ from others only in their microbatch and in what they wait for, so
+    they are stored as columns, and a StepTask is made when it is asked for.
+
+    Attributes:
+        boxes: What tasks do, as StepTasks whose dependencies and microbatch do not count.
+        box: For each task the number of its box.
+        dependencies: For each task the tasks that it waits for, as StepTask has them.
+        microbatches: For each task the number of its microbatch.
+    """
+
+    def __init__(self, tasks: Iterable[StepTask] = ()):
+        """Take over tasks, each with a box of its own.
+
+        Args:
+            tasks: Finished tasks.
+        """
+        self.boxes = list(tasks)
+        self.box = list(range(len(self.boxes)))
+        self.dependencies = [task.dependencies for task in self.boxes]
+        self.microbatches = [task.microbatch for task in self.boxes]
+        self._made: list[StepTask] = []
+
+    def add(self, box: int, dependencies: tuple[int, ...], microbatch: int = 0) -> int:
+        """Append a task.
+
+        Args:
+            box: Number of its box.
+            dependencies: Tasks that it waits for.
+            microbatch: Number of its microbatch.
+
+        Returns:
+            The number of the task.
+
+        Raises:
+            CollsimError: The step has as many tasks as it may have.
+        """
+        number = len(self.box)
+        if number == MAX_TASKS:
+            require_tasks(MAX_TASKS + 1)
+        self.box.append(box)
+        self.dependencies.append(dependencies)
+        self.microbatches.append(microbatch)
+        return number
+
+    def spread(self, values: Sequence[float]) -> npt.NDArray[np.float64]:
+        """Give each task the value of its box.
+
+        Args:
+            values: (boxes,) numbers.
+
+        Returns:
+            (tasks,) numbers.
+        """
+        return np.array(values, np.float64)[np.array(self.box, np.int64)]
+
+    def __len__(self) -> int:
+        return len(self.box)
+
+    @overload
+    def __getitem__(self, number: int) -> StepTask: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[StepTask]: ...
+
+    def __getitem__(self, number: int | slice) -> StepTask | list[StepTask]:
+        """One task by its number, or several."""
+        if isinstance(number, slice):
+            return list(self)[number]
+        number = range(len(self))[number]
+        if number < len(self._made):
+            return self._made[number]
+        task = object.__new__(StepTask)  # `replace` takes ten times as long, as it checks and sets every field
+        vars(task).update(
+            vars(self.boxes[self.box[number]]),
+            dependencies=self.dependencies[number],
+            microbatch=self.microbatches[number],
+        )
+        return task
+
+    def __iter__(self) -> Iterator[StepTask]:
+        while len(self._made) < len(self):
+            self._made.append(self[len(self._made)])
+        return iter(self._made)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What travels to another process: the columns."""
+        return vars(self) | {"_made": []}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class TrainingStep:
     """A finished, read-only DAG of tasks: one step of training of a model under a parallelism strategy.
@@ -165,7 +255,7 @@ class TrainingStep:
     model: Model
     label: str
     lanes: tuple[Ranks, ...]
-    tasks: tuple[StepTask, ...]
+    tasks: StepTasks
     samples: int
     micro_batch: int
     dtype: str
@@ -188,24 +278,32 @@ class TrainingStep:
         Raises:
             CollsimError: A task depends on one that is not listed before it.
         """
-        latest: dict[tuple[int, str], int] = {}
+        numbers: dict[tuple[int, str], int] = {}
+        streams = [
+            [numbers.setdefault((lane, box.stream), len(numbers)) for lane in box.lanes] for box in self.tasks.boxes
+        ]
+        latest: list[int | None] = [None] * len(numbers)
         predecessors = []
-        for number, task in enumerate(self.tasks):
-            waits = set(task.dependencies)
-            if waits and not 0 <= min(waits) <= max(waits) < number:
+        for number, (box, dependencies) in enumerate(zip(self.tasks.box, self.tasks.dependencies, strict=True)):
+            waits = set(dependencies)
+            for stream in streams[box]:
+                before = latest[stream]
+                if before is not None:
+                    waits.add(before)
+                latest[stream] = number
+            ordered = sorted(waits)
+            if ordered and not 0 <= ordered[0] <= ordered[-1] < number:
                 message = "task {number} ({name}) waits for a task that is not listed before it: {waits}"
-                raise CollsimError(message, number=number, name=task.name, waits=waits)
-            for lane in task.lanes:
-                if (lane, task.stream) in latest:
-                    waits.add(latest[lane, task.stream])
-                latest[lane, task.stream] = number
-            predecessors.append(tuple(sorted(waits)))
+                name = self.tasks[number].name
+                raise CollsimError(message, number=number, name=name, waits=set(dependencies))
+            predecessors.append(tuple(ordered))
         return tuple(predecessors)
 
     @cached_property
     def collectives(self) -> tuple[int, ...]:
         """Numbers of the tasks that are collectives."""
-        return tuple(number for number, task in enumerate(self.tasks) if not task.is_compute)
+        is_collective = [not box.is_compute for box in self.tasks.boxes]
+        return tuple(number for number, box in enumerate(self.tasks.box) if is_collective[box])
 
     def get_ranks(self, task: StepTask) -> Ranks:
         """The ranks of a collective `task`; of one of its groups, where several run it at the same time.
@@ -291,7 +389,7 @@ class StepBuilder:
     """
 
     def __init__(self) -> None:
-        self.tasks: list[StepTask] = []
+        self.tasks = StepTasks()
         self.allocations: list[Allocation] = []
 
     def add_task(self, name: str, kind: str, lanes: Sequence[int], **options: Unpack[TaskOptions]) -> int:
@@ -310,10 +408,20 @@ class StepBuilder:
             CollsimError: The step has as many tasks as it may have.
         """
         options.setdefault("stream", COMPUTE if kind in COMPUTE_KINDS else NETWORK)
-        if len(self.tasks) == MAX_TASKS:
-            require_tasks(MAX_TASKS + 1)
-        self.tasks.append(StepTask(name, kind, tuple(lanes), **options))
-        return len(self.tasks) - 1
+        task = StepTask(name, kind, tuple(lanes), **options)
+        return self.tasks.add(self.add_box(task), task.dependencies, task.microbatch)
+
+    def add_box(self, box: StepTask) -> int:
+        """Add a box that tasks share.
+
+        Args:
+            box: What they do.
+
+        Returns:
+            The number of the box, for `StepTasks.add`.
+        """
+        self.tasks.boxes.append(box)
+        return len(self.tasks.boxes) - 1
 
     def add_allocation(self, lane: int, kind: str, nbytes: float, first: int, last: int) -> None:
         """Allocate memory on each GPU of a lane for a part of the step.
