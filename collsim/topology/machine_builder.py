@@ -253,7 +253,10 @@ class MachinePaths:
         candidates = [
             (path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))
         ]
-        return [goal for *key, goal in candidates if key == list(min(candidates)[:3])]
+        if not candidates:
+            return []
+        best = min(candidates)[:3]
+        return [candidate[3] for candidate in candidates if candidate[:3] == best]
 
 
 def _can_pass(kind: str, next_kind: str, cable: Cable, path: Path) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TypeAlias
+from weakref import WeakKeyDictionary
 
 from ...errors import CollsimError, Sentence
 from ...topology import Topology
@@ -26,6 +27,10 @@ _NET_OF_CARD: dict[str, Net] = {"ib": "ib", "roce": "roce", "tcp": "tcp", "efa":
 CardFacts: TypeAlias = tuple[float, float, Net]
 #: PCIe of an edited rate counts as a generation that is this near.
 _ALIKE = 0.05
+
+
+#: A step of training asks for the facts of its machine hundreds of times.
+_read_topologies: WeakKeyDictionary[Topology, Facts] = WeakKeyDictionary()
 
 
 def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) -> Facts:
@@ -51,7 +56,10 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
     if isinstance(machine, Facts):
         facts = machine
     else:
-        facts = _read_topology(resolve_topology(machine, "read_facts"))
+        topology = resolve_topology(machine, "read_facts")
+        if topology not in _read_topologies:
+            _read_topologies[topology] = _read_topology(topology)
+        facts = _read_topologies[topology]
     if ranks is None:
         count = facts.ranks
     else:

@@ -168,7 +168,9 @@ def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: F
     if pcie_shares.size and np.ptp(pcie_shares) == 0:
         modelled.add("pcie")
     unmodelled = np.zeros(len(shares), bool)
-    unmodelled[present] = [topology.links.kind(link) not in modelled for link in range(len(present))]
+    unmodelled[present] = np.array([cable.kind not in modelled for cable in topology.links.cables])[
+        topology.links.cable
+    ]
     unmodelled[inside_links:] = False
     unmodelled &= shares != 1
     if not unmodelled.any():

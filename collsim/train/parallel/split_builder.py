@@ -197,6 +197,15 @@ def find_partnered_passes(orders: Iterable[PassOrder]) -> set[tuple[int, Action]
     return partnered
 
 
+def _sum_resident_bytes(units: Iterable[ModelUnit], starts: Iterable[int]) -> dict[int, float]:
+    """Bytes of the activations of units that began together: by the first layer of what one task computes."""
+    total: dict[int, float] = {}
+    for unit in units:
+        first = max(start for start in starts if start <= unit.first)
+        total[first] = total.get(first, 0.0) + unit.resident_bytes
+    return total
+
+
 class SplitBuilder:
     """One step of a Split under construction."""
 
@@ -215,6 +224,9 @@ class SplitBuilder:
         self.passes: dict[tuple[int, str, bool], PassTasks] = {}
         self.boxes: dict[Hashable, int] = {}
         self.sends: dict[tuple[int, bool, int], int | None] = {}
+        # Of (microbatch, stage) the tasks with which its activations began, by the first layer of what they compute.
+        self.activation_starts: dict[tuple[int, int], dict[int, int]] = {}
+        self.resident_bytes: dict[Hashable, dict[int, float]] = {}
         self.backward_peaks: dict[Hashable, tuple[float, float]] = {}
         self.partnered: set[tuple[int, Action]] = set()
         self.replica_sync = ReplicaSync(self)
@@ -507,11 +519,11 @@ class SplitBuilder:
             units: Units that it went through.
             begun: Its first task.
         """
-        kind, micro = action.kind, action.microbatch
+        kind, stage, micro = action
         if not units:
             return
         if kind == FORWARD:
-            self.activation_starts.update(((micro, unit.first), begun) for unit in units)
+            self.activation_starts.setdefault((micro, stage), {})[units[0].first] = begun
             return
         end = self.latest_tasks[lane]
         assert end is not None
@@ -519,12 +531,13 @@ class SplitBuilder:
             more = max((u.recomputed_bytes for u in units), default=0.0)
             self.step_builder.add_allocation(lane, "activations", more, begun, end)
             return
-        since: dict[int, float] = {}
-        for unit in units:
-            first = self.activation_starts.pop((micro, unit.first))
-            since[first] = since.get(first, 0.0) + unit.resident_bytes
-        for first, nbytes in since.items():
-            self.step_builder.add_allocation(lane, "activations", nbytes, first, end)
+        starts = self.activation_starts[micro, stage]
+        key: Hashable = (units[0].first, len(units), *starts)
+        if key not in self.resident_bytes:
+            self.resident_bytes[key] = _sum_resident_bytes(units, starts)
+        resident = self.resident_bytes[key]
+        for first, nbytes in resident.items():
+            self.step_builder.add_allocation(lane, "activations", nbytes, starts[first], end)
         # A box has no moments inside: all of its activations and gradients live through it. What the pass never holds
         # at the same time is taken off, so that the box is as full as the same pass unit by unit.
         gradients = [self.replica_sync.count_new_gradient_bytes(unit) for unit in units]
@@ -532,13 +545,8 @@ class SplitBuilder:
         if key not in self.backward_peaks:
             self.backward_peaks[key] = find_backward_peak(units, gradients, recomputes=kind != WEIGHT)
         activation_peak, gradient_peak = self.backward_peaks[key]
-        self.step_builder.add_allocation(lane, "activations", activation_peak - sum(since.values()), begun, end)
+        self.step_builder.add_allocation(lane, "activations", activation_peak - sum(resident.values()), begun, end)
         self.step_builder.add_allocation(lane, "gradients", gradient_peak - sum(gradients), begun, end)
-
-    @cached_property
-    def activation_starts(self) -> dict[tuple[int, int], int]:
-        """Of (microbatch, first layer of a unit) whose activations are kept, the task with which that began."""
-        return {}
 
     # ---- the end ----------------------------------------------------------------------------------------------------
 

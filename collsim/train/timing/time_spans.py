@@ -17,6 +17,9 @@ def insert_span(busy: Spans, start: float, end: float) -> None:
         start: Begin of the new span in s.
         end: End of the new span in s.
     """
+    if not busy or busy[-1][1] < start:  # the usual case
+        busy.append((start, end))
+        return
     after: Spans = []
     while busy and busy[-1][0] > end:
         after.append(busy.pop())

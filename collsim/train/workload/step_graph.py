@@ -285,18 +285,19 @@ class TrainingStep:
         latest: list[int | None] = [None] * len(numbers)
         predecessors = []
         for number, (box, dependencies) in enumerate(zip(self.tasks.box, self.tasks.dependencies, strict=True)):
-            waits = set(dependencies)
+            waits = dependencies
             for stream in streams[box]:
                 before = latest[stream]
-                if before is not None:
-                    waits.add(before)
+                if before is not None and before not in waits:
+                    waits = (*waits, before)
                 latest[stream] = number
-            ordered = sorted(waits)
-            if ordered and not 0 <= ordered[0] <= ordered[-1] < number:
+            if len(waits) > 1:
+                waits = tuple(sorted(set(waits)))
+            if waits and not 0 <= waits[0] <= waits[-1] < number:
                 message = "task {number} ({name}) waits for a task that is not listed before it: {waits}"
                 name = self.tasks[number].name
                 raise CollsimError(message, number=number, name=name, waits=set(dependencies))
-            predecessors.append(tuple(ordered))
+            predecessors.append(waits)
         return tuple(predecessors)
 
     @cached_property
