@@ -131,6 +131,13 @@ class Memory:
         message = "rank {rank!r} takes no part in this step; its ranks are {lanes}"
         raise CollsimError(message, rank=rank, lanes=sorted(sum(self.step.lanes, ())))
 
+    def bound(self) -> float:
+        """Bytes that no GPU exceeds: all that it ever holds, as if nothing were freed."""
+        most = [float(sum(resident.values())) for resident in self.step.resident_bytes]
+        for lane, _, nbytes, *_ in self.step.allocations:
+            most[lane] += max(0.0, nbytes)
+        return max(most)
+
     def max(self) -> int:
         """Bytes that the fullest GPU holds in its fullest moment."""
         return sum(self.peak().values())

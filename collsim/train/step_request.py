@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from numbers import Integral
@@ -422,6 +424,20 @@ def get_collective_model(request: StepRequest) -> CollectiveModel:
 _NETWORKS: WeakKeyDictionary[Topology, dict[str, CollectiveModel]] = WeakKeyDictionary()
 
 
+@contextmanager
+def _pause_collection() -> Iterator[None]:
+    """Keep Python from looking for cycles: a step is millions of small objects without any, and looking at them again
+    and again takes a fifth of the time in which they are built."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_pause_collection()
 def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace:
     step = build_requested_step(request)
     cost = estimate_compute_costs(step, request.topology, request.compute)
@@ -500,6 +516,8 @@ def _require_memory(trace: StepTrace) -> None:
     elif fast is not None:
         capacity = fast.capacity
     else:
+        return
+    if trace.memory.bound() <= capacity:
         return
     peak_bytes = trace.memory.peak()
     need = sum(peak_bytes.values())

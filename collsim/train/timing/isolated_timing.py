@@ -26,20 +26,31 @@ def time_alone(step: TrainingStep, seconds: Floats, interference: float) -> tupl
     begin: list[float] = []
     end: list[float] = []
     busy: list[Spans] = [[] for _ in step.lanes]
-    boxes = [(box.lanes, box.stream == COMPUTE, box.is_communication) for box in step.tasks.boxes]
-    for number, before, spent in zip(step.tasks.box, step.predecessors, seconds.tolist(), strict=True):
+    boxes = [
+        (streams, box.lanes, box.stream == COMPUTE, box.is_communication)
+        for streams, box in zip(step.streams, step.tasks.boxes, strict=True)
+    ]
+    free = [0.0] * (1 + max([stream for streams in step.streams for stream in streams], default=-1))
+    tasks = step.tasks
+    for number, dependencies, spent in zip(tasks.box, tasks.dependencies, seconds.tolist(), strict=True):
+        streams, lanes, computes, communicates = boxes[number]
         start = 0.0
-        if before:
-            start = max([end[b] for b in before])
+        for stream in streams:
+            if free[stream] > start:
+                start = free[stream]
+        for dependency in dependencies:
+            if end[dependency] > start:
+                start = end[dependency]
         stop = start + spent
         if interference and spent:
-            lanes, computes, communicates = boxes[number]
             # Each lane may be slowed by other collectives; the slowest of them ends the task.
             if computes:
                 stop = max([find_slowed_end(start, spent, busy[lane], interference) for lane in lanes])
             elif communicates:
                 for lane in lanes:
                     insert_span(busy[lane], start, stop)
+        for stream in streams:
+            free[stream] = stop
         begin.append(start)
         end.append(stop)
     return np.array(begin), np.array(end)

@@ -272,22 +272,26 @@ class TrainingStep:
         return sum(map(len, self.lanes))
 
     @cached_property
+    def streams(self) -> list[list[int]]:
+        """For each box of the tasks the streams that it occupies, numbered over all lanes."""
+        numbers: dict[tuple[int, str], int] = {}
+        return [
+            [numbers.setdefault((lane, box.stream), len(numbers)) for lane in box.lanes] for box in self.tasks.boxes
+        ]
+
+    @cached_property
     def predecessors(self) -> tuple[tuple[int, ...], ...]:
         """For each task the tasks it waits for: its dependencies, and the task before it in each of its streams.
 
         Raises:
             CollsimError: A task depends on one that is not listed before it.
         """
-        numbers: dict[tuple[int, str], int] = {}
-        streams = [
-            [numbers.setdefault((lane, box.stream), len(numbers)) for lane in box.lanes] for box in self.tasks.boxes
-        ]
-        latest: list[int | None] = [None] * len(numbers)
+        latest: dict[int, int] = {}
         predecessors = []
         for number, (box, dependencies) in enumerate(zip(self.tasks.box, self.tasks.dependencies, strict=True)):
             waits = dependencies
-            for stream in streams[box]:
-                before = latest[stream]
+            for stream in self.streams[box]:
+                before = latest.get(stream)
                 if before is not None and before not in waits:
                     waits = (*waits, before)
                 latest[stream] = number
