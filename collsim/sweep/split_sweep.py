@@ -132,12 +132,13 @@ class _StoredFigures:
             fingerprint(request.topology),
             repr(request.model.layers),
         ]
-        self.about = [*about, request.batch, request.dtype, request.optimizer, repr(request.compute)]
+        # The layers of a large model are a long text, which every key would read again.
+        self.about = hash_parts([*about, request.batch, request.dtype, request.optimizer, repr(request.compute)])
 
     def _build_key(self, what: str, candidate: Candidate) -> str:
         """The id of a split's estimate, or of its step."""
         split, micro, recompute = candidate
-        return hash_parts([*self.about, what, repr(split), micro, recompute])
+        return hash_parts([self.about, what, repr(split), micro, recompute])
 
     def estimate(self, listed: Sequence[Candidate], tell: Callable[..., None] | None) -> list[dict[str, float]]:
         """Of each split what was estimated."""

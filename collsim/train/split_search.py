@@ -23,6 +23,7 @@ from .compute.compute_costs import Compute, create_unknown_speed_error, find_gpu
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
 from .parallel.combined_split import as_split
 from .parallel.sharded_units import LayerPartition, build_units
+from .parallel.strategy import Workload
 from .step_estimate import StepEstimator
 from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model
@@ -153,7 +154,8 @@ def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> li
     estimator = _create_estimator(request)
     if estimator is None:
         raise create_unknown_speed_error(request.topology)
-    return [_estimate(estimator, request, candidate) for candidate in listed]
+    workload = build_workload(request)
+    return [_estimate(estimator, workload, candidate) for candidate in listed]
 
 
 def _create_estimator(request: StepRequest) -> StepEstimator | None:
@@ -164,8 +166,13 @@ def _create_estimator(request: StepRequest) -> StepEstimator | None:
     return StepEstimator(get_collective_model(request), fast)
 
 
-def _estimate(estimator: StepEstimator, request: StepRequest, candidate: Candidate) -> dict[str, float]:
-    estimate = estimator.estimate(candidate[0], build_workload(_apply_candidate(request, *candidate)))
+def _estimate(estimator: StepEstimator, workload: Workload, candidate: Candidate) -> dict[str, float]:
+    """Estimate a split of what a search is for."""
+    split, micro, recompute = candidate
+    accumulate = workload.batch // split.count_replicas(len(workload.ranks)) // micro
+    estimate = estimator.estimate(
+        split, replace(workload, micro_batch=micro, accumulate=accumulate, recompute=recompute)
+    )
     return {
         "time": estimate.time,
         "memory": estimate.memory_bytes,
@@ -174,11 +181,6 @@ def _estimate(estimator: StepEstimator, request: StepRequest, candidate: Candida
         "bubble": estimate.bubble,
         "data": estimate.data_collectives,
     }
-
-
-def _apply_candidate(request: StepRequest, split: Split, micro: int, recompute: Recompute) -> StepRequest:
-    accumulate = request.batch // split.count_replicas(len(request.ranks)) // micro
-    return replace(request, parallel=split, micro_batch=micro, accumulate=accumulate, recompute=recompute)
 
 
 def iterate_legal_splits(
@@ -358,9 +360,10 @@ def find_nearest_fit(request: StepRequest, capacity: float) -> dict[str, Any] | 
     """
     if (estimator := _create_estimator(request)) is None:
         return None
+    workload = build_workload(request)
     by_distance = sorted(iterate_legal_splits(request), key=lambda candidate: _measure_distance(candidate, request))
     for _, near in groupby(by_distance, key=lambda candidate: _measure_distance(candidate, request)):
-        rows = [build_row(request, candidate, _estimate(estimator, request, candidate)) for candidate in near]
+        rows = [build_row(request, candidate, _estimate(estimator, workload, candidate)) for candidate in near]
         if fitting := [row for row in rows if row["memory"] <= capacity]:
             return min(fitting, key=lambda row: float(row["time"]))
     return None

@@ -84,8 +84,9 @@ class StepEstimator:
         builder = SplitBuilder(split, workload)
         m, p, v = workload.accumulate, split.pipeline.size, split.pipeline.interleave
         stages: list[list[_Stage]] = [[] for _ in range(p)]
+        estimates: dict[Hashable, UnitEstimate] = {}
         for stage, lane in zip(builder.stages, builder.stage_ranks, strict=True):
-            stages[lane].append([(unit, self.estimate_unit(builder, unit)) for unit in stage])
+            stages[lane].append([(unit, self.estimate_unit(builder, unit, estimates)) for unit in stage])
         lanes = [[pair for stage in pairs for pair in stage] for pairs in stages]
         works = [sum(u.forward + u.backward for _, u in pairs) for pairs in lanes]
         slow = max(range(p), key=works.__getitem__)
@@ -110,21 +111,26 @@ class StepEstimator:
             m * works[slow] - inside + update, inside, total - m * works[slow], data, memory, activations
         )
 
-    def estimate_unit(self, builder: SplitBuilder, unit: ModelUnit) -> UnitEstimate:
+    def estimate_unit(
+        self, builder: SplitBuilder, unit: ModelUnit, known: dict[Hashable, UnitEstimate]
+    ) -> UnitEstimate:
         """Estimate a unit on the first lane: all lanes are placed alike.
 
         Args:
             builder: The split's stages and groups.
             unit: The unit.
+            known: Estimates of other units of the same split, by what they are; the unit's is added.
 
         Returns:
             Seconds and bytes of a microbatch.
         """
         # Equal units at equal places take as long: a model of 96 blocks is estimated block by kind.
+        what = id(unit.partition), self.get_unit_key(unit), unit.tied_elements
+        if what in known:
+            return known[what]
         key = (
             unit.partition,
-            self.get_unit_key(unit),
-            unit.tied_elements,
+            *what[1:],
             builder.placement.grid.pp,
             builder.placement.grid.dp,
             has_partner := builder.workload.accumulate > 1,
@@ -141,7 +147,8 @@ class StepEstimator:
                 unit.dense_parameters,
                 unit.expert_parameters,
             )
-        return self.units[key]
+        known[what] = self.units[key]
+        return known[what]
 
     def get_unit_key(self, unit: ModelUnit) -> int:
         """Get a key that units have in common whose layers differ in their names only.

@@ -182,9 +182,11 @@ def test_gpus_that_are_a_part_of_a_machine_are_numbered_from_zero(tmp_path):
 def test_a_group_of_some_gpus_is_named_in_a_second_file(tmp_path):
     from dataclasses import replace
 
+    from collsim.train.workload.step_graph import StepTasks
+
     trace = step(cs.ddp(), cs.machine("dgx-a100"))
     tasks = tuple(replace(t, ranks=(0, 1, 2, 3)) if t.bucket == 0 and not t.is_compute else t for t in trace.step.tasks)
-    some = replace(trace, step=replace(trace.step, tasks=tasks))
+    some = replace(trace, step=replace(trace.step, tasks=StepTasks(tasks)))
     files = saved(some, tmp_path)
     assert json.loads((tmp_path / "step.groups.json").read_text()) == {"1": [0, 1, 2, 3]}
     assert [sum(n.get("pg_name") == b"1" for n in own) for own in files] == [1] * 4 + [0] * 4

@@ -161,10 +161,10 @@ def has_unused_gpus(topology: Topology, count: int) -> bool:
 def _number_gpus(topology: Topology) -> npt.NDArray[np.int64]:
     """(ranks,) the number of each rank's GPU among those of its node, from 0, whether or not they all are ranks."""
     numbers = np.zeros(len(topology.devices), np.int64)
-    is_gpu = _find_gpus(topology)
-    for node in np.unique(topology.devices.node):
-        gpus = np.flatnonzero(is_gpu & (topology.devices.node == node))
-        numbers[gpus] = np.arange(len(gpus))
+    gpus = np.flatnonzero(_find_gpus(topology))
+    by_node = gpus[np.argsort(topology.devices.node[gpus], kind="stable")]
+    nodes = topology.devices.node[by_node]
+    numbers[by_node] = np.arange(len(by_node)) - np.searchsorted(nodes, nodes)
     return numbers[topology.endpoint_device[: topology.ranks]]
 
 

@@ -65,7 +65,7 @@ class ReplicaSync:
             builder: The step under construction.
         """
         self.builder, self.workload, self.item_bytes = builder, builder.workload, find_itemsize(builder.workload.dtype)
-        self.weight_bytes = max(find_itemsize(layer.dtype) for layer in builder.workload.model.layers)
+        self.weight_bytes = max(map(find_itemsize, {layer.dtype for layer in builder.workload.model.layers}))
         self.dense_groups, self.routed_groups = builder.placement.dense_groups, builder.placement.routed_groups
         self.shards = 1
         self.seen: set[int] = set()
@@ -294,9 +294,10 @@ class BucketedSync(ReplicaSync):
             sizes = [size for _, u in pairs if (size := getattr(u, what))]
             if self.replica_count == 1 or not sizes or len(groups[lane][0]) == 1:
                 continue
-            bucket_seconds = [
-                time_collective(self.kind, self.count_gradient_bytes(size), groups[lane]) for size in sizes
-            ]
+            seconds_by_size = {
+                size: time_collective(self.kind, self.count_gradient_bytes(size), groups[lane]) for size in set(sizes)
+            }
+            bucket_seconds = [seconds_by_size[size] for size in sizes]
             if self.strategy.overlap:
                 # Reductions follow one another beside the backward pass of all units, but that of the first unit,
                 # whose gradients come last, begins when the pass has ended.

@@ -102,6 +102,7 @@ class CollectiveModel:
         # All of these are caches: a step asks for the same collectives hundreds of times.
         self._seconds: dict[Hashable, float] = {}
         self._placements: dict[Ranks, NodePlacement] = {}
+        self._examples: dict[tuple[Ranks, ...], tuple[Ranks, ...]] = {}
         self._gpu_descriptions: dict[tuple[int, ...], int] = {}
         self._schedules: dict[Hashable, Schedule] = {}
         self._is_machine: bool | None = None
@@ -261,11 +262,13 @@ class CollectiveModel:
         Returns:
             The time in s, of the slowest group.
         """
-        is_predicted = all(self.is_predicted(group, task) for group in groups)
-        # groups of one placement take as long as each other: one of each is enough
-        examples = list(groups)
+        examples, is_predicted = groups, self.is_predicted(groups[0], task)
         if is_predicted:
-            examples = list({self.find_placement(group): group for group in groups}.values())
+            # groups of one placement take as long as each other: one of each is enough
+            examples = self._list_examples(groups)
+            is_predicted = all(self.is_predicted(group, task) for group in examples)
+            if not is_predicted:
+                examples = groups
         longest = max(self.time_group(group, task) for group in examples)
         if len(groups) == 1 or not longest or not self._may_share_links(groups[0], task):
             return longest
@@ -275,6 +278,12 @@ class CollectiveModel:
         if not is_predicted:
             return self._simulate_groups(groups, task, longest * sharing.highest_ratio)
         return max(self._time_with_shared_links(group, task, sharing) for group in examples)
+
+    def _list_examples(self, groups: tuple[Ranks, ...]) -> tuple[Ranks, ...]:
+        """One group of each placement."""
+        if groups not in self._examples:
+            self._examples[groups] = tuple({self.find_placement(group): group for group in groups}.values())
+        return self._examples[groups]
 
     def _may_share_links(self, group: Ranks, task: StepTask) -> bool:
         """Whether groups of a collective may use the same links; where each GPU has links and a card of its own they do
