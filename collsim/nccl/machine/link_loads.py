@@ -184,29 +184,34 @@ def _sum_loads(flows: CallFlows, columns: Sequence[Column]) -> LinkLoads:
     for pair, link in columns:
         hops = _select_hops(pair)
         direct += np.bincount(link, share[hops] * ~is_staged[hops], count)
-        staged += np.bincount(link, share[hops] * is_staged[hops], count)
+        if is_staged.any():
+            staged += np.bincount(link, share[hops] * is_staged[hops], count)
     busy, busy_staged = direct / nominal, staged / nominal
     total = busy + busy_staged
     outside = machine.devices.node[links.src] < 0, machine.devices.node[links.dst] < 0
     # One end in a node: the port of a card. Both ends outside: a cable between switches.
     is_port, is_uplink = outside[0] ^ outside[1], outside[0] & outside[1]
-    sorts = np.array([_SORTS.get(cable.kind, "") for cable in links.cables])[links.cable]
+    sorts = [_SORTS.get(cable.kind, "") for cable in links.cables]
     inside = ~(outside[0] | outside[1])
+
+    def is_inside(sort: str) -> npt.NDArray[np.bool_]:
+        mask: npt.NDArray[np.bool_] = inside & np.array([sort == each for each in sorts], bool)[links.cable]
+        return mask
 
     def find_most(mask: npt.NDArray[np.bool_]) -> float:
         return float(total[mask].max(initial=0.0))
 
     memory = np.where(is_memory[links.src], links.src, links.dst)[memory_links]
     written_and_read = np.bincount(memory, total[memory_links], 1)
-    pcie = inside & (sorts == "pcie") & (total > 0)
+    pcie = is_inside("pcie") & (total > 0)
     # Seconds for each byte are about 1e-11: twenty digits make slots equal that differ by rounding only.
     pairs = np.unique(np.stack([busy[pcie], busy_staged[pcie]], axis=1).round(20), axis=0)
     busiest_port = int(np.argmax(np.where(is_port, total, -1.0)))
     return LinkLoads(
-        gpu=find_most(inside & (sorts == "gpu")),
+        gpu=find_most(is_inside("gpu")),
         pcie=tuple((float(a), float(b)) for a, b in pairs),
         memory=float(written_and_read.max()),
-        socket=find_most(inside & (sorts == "socket")),
+        socket=find_most(is_inside("socket")),
         card=find_most(is_port),
         fabric=find_most(is_uplink),
         card_rate=float(nominal[busiest_port] * is_port.any()),

@@ -165,19 +165,22 @@ class CollectiveModel:
         topology = self.topology
         local_ranks = topology.ranks // topology.facts.nodes
         node_numbers, local_numbers = np.divmod(self.numbers_by_node[list(group)], local_ranks)
-        nodes, counts = np.unique(node_numbers, return_counts=True)
-        counted = tuple(counts.tolist())
+        gpus_by_node: dict[int, list[int]] = {}
+        for node_number, gpu in zip(node_numbers.tolist(), local_numbers.tolist(), strict=True):
+            gpus_by_node.setdefault(node_number, []).append(gpu)
+        nodes = sorted(gpus_by_node)
+        counted = tuple(len(gpus_by_node[number]) for number in nodes)
         node, edits = topology.facts.machine, topology.facts.edits
         if len(set(counted)) > 1 or node is None or len(node.ranks) != local_ranks:
             return NodePlacement(counted, len(set(counted)) == 1)
         first_group = self._describe_gpus(tuple(range(counted[0])))
-        choices = {tuple(sorted(local_numbers[node_numbers == number].tolist())) for number in nodes}
+        choices = {tuple(sorted(gpus)) for gpus in gpus_by_node.values()}
         descriptions = {self._describe_gpus(gpus) for gpus in choices}
         if descriptions == {first_group}:
-            return NodePlacement(counted, True, 0, describe_nodes(topology, nodes.tolist()))
+            return NodePlacement(counted, True, 0, describe_nodes(topology, nodes))
         # `name_ranks` builds a node with these GPUs alone, on which edits of links cannot be repeated.
         is_even = len(choices) == 1 and not edits
-        return NodePlacement(counted, is_even, next(iter(descriptions)), describe_nodes(topology, nodes.tolist()))
+        return NodePlacement(counted, is_even, next(iter(descriptions)), describe_nodes(topology, nodes))
 
     def _describe_gpus(self, gpus: tuple[int, ...]) -> int:
         """What `describe_gpus` says of ranks of a node."""
