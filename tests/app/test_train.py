@@ -21,6 +21,7 @@ from collsim.app.pages.train import growth, rivals, step_scenarios, stepfile
 from collsim.app.pages.train import train as page
 from collsim.app.pages.train.code import build_command, build_script
 from collsim.app.pages.train.training_choice import ADDRESS, CHANGES, PLAIN, TrainingChoice
+from collsim.app.scenario.choice import Choice
 from collsim.app.shell import results
 from collsim.cli import app as commands
 from collsim.locale import LANGUAGES
@@ -536,6 +537,24 @@ def test_a_pinned_step_and_another_are_played_on_one_clock(language):
     fine(other.button(key="pin_end").click().run())
     assert "pin" not in other.query_params
     assert len(raced(other)) > 2, "the race of the strategies again"
+
+
+def test_a_run_that_is_pinned_on_explore_is_played_with_a_step():
+    at = opened(nodes="2")
+    session = at.session_state["session"]
+    session.panels = replace(session.panels, pinned="algorithm:allreduce_tree;nodes:4")
+    fine(at.run())
+    fine(at.button(key="pin_run").click().run())
+    run, step = raced(at)
+    machine = cs.machine("dgx-a100", nodes=4)
+    trace = cs.simulate(cs.schedule("allreduce_tree", topology=machine), machine, Choice().nbytes)
+    assert run["time"] == pytest.approx(trace.time)
+    assert run["sent"] == trace.sent_bytes.max()
+    assert run["document"]["boxes"][0]["t1"] == run["time"]
+    assert len(run["patterns"]["allreduce"]["pairs"]) > 0
+    assert run["name"].startswith("Pinned: allreduce, tree")
+    assert step["time"] == pytest.approx(step_scenarios.time_step(replace(PLAIN, nodes=2)).time)
+    assert fine(opened(nodes="2", show="race", pin=at.query_params["pin"]))
 
 
 def test_a_pinned_step_of_a_hostile_address_gets_a_sentence():

@@ -68,6 +68,7 @@ COLLECT = """() => {
     }
     if (kind !== "html" && !(top && (within(top, svg ?? e) || within(svg ?? e, top) || outer(top) === svg))) return;
     const color4 = rgba(color);
+    if (color4[3] * alpha < 0.05) return; // meant for screen readers
     out.push({ text: text.trim().slice(0, 60), box: [x0, y0, x1, y1], color: [...color4.slice(0, 3), color4[3] * alpha], size, bold, kind, ground, where: name(e) });
   };
   const walk = (root) => {

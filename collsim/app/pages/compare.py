@@ -79,13 +79,13 @@ def draw() -> None:
             _draw_coming(now.choice, None)
         return
     table, (choice,) = latest_result
-    _build_lead(choice)
     runnable = _select_runnable(table, choice)
-    draw_note(t("compare.caveat"))
     if st.toggle(t("compare.nccl"), key="w_compare_nccl"):
         runnable = _with_nccl(runnable, choice)
     if not runnable.empty:
         _draw_comparison(table, runnable, choice)
+    _build_lead(choice)
+    draw_note(t("compare.caveat"))
     draw_machine_card(now.choice)
     largest = write_size(cs.size_range(now.choice.sizes)[-1])
     draw_run_upgrades(replace(now.choice, nbytes=largest))
@@ -211,12 +211,12 @@ def _create_cards() -> Iterator[tuple[str, Any]]:
 
 def _draw_coming(choice: Choice, table: pd.DataFrame | None) -> None:
     """Before the result: what is compared, and the curves of the sizes that are done, or where they will be."""
-    _build_lead(choice)
     if table is not None and not (runnable := _name_rows(table, choice)).empty:
         _draw_legend(list(dict.fromkeys(runnable["name"])))
         for what, card in _create_cards():
             with card:
                 _draw_chart(runnable, what, [])
+        _build_lead(choice)
         return
     for _, card in _create_cards():
         card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')

@@ -17,6 +17,7 @@ from ...train.workload.step_graph import COMPUTE, NETWORK
 
 if TYPE_CHECKING:
     from ...schedule import Schedule
+    from ...simulate import Trace
     from ...train import StepTrace
     from ...train.workload.step_graph import StepTask
 
@@ -126,6 +127,45 @@ def build_step_document(trace: StepTrace) -> StepDocument:
         "collectives": describe_collectives(trace),
         "memory": describe_memory(trace),
         "peak_memory": list_peak_memory(trace),
+    }
+
+
+def build_run_document(trace: Trace) -> StepDocument:
+    """A run of one collective as a step that computes nothing: each GPU holds its buffer, and the network is busy.
+
+    Args:
+        trace: The run.
+    """
+    kind, time, nbytes = trace.schedule.collective, trace.time, int(trace.nbytes)
+    name = trace.schedule.name
+    buffer = {"weights": 0, "gradients": 0, "activations": 0, "other": nbytes}
+    row: CollectiveRow = {
+        "task": 0,
+        "name": name,
+        "kind": kind,
+        "pattern": kind,
+        "bucket": -1,
+        "nbytes": nbytes,
+        "ready": 0.0,
+        "begin": 0.0,
+        "end": time,
+        "exposed": 0.0,
+        "tensors": 0,
+        "from": "",
+        "to": "",
+    }
+    return {
+        "schema": SCHEMA,
+        "time": time,
+        "ranks": trace.schedule.ranks,
+        "micro_batch": 0,
+        "lanes": [{"first": 0, "count": trace.schedule.ranks}],
+        "boxes": [DrawnBox(lane=0, stream=NETWORK, kind=kind, bucket=-1, micro=0, t0=0.0, t1=time, name=name, last="")],
+        "waits": [],
+        "chain": [],
+        "collectives": [row],
+        "memory": MemoryCurve(lane=0, kinds=["other"], t=[0.0], bytes=[[nbytes]], peak=nbytes),
+        "peak_memory": [{"rank": rank, **buffer} for rank in range(trace.schedule.ranks)],
     }
 
 
@@ -296,7 +336,7 @@ def describe_patterns(trace: StepTrace) -> dict[str, SendPattern]:
     for _, task in _find_last_collectives(trace):
         key = name_pattern(task.kind, task.name)
         if key not in pattern_by_name:
-            pattern_by_name[key] = _describe_pattern(network.build_schedule(trace.step.get_ranks(task), task))
+            pattern_by_name[key] = describe_pattern(network.build_schedule(trace.step.get_ranks(task), task))
     return pattern_by_name
 
 
@@ -310,7 +350,12 @@ def name_pattern(kind: str, name: str) -> str:
     return f"{kind} {name.rstrip('0123456789 ')}"
 
 
-def _describe_pattern(plan: Schedule) -> SendPattern:
+def describe_pattern(plan: Schedule) -> SendPattern:
+    """Who sends to whom in a schedule.
+
+    Args:
+        plan: The schedule.
+    """
     pairs: set[tuple[int, int]] = set()
     adds = False
     for step in plan.each_step():

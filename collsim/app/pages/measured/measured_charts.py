@@ -39,7 +39,7 @@ _MAX_TRIED = 7
 #: What the map of choices shows: numbers of nodes, where something joins them, and sizes a factor of four apart.
 _MAP_NODES = (1, 2, 4, 8, 16, 32)
 #: Colours of NCCL's algorithms on the map.
-_HUES = {"Ring": "room", "Tree": "done", "NVLS": "full", "NVLSTree": "edge", "PAT": "ink3"}
+_HUES = {"Ring": "room", "Tree": "done", "NVLS": "full", "NVLSTree": "hostink", "PAT": "ink3"}
 #: Lines of a curve: column, colour, dashes, width (pixels).
 _LINES = (
     ("tuner", "edge", [2, 4], 2.0),
@@ -414,9 +414,9 @@ def _build_cells(table: pd.DataFrame, title: str) -> Picture:
     base = alt.Chart(frame).encode(x=x, y=y, tooltip=tips)
     legend = alt.Legend(orient="top", title=None)
     cells = base.mark_rect(stroke=color("card", dark), strokeWidth=2)
-    words = base.mark_text(fontSize=12, fontWeight="bold", color=color("card", dark)).encode(
-        text=alt.Text("protocol:N")
-    )
+    # The blue of rings is too pale for a white text.
+    ink = alt.condition("datum.algorithm === 'Ring'", alt.value(color("ink", False)), alt.value(color("card", dark)))
+    words = base.mark_text(fontSize=12, fontWeight="bold").encode(text=alt.Text("protocol:N"), color=ink)
     cells = cells.encode(color=alt.Color("algorithm:N", scale=hues, legend=legend))
     picture: Picture = alt.layer(cells, words).properties(height=alt.Step(36), description=title)
     return picture

@@ -10,14 +10,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import collsim as cs
+from collsim.analysis.run_facts import RunFacts
 from collsim.errors import CollsimError
 from collsim.locale import Text
 from collsim.train import StepTrace
 from collsim.train.step_explanation import write_sentences
-from collsim.viz.training.step_document import SendPattern, StepDocument, build_step_document, describe_patterns
+from collsim.viz.race.race_document import explain_time
+from collsim.viz.training.step_document import (
+    SendPattern,
+    StepDocument,
+    build_run_document,
+    build_step_document,
+    describe_pattern,
+    describe_patterns,
+)
 
 from ...jobs.worker import ReportProgress
-from ...scenario.outcome import build_topology, ignore_progress
+from ...scenario.choice import Choice
+from ...scenario.outcome import build_topology, ignore_progress, run_choice
+from ..race.lineup import estimate_field
 from . import step_scenarios
 from .step_scenarios import time_step
 from .training_choice import TrainingChoice
@@ -126,31 +137,36 @@ def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ig
     return StepRace(build_topology(choice).name, tuple(runners), tuple(failed))
 
 
-def estimate_pinned(pinned: TrainingChoice, choice: TrainingChoice) -> float:
+def estimate_pinned(pinned: TrainingChoice | Choice, choice: TrainingChoice) -> float:
     """Seconds that `race_pinned` should take.
 
     Args:
-        pinned: The step that is pinned.
+        pinned: The step that is pinned, or the run of one collective.
         choice: The step that is chosen.
     """
+    if isinstance(pinned, Choice):
+        return estimate_field((pinned,)) + step_scenarios.estimate_step(choice)
     return step_scenarios.estimate_step(pinned) + step_scenarios.estimate_step(choice)
 
 
 def race_pinned(
-    pinned: TrainingChoice, choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
+    pinned: TrainingChoice | Choice, choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
 ) -> StepRace:
-    """Two steps on one clock, timed as the page times each alone.
+    """Two steps on one clock, or one collective and a step, timed as their pages time each alone.
 
     Args:
-        pinned: The step that is pinned.
+        pinned: The step that is pinned, or the run of one collective.
         choice: The step that is chosen.
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runners, failed = [], []
     for number, (name, step) in enumerate((("pinned", pinned), ("chosen", choice)), 1):
         try:
-            plain = time_step(step_scenarios.strip_switches(step))
-            runners.append(_build_runner(name, step_scenarios.apply_switches(step, plain)))
+            if isinstance(step, Choice):
+                runners.append(_build_collective(name, run_choice(step)))
+            else:
+                plain = time_step(step_scenarios.strip_switches(step))
+                runners.append(_build_runner(name, step_scenarios.apply_switches(step, plain)))
         except CollsimError as error:
             failed.append((name, error))
         report_progress("run", number / 2)
@@ -168,4 +184,19 @@ def _build_runner(name: str, trace: StepTrace) -> RacedStep:
         write_sentences(trace)["network"],
         build_step_document(trace),
         describe_patterns(trace),
+    )
+
+
+def _build_collective(name: str, facts: RunFacts) -> RacedStep:
+    trace = facts.trace
+    return RacedStep(
+        name,
+        trace.time,
+        exposed=0.0,
+        bubble=0.0,
+        sent=int(trace.sent_bytes.max(initial=0)),
+        memory=int(trace.nbytes),
+        reason=explain_time(facts),
+        document=build_run_document(trace),
+        patterns={trace.schedule.collective: describe_pattern(trace.schedule)},
     )

@@ -9,17 +9,18 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from collsim.units import format_bytes, format_time
+from collsim.units import format_bytes, format_time, parse_bytes
 from collsim.viz.hosts.bundle import read_bundle
 
 from ...editor.machine_card import draw_machine_card
 from ...editor.upgrades_panel import draw_upgrades
 from ...scenario.address_parameters import write_size
+from ...scenario.choice import Choice
 from ...scenario.mistakes import write_sentence
 from ...shell import codebox, filebox
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.codebox import CodePart
-from ...shell.controls import draw_folded, forget
+from ...shell.controls import draw_folded, forget, label_algorithm, label_machine
 from ...shell.notes import (
     complain,
     draw_headline,
@@ -40,7 +41,15 @@ from .costs_panel import draw_costs
 from .step_scenarios import ChangedStep, CollectiveOpened, StepView
 from .tabs import draw_tabs
 from .train_controls import draw_controls
-from .training_choice import PLAIN, TrainingChoice, name_difference, read_step, select_timed, write_step
+from .training_choice import (
+    PLAIN,
+    TrainingChoice,
+    name_difference,
+    read_pinned,
+    select_timed,
+    write_pinned_run,
+    write_step,
+)
 
 PAGE = "train"
 
@@ -125,6 +134,9 @@ def _draw_pin(choice: TrainingChoice) -> None:
         if not choice.pinned:
             hint = t("pin.step.help")
             st.button(t("pin.step"), key="pin_start", help=hint, icon=icon, on_click=_pin, args=(text,))
+            if run := get_session().panels.pinned:
+                hint = t("pin.step.race.help", run=run)
+                st.button(t("pin.step.run"), key="pin_run", icon=icon, help=hint, on_click=_race_run, args=(run,))
             return
         if choice.pinned == text:
             st.button(t("pin.step.pinned"), key="pin_start", icon=icon, disabled=True)
@@ -138,6 +150,12 @@ def _draw_pin(choice: TrainingChoice) -> None:
 
 def _pin(text: str) -> None:
     remember(PAGE, replace(get_remembered(PAGE), pinned=text))
+
+
+def _race_run(run: str) -> None:
+    """Play the step with the run of one collective that is pinned on Explore."""
+    _pin(write_pinned_run(run))
+    _show("race")
 
 
 def _show(view: str) -> None:
@@ -320,8 +338,8 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
 
 
 def _race_pinned(choice: TrainingChoice, top: Any) -> None:
-    """The pinned step and the one that is chosen, on one clock."""
-    pinned, complaints = read_step(choice.pinned)
+    """The pinned step, or run of one collective, and the step that is chosen, on one clock."""
+    pinned, complaints = read_pinned(choice.pinned)
     timed = select_timed(choice)
     with top:
         complain(complaints)
@@ -330,18 +348,29 @@ def _race_pinned(choice: TrainingChoice, top: Any) -> None:
             pinned,
             timed,
             expected=rivals.estimate_pinned,
-            compiled=step_scenarios.needs_engine(pinned) or step_scenarios.needs_engine(timed),
+            compiled=isinstance(pinned, Choice) or any(map(step_scenarios.needs_engine, (pinned, timed))),
             exact_only=True,
         )
     if latest_result is None:
         return
     step_race, both = latest_result
-    difference = name_difference(pinned, timed)
+    if isinstance(pinned, Choice):
+        difference = (_name_run(pinned), f"{timed.model}, {t(f'train.strategy.{timed.strategy}')}")
+    else:
+        difference = name_difference(pinned, timed)
     names = {"pinned": t("pin.step.first", step=difference[0]), "chosen": t("pin.step.second", step=difference[1])}
     with top:
         st.html(format_title(t("pin.step.title"), t("pin.step.note")))
     _draw_rivals(step_race, names, repr(both))
     st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=_pin, args=("",))
+
+
+def _name_run(run: Choice) -> str:
+    """A run of one collective, in a few words."""
+    algorithm = label_algorithm(run.algorithm, run.collective)
+    return t("comma").join(
+        [run.collective, algorithm, format_bytes(parse_bytes(run.nbytes)), label_machine(run.machine)]
+    )
 
 
 def _draw_rivals(step_race: rivals.StepRace, names: dict[str, str], ident: str) -> None:

@@ -30,11 +30,12 @@ from ...scenario.choice import (
     read_flag,
     read_machine_fields,
 )
+from ...scenario.outcome import read_choice
 
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 ATTENTION = ("sdpa", "eager")
 #: Characters of a pinned step.
-LONGEST_PIN = 400
+LONGEST_PIN = 420
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
 MAX_SAMPLES, MAX_SERVERS = 65536, 64
@@ -301,6 +302,30 @@ def read_step(text: str) -> tuple[TrainingChoice, list[Complaint]]:
     step, complaints = ADDRESS.read({name: value for name, value in words.items() if name != "pin"})
     assert isinstance(step, TrainingChoice)
     return select_timed(step), complaints
+
+
+#: The first word of a pinned run of one collective, which tells it from a step.
+_RUN = "run:1;"
+
+
+def write_pinned_run(text: str) -> str:
+    """A run of one collective as it is pinned on this page.
+
+    Args:
+        text: The run, as `race.lineup.write_runner` has it.
+    """
+    return _RUN + text
+
+
+def read_pinned(text: str) -> tuple[TrainingChoice | Choice, list[Complaint]]:
+    """The step or the run of one collective that is pinned, and complaints about what cannot be used.
+
+    Args:
+        text: As `write_step` or `write_pinned_run` wrote it.
+    """
+    if text.startswith(_RUN):
+        return read_choice(dict(part.split(":", 1) for part in text.removeprefix(_RUN).split(";")))
+    return read_step(text)
 
 
 def name_difference(first: TrainingChoice, second: TrainingChoice) -> tuple[str, str]:

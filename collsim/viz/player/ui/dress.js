@@ -171,8 +171,9 @@ export function arrange(ui) {
       ? Math.max(260, globalThis.innerHeight - presentChrome(ui))
       : roomForStage(ui);
   let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
-  // too small to read: the stage scrolls sideways instead, but not beside a question, which wants all of it in view
-  if ((!compact || opts.editing) && opts.hides !== "figures") k = Math.max(k, Math.min(0.75, roomH / st.h));
+  // far too small to read: the stage scrolls sideways instead, but not beside a question, which wants all of it in view
+  if (k < MIN_SCALE && (!compact || opts.editing) && opts.hides !== "figures")
+    k = Math.max(k, Math.min(SCROLLING_SCALE, roomH / st.h));
   k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
   state.k = k;
   state.stageW = Math.max(leftW, st.w * k);
@@ -216,6 +217,8 @@ export function arrange(ui) {
 /** Pixels of height that the logical view wants. */
 const leastLogical = (leftW, { endpoints }) => (leftW < 700 ? 380 : endpoints <= 4 ? 340 : 420);
 
+const MIN_SCALE = 0.5, // of a stage that is seen whole
+  SCROLLING_SCALE = 0.75; // of one that is not
 const MIN_SHARE = 0.7; // of the height that a stage would take on a page of its own
 
 /** Pixels of height for the stage, so that it ends above the controls where the page opens. */
