@@ -216,10 +216,10 @@ def _draw_coming(choice: Choice, table: pd.DataFrame | None) -> None:
         for what, card in _create_cards():
             with card:
                 _draw_chart(runnable, what, [])
-        _build_lead(choice)
-        return
-    for _, card in _create_cards():
-        card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')
+    else:
+        for _, card in _create_cards():
+            card.html(f'<div style="height:{_TALL}px;border-radius:6px;background:var(--cs-sunk)"></div>')
+    _build_lead(choice)
 
 
 def _build_lead(choice: Choice) -> None:
