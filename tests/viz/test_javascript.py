@@ -16,7 +16,11 @@ PAGES = {"first_frame", "player_page", "race_page", "site", "step_page", "story_
 
 
 #: What modules read beside one another.
-DATA = {"display/palette.json", *(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("viz/**/*.css"))}
+DATA = {
+    path.relative_to(PACKAGE).as_posix()
+    for pattern in ("display/palette.json", "viz/**/*.css", "locale/*/js/*.json")
+    for path in PACKAGE.glob(pattern)
+}
 
 
 def list_modules():
