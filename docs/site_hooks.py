@@ -16,7 +16,7 @@ _BASE = re.compile(r'(<script id="?__config"?[^>]*>\{.*?"base": ")([^"]*)(")')
 #: U+200B stands between Chinese words, which jieba divides when the index is built.
 _SEPARATOR = r"[\s\u200b\u3000\-_,:!=\[\]()\"'/、。，．？！；：（）《》“”]+|\.(?!\d)"
 #: A row of the glossary: a term, its Chinese words, and what it means.
-_ROW = re.compile(r"^\| (?!term \|)(.+?) \| (.+?) \| (.+?) \|", re.MULTILINE)
+_ROW = re.compile(r"^\| (?!(?:term|术语) \|)(.+?) \| (.+?) \| (.+?) \|", re.MULTILINE)
 #: Chinese words, which stand without spaces.
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 #: A line's end within a Chinese paragraph, which a browser would show as a space: after Chinese punctuation, unless the
@@ -53,7 +53,7 @@ def on_page_markdown(markdown, page, **_):
     page.meta["summary"] = find_first_sentence(markdown)
     if page.url.startswith("zh/"):
         markdown = join_chinese_lines(markdown)
-    if page.file.src_uri == "glossary.md":
+    if page.file.src_uri in ("glossary.md", "glossary.zh.md"):
         markdown = _ROW.sub(
             lambda row: row[0].replace(row[1], f'<span id="{name_row(row[1])}"></span>{row[1]}', 1), markdown
         )
@@ -149,7 +149,9 @@ def on_post_build(config):
     glossary = Path(config.docs_dir, "glossary.md")
     for language, entries in split_entries(index["docs"], _list_folders(config)).items():
         if glossary.exists():
-            entries = list(split_glossary(entries, glossary.read_text("utf-8")))
+            translated = glossary.with_suffix(f".{language}.md")
+            text = (translated if translated.exists() else glossary).read_text("utf-8")
+            entries = list(split_glossary(entries, text))
         folder = site / language / "search"
         folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(index | {"docs": entries}, ensure_ascii=False, separators=(",", ":"))

@@ -1,6 +1,7 @@
 """One noun, one meaning: the glossary has the words of the public face, and Chinese texts follow it."""
 
 import re
+from collections import Counter
 from functools import reduce
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from catalogs import pair_texts
 
 import collsim as cs
-from collsim.locale.glossary import find_entries, list_entries
+from collsim.locale.glossary import find_entries, list_entries, load_chinese_meanings
 from collsim.locale.name_families import find_family
+from collsim.package_data import read_csv
 from collsim.train.step_trace import StepTrace
 
 LABELS = pair_texts()
@@ -30,17 +32,75 @@ TEXTS = [
         "collsim/**/*.js",
         "notebooks/zh/*.ipynb",
         "docs/**/*.zh.md",
+        "collsim/locale/zh/*.csv",
         "docs/*.py",
         "*.md",
         "mkdocs.yml",
     )
     for path in ROOT.glob(pattern)
-    if CHINESE.search(path.read_text(encoding="utf-8"))
+    if path != make_glossary.CHINESE_PAGE and CHINESE.search(path.read_text(encoding="utf-8"))
 ]
 
 
-def test_the_page_is_what_the_rows_say():
+def test_the_pages_are_what_the_rows_say():
     assert make_glossary.PAGE.read_text(encoding="utf-8") == make_glossary.write_page()
+    assert make_glossary.CHINESE_PAGE.read_text(encoding="utf-8") == make_glossary.write_chinese_page()
+
+
+def list_names(meaning):
+    """Names in a meaning outside of code: abbreviations (NCCL), and words of programs (DataLoader, reduce_scatter)."""
+    words = re.findall(r"[A-Za-z][A-Za-z0-9_]*", re.sub(r"`[^`]*`|\]\([^)]*\)", "", meaning))
+    names = {re.sub(r"(?<=[A-Z])s$|(?<=NVLink)s$|(?<=NVSwitch)es$", "", word) for word in words}
+    return {name for name in names if "_" in name.strip("_") or sum(map(str.isupper, name)) > 1}
+
+
+def compare_meanings(english, chinese):
+    """What one of two meanings has and the other lacks: code and links as often as they are there, numbers, and names
+    that the Chinese one lacks; it may add some, such as that of a GPU where the English one has a pronoun."""
+    for pattern in (r"`[^`]+`", r"\]\([^)]+\)"):
+        ours, theirs = (Counter(re.findall(pattern, meaning)) for meaning in (english, chinese))
+        yield from (ours - theirs) + (theirs - ours)
+    plain = [re.sub(r"`[^`]*`|\]\([^)]*\)", "", meaning) for meaning in (english, chinese)]
+    ours, theirs = (set(re.findall(r"\d+(?:[.,]\d+)*", meaning)) for meaning in plain)
+    yield from ours ^ theirs
+    yield from list_names(english) - list_names(chinese)
+
+
+def test_each_row_has_a_chinese_meaning_with_the_same_code_numbers_and_names():
+    chinese = load_chinese_meanings()
+    english = {row["term"]: row["meaning"] for row in read_csv(str(make_glossary.TABLE), make_glossary.TABLE.name)}
+    assert chinese.keys() ^ english.keys() == set()
+    words = {term: re.sub(r"`[^`]*`", "", meaning) for term, meaning in chinese.items()}  # some are code alone
+    assert {term for term, plain in words.items() if re.search(r"\w", plain) and not CHINESE.search(plain)} == set()
+    different = {term: [*compare_meanings(english[term], meaning)] for term, meaning in chinese.items()}
+    assert {term: what for term, what in different.items() if what} == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ("`cs.zero(1)` 发送 1.5 倍，用 NCCL", ["`cs.zero(3)`", "`cs.zero(1)`"]),
+        ("`cs.zero(3)` 发送 2.5 倍，用 NCCL", ["1.5", "2.5"]),
+        ("`cs.zero(3)` 发送 1.5 倍，用 RCCL", ["NCCL"]),
+        ("`cs.zero(3)` 发送 1.5 倍，用 [NCCL](a.md)", ["](a.md)"]),
+    ],
+)
+def test_a_chinese_meaning_that_says_something_else_is_found(wrong, what):
+    english = "`cs.zero(3)` sends 1.5 times as much by NCCL"
+    assert list(compare_meanings(english, "`cs.zero(3)` 发送 1.5 倍，用 NCCL")) == []
+    assert sorted(compare_meanings(english, wrong)) == sorted(what)
+
+
+def test_a_word_is_explained_in_chinese_where_that_is_asked_for():
+    (entry, *_) = cs.glossary("DistributedSampler")
+    assert str(entry) == f"DistributedSampler: {entry.meaning}"
+    assert entry.text("zh") == f"DistributedSampler：{entry.chinese_meaning}"
+    assert "数据集" in entry.chinese_meaning
+    with pytest.raises(cs.CollsimError) as caught:
+        cs.machine("DistributedSampler")
+    assert entry.meaning in str(caught.value)
+    assert entry.chinese_meaning in caught.value.text("zh")
+    assert cs.glossary("数据并行")[0].text("zh").startswith("数据并行 · data parallelism：")
 
 
 def test_what_meanings_name_of_collsim_is_there():

@@ -283,6 +283,7 @@ SCHEMAS = {
         {"line": listed(table(dict.fromkeys(("kind", "word", "pattern", "value"), WORDS)))}
     ),
     "locale/glossary.csv": columns(**dict.fromkeys(("section", "term", "meaning"), SOME), chinese=".+", refused=".*"),
+    "locale/zh/glossary.csv": columns(term=SOME, meaning=SOME),
     "locale/synonyms.toml": SYNONYMS,
     "locale/name_families.toml": table(
         {"families": listed(table(dict.fromkeys(("form", "pattern", "en", "zh"), WORDS), names=listed(WORDS)))}

@@ -11,8 +11,9 @@ import typer
 
 import collsim as cs
 
+from ..errors import require_language
 from ..files import write_text
-from .options import Json, OutFile, choose_out
+from .options import Json, Language, OutFile, choose_out
 from .output import print_json
 from .shell import command
 from .streams import print_note
@@ -46,15 +47,17 @@ def convert(
 @command()
 def glossary(
     words: Annotated[list[str], typer.Argument(help="as an article or a log has it: ncclAllReduce, 全归约, GDR ...")],
+    language: Language = "en",
     as_json: Json = False,
 ) -> None:
     """Look a word of the field up: what it means, its Chinese, and what of collsim shows it."""
+    require_language(language)
     entries = cs.glossary(" ".join(words))
     if as_json:
         print_json({"entries": [asdict(entry) for entry in entries]})
         return
     for entry in entries:
-        print(entry)
+        print(entry.text(language))
 
 
 @command("plan-schema")

@@ -446,7 +446,7 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
             return Sentence("unknown {what} {name}; did you mean {close}?", **values, close=close_names)
         if what != "key" and (entries := find_entries(text)):  # a key of a file is no word of the field
             message = "unknown {what} {name} (the glossary: {meaning}); known: {known}"
-            return Sentence(message, **values, meaning=entries[0].meaning, known=_list_names(names))
+            return Sentence(message, **values, meaning=_Name(entries[0].meanings), known=_list_names(names))
     return Sentence("unknown {what} {name}; known: {known}", **values, known=_list_names(names))
 
 
@@ -519,6 +519,25 @@ def require_word(what: Words, value: object, known: Collection[str], error: type
     if not isinstance(value, str) or value not in known:
         raise error(describe_unknown(what, value, known))
     return value
+
+
+def require_language(language: str) -> str:
+    """Check that there are texts in a language.
+
+    Args:
+        language: `en` or `zh`.
+
+    Returns:
+        The language.
+
+    Raises:
+        CollsimError: there are none.
+
+    Examples:
+        >>> require_language("zh")
+        'zh'
+    """
+    return require_word("language", language, LANGUAGES)
 
 
 def require_list(name: str, values: object, example: str) -> None:

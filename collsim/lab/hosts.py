@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, require_word
+from ..errors import CollsimError, require_language, require_word
 from ..files import create_file, read_json, refuse
 from ..locale import LANGUAGES, build_text
 from ..package_data import read_package_file
@@ -48,7 +48,7 @@ class HostsJob:
         Args:
             language: "en" or "zh".
         """
-        language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        language_number = LANGUAGES.index(require_language(language))
         traces = TRACE.format(rank="*")
         wrote = build_text("lab", "hosts.wrote_copy_computers_start", program=self.program)
         back = build_text("lab", "hosts.then_bring_back_here", traces=traces)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import require_word
+from ..errors import require_language
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..simulate import Trace
 from ..units import format_time
@@ -118,7 +118,7 @@ def predict_calibrated(trace: RealTrace) -> Trace | None:
 
 def explain(trace: RealTrace, language: str = "en") -> str:
     """What is late, where and why: one rank or run that was held up, one step, or all steps by the same."""
-    language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
+    language_number = LANGUAGES.index(require_language(language))
     return join_texts("sentences", write_sentences(trace))[language_number]
 
 
@@ -129,7 +129,7 @@ def format_summary(trace: RealTrace, language: str = "en") -> str:
         trace: Of `run_for_real`.
         language: "en" or "zh".
     """
-    language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
+    language_number = LANGUAGES.index(require_language(language))
     low, high = map(format_time, trace.middle)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"

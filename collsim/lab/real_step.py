@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import require_word
+from ..errors import require_language
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..train import StepTask, StepTrace
 from ..units import format_bytes, format_time
@@ -113,7 +113,7 @@ class RealStep(RepeatedRuns):
         Args:
             language: `en` or `zh`.
         """
-        language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        language_number = LANGUAGES.index(require_language(language))
         return join_texts("sentences", write_sentences(self))[language_number]
 
     def text(self, language: str = "en") -> str:
@@ -122,7 +122,7 @@ class RealStep(RepeatedRuns):
         Args:
             language: `en` or `zh`.
         """
-        language_number = LANGUAGES.index(require_word("language", language, LANGUAGES))
+        language_number = LANGUAGES.index(require_language(language))
         return "\n".join([*(pair[language_number] for pair in _format_lines(self)), self.explain(language)])
 
     def __str__(self) -> str:

@@ -1,5 +1,5 @@
-"""The words of the field: what each means and where collsim shows it. Their table is `glossary.csv`, from which
-`docs/make_glossary.py` writes the page."""
+"""The words of the field: what each means and where collsim shows it. Their table is `glossary.csv`, their meanings in
+Chinese are in `zh/glossary.csv`; `docs/make_glossary.py` writes the pages from both."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 from ..package_data import read_csv, read_package_file
+from . import Language, Text, complete_text
 from .name_families import find_family
 from .synonyms import simplify_word
 
@@ -35,19 +37,38 @@ class GlossaryEntry:
         term: its names in English, with commas between them.
         chinese: its names in Chinese.
         meaning: what it is, and what of collsim shows it, as plain text.
+        chinese_meaning: the same in Chinese.
         section: where the page has it.
     """
 
     term: str
     chinese: str
     meaning: str
+    chinese_meaning: str
     section: str
 
+    def text(self, language: Language = "en") -> str:
+        """Its names and its meaning.
+
+        Args:
+            language: `en` or `zh`; the names in that language come first.
+        """
+        if language == "zh":
+            return f"{self._join_names(self.chinese, self.term)}：{self.chinese_meaning}"
+        return f"{self._join_names(self.term, self.chinese)}: {self.meaning}"
+
+    def _join_names(self, first: str, second: str) -> str:
+        if first == second:
+            return first
+        return f"{first} · {second}"
+
     def __str__(self) -> str:
-        names = self.term
-        if self.chinese != self.term:
-            names = f"{self.term} · {self.chinese}"
-        return f"{names}: {self.meaning}"
+        return self.text()
+
+    @property
+    def meanings(self) -> Text:
+        """What it means, in each language."""
+        return complete_text((self.meaning, self.chinese_meaning))
 
     @property
     def names(self) -> list[str]:
@@ -58,10 +79,19 @@ class GlossaryEntry:
 @cache
 def list_entries() -> tuple[GlossaryEntry, ...]:
     """All rows, in the order of the page."""
-    rows = read_csv(__file__, "glossary.csv")
-    return tuple(
-        GlossaryEntry(row["term"], row["chinese"], _LINK.sub(r"\1", row["meaning"]), row["section"]) for row in rows
-    )
+    chinese = load_chinese_meanings()
+    entries: list[GlossaryEntry] = []
+    for row in read_csv(__file__, "glossary.csv"):
+        term, english = row["term"], row["meaning"]
+        in_english, in_chinese = (_LINK.sub(r"\1", meaning) for meaning in (english, chinese.get(term, english)))
+        entries.append(GlossaryEntry(term, row["chinese"], in_english, in_chinese, row["section"]))
+    return tuple(entries)
+
+
+def load_chinese_meanings() -> dict[str, str]:
+    """The Chinese meaning of each term that has one, with its links."""
+    table = Path(__file__).parent / "zh" / "glossary.csv"
+    return {row["term"]: row["meaning"] for row in read_csv(str(table), table.name)}
 
 
 def find_entries(word: str) -> list[GlossaryEntry]:
@@ -87,9 +117,8 @@ def find_entries(word: str) -> list[GlossaryEntry]:
         return rows[:_MAX_ENTRIES]
     if match := find_family(word):
         family, base = match
-        return [GlossaryEntry(family.form, family.form, family.en, "Families of names"), *_find_rows(base)][
-            :_MAX_ENTRIES
-        ]
+        entry = GlossaryEntry(family.form, family.form, family.en, family.zh, "Families of names")
+        return [entry, *_find_rows(base)][:_MAX_ENTRIES]
     parts = _divide_compound(tuple(_PARTS.findall(word))) or ()
     return list(dict.fromkeys(_find_rows(part)[0] for part in parts))[:_MAX_ENTRIES]
 

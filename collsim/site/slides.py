@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from ..display.markup import escape_text
-from ..errors import CollsimError, require_path
+from ..errors import CollsimError, require_language, require_path
 from ..files import require_writable_file, write_text
 from ..lessons.chapters import LESSONS
 from ..lessons.lesson import FilledSection, Lesson, Section
 from ..locale import LANGUAGES, Text
 from ..simulate import Trace
-from ..teach.language import require_language
 from ..viz.hosts.player_page import build_html_document
 from ..viz.pictures.machine_picture import draw_machine_figure
 from .pages import draw_lanes, get_text, read_style

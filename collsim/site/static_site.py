@@ -18,7 +18,7 @@ from typing import Any
 import collsim
 
 from ..display.progress import open_progress
-from ..errors import CollsimError
+from ..errors import CollsimError, require_language
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
 from ..lessons.lesson import FilledSection
@@ -101,9 +101,8 @@ def build_site(
         raise CollsimError(
             "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
         )
-    wrong = [language for language in languages if language not in LANGUAGES]
-    if wrong or not languages:
-        raise CollsimError("unknown language {wrong!r}; use en and zh", wrong=wrong[0] if wrong else "")
+    for language in languages or [""]:
+        require_language(language)
     with name_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as folder:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..display.catalog import Catalog
-from ..errors import require_word
+from ..errors import require_language, require_word
 from ..errors.attributes import answer_for_package
 from .breaking import BreakResult, break_it
 from .exercises.exercise import Exercise, Result
@@ -21,7 +21,6 @@ from .exercises.kinds.task import Task
 from .exercises.program_exercise import ProgramExercise, ProgramResult
 from .exercises.solved_exercises import progress, progress_path
 from .exercises.tasks import PROGRAMS, SETTINGS, TASKS
-from .language import require_language
 from .quiz.question import Question, Reply
 from .quiz.questions import questions
 from .quiz.worksheet import worksheet

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown
+from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown, require_language
 from ..locale import LANGUAGES, Text, build_text
 from ..schedule import Schedule, freeze
 from ..simulate import Trace, simulate
 from ..steps import Step
 from ..units import format_time, parse_count
 from ..verify import verify
-from .language import require_language
 
 Random = np.random.Generator
 _MAX_TRANSFERS = 50_000

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, require_word
-from ..locale import LANGUAGES, join_texts, translate
+from ..errors import CollsimError, require_language
+from ..locale import join_texts, translate
 from ..topology import Topology
 from ..units import format_time
 from .step_request import get_collective_model
@@ -86,7 +86,7 @@ class ConcurrentSteps:
         Raises:
             CollsimError: The language is unknown.
         """
-        require_word("language", language, LANGUAGES)
+        require_language(language)
         parts = [
             f"{t.step.model.name} {format_time(a.time)} → {format_time(t.time)} (× {s:.3g})"
             for t, a, s in zip(self.traces, self.alone, self.slowdown, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..errors import CollsimError, require_word
+from ..errors import CollsimError, require_language
 from ..locale import LANGUAGES, Text, build_text, join_texts, repeat_text
 from ..nccl.machine.idle_cards import find_idle_cards
 from ..nccl.machine.topology_facts import build_graph_search, read_facts
@@ -19,7 +19,7 @@ from .step_trace import StepTrace
 
 def explain_step(trace: StepTrace, language: str = "en") -> str:
     """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
-    column = LANGUAGES.index(require_word("language", language, LANGUAGES))
+    column = LANGUAGES.index(require_language(language))
     return join_texts("sentences", write_sentences(trace).values())[column]
 
 
@@ -90,7 +90,7 @@ def describe_change(trace: StepTrace, language: str = "en") -> str:
     Raises:
         CollsimError: The language is unknown.
     """
-    column = LANGUAGES.index(require_word("language", language, LANGUAGES))
+    column = LANGUAGES.index(require_language(language))
     pair = _describe_change(trace)
     if pair:
         return pair[column]

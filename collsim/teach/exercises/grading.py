@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...display.progress import open_progress
-from ...errors import CollsimError, describe_unknown
+from ...errors import CollsimError, describe_unknown, require_language
 from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
 from ...sandbox.attempt import Ended, read_attempt
@@ -21,7 +21,6 @@ from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unp
 from ...sandbox.jobs import FINDING, SandboxTask
 from ...sandbox.resource_limits import MAX_PRINTED
 from ...sandbox.sandbox_launcher import run_sandboxed
-from ..language import require_language
 from .exercise import Exercise, Result, judge_attempt
 from .kinds.program_task import ProgramTask
 from .program_exercise import ProgramExercise, ProgramResult, judge_ended

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import CollsimError
+from ...errors import CollsimError, require_language
 from ...simulate import Trace
 from ...train import StepTrace
 from ...units import parse_count
-from ..language import require_language
 from .kinds import ASKERS, QuestionRun
 from .question import Question
 from .split_questions import SPLIT_ASKERS

@@ -15,8 +15,7 @@ from typing import Any, TypedDict
 
 from ...display.markup import bind_units
 from ...display.palette import TOKENS
-from ...errors import CollsimError
-from ...locale import LANGUAGES
+from ...errors import CollsimError, require_language
 from ...package_data import read_package_file
 from .bundle import read_bundle
 
@@ -112,8 +111,7 @@ def build_standalone_page(
     Raises:
         ValueError: For an unknown language or theme, text that is not JSON, or a number that JSON cannot hold (NaN).
     """
-    if language not in LANGUAGES:
-        raise ValueError(f"unknown language {language!r}; use one of {', '.join(LANGUAGES)}")
+    require_language(language)
     if isinstance(timeline, str):
         data: Mapping[str, object] = json.loads(timeline)
     else:

@@ -9,9 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, Sentence, require_path
+from ...errors import CollsimError, Sentence, require_language, require_path
 from ...files import replace_file, require_writable_file
-from ...locale import LANGUAGES
 from ..timeline.timeline_document import build_encoded_timeline, build_timeline, dump_json, encode
 from ..timeline.timeline_types import Timeline
 from .player_page import FrameOptions, build_notebook_frame, build_standalone_page
@@ -88,16 +87,6 @@ class Animation:
 
     def __repr__(self) -> str:
         return f"<Animation of {self.trace!r}>"
-
-
-def require_language(language: str) -> None:
-    """Raise CollsimError for a language that is not known.
-
-    Args:
-        language: The language that was asked for; only `en` and `zh` are known.
-    """
-    if not isinstance(language, str) or language not in LANGUAGES:
-        raise CollsimError("unknown language {language!r}; use 'en' or 'zh'", language=language)
 
 
 def _convert_errors(call: Callable[[], str]) -> str:

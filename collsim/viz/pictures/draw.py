@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CollsimError, TopologyError, describe_unknown
+from ...errors import TopologyError, require_language
 from ...locale import LANGUAGES, translate
 from ...topology import Topology
 from ...units import format_bandwidth
@@ -52,9 +52,7 @@ def draw_topology(topology: Topology, ax: Axes | None = None, language: str = "e
         ax: Axes to draw into; None for a figure of its own.
         language: `en` or `zh`.
     """
-    if language not in ("en", "zh"):
-        raise CollsimError(describe_unknown("language", language, ("en", "zh")))
-    language = choose_language(language)
+    language = choose_language(require_language(language))
     stage = lay_out(topology, select_links(topology))
     family = find_fonts(language)
     entries = _list_kinds(topology, stage, language)

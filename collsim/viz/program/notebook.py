@@ -13,13 +13,12 @@ from typing import NoReturn, Protocol
 
 from collsim.display.markup import escape_text
 from collsim.display.palette import TOKENS
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, require_language
 from collsim.programs import ProgramRun
 from collsim.programs.program_entry import program
 from collsim.schedule import Schedule
 from collsim.units import format_bytes, format_time
 
-from ..hosts.show import require_language
 from .program_picture import draw_program_lanes
 
 _VERDICTS = {

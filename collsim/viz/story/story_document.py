@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
+from ...errors import require_language
 from ...registry import algorithms, call_claim, schedule
 from ...simulate import simulate
 from ...topology import machine
@@ -20,7 +21,6 @@ from ...train import StepTrace, ddp, training_step
 from ...units import parse_bandwidth, parse_bytes, parse_time
 from ..hosts.bundle import read_bundle
 from ..hosts.player_page import build_offline_page
-from ..hosts.show import require_language
 from ..simple.simple_document import count_cards
 from ..training.step_document import build_boxes
 

@@ -10,14 +10,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollsimError, require_path
+from ...errors import CollsimError, require_language, require_path
 from ...files import create_file
 from ...simulate import simulate
 from ...train.step_request import get_collective_model
 from ..hosts.bundle import read_bundle
 from ..hosts.notebook_tables import format_printed_trace
 from ..hosts.player_page import build_offline_page, wrap_in_frame
-from ..hosts.show import require_language
 from ..timeline.timeline_document import build_encoded_timeline
 from .step_document import CollectiveRow, build_step_document
 
