@@ -12,6 +12,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 
+from .classroom.question_card import draw_free_question, is_leading_class
 from .classroom.student_page import get_invited_code
 from .jobs.engine_warmup import ENGINE
 from .pages import load
@@ -102,12 +103,16 @@ def _wrap_page(page: Page) -> Callable[[], None]:
         open_page(page.name)
         try:
             page.draw()
+            if page.name != "class" and is_leading_class() and not get_session().is_asking:
+                with st.container(border=True, key="card_question"):
+                    draw_free_question()
         except CollsimError as error:
             draw_mistake(write_sentence(error, get_language()))
         except Exception as error:  # a class never sees a stack trace; the log does
             logging.getLogger(__name__).exception("page %s failed", page.name)
             draw_mistake(t("ours", reason=f"{type(error).__name__}: {error}"))
         get_session().begun.clear()
+        get_session().is_asking = False
 
     draw_page.__name__ = page.name
     return draw_page

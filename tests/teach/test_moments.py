@@ -20,7 +20,7 @@ def right(moment):
 
 def test_a_ring_over_two_nodes_is_asked_three_times():
     first, second, last = list_questions("allreduce_ring", PLACE, channels=1)
-    assert [m.step for m in (first, second, last)] == [7, 15, 29]
+    assert [m.step for m in (first, second, last)] == [0, 15, 29]
     assert right(first) == ("7 → 8 and 15 → 0", "7 → 8 和 15 → 0")
     assert first.pairs[int(first.question.answer)] == ((7, 8), (15, 0))
     assert "674" in first.question.explanation_text  # 16 MiB / 25 GB/s + 3.2 us

@@ -13,7 +13,7 @@ from ..shell.notes import draw_mistake, draw_note, draw_part, draw_status
 from ..shell.page import list_pages
 from ..shell.session import forget_widgets, get_session, queue_reruns, rerun_page, t
 from .class_sessions import SharedWork
-from .question_card import change_panels, draw_invitation, end_class, get_class_sessions, is_leading_class, open_class
+from .question_card import change_panels, draw_free_question, get_class_sessions, is_leading_class, open_class
 from .student_page import get_voter
 
 _OUTCOME = "work_sent"  # whether the work that was sent last is shown
@@ -30,10 +30,8 @@ def draw_class_works(page: str, query: Mapping[str, str]) -> None:
     if is_leading_class():
         with st.container(border=True, key="card_class_works"):
             draw_part(t("class.works.list"))
-            class_key = get_session().panels.class_key
-            draw_invitation(class_key)
-            _draw_list(class_key)
-            st.button(t("class.end"), key="works_class_end", on_click=change_panels, args=(end_class,))
+            _draw_list(get_session().panels.class_key)
+            draw_free_question()
         return
     with st.expander(t("class.works")):
         draw_note(t("class.works.note"))

@@ -133,13 +133,25 @@ def open_class(panels: Panels) -> Panels:
         return panels
 
 
-def draw_class_question(posed: PosedQuestion, label: str, draw_navigation: Callable[[], None]) -> bool:
+def label_question(posed: PosedQuestion) -> str:
+    """What stands above a question: its number, or that the teacher wrote it.
+
+    Args:
+        posed: The question as it is put to the class.
+    """
+    if posed.number < 0:
+        return t("class.custom")
+    if posed.count == 1:
+        return t("lessons.predict")
+    return t("ask.count", number=posed.number + 1, all=posed.count)
+
+
+def draw_class_question(posed: PosedQuestion, draw_navigation: Callable[[], None] = lambda: None) -> bool:
     """Put a question to the class that this tab leads, and draw the teacher's side of it: how to join, the question to
     be projected, how many have answered; the votes once they are revealed.
 
     Args:
         posed: The question of the page. A question that the teacher wrote takes its place.
-        label: What stands above the page's question.
         draw_navigation: Draws the buttons that lead to other questions of the page.
 
     Returns:
@@ -147,7 +159,8 @@ def draw_class_question(posed: PosedQuestion, label: str, draw_navigation: Calla
     """
     # A question of the teacher's own stands before those of the run.
     if (custom := get_custom_question()) is not None:
-        posed, label = replace(posed, number=-custom[0], question=custom[1]), t("own.question.head")
+        posed = replace(posed, number=-custom[0], question=custom[1])
+    get_session().is_asking = True
     class_key = get_session().panels.class_key
     sessions, leader = get_class_sessions(), (class_key, get_session_client())
     sessions.pose(*leader, posed)
@@ -155,7 +168,7 @@ def draw_class_question(posed: PosedQuestion, label: str, draw_navigation: Calla
     # The answer leaves the server only when it is revealed: pages of students are open to inspection.
     is_revealed = board is not None and board.is_revealed
     question = replace(posed.question, language=get_language())
-    st.html(question_html.render_question(label, question, is_large=True))
+    st.html(question_html.render_question(label_question(posed), question, is_large=True))
     if board is not None and is_revealed:
         draw_votes(question, board)
     elif question.choices:
@@ -175,6 +188,19 @@ def draw_class_question(posed: PosedQuestion, label: str, draw_navigation: Calla
         draw_panel_button("end", "class.end", end_class)
     draw_invitation(class_key)
     return not is_revealed and posed.number >= 0
+
+
+def draw_free_question() -> None:
+    """Draw the teacher's side of a class on a page that asks nothing: a question of the teacher's own, and how to
+    join."""
+    if (custom := get_custom_question()) is not None:
+        draw_class_question(PosedQuestion("own", -custom[0], 1, custom[1]))
+        return
+    get_session().is_asking = True
+    with st.container(key="ask_row", horizontal=True, gap="small"):
+        draw_editor()
+        draw_panel_button("end", "class.end", end_class)
+    draw_invitation(get_session().panels.class_key)
 
 
 def _draw_download(leader: tuple[str, str]) -> None:
@@ -216,7 +242,7 @@ def draw_invitation(class_key: str) -> None:
         picture = f'<img src="{render_qr_svg(invitation.link)}" alt="{escape_text(t("class.qr"))}">'
     else:
         parts.append(format_note(t("class.local"), kind="small"))
-    st.html(f"<style>{_STYLE}</style>")
+    st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
     st.html(f'<div class="cs-join"><div>{" ".join(parts)}</div>{picture}</div>')
 
 

@@ -30,6 +30,7 @@ from .question_card import (
     draw_panel_button,
     end_class,
     is_leading_class,
+    label_question,
 )
 
 if TYPE_CHECKING:
@@ -69,6 +70,33 @@ def create_columns() -> tuple[DeltaGenerator, DeltaGenerator]:
     return text.container(key="besidetext"), picture.container(key="besidestage")
 
 
+def draw_class_beside(posed: PosedQuestion) -> tuple[DeltaGenerator, bool]:
+    """Put a question to the class that this tab leads, beside what the page shows.
+
+    Args:
+        posed: The question of the page.
+
+    Returns:
+        The column for what the page shows, and whether the answer is still hidden.
+    """
+    text, picture = create_columns()
+    with text:
+        return picture, draw_class_card(posed)
+
+
+def draw_class_card(posed: PosedQuestion) -> bool:
+    """Put a question to the class that this tab leads, in a card with the ways to the page's other questions.
+
+    Args:
+        posed: The question of the page.
+
+    Returns:
+        Whether the answer is still hidden.
+    """
+    with st.container(border=True, key="card_question"):
+        return draw_class_question(posed, lambda: _draw_steps(posed.number, posed.count))
+
+
 def draw_panel(choice: Choice, seed: int) -> bool:
     """Draw the question that is open.
 
@@ -90,12 +118,11 @@ def draw_panel(choice: Choice, seed: int) -> bool:
 
 def _draw_question(choice: Choice, panels: Panels, seed: int, questions: list[Question]) -> bool:
     number, count = min(panels.number, len(questions) - 1), len(questions)
-    label = t("ask.count", number=number + 1, all=count)
+    posed = PosedQuestion(f"explore-{seed}", number, count, questions[number], choice)
     if is_leading_class():
-        posed = PosedQuestion(f"explore-{seed}", number, count, questions[number], choice)
-        return draw_class_question(posed, label, lambda: _draw_navigation(number, count))
+        return draw_class_question(posed, lambda: _draw_navigation(number, count))
     question = replace(questions[number], language=get_language())
-    st.html(question_html.render_question(label, question))
+    st.html(question_html.render_question(label_question(posed), question))
     if panels.class_key:
         draw_mistake(t("class.over"))
     return _draw_alone(panels, number, count, question)
@@ -141,9 +168,14 @@ def _choose_answer(k: int) -> None:
 # ---- alone ---------------------------------------------------------------------------------------------------------
 
 
+def _draw_steps(number: int, count: int) -> None:
+    if count > 1:
+        draw_panel_button("back", "ask.back", _open_question(number - 1), disabled=number == 0)
+        draw_panel_button("next", "ask.next", _open_question(number + 1), disabled=number + 1 >= count)
+
+
 def _draw_navigation(number: int, count: int) -> None:
-    draw_panel_button("back", "ask.back", _open_question(number - 1), disabled=number == 0)
-    draw_panel_button("next", "ask.next", _open_question(number + 1), disabled=number + 1 >= count)
+    _draw_steps(number, count)
     draw_panel_button("new", "ask.new", _choose_next_seed)
     draw_panel_button("close", "ask.close", _close_questions)
 

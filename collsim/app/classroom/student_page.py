@@ -26,10 +26,12 @@ from ..shell.results import get_latest
 from ..shell.session import choose_text, get_language, get_session, queue_reruns, rerun_page, t
 from ..styles import read_style
 from . import question_html
-from .class_sessions import PosedQuestion
-from .question_card import ButtonKind, draw_votes, get_class_sessions
+from .class_sessions import PosedQuestion, VoteBoard
+from .question_card import ButtonKind, draw_votes, get_class_sessions, label_question
 
 PAGE = "class"
+#: The run that a question is about, or its topic in words where there is none.
+Subject = tuple[Choice | None, str]
 
 
 def get_invited_code() -> str:
@@ -69,16 +71,13 @@ def draw() -> None:
         _draw_code_form(code)
         return
     st.html(format_title(t("class.title", code=code)))
-    if board.posed is None:
-        choice = None
-    else:
-        choice = board.posed.choice
+    choice, topic = _get_subject(board)
     if choice is not None:
         _draw_description(choice)
-    elif board.posed is not None and (topic := choose_text(board.posed.topic)):
+    elif topic:
         draw_note(topic)
     with st.container(border=True, key="card_question"):
-        _draw_question(code, choice, board.is_revealed)
+        _draw_question(code, (choice, topic), board.is_revealed)
     with st.container(key="class_works", horizontal=True, gap="small"):
         for page, label in (("program", "class.works.link"), ("write", "class.works.schedule")):
             if st.button(t(label), key=f"class_{page}"):
@@ -91,6 +90,13 @@ def draw() -> None:
     )
     if result is not None and result[0].timeline is not None:
         mount_player(result[0].timeline, repr(choice), {}, key="player_class")
+
+
+def _get_subject(board: VoteBoard) -> Subject:
+    """Return what the question is about."""
+    if board.posed is None:
+        return None, ""
+    return board.posed.choice, choose_text(board.posed.topic)
 
 
 def _draw_description(choice: Choice) -> None:
@@ -137,27 +143,19 @@ def get_voter() -> str:
 
 @st.fragment(run_every=3.0)
 @queue_reruns
-def _draw_question(code: str, choice: Choice | None, is_revealed: bool) -> None:
-    """Draw the question as it is now. Another run, the answer, or the end of the class draws the whole page again."""
+def _draw_question(code: str, subject: Subject, is_revealed: bool) -> None:
+    """Draw the question as it is now. Another subject, the answer, or the end of the class draws the whole page
+    again."""
     board = get_class_sessions().get_board(code, get_voter())
-    if board is None:
-        posed = None
-    else:
-        posed = board.posed
     # This part alone is drawn every 3 s; what the rest of the page shows depends on these three.
-    if board is None or board.is_revealed != is_revealed or (None if posed is None else posed.choice) != choice:
+    if board is None or board.is_revealed != is_revealed or _get_subject(board) != subject:
         rerun_page()
+    posed = board.posed
     if posed is None:
         draw_status(t("class.wait"))
         return
     question = replace(posed.question, language=get_language())
-    if posed.number < 0:
-        label = t("class.custom")
-    elif posed.count == 1:
-        label = t("lessons.predict")
-    else:
-        label = t("ask.count", number=posed.number + 1, all=posed.count)
-    st.html(question_html.render_question(label, question))
+    st.html(question_html.render_question(label_question(posed), question))
     if board.is_revealed:
         if board.own_vote is not None:
             verdict = t("lessons.right" if question.right(board.own_vote) else "lessons.wrong")

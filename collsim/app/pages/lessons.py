@@ -149,11 +149,17 @@ def _draw_text(reading: Reading, content: Content) -> bool:
     """Draw what stands beside the picture: the text, the question, and the way on. Return whether the answer to the
     question is still hidden."""
     st.html(_draw_title(reading))
-    lines = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.before)
-    st.html(f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}')
     complain(get_session().complaints)
+    lines = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.before)
+    text = f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}'
+    # A class sees the question at once; whoever is alone reads what leads to it.
+    is_in_class = is_leading_class()
+    if not is_in_class:
+        st.html(text)
     with st.container(border=True, key="card_question"):
         is_hidden = _draw_question(reading, content)
+    if is_in_class:
+        st.html(text)
     _draw_navigation(reading, *st.columns(2, gap="small"))
     return is_hidden
 
@@ -206,7 +212,7 @@ def _draw_question(reading: Reading, content: Content) -> bool:
     if is_leading_class():
         topic = SECTIONS[reading.lesson][0].title
         posed = PosedQuestion(f"lesson-{reading.lesson}", 0, 1, content.question, topic=topic)
-        is_hidden = draw_class_question(posed, t("lessons.predict"), lambda: None)
+        is_hidden = draw_class_question(posed)
         if not is_hidden:
             _draw_rest(reading, content)
         return is_hidden

@@ -39,6 +39,18 @@ function reportTheme(box, isDark, data, setStateValue) {
     isDark === data.isDark ? [] : REPORTS.map((delay) => setTimeout(() => setStateValue("isDark", isDark), delay));
 }
 
+// px of a window over which Streamlit's sidebar, the menu of a phone, covers the page.
+const NARROW = 768;
+let path = location.pathname;
+
+/** On a phone the menu that led to this page gives way to it. */
+function closeMenu() {
+  if (path !== location.pathname && innerWidth <= NARROW) {
+    /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"))?.click();
+  }
+  path = location.pathname;
+}
+
 export default function mountSwitches({ data, parentElement, setStateValue }) {
   const [r, g, b] = getComputedStyle(parentElement.querySelector(".ground"))
     .backgroundColor.match(/[\d.]+/g)
@@ -48,6 +60,7 @@ export default function mountSwitches({ data, parentElement, setStateValue }) {
     choose(data.theme === "dark" ? "Dark" : "Light", data.pages);
     return;
   }
+  closeMenu();
   reportTheme(parentElement, isDark, data, setStateValue);
   const box = parentElement.querySelector(".seg");
   box.setAttribute("aria-label", data.label);

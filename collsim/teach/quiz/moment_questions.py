@@ -61,7 +61,8 @@ def list_step_questions(facts: RunFacts) -> list[QuestionAtStep]:
     adding = [k for k in range(s.steps) if run.adds[k]]
     middle = adding[len(adding) // 2] if adding else s.steps // 2
     step_questions = [
-        _ask_last_arrivals(run, middle) or _ask_contributions(run, middle),
+        # Asked at the first step: the later ones show the same cables.
+        _ask_last_arrivals(run, adding[0] if adding else 0) or _ask_contributions(run, middle),
         _ask_copy(run),
         _ask_sent_bytes(run),
     ]

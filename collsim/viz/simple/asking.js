@@ -5,8 +5,9 @@ import { fill } from "../words/choice.js";
 
 /** The column beside the picture: the answers to the question that is open, and the code. */
 export function buildSide(simple) {
-  const kids = simple.asked ? openAnswers(simple) : [];
-  simple.codeBox = buildCode(simple);
+  const { asked: question } = simple,
+    kids = question ? openAnswers(simple) : [];
+  simple.codeBox = question?.topic === "copy" && !question.shown ? null : buildCode(simple); // its line is the answer
   simple.side.replaceChildren(...kids, ...(simple.codeBox ? [simple.codeBox] : []));
   simple.side.setAttribute("aria-label", simple.words.predict);
 }

@@ -197,7 +197,8 @@ async function setSimple(simple, data) {
   simple.mid.style.display = "";
   begin0(simple, data.t ?? 0);
   dress0(simple);
-  followClass(simple);
+  if (data.classroom) followClass(simple);
+  else askDue(simple);
 }
 
 /** The picture stands at the step that the class is asked about, and goes on once its votes are revealed. */
@@ -351,16 +352,8 @@ function sayStep(simple, t, s) {
 // ---- time
 
 function onTick(simple, cause) {
-  const { clock, model } = simple;
-  if (cause === "tick" && simple.predict && !simple.asked) {
-    const due = simple.questions.find((q) => isDue(simple, q));
-    if (due) {
-      clock.pause();
-      clock.t = model.step0[due.step];
-      ask(simple, due);
-      return;
-    }
-  }
+  const { clock } = simple;
+  if (cause === "tick" && askDue(simple)) return;
   if (cause === "end" && simple.asked && !simple.asked.shown) reveal(simple);
   if (cause !== "tick") showPlay(simple);
   if (clock.playing) markStep(simple, "play");
@@ -370,6 +363,17 @@ function onTick(simple, cause) {
 /** A question that was passed by long ago is not asked again before time comes to it once more. */
 const isDue = ({ model, clock: { t } }, q) =>
   q.given == null && !q.shown && model.step0[q.step] <= t && t < model.step1[q.step];
+
+/** Stop at the question that this moment is due for. Returns whether there is one. */
+function askDue(simple) {
+  const { clock, model } = simple,
+    due = simple.predict && !simple.asked && simple.questions.find((q) => isDue(simple, q));
+  if (!due) return false;
+  clock.pause();
+  clock.t = model.step0[due.step];
+  ask(simple, due);
+  return true;
+}
 
 function ask(simple, question) {
   if (simple.asked === question) return;
@@ -415,6 +419,7 @@ function setPredict(simple, on = !simple.predict) {
   simple.clock.pause();
   if (on) simple.clock.seek(0);
   dressState(simple);
+  askDue(simple);
   simple.on.predict?.(on);
 }
 

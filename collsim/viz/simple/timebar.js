@@ -31,7 +31,13 @@ export function drawTimebar(simple, t, s) {
   const ctx = sizeCanvas(bar.canvas, w, h),
     x = (at) => PAD + (at / model.total) * (w - 2 * PAD);
   ctx.clearRect(0, 0, w, h);
-  for (const p of model.phases) {
+  const isAsked = simple.predict && simple.questions.some((q) => q.topic === "copy" && !q.shown);
+  if (isAsked) {
+    // Where one phase ends is the answer to the question.
+    ctx.fillStyle = colors.sunk;
+    ctx.fillRect(PAD, 0, w - 2 * PAD, 22);
+  }
+  for (const p of isAsked ? [] : model.phases) {
     const a = x(model.step0[p.first]),
       b = x(model.step1[p.last]);
     ctx.fillStyle = p.reduce ? colors.rs : colors.ag;

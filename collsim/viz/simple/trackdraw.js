@@ -187,7 +187,9 @@ function drawPiece(ctx, view, { pts, across }, { i, share, waits }, count) {
     { x, y } = pointAt(line, edge + (line.len - 2 * edge) * share),
     a = size / 2;
   if (waits) box(ctx, x - a - 4, y - a - 4, size + 8, size + 8, 5, null, colors.wait, 1.5, [4, 3]);
-  if (model.reduce[i]) {
+  // A circle replaces: while a question is open, every piece is a square.
+  const isSquare = model.reduce[i] || view.asked;
+  if (isSquare) {
     const fill = Math.max(2, (size * model.k[i]) / Math.max(1, model.goal));
     box(ctx, x - a, y - a, size, size, 3.5, colors.card);
     box(ctx, x - a, y + a - fill, size, fill, 2, colors.sumfill);
@@ -195,7 +197,7 @@ function drawPiece(ctx, view, { pts, across }, { i, share, waits }, count) {
   } else disc(ctx, x, y, a, colors.done);
   const text = count > 1 ? `×${count}` : String(pieceOf(model, model.chunk[i])),
     px = fitFont(ctx, text, Math.min(16, size * 0.62), size - 2, true, 10);
-  if (px) put(ctx, text, x, y + px * 0.36, px, model.reduce[i] ? colors.ink : colors.ontext, BOLD);
+  if (px) put(ctx, text, x, y + px * 0.36, px, isSquare ? colors.ink : colors.ontext, BOLD);
 }
 
 /** The number of a piece in its own ring: each channel has as many as there are ranks. */

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-import streamlit as st
-
 from collsim.units import format_bytes
 
 from ...classroom.class_sessions import PosedQuestion
-from ...classroom.question_card import (
-    PanelChange,
-    draw_class_question,
-    draw_panel_button,
-    is_leading_class,
-    open_class,
-)
-from ...classroom.question_panel import create_columns
+from ...classroom.question_card import is_leading_class, open_class
+from ...classroom.question_panel import draw_class_beside
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
 from ...scenario.simple_run import (
@@ -56,29 +48,12 @@ def draw() -> None:
     if not (now.panels.predict and simple_runs.questions and is_leading_class()):
         mount_simple_page(data, now.start, _switch, _ask_class)
         return
-    text, picture = create_columns()
-    with text, st.container(border=True, key="card_question"):
-        number = min(now.panels.number, len(simple_runs.questions) - 1)
-        is_hidden = _draw_class_question(simple_runs, choice, number)
-    with picture:
-        posed = {"number": number, "revealed": not is_hidden}
-        mount_simple_page({**data, "classroom": posed}, now.start, _switch, _ask_class)
-
-
-def _draw_class_question(simple_runs: SimpleView, choice: Choice, number: int) -> bool:
-    """The question of the picture, put to the class. Return whether its answer is hidden."""
-    count = len(simple_runs.questions)
+    number, count = min(now.panels.number, len(simple_runs.questions) - 1), len(simple_runs.questions)
     posed = PosedQuestion("first", number, count, simple_runs.questions[number].question, choice)
-
-    def draw_navigation() -> None:
-        draw_panel_button("back", "ask.back", _open_question(number - 1), disabled=number == 0)
-        draw_panel_button("next", "ask.next", _open_question(number + 1), disabled=number + 1 >= count)
-
-    return draw_class_question(posed, t("ask.count", number=number + 1, all=count), draw_navigation)
-
-
-def _open_question(number: int) -> PanelChange:
-    return lambda panels: replace(panels, number=number)
+    picture, is_hidden = draw_class_beside(posed)
+    with picture:
+        classroom = {"number": number, "revealed": not is_hidden}
+        mount_simple_page({**data, "classroom": classroom}, now.start, _switch, _ask_class)
 
 
 def _ask_class(number: int) -> None:

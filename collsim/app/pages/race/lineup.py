@@ -11,7 +11,6 @@ import collsim as cs
 from collsim.analysis.ranking import round_time
 from collsim.errors import CollsimError, Sentence
 from collsim.faults import require_right
-from collsim.locale import LANGUAGES, Text
 from collsim.teach.quiz.question import Alternative, Question
 from collsim.units import format_time
 from collsim.viz.race.race_document import RacingRun, Runner, build_runner
@@ -43,7 +42,7 @@ from ...scenario.outcome import (
     read_choice,
 )
 from ...scenario.run_files import estimate_file, gather_files
-from ...texts import say
+from ...texts import write_texts
 
 #: One runner is no race, and of five players none is large enough on a projector.
 MIN_RUNNERS, MAX_RUNNERS = 2, 4
@@ -362,20 +361,12 @@ def ask_who_ends_first(runs: Sequence[RacingRun]) -> Question | None:
     alternatives = tuple(
         Alternative(
             (run.name, run.name),
-            _write_texts("race.ask.reason", time=format_time(run.runner.time), reason=run.runner.reason),
+            write_texts("race.ask.reason", time=format_time(run.runner.time), reason=run.runner.reason),
         )
         for run in runs
     )
-    explanation = _write_texts("race.ask.why", name=runs[first].name, time=format_time(runs[first].runner.time))
-    return Question("choice", "race", _write_texts("race.ask", names=names), explanation, first, choices=alternatives)
-
-
-def _write_texts(key: str, **values: object) -> Text:
-    """A text of the app in every language."""
-    return tuple(
-        say(language, key, **{name: value[k] if isinstance(value, tuple) else value for name, value in values.items()})
-        for k, language in enumerate(LANGUAGES)
-    )
+    explanation = write_texts("race.ask.why", name=runs[first].name, time=format_time(runs[first].runner.time))
+    return Question("choice", "race", write_texts("race.ask", names=names), explanation, first, choices=alternatives)
 
 
 def build_race_file(

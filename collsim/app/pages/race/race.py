@@ -11,15 +11,13 @@ from typing import Any
 import streamlit as st
 
 from collsim.display.markup import escape_markdown
-from collsim.locale import LANGUAGES
 from collsim.simulate import ENGINES
-from collsim.teach.quiz.question import Question
 from collsim.units import format_bytes
 from collsim.viz.race.race_document import RacingRun, Runner
 
-from ...classroom import question_html
 from ...classroom.class_sessions import PosedQuestion
-from ...classroom.question_card import draw_class_button, draw_class_question, is_leading_class
+from ...classroom.question_card import draw_class_button, is_leading_class
+from ...classroom.question_panel import draw_class_beside
 from ...scenario import custom_machine
 from ...scenario.choice import (
     MAX_NODES,
@@ -62,7 +60,7 @@ from ...shell.notes import complain, draw_heading, draw_mistake, draw_note, form
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import forget_widgets, get_language, get_session, t
-from ...texts import say
+from ...texts import write_texts
 from . import lineup
 
 PAGE = "race"
@@ -277,23 +275,19 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     )
     question = lineup.ask_who_ends_first(entries)
     ident = json.dumps(lineup.ADDRESS.write(runners))
-    hides = question is not None and is_leading_class() and _draw_question(question, ident)
-    player.mount_race(entries, ident, "race", seconds, exports, hides=hides)
+    if question is not None and is_leading_class():
+        posed = PosedQuestion(f"race-{ident}", 0, 1, question, topic=write_texts("race.title"))
+        picture, hides = draw_class_beside(posed)
+    else:
+        picture, hides = st.container(), False
+    with picture:
+        player.mount_race(entries, ident, "race", seconds, exports, hides=hides)
     if hides:
         return
     if question is not None and not is_leading_class():
         draw_class_button()
     draw_folded("code", t("code.title"), lambda: codebox.draw_race_code([_build_facts(runners[n]) for n in started]))
     draw_folded("files", t("tab.files"), lambda: filebox.draw_race_downloads([(names[n], runners[n]) for n in started]))
-
-
-def _draw_question(question: Question, ident: str) -> bool:
-    """The question who ends first, put to a class. Return whether its answer is hidden."""
-    st.html(f"<style>{question_html.STYLE}</style>")
-    topic = tuple(say(language, "race.title") for language in LANGUAGES)
-    posed = PosedQuestion(f"race-{ident}", 0, 1, question, topic=topic)
-    with st.container(border=True, key="card_question"):
-        return draw_class_question(posed, t("race.title"), lambda: None)
 
 
 def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, Runner]:

@@ -13,6 +13,8 @@ from collsim.locale import Text
 from collsim.registry import get_algorithm
 from collsim.schedule import Schedule
 from collsim.simulate import expected_cost
+from collsim.teach import questions
+from collsim.teach.quiz.question import Question
 from collsim.train import StepTrace
 from collsim.train.parallel import buckets
 from collsim.train.step_explanation import explain_change, write_sentences
@@ -24,6 +26,7 @@ from collsim.viz.training.step_document import CollectiveRow, StepDocument, buil
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_topology, ignore_progress
+from ...scenario.panels import MAX_QUESTIONS
 from .training_choice import CHANGES, TrainingChoice, build_model, list_options
 
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
@@ -227,6 +230,23 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
         bucket_bytes=_count_bucket_bytes(choice),
         torch=_write_torch_script(now),
     )
+
+
+def ask_about_step(
+    choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
+) -> tuple[str, list[Question]]:
+    """What a step is of, and questions about it.
+
+    Args:
+        choice: Of the page, its switches included.
+        report_progress: Called with "run" and the share done, 0 to 1.
+
+    Raises:
+        CollsimError: Nothing is sent in it.
+    """
+    report_progress("run", 0.0)
+    now = apply_switches(choice, time_step(strip_switches(choice)))
+    return f"{choice.model}, {now.topology.name}", questions(now, 0, MAX_QUESTIONS)
 
 
 def _write_torch_script(now: StepTrace) -> tuple[str, str, str] | CollsimError:

@@ -12,6 +12,9 @@ import streamlit as st
 from collsim.units import format_bytes, format_time, parse_bytes
 from collsim.viz.hosts.bundle import read_bundle
 
+from ...classroom.class_sessions import PosedQuestion
+from ...classroom.question_card import draw_class_button, is_leading_class
+from ...classroom.question_panel import draw_class_card
 from ...editor.machine_card import draw_machine_card
 from ...editor.upgrades_panel import draw_upgrades
 from ...scenario.address_parameters import write_size
@@ -70,6 +73,8 @@ def draw() -> None:
     write_page_address(choice)
     with top:
         complain(get_session().complaints)
+    if choice.show == TrainingChoice().show and is_leading_class() and _ask_class(select_timed(choice)):
+        return  # all below tells the answer
     # The tab comes first: what is computed depends on it.
     step_shown = None
     if choice.show == "race":
@@ -103,6 +108,22 @@ def draw() -> None:
         draw_folded("files", t("tab.files"), partial(stepfile.draw, select_timed(choice)))
 
 
+def _ask_class(timed: TrainingChoice) -> bool:
+    """Put a question about the step to the class. Return whether its answer is hidden."""
+    latest_result = get_latest(
+        step_scenarios.ask_about_step,
+        timed,
+        expected=step_scenarios.estimate_step,
+        compiled=step_scenarios.needs_engine(timed),
+        exact_only=True,
+    )
+    if latest_result is None:
+        return True
+    label, step_questions = latest_result[0]
+    number, count = min(get_session().panels.number, len(step_questions) - 1), len(step_questions)
+    return draw_class_card(PosedQuestion(f"train-{label}", number, count, step_questions[number], topic=(label, label)))
+
+
 # ---- one step ------------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +152,8 @@ def _draw_pin(choice: TrainingChoice) -> None:
     """The button that pins the step; while another one is pinned, the one that plays both on one clock."""
     text, icon = write_step(choice), ":material/keep:"
     with st.container(key="step_actions", horizontal=True, gap="small"):
+        if not is_leading_class():
+            draw_class_button()
         if not choice.pinned:
             hint = t("pin.step.help")
             st.button(t("pin.step"), key="pin_start", help=hint, icon=icon, on_click=_pin, args=(text,))

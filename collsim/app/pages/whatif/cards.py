@@ -8,11 +8,13 @@ from itertools import islice
 
 import streamlit as st
 
+from collsim.locale import Text
 from collsim.sweep.synthesized_algorithm import can_synthesize
 
 from ...scenario.choice import Choice
 from ...shell.address import remember
-from ...shell.session import forget_widgets, t
+from ...shell.session import choose_text, forget_widgets
+from ...texts import write_texts
 from . import run_edits
 from .run_edits import Edit
 
@@ -113,7 +115,7 @@ def draw_cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> 
     with st.container(key="whatif_cards"):
         for column, (name, change) in zip(st.columns(len(names) or 1, gap="small"), names, strict=False):
             column.button(
-                _draw_question(name, change, choice),
+                choose_text(write_question(name, change, choice)),
                 key=f"ask_{name}",
                 type="primary" if replace(edit, synthesize=change.synthesize) == change else "secondary",
                 width="stretch",
@@ -122,9 +124,16 @@ def draw_cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> 
             )
 
 
-def _draw_question(name: str, change: Edit, choice: Choice) -> str:
+def write_question(name: str, change: Edit, choice: Choice) -> Text:
+    """What a card says.
+
+    Args:
+        name: Its name.
+        change: The change that it makes.
+        choice: The run that is chosen.
+    """
     is_on = {"rdma": choice.gdr, "direct": choice.p2p}.get(name, True)
-    return t(f"whatif.ask.{name}{'' if is_on else '.on'}", rank=change.straggler)
+    return write_texts(f"whatif.ask.{name}{'' if is_on else '.on'}", rank=change.straggler)
 
 
 def _take(page: str, change: Edit) -> None:

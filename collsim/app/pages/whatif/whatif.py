@@ -14,10 +14,14 @@ import streamlit as st
 
 from collsim.locale import Text
 from collsim.sweep.synthesized_algorithm import can_synthesize
+from collsim.teach.quiz.question import Question
 from collsim.units import format_bandwidth, format_time
 from collsim.viz.race.race_document import RacingRun
 from collsim.viz.sentences.words import name_all_of_kind, name_kind
 
+from ...classroom.class_sessions import PosedQuestion
+from ...classroom.question_card import draw_class_button, is_leading_class
+from ...classroom.question_panel import draw_class_card
 from ...editor.machine_card import draw_machine_card
 from ...editor.sidebar import draw_sidebar
 from ...editor.upgrades_panel import draw_run_upgrades
@@ -36,11 +40,14 @@ from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, is_dark, t
 from ...synthesis.box import draw_box, let_switches, offer
+from ...texts import write_texts
 from . import run_edits
-from .cards import draw_cards
+from .cards import draw_cards, list_questions, write_question
 from .run_edits import Change, Edit
 
 PAGE = "whatif"
+#: How far an answer to the question of a class may be off.
+_TOLERANCE = 0.1
 
 
 @st.cache_data(max_entries=48, show_spinner=False)
@@ -116,11 +123,31 @@ def draw() -> None:
     change_shown, (choice, done) = latest_result
     # where it is another, the last good pictures stand here, and this change may not be possible
     is_current = (choice, done) == (now.choice, edit)
+    if is_leading_class() and _ask_class(change_shown, choice, done):
+        return  # all below tells the answer
     _draw_change(change_shown, choice, done, partial(_draw_synthesis, synthesized, switches) if is_current else None)
     draw_machine_card(now.choice)
     draw_run_upgrades(now.choice)
+    if not is_leading_class():
+        draw_class_button()
     if is_current:
         draw_folded("code", t("code.title"), partial(_draw_code, now.choice, edit))
+
+
+def _ask_class(change_shown: Change, choice: Choice, edit: Edit) -> bool:
+    """Ask the class how long the run takes after the change of a card. Return whether the answer is hidden."""
+    changes = [
+        write_question(name, change, choice)
+        for name, change in list_questions(choice, load_cables(choice))
+        if replace(change, synthesize=False) == edit
+    ]
+    if not changes:
+        return False
+    before, after = format_time(change_shown.before.time), format_time(change_shown.after.time)
+    ask = write_texts("whatif.class.ask", change=changes[0], before=before)
+    why = write_texts("whatif.class.why", before=before, after=after, verdict=change_shown.verdict)
+    question = Question("number", PAGE, ask, why, change_shown.after.time, unit="time", tolerance=_TOLERANCE)
+    return draw_class_card(PosedQuestion(f"{PAGE}-{edit}", 0, 1, question, choice))
 
 
 def _draw_change(

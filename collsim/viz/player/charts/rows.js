@@ -65,7 +65,7 @@ export function drawRows(ctx, view, geo, bars) {
     x = X(view.t),
     dense = tw / Math.max(1, model.nsteps);
   for (let s = 0; s <= model.nsteps && dense >= 6; s++) {
-    const strong = s === 0 || s === model.nsteps || model.phases.some((p) => p.first === s);
+    const strong = s === 0 || s === model.nsteps || (!view.hidesPhases && model.phases.some((p) => p.first === s));
     ctx.fillStyle = strong ? colors.edge : colors.grid;
     ctx.fillRect((s < model.nsteps ? X(model.step0[s]) : x0 + tw) - 0.5, 0, 1, bottom);
   }

@@ -69,8 +69,9 @@ export function buildWords(ui) {
   state.wordsStep = -1;
 }
 
-/** ", reduce-scatter": the phase of a step, behind its number. */
+/** ", reduce-scatter": the phase of a step, behind its number, unless a question asks for it. */
 function sayPhase(ui, s) {
+  if (ui.opts.hides === "phases") return "";
   const name = s >= 0 && textAt(phaseOf(ui.model, s)?.label, 0, ui.state.language);
   return name ? wordsOf(ui).comma + name : "";
 }
@@ -159,7 +160,7 @@ function doneNow(ui) {
 /** Once per step: the sentence of the step, spoken too unless steps fly by. */
 function narrate(ui, key, ended, phase) {
   const { parts, state, model, view, clock } = ui;
-  const k = `${key},${state.language}`;
+  const k = `${key}${phase},${state.language}`;
   if (k === ui.narrated) return;
   ui.narrated = k;
   const words = wordsOf(ui);
