@@ -249,7 +249,15 @@ class MachinePaths:
             yield Path(type_, (*path.links, link), (*path.devices, there), min(path.bandwidth, cable.bandwidth))
 
     def nearest(self, start: int, goals: Iterable[int]) -> list[int]:
-        """Those of `goals` with the best path from `start` (type, bandwidth, links), in order; empty if none is."""
+        """List the devices with the best path from one: its type, then bandwidth, then links.
+
+        Args:
+            start: Number of the device.
+            goals: Numbers of the devices to choose from.
+
+        Returns:
+            Numbers in the order given; empty where no path leads to any.
+        """
         candidates = [
             (path.type, -path.bandwidth, len(path.links), goal) for goal in goals if (path := self.best(start, goal))
         ]

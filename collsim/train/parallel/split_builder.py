@@ -451,7 +451,20 @@ class SplitBuilder:
     def add_compute(
         self, name: str, kind: str, lane: int, what: ComputedWork, micro: int, layer: int, after: tuple[int, ...]
     ) -> int:
-        """One box."""
+        """Add a box of computing.
+
+        Args:
+            name: Of the box.
+            kind: What it is: forward, backward, optimizer ...
+            lane: Number of the lane.
+            what: What the GPU computes in it.
+            micro: Number of the microbatch; -1 where it has none.
+            layer: Number of the layer; -1 where it has none.
+            after: Tasks that it waits for.
+
+        Returns:
+            Number of the task.
+        """
         key = name, kind, lane, id(what), layer  # work lives as long as the step is built
         if key not in self.boxes:
             box = StepTask(name, _KINDS[kind], (lane,), layer=layer, layer_work=what.layer_work)
