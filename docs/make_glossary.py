@@ -6,6 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from collsim.locale.glossary import load_chinese_meanings
+from collsim.locale.name_families import list_families
 from collsim.package_data import read_csv
 
 PAGE = Path(__file__).with_name("glossary.md")
@@ -31,6 +32,19 @@ CHINESE_HEAD = """# 术语表
 #: What a section begins with.
 LEADS = {"Words of articles": "Terms of articles about NCCL, PyTorch and ring allreduce, and where collsim shows them."}
 CHINESE_LEADS = {"Words of articles": "关于 NCCL、PyTorch 和环形 allreduce 的文章里的词，以及 collsim 在哪里展示它们。"}
+#: The last section: names that have no row.
+FAMILIES = """## Families of names
+
+Functions, constants, variables and options that their form explains; a name with a row of its own above is not among
+them. They are in `collsim/locale/name_families.toml`.
+"""
+CHINESE_FAMILIES = """<a id="families-of-names"></a>
+
+## 成族的名字
+
+从形式就能认出的函数、常量、变量和选项；上面单独列出的名字不在其中。它们在
+`collsim/locale/name_families.toml` 里。
+"""
 #: The Chinese title of each section.
 TITLES = {
     "Collectives": "集合通信",
@@ -65,7 +79,8 @@ def write_page() -> str:
         lead = [LEADS[section]] if section in LEADS else []
         table = _write_table("| term | 中文 | means | not |", rows, {row["term"]: row["meaning"] for row in rows})
         parts.append("\n\n".join([f"## {section}", *lead, table]) + "\n")
-    return "\n".join(parts)
+    families = [f"- {family.form}: {family.en}\n" for family in list_families()]
+    return "\n".join([*parts, FAMILIES, "".join(families)])
 
 
 def write_chinese_page() -> str:
@@ -76,7 +91,8 @@ def write_chinese_page() -> str:
         table = _write_table("| 术语 | 中文 | 含义 | 不用 |", rows, meanings)
         anchor = re.sub(r"[^\w ]", "", section).lower().replace(" ", "-")
         parts.append("\n\n".join([f'<a id="{anchor}"></a>', f"## {TITLES[section]}", *lead, table]) + "\n")
-    return "\n".join(parts)
+    families = [f"- {family.form}：{family.zh}\n" for family in list_families()]
+    return "\n".join([*parts, CHINESE_FAMILIES, "".join(families)])
 
 
 def _read_sections() -> list[tuple[str, list[dict[str, str]]]]:

@@ -24,6 +24,8 @@ _LONGEST_WORD = 60  # characters of a word that is looked up
 #: Endings of English words, and the letters that one must have before they are left out.
 _ENDINGS = ("s", "es", "d", "ed", "ly")
 _SHORTEST_STEM = 3
+#: Endings of the plural that replace another: "topologies", "matrices".
+_PLURALS = {"ies": "y", "ices": "ix"}
 #: Parts of a compound: words, numbers, and each Chinese character.
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _PARTS = re.compile(r"[\u4e00-\u9fff]|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[α-ω]")
@@ -167,7 +169,7 @@ def find_near_names(word: str) -> list[str]:
         word: a word without a row.
 
     Returns:
-        At most four names, the nearest first.
+        At most four names, the nearest first, then those that are a part of it.
     """
     from difflib import get_close_matches  # only mistakes need it
 
@@ -176,6 +178,8 @@ def find_near_names(word: str) -> list[str]:
     names = {name.lower(): name for entry in list_entries() for name in entry.names}
     near = get_close_matches(word.lower(), names, n=_MAX_NEAR, cutoff=0.7)
     near += sorted((name for name in names if word.lower() in name and name not in near), key=len)
+    parts = {part.lower() for part in _PARTS.findall(word)} & names.keys()
+    near += sorted(parts - {*near}, key=len, reverse=True)
     return [names[name] for name in near[:_MAX_NEAR]]
 
 
@@ -205,6 +209,8 @@ def _list_keys(word: str) -> list[str]:
     last = plain.rpartition(".")[2]
     keys = [_squeeze(form) for form in (plain, last, simplify_word(plain), simplify_word(last))]
     stems = [key.removesuffix(ending) for key in keys if len(key) > _SHORTEST_STEM for ending in _ENDINGS]
+    for plural, singular in _PLURALS.items():
+        stems += [key.removesuffix(plural) + singular for key in keys if key.endswith(plural)]
     return [key for key in dict.fromkeys([*keys, *stems]) if key]
 
 
