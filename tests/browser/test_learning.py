@@ -63,7 +63,7 @@ def test_answering_does_not_stop_the_player(page, app_url):
     page.wait_for_timeout(400)
     before = float(box.get_attribute("data-t"))
     page.get_by_role("button", name="step 7").click()
-    page.get_by_text("reduce-scatter ends and allgather begins").wait_for(timeout=SLOW)
+    page.get_by_text("From the next step on, allgather only copies").wait_for(timeout=SLOW)
     page.wait_for_timeout(300)
     assert box.get_attribute("data-playing") == "true"
     assert float(box.get_attribute("data-t")) > before
@@ -72,5 +72,5 @@ def test_answering_does_not_stop_the_player(page, app_url):
     page.locator('[data-transfers="112"]').first.wait_for(timeout=SLOW)
     page.get_by_text("part 2 of 2: 2K(N−1)/N").wait_for(timeout=SLOW)
     page.go_back()
-    page.get_by_text("reduce-scatter ends and allgather begins").wait_for(timeout=SLOW)
+    page.get_by_text("From the next step on, allgather only copies").wait_for(timeout=SLOW)
     assert page.errors == []

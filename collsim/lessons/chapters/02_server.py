@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...units import format_bytes, format_time
+from ...units import format_bandwidth, format_bytes, format_time
 from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 
@@ -21,6 +21,8 @@ def _build_server_facts() -> LessonFacts:
         ring_more=ring16,
         worker=format_bytes(int(server.sent_bytes[1])),
         hot=format_bytes(int(server.link_bytes.max())),
+        hot_more=format_bytes(int(server16.link_bytes.max())),
+        rate=format_bandwidth(float(server.topology.links.bandwidth.max())),
         workers=server.schedule.ranks - 1,
         workers_more=server16.schedule.ranks - 1,
         half=format_time(server.time / 2),

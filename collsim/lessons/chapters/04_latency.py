@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...units import format_time
 from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
 
 _RING, _TREE, _DOUBLING = "allreduce_ring", "allreduce_tree", "allreduce_recursive_doubling"
@@ -10,8 +13,16 @@ _RING, _TREE, _DOUBLING = "allreduce_ring", "allreduce_tree", "allreduce_recursi
 def _build_latency_facts() -> LessonFacts:
     small, fast = (simulate_algorithm(name, build_switch(), "1KiB") for name in (_RING, _DOUBLING))
     big, slow = (simulate_algorithm(name, build_switch()) for name in (_RING, _DOUBLING))
-    gains, loses = format_ratio(small, fast), format_ratio(slow, big)
-    return build_facts(fast, ring=small, doubling=fast, ring_big=big, doubling_big=slow, gains=gains, loses=loses)
+    return build_facts(
+        fast,
+        ring=small,
+        doubling=fast,
+        ring_big=big,
+        doubling_big=slow,
+        gains=format_ratio(small, fast),
+        loses=format_ratio(slow, big),
+        saved=format_time(small.time - fast.time),
+    )
 
 
 def _build_tree_facts() -> LessonFacts:
@@ -28,6 +39,7 @@ def _build_tree_facts() -> LessonFacts:
         ring_big=ring_big,
         tree_big=tree_big,
         gained=f"{gained:g}",
+        step=format_time(ring64.time / ring64.schedule.steps),
         faster=format_ratio(ring, tree),
         faster64=format_ratio(ring64, tree64),
     )
@@ -38,7 +50,17 @@ def _build_pipeline_facts() -> LessonFacts:
         simulate_algorithm(name, build_switch(), chunks=16) for name in (_TREE, "allreduce_double_binary_tree")
     )
     least = tree.sent_bytes.min() / tree.nbytes
-    return build_facts(double_tree, one=tree, two=double_tree, leaf=f"{least:.4g}")
+    rows = double_tree.schedule.transfers
+    in_first = rows[rows["chunk"] % 2 == 0]  # chunks go over the two trees in turn
+    sent = np.bincount(in_first["src"], weights=double_tree.slot_bytes[in_first["chunk"]]) / double_tree.nbytes
+    return build_facts(
+        double_tree,
+        one=tree,
+        two=double_tree,
+        leaf=f"{least:.4g}",
+        inner_half=f"{sent.max():.4g}",
+        leaf_half=f"{sent.min():.4g}",
+    )
 
 
 LESSON = Lesson(

@@ -22,7 +22,7 @@ def _build_facts_of_lesson() -> LessonFacts:
     nvlink, dual = (simulate_algorithm("allreduce_ring", machine(name)) for name in ("dgx-a100", "pcie-8gpu"))
     hops = [len(t.topology.routes([0], [1])[0]) for t in (direct, staged)]
     loaded = [int((t.link_bytes > 0).sum()) for t in (direct, staged)]
-    rate = float(nvlink.topology.links.bandwidth[nvlink.link_bytes > 0].max())
+    rate, pcie_rate = (float(t.topology.links.bandwidth[t.link_bytes > 0].max()) for t in (nvlink, direct))
     return build_facts(
         staged,
         direct=direct,
@@ -31,6 +31,9 @@ def _build_facts_of_lesson() -> LessonFacts:
         dual=dual,
         half=format_time(direct.time / 2),
         rate=format_bandwidth(rate),
+        pcie_rate=format_bandwidth(pcie_rate),
+        rate_ratio=f"{rate / pcie_rate:.3g}",
+        moving=format_time(float(nvlink.sent_bytes.max()) / rate),
         faster=format_ratio(direct, nvlink),
         slower=format_ratio(staged, direct),
         hops=hops,

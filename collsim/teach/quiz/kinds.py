@@ -163,7 +163,9 @@ def _ask_total_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
         total=format_bytes(total),
         buffers=f"{total / t.nbytes:.4g}",
     )
-    right = Alternative(_format_size(total), build_text("quiz", "kinds.each_transfer_counts_once"))
+    right = Alternative(
+        _format_size(total), build_text("quiz", "kinds.each_transfer_counts_once", transfers=len(t.schedule))
+    )
     wrong = [
         Alternative(
             _format_size(busiest),
@@ -203,7 +205,9 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     same = build_text("quiz", "kinds.all_send_same")
     if len(top) == 1:
         who = names[int(top[0])]
-        right = Alternative(repeat_text(who), build_text("quiz", "kinds.everybody_needs_goes_through"))
+        right = Alternative(
+            repeat_text(who), build_text("quiz", "kinds.everybody_needs_goes_through", ratio=f"{most / mean:.3g}")
+        )
         wrong = [
             Alternative(
                 same,
@@ -211,7 +215,7 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
             )
         ]
     else:
-        right = Alternative(same, build_text("quiz", "kinds.every_endpoint_does_same"))
+        right = Alternative(same, build_text("quiz", "kinds.every_endpoint_does_same", most=format_bytes(most)))
         wrong = [
             Alternative(
                 repeat_text(names[0]),
@@ -219,7 +223,9 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
             )
         ]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
-    wrong += [Alternative(repeat_text(names[e]), build_text("quiz", "kinds.sends_no_more_than")) for e in others[:2]]
+    for e in others[:2]:
+        reason = build_text("quiz", "kinds.sends_no_more_than", sent=format_bytes(int(t.sent_bytes[e])))
+        wrong.append(Alternative(repeat_text(names[e]), reason))
     return _build_choice("hot", ask, explanation, right, wrong, random)
 
 
@@ -259,9 +265,9 @@ def _ask_who_has_chunk(run: QuestionRun, random: Random) -> Question | None:
     explanation = build_text("quiz", "kinds.then_rank_hold_complete", have=len(have), names=names, ranks=s.ranks)
     right = Alternative(
         repeat_text(f"rank {right_rank}"),
-        build_text("quiz", "kinds.has_arrived_there_every"),
+        _count_terms(run, right_rank, chunk, after, goal),
     )
-    wrong = [Alternative(repeat_text(f"rank {r}"), _explain_lack(run, r, chunk, after, goal)) for r in others]
+    wrong = [Alternative(repeat_text(f"rank {r}"), _count_terms(run, r, chunk, after, goal)) for r in others]
     return _build_choice("who", ask, explanation, right, wrong, random)
 
 
@@ -269,7 +275,7 @@ def _list_terms(run: QuestionRun, rank: int, chunk: int, after: int) -> Terms:
     return [terms for step, terms in list_contributions(run.trace.schedule, rank, chunk) if step < after][-1]
 
 
-def _explain_lack(run: QuestionRun, rank: int, chunk: int, after: int, goal: int) -> Text:
+def _count_terms(run: QuestionRun, rank: int, chunk: int, after: int, goal: int) -> Text:
     count = len(_list_terms(run, rank, chunk, after))
     return build_text("quiz", "kinds.holds_contributions_then", count=count, goal=goal)
 

@@ -115,9 +115,14 @@ def _ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
     choices = (
         Alternative(
             build_text("quiz", "moments.all_at_same_time"),
-            build_text("quiz", "moments.they_have_same_size"),
+            build_text("quiz", "moments.they_have_same_size", nbytes=nbytes, quick=quick, slowest=slowest),
         ),
-        Alternative(_format_pairs(slow), build_text("quiz", "moments.they_leave_slowest_cables")),
+        Alternative(
+            _format_pairs(slow),
+            build_text(
+                "quiz", "moments.they_leave_slowest_cables", nbytes=nbytes, bandwidth=format_bandwidth(hop.bandwidth)
+            ),
+        ),
         Alternative(
             _format_pairs(after),
             build_text("quiz", "moments.these_ranks_got_theirs"),
@@ -168,12 +173,14 @@ def _build_contributions_question(
         total=sent + receiver_count,
     )
     choices = (
-        Alternative(build_text("quiz", "moments.text", sent=sent), build_text("quiz", "moments.would_be_copy_which")),
         Alternative(
-            build_text("quiz", "moments.text", sent=sent + receiver_count), build_text("quiz", "moments.both_added")
+            build_text("quiz", "moments.text", sent=sent),
+            build_text("quiz", "moments.would_be_copy_which", receiver_count=receiver_count),
         ),
+        Alternative(build_text("quiz", "moments.text", sent=sent + receiver_count), explanation),
         Alternative(
-            build_text("quiz", "moments.text_2", ranks=ranks), build_text("quiz", "moments.sum_not_complete_yet")
+            build_text("quiz", "moments.text_2", ranks=ranks),
+            build_text("quiz", "moments.sum_not_complete_yet", missing=ranks - sent - receiver_count),
         ),
     )
     return _build_shuffled_question(step, "held", ask, explanation, choices)
@@ -206,7 +213,10 @@ def _ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
         Alternative(
             build_text("quiz", "moments.add_its_own"), build_text("quiz", "moments.then_some_would_count", there=there)
         ),
-        Alternative(build_text("quiz", "moments.put_place_its_own"), build_text("quiz", "moments.copy_replaces")),
+        Alternative(
+            build_text("quiz", "moments.put_place_its_own"),
+            build_text("quiz", "moments.copy_replaces", there=there, ranks=ranks),
+        ),
         Alternative(
             build_text("quiz", "moments.keep_its_own_pass"),
             build_text("quiz", "moments.then_rank_would_never", dst=dst),
@@ -236,9 +246,17 @@ def _ask_sent_bytes(run: _RunBySteps) -> QuestionAtStep | None:
     reasons = {
         nbytes: build_text("quiz", "moments.buffer_once_but_sums"),
         2 * nbytes: build_text("quiz", "moments.buffer_twice_but_piece"),
-        nbytes // n: build_text("quiz", "moments.one_its_pieces"),
+        nbytes // n: build_text("quiz", "moments.one_its_pieces", count=f"{total / (nbytes // n):.4g}"),
     }
-    right = Alternative(_format_size(total), build_text("quiz", "moments.add_up_steps"))
+    right = Alternative(
+        _format_size(total),
+        build_text(
+            "quiz",
+            "moments.add_up_steps",
+            steps=run.schedule.steps,
+            per_step=format_bytes(total / run.schedule.steps),
+        ),
+    )
     wrong = [Alternative(_format_size(nbytes_guess), reasons[nbytes_guess]) for nbytes_guess in guesses[:2]]
     choices = tuple(sorted((right, *wrong), key=lambda nbytes_guess: _find_value(nbytes_guess, (total, *guesses))))
     question = Question("choice", "sent", ask, explanation, choices.index(right), choices=choices)

@@ -51,7 +51,9 @@ def _ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
     sent, once = max(t.sent_bytes.values()), max(with_weights.sent_bytes.values())
     ask = build_text("quiz", "splits.fsdp_gathers_weights_block")
     explanation = build_text("quiz", "splits.blocks_gathered_twice_each", once=format_bytes(once))
-    right = Alternative(_format_size(sent), build_text("quiz", "splits.two_gathers_reduction"))
+    right = Alternative(
+        _format_size(sent), build_text("quiz", "splits.two_gathers_reduction", extra=format_bytes(sent - once))
+    )
     wrong = _build_wrong_answers(
         (_format_size(once), build_text("quiz", "splits.reshard_after_forward_false")),
         (_format_size(t.step.model.parameters * 2), build_text("quiz", "splits.one_copy_weights_16")),
@@ -168,7 +170,9 @@ def _ask_straggler(run: QuestionStep, random: Random) -> Question | None:
         slower=f"{100 * (_SLOWER - 1):g}",
     )
     explanation = build_text("quiz", "splits.all_wait_every_microbatch", late_time=format_time(late.time - t.time))
-    right = Alternative(_format_time(late.time), build_text("quiz", "splits.slowest_sets_pace"))
+    right = Alternative(
+        _format_time(late.time), build_text("quiz", "splits.slowest_sets_pace", times=f"{late.time / t.time:.3g}")
+    )
     wrong = _build_wrong_answers(
         (_format_time(t.time * (1 + (_SLOWER - 1) / n)), build_text("quiz", "splits.as_if_others_took")),
         (_format_time(_SLOWER * t.time), build_text("quiz", "splits.as_if_step_were")),

@@ -82,7 +82,9 @@ def _ask_buckets(run: QuestionStep, random: Random) -> Question | None:
         "quiz", "steps.has_gradient_tensors_all", model_name=model.name, tensors=len(model.tensors), size=size
     )
     explanation = build_text("quiz", "steps.bucket_closes_as_soon", count=count)
-    right = Alternative(_format_count(count), build_text("quiz", "steps.bucket_cap_mb_lower"))
+    right = Alternative(
+        _format_count(count), build_text("quiz", "steps.bucket_cap_mb_lower", mean=format_bytes(model.nbytes / count))
+    )
     wrong = _build_wrong_answers(
         (_format_count(even), build_text("quiz", "steps.would_split_tensors_at")),
         (_format_count(len(model.tensors)), build_text("quiz", "steps.one_each_tensor_small")),
@@ -131,12 +133,21 @@ def _ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
     explanation = build_text(
         "quiz", "steps.communication_runs_beside_computing", overlapped=f"{100 * t.overlapped:.3g}"
     )
-    right = Alternative(_format_time(t.exposed), build_text("quiz", "steps.communication_without_computing_beside"))
+    without_network = format_time(t.time - t.exposed)
+    right = Alternative(
+        _format_time(t.exposed),
+        build_text(
+            "quiz", "steps.communication_without_computing_beside", time=format_time(t.time), without=without_network
+        ),
+    )
     wrong = _build_wrong_answers(
         (_format_time(t.communication), build_text("quiz", "steps.as_if_nothing_ran")),
         (_format_time(0.0), build_text("quiz", "steps.as_if_all_were")),
         (_format_time(float(last)), build_text("quiz", "steps.all_last_bucket")),
-        (_format_time(t.communication / 2), build_text("quiz", "steps.half_nobody_s_rule")),
+        (
+            _format_time(t.communication / 2),
+            build_text("quiz", "steps.half_nobody_s_rule", overlapped=f"{100 * t.overlapped:.3g}"),
+        ),
     )
     return _build_choice("waits", ask, explanation, right, wrong, random)
 
@@ -148,7 +159,10 @@ def _ask_first_step(run: QuestionStep, random: Random) -> Question | None:
     t = run.trace
     ask = build_text("quiz", "steps.steady_step_takes_how", time=format_time(t.time))
     explanation = build_text("quiz", "steps.order_gradients_not_known")
-    right = Alternative(_format_time(first.time), build_text("quiz", "steps.nothing_overlaps"))
+    right = Alternative(
+        _format_time(first.time),
+        build_text("quiz", "steps.nothing_overlaps", exposed=format_time(first.exposed), before=format_time(t.exposed)),
+    )
     wrong = _build_wrong_answers(
         (_format_time(t.time), build_text("quiz", "steps.as_if_buckets_were")),
         (_format_time(t.time + t.communication), build_text("quiz", "steps.adds_all_communication_whole")),
@@ -166,7 +180,9 @@ def _ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
     explanation = build_text(
         "quiz", "steps.gpus_waited_network_now", before=format_time(t.exposed), now=format_time(fast.exposed)
     )
-    right = Alternative(_format_time(fast.time), build_text("quiz", "steps.only_was_exposed_can"))
+    right = Alternative(
+        _format_time(fast.time), build_text("quiz", "steps.only_was_exposed_can", exposed=format_time(t.exposed))
+    )
     wrong = _build_wrong_answers(
         (_format_time(t.time / 2), build_text("quiz", "steps.computing_does_not_get")),
         (_format_time(t.time - t.communication / 2), build_text("quiz", "steps.most_communication_was_hidden")),
@@ -188,7 +204,10 @@ def _ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
     sent, all_ = quiet.sent_bytes[rank], loud.sent_bytes[rank]
     ask = build_text("quiz", "steps.step_microbatches_no_sync", accumulated=_ACCUMULATED, rank=rank)
     explanation = build_text("quiz", "steps.gradients_added_up_on", all=format_bytes(all_))
-    right = Alternative(_format_size(sent), build_text("quiz", "steps.one_allreduce_every_bucket"))
+    right = Alternative(
+        _format_size(sent),
+        build_text("quiz", "steps.one_allreduce_every_bucket", count=len(run.buckets), accumulated=_ACCUMULATED),
+    )
     wrong = _build_wrong_answers(
         (_format_size(all_), build_text("quiz", "steps.sends_without_no_sync")),
         (_format_size(sent / _ACCUMULATED), build_text("quiz", "steps.sums_as_large_as")),

@@ -145,8 +145,8 @@ def _ask_class(change_shown: Change, choice: Choice, edit: Edit) -> bool:
         return False
     before, after = format_time(change_shown.before.time), format_time(change_shown.after.time)
     ask = write_texts("whatif.class.ask", change=changes[0], before=before)
-    why = write_texts("whatif.class.why", before=before, after=after, verdict=change_shown.verdict)
-    question = Question("number", PAGE, ask, why, change_shown.after.time, unit="time", tolerance=_TOLERANCE)
+    explanation = write_texts("whatif.class.why", before=before, after=after, verdict=change_shown.verdict)
+    question = Question("number", PAGE, ask, explanation, change_shown.after.time, unit="time", tolerance=_TOLERANCE)
     return draw_class_card(PosedQuestion(f"{PAGE}-{edit}", 0, 1, question, choice))
 
 
