@@ -5,6 +5,8 @@ import resource
 import pytest
 
 import collsim as cs
+from collsim.simulate import lockstep
+from collsim.simulate.paths import find_paths
 
 
 def read_processor_time():
@@ -21,3 +23,14 @@ def test_all_algorithms_over_21_sizes_on_two_nodes(collective):
     frame = cs.compare(collective, machine, sizes)
     print(f"{collective}: {read_processor_time() - before:.2f} s for {len(frame)} rows")
     assert len(frame) == len(sizes) * frame["algorithm"].nunique()
+
+
+def test_routes_are_found_once_for_all_sizes(monkeypatch):
+    found = []
+    monkeypatch.setattr(lockstep, "find_paths", lambda *pairs: found.append(pairs) or find_paths(*pairs))
+    counts = []
+    for sizes in (["1MiB"], cs.size_range("1MiB:1GiB:2")):
+        found.clear()
+        cs.compare("allreduce", cs.machine("dgx-a100", nodes=2), sizes)
+        counts.append(len(found))
+    assert counts[0] == counts[1]

@@ -211,6 +211,16 @@ def test_steps_that_cannot_be_are_refused_with_a_sentence(steps, says):
         build_schedule(steps)
 
 
+def test_of_many_short_steps_the_first_wrong_one_is_named():
+    right = [cs.copy(rank, rank + 1, 0) for rank in (0, 1, 2, 0, 1, 2)]  # the same slots again, in other steps
+    twice = [cs.copy(0, 3, 0), cs.copy(1, 3, 0)]
+    assert build_schedule(right).steps == 6
+    with pytest.raises(cs.ScheduleError, match=r"step 5: .*from rank 1 to rank 3: rank 0 writes the same slot"):
+        build_schedule([*right[:4], twice, *right, cs.copy(0, 9, 0)])
+    with pytest.raises(cs.ScheduleError, match=r"step 11: copy of chunk 0 from rank 0 to .*: dst=9 does not exist"):
+        build_schedule([*right[:4], *right, cs.copy(0, 9, 0), twice])
+
+
 def test_a_repeated_pattern_stays_inside_the_slots():
     for pattern, name in (
         (cs.steps.repeat(cs.copy(0, 1, 3), 2, 1, 3), "chunk"),

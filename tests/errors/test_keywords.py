@@ -118,6 +118,8 @@ def test_a_checked_function_is_what_it_was():
         add()
     with pytest.raises(cs.CollsimError, match="unknown keyword of add 'd'; known: a, b, c"):
         add(1, d=1)
+    with pytest.raises(TypeError, match="unsupported operand"):  # its arguments are complete: the error is its own
+        add(1, "b")
 
 
 @pytest.mark.parametrize(

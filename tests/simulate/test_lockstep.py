@@ -13,7 +13,7 @@ import collsim as cs
 from collsim.collective import split_evenly
 from collsim.registry import algorithms
 from collsim.schedule import freeze
-from collsim.simulate import lockstep
+from collsim.simulate import lockstep, paths
 from collsim.steps import copy, repeat
 
 ALPHA, RATE = 1e-6, 25e9
@@ -225,11 +225,19 @@ def test_a_run_after_another_size_topology_or_schedule_is_as_if_it_were_the_firs
         assert [run(*case) for case in order] == [alone[cases.index(case)] for case in order]
 
 
-def test_a_size_more_of_the_same_schedule_finds_no_routes_again(monkeypatch):
+def test_a_size_more_of_the_same_schedule_finds_no_routes_again_and_counts_no_links(monkeypatch):
     ring, topology = cs.schedule("allreduce_ring", 16), cs.machine("dgx-a100", nodes=2)
     cs.simulate(ring, topology, "1MiB")
     monkeypatch.setattr(lockstep, "find_paths", lambda *_: pytest.fail("routes are found again"))
+    monkeypatch.setattr(paths.Paths, "count_crossings", lambda *_: pytest.fail("links are counted again"))
     assert cs.simulate(ring, topology, "1GiB").time > cs.simulate(ring, topology, "1MiB").time
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e-3), st.floats(0, 1e-9)), min_size=1, max_size=30), st.floats(0, 1e12))
+def test_the_longest_of_linear_times_is_that_of_all_pairs_to_the_last_bit(pairs, nbytes):
+    times = paths.LinearTimes(*np.array(pairs).T)
+    assert times.compute_longest(nbytes) == times.compute(nbytes).max()
+    assert times.shorten().compute(nbytes).max() == times.compute(nbytes).max()
 
 
 def test_what_is_stored_keeps_neither_schedule_nor_topology():

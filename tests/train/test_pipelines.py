@@ -1,6 +1,7 @@
 """Pipelines: the orders that torch publishes, and the times that follow from them."""
 
 import json
+import pickle
 import re
 from pathlib import Path
 
@@ -211,3 +212,19 @@ def test_the_staircase_of_held_microbatches_reaches_what_the_rank_holds_and_ends
             assert max(held for _, held in steps) == t.peak_activations[rank]
             assert steps[-1] == (pytest.approx(max(end for _, at, _, end in t.passes if at == rank)), 0)
             assert [at for at, _ in steps] == sorted(at for at, _ in steps)
+
+
+def test_tasks_of_a_step_share_boxes_and_begin_when_all_before_them_have_ended():
+    machine = cs.machine("dgx-a100", nodes=2)
+    parallel = cs.tensor(2) * cs.pipeline(4, interleave=2) * cs.ddp()
+    trace = cs.training_step("gpt2-medium", machine, parallel=parallel, batch=64, micro_batch=1, dtype="bfloat16")
+    step = trace.step
+    assert 4 * len(step.tasks.boxes) < len(step.tasks)
+    for number, before in enumerate(step.predecessors):
+        assert trace.begin[number] == max([0.0, *trace.end[list(before)]])
+    first, *_, last = step.tasks
+    assert (step.tasks[0], step.tasks[-1], step.tasks[-3:][-1]) == (first, last, last)
+    again = pickle.loads(pickle.dumps(step.tasks))
+    assert list(again) == list(step.tasks)
+    with pytest.raises(IndexError):
+        step.tasks[len(step.tasks)]

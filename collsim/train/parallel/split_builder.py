@@ -451,15 +451,15 @@ class SplitBuilder:
     def add_compute(
         self, name: str, kind: str, lane: int, what: ComputedWork, micro: int, layer: int, after: tuple[int, ...]
     ) -> int:
-        """Add a box of computing.
+        """Add one box of computing.
 
         Args:
-            name: Of the box.
-            kind: What it is: forward, backward, optimizer ...
+            name: Name of the box.
+            kind: Kind of pass: F, B, I or W.
             lane: Number of the lane.
-            what: What the GPU computes in it.
-            micro: Number of the microbatch; -1 where it has none.
-            layer: Number of the layer; -1 where it has none.
+            what: What it computes.
+            micro: Number of the microbatch.
+            layer: Number of its only layer, -1 for several.
             after: Tasks that it waits for.
 
         Returns:
