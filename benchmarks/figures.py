@@ -47,12 +47,16 @@ BENCHMARKS = {
     "event.flows256": "test_event.py::test_sixteen_random_flows_per_host[256]",
     "event.flows1024": "test_event.py::test_sixteen_random_flows_per_host[1024]",
     "event.fattree1024": "test_event.py::test_sixteen_random_flows_per_host_on_a_fat_tree[1024-16]",
+    "event.fattree4096": "test_event.py::test_sixteen_random_flows_per_host_on_a_fat_tree[4096-26]",
     "event.server4096": "test_event.py::test_incast_of_4096_workers",
     "event.alltoall256": "test_event.py::test_alltoall_of_256",
     "event.dgx.order": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[True-8]",
     "event.dgx.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False-8]",
     "event.dgx.one": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[True-1]",
     "event.dgx.one.queue": "test_event.py::test_ring_of_1024_on_an_oversubscribed_fat_tree[False-1]",
+    "compare.allreduce": "test_compare.py::test_all_algorithms_over_21_sizes_on_two_nodes[allreduce]",
+    "compare.allgather": "test_compare.py::test_all_algorithms_over_21_sizes_on_two_nodes[allgather]",
+    "compare.alltoall": "test_compare.py::test_all_algorithms_over_21_sizes_on_two_nodes[alltoall]",
     "routing.alltoall64": "test_routing.py::test_a_hundred_seeds_of_an_alltoall_on_64_hosts",
     "routing.ring256": "test_routing.py::test_a_hundred_seeds_of_a_ring_on_256_gpus",
     "training.alone1024": "test_training.py::test_1024_gpus_with_three_ways_of_splitting",
@@ -62,6 +66,7 @@ BENCHMARKS = {
     "app.edit.train": "test_app_edits.py::test_an_edit_of_the_machine[train]",
     "app.upgrades": "test_app_edits.py::test_the_upgrades_of_a_step",
     "training.search1024": "test_training.py::test_the_search_over_1024_gpus",
+    "training.search16384": "test_training.py::test_the_search_over_16384_gpus",
 }
 
 
