@@ -13,14 +13,18 @@ from ..errors.attributes import answer_for_package
 from .process_groups import GroupSchedules, synthesize_groups
 from .route_choice import choose_routes
 from .solver import Answer, find_least_steps, solve_exactly
+from .switch_removal import RankPath, SplitNetwork, remove_switches
 from .synthesizer import Report, repair, report, synthesize
 
 __all__ = [
     "Answer",
     "GroupSchedules",
+    "RankPath",
     "Report",
+    "SplitNetwork",
     "choose_routes",
     "find_least_steps",
+    "remove_switches",
     "repair",
     "report",
     "solve_exactly",

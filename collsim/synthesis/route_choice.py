@@ -76,14 +76,8 @@ def choose_routes(topology: TopologyLike) -> Topology:
         >>> spread.route(0, 2)[1].dst != spread.route(0, 3)[1].dst
         True
     """
-    topology = resolve_topology(topology, "choose_routes")
+    topology = require_free_routes(topology, "choose_routes", _MAX_RANKS, _MAX_DEVICES)
     devices, links = len(topology.devices), topology.links
-    if topology.router is not None:
-        message = "{name}: its routes follow rules of its machines, not only its links; they stay as they are"
-        raise TopologyError(message, name=topology.name)
-    if topology.ranks > _MAX_RANKS or devices > _MAX_DEVICES:
-        message = "{name}: routes are chosen for {ranks} ranks and {devices} devices at most"
-        raise TopologyError(message, name=topology.name, ranks=_MAX_RANKS, devices=_MAX_DEVICES)
     shortest = ShortestPaths.of_links(devices, links)
     require_connected(topology, shortest)
     goals = topology.endpoint_device[: topology.ranks].astype(np.int64)
@@ -99,6 +93,28 @@ def choose_routes(topology: TopologyLike) -> Topology:
     row = np.full(devices, -1, np.int64)
     row[goals] = np.arange(len(goals))
     return replace(topology, router=None, next_hop=ChosenRoutes(row, table, shortest))
+
+
+def require_free_routes(topology: TopologyLike, caller: str, ranks: int, devices: int) -> Topology:
+    """A network whose routes follow its links and are not those of a machine.
+
+    Args:
+        topology: the network, or its name.
+        caller: who asks, for the message.
+        ranks: that may be routed at most.
+        devices: that may be routed at most.
+
+    Raises:
+        TopologyError: for a machine with rules of its own, and for one with more ranks or devices.
+    """
+    network = resolve_topology(topology, caller)
+    if network.router is not None:
+        message = "{name}: its routes follow rules of its machines, not only its links; they stay as they are"
+        raise TopologyError(message, name=network.name)
+    if network.ranks > ranks or len(network.devices) > devices:
+        message = "{name}: routes are chosen for {ranks} ranks and {devices} devices at most"
+        raise TopologyError(message, name=network.name, ranks=ranks, devices=devices)
+    return network
 
 
 def _choose_trees(goals: Longs, graph: Graph, bandwidth: Floats) -> Longs:
