@@ -26,6 +26,7 @@ from .analysis import best, crossover
 from .bounds import lower_bound
 from .collective import collectives, get_collective
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
+from .errors.attributes import answer_for_package as _answer_for_package
 from .registry import Algorithm, algorithm, algorithms, registered, schedule
 from .replay import replay
 from .schedule import Schedule
@@ -70,6 +71,7 @@ __version__ = "1.0.0"
 #: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
 _LATE_PACKAGES = ("diagnosis", "inference", "io", "lab", "nccl", "programs", "purchases", "synthesis", "teach", "train")
 _LATE_NAMES = {
+    **dict(zip(_LATE_PACKAGES, _LATE_PACKAGES, strict=True)),
     "best_parallel": "sweep",
     "diagnose": "diagnosis",
     "model": "train",
@@ -242,51 +244,25 @@ def load_ipython_extension(shell: Shell) -> None:
     register_program_magic(shell)
 
 
+_get_late, __dir__ = _answer_for_package(__name__, __all__, _LATE_NAMES | _SHORT_PATHS)
+
+
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _LATE_PACKAGES:
-        return import_module(f"collsim.{name}")
-    package = _LATE_NAMES.get(name) or _SHORT_PATHS.get(name)
-    if package is not None:
-        value = getattr(import_module(f"collsim.{package}"), name)
-        globals()[name] = value
-        return value
-    message = f"module 'collsim' has no attribute {name!r}"
-    if not name.startswith("_"):
-        message += _describe_near_names(name)
-    raise AttributeError(message, name=name)
+    if name.lower() not in {*__all__, *_LATE_NAMES, *_SHORT_PATHS} and (call := _show_schedule(name)):
+        raise AttributeError(call, name=name)
+    return _get_late(name)
 
 
-def _describe_near_names(name: str) -> str:
-    """Where a name is that people look for at the top; nothing where no name is like it."""
-    from difflib import get_close_matches
+def _show_schedule(name: str) -> str:
+    """The calls for a name that is that of a collective, here or in another library, or a part of that of an algorithm;
+    empty for others."""
+    from .locale.synonyms import find_synonyms, rank_name
 
-    from .locale.glossary import find_entries
-    from .locale.synonyms import find_synonyms, load_absent_names, rank_name, simplify_word
-
-    if reason := load_absent_names().get(simplify_word(name)):
-        return f": {reason}"
-    known = [*__all__, *_SHORT_PATHS]
-    if name.lower() in known:
-        return f"; did you mean {name.lower()}?"
     for collective in [*find_synonyms(name, collectives()), name]:
         if collective in collectives():
             example = min(algorithms(collective), key=rank_name)
-            return (
-                f"; cs.algorithms({collective!r}) has its algorithms, and cs.schedule({example!r}, ranks=8) builds one"
-            )
-    near, entries = find_synonyms(name, known), find_entries(name)
-    if not near and not entries:
-        near = get_close_matches(name.lower(), known, n=2, cutoff=0.7)
-    if near:
-        return f"; did you mean {' or '.join(near)}?"
-    words = {*name.lower().split("_")}
+            return f"cs.algorithms({collective!r}) has its algorithms, and cs.schedule({example!r}, ranks=8) builds one"
     for example in sorted(algorithms(), key=rank_name):
-        if words <= {*example.split("_")}:
-            return f"; cs.schedule({example!r}, ranks=8) builds its schedule"
-    return "".join(f"; in the glossary: {entry.meaning}" for entry in entries[:1])
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+        if {*name.lower().split("_")} <= {*example.split("_")}:
+            return f"cs.schedule({example!r}, ranks=8) builds its schedule"
+    return ""

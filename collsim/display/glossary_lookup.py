@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import CollsimError, format_value, join_words
-from ..locale.glossary import GlossaryEntry, find_entries, find_near_names
+from ..locale.glossary import GlossaryEntry, find_entries, find_near_terms
 
 __all__ = ["glossary"]
 
@@ -28,7 +28,7 @@ def glossary(word: str) -> list[GlossaryEntry]:
     entries = find_entries(str(word))
     if entries:
         return entries
-    if near := find_near_names(str(word)):
+    if near := find_near_terms(str(word)):
         message = "the glossary has no {word}; did you mean {close}?"
         raise CollsimError(message, word=format_value(word), close=join_words(near, "{first} or {then}"))
     message = "the glossary has no {word}; ask for one word of NCCL, MPI, PyTorch or networks, such as 'GDR'"

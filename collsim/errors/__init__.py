@@ -14,15 +14,13 @@ from typing import Any, NamedTuple
 
 from ..locale import LANGUAGES, Text, load_messages
 from ..locale.glossary import find_entries
-from ..locale.synonyms import find_synonyms, load_absent_names, rank_name, simplify_word
+from ..locale.synonyms import find_near_names, load_absent_names, simplify_word
 
-#: Characters of names, values and lists in a message, names in a list, and names that are compared to find the one
-#: that was meant: whatever is passed, an error stays readable and quick.
+#: Characters of names, values and lists in a message, and names in a list: whatever is passed, an error stays readable.
 _LONGEST_NAME = 200
 _LONGEST_VALUE = 80
 _LONGEST_LIST = 600
 _MAX_NAMES = 64
-_MAX_COMPARED = 2000
 #: Python itself refuses to write whole numbers of more than 4,300 digits.
 _MAX_BITS = 512
 
@@ -437,10 +435,10 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
         text = name
     else:
         text = str(format_value(name))
-    if len(text) <= _LONGEST_NAME:  # a search for names near a longer one, of a damaged file, would take its square
+    if len(text) <= _LONGEST_NAME:
         if reason := load_absent_names().get(simplify_word(text)):
             return Sentence("unknown {what} {name}: {reason}", **values, reason=Sentence(reason))
-        close = _find_close_names(text, names)
+        close = find_near_names(text, names)
         if close:
             close_names = join_words(map(repr, close), "{first} or {then}")
             return Sentence("unknown {what} {name}; did you mean {close}?", **values, close=close_names)
@@ -448,23 +446,6 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
             message = "unknown {what} {name} (the glossary: {meaning}); known: {known}"
             return Sentence(message, **values, meaning=_Name(entries[0].meanings), known=_list_names(names))
     return Sentence("unknown {what} {name}; known: {known}", **values, known=_list_names(names))
-
-
-def _find_close_names(name: str, names: list[str]) -> list[str]:
-    from difflib import get_close_matches  # only mistakes need it
-
-    if synonyms := find_synonyms(name, names):
-        return synonyms
-    word, short = name.lower(), [known for known in names[:_MAX_COMPARED] if len(known) <= _LONGEST_NAME]
-    if of_collective := sorted((known for known in short if known.startswith(f"{word}_")), key=rank_name):
-        return of_collective[:4]
-    close = get_close_matches(name, short, n=3, cutoff=0.6) or get_close_matches(word, short, n=3, cutoff=0.6)
-    if len(word) > 2:
-        close += sorted((known for known in short if word in known.lower() and known not in close), key=rank_name)[:5]
-    if not close:  # "ring-allreduce" where the names are those of networks
-        parts = set(word.replace("-", "_").replace(" ", "_").split("_"))
-        close = [known for known in short if set(known.split("_")) < parts]
-    return close
 
 
 def join_words(parts: Iterable[Words], joint: str = "{first}, {then}") -> Words:

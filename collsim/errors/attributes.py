@@ -35,14 +35,14 @@ def answer_for_package(
     def get_late(name: str) -> object:
         if name in late:
             value: object = import_module(f"{package}.{late[name]}")
-            if not late[name].endswith(f".{name}"):
+            if late[name].rpartition(".")[2] != name:
                 value = getattr(value, name)
             setattr(sys.modules[package], name, value)
             return value
         if name.startswith("_"):  # Python and tools look whether there are such
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
         what = Sentence("name of {package}", package=package.replace("collsim", "cs"))
-        raise AttributeError(str(describe_unknown(what, name, names)), name=name)
+        raise AttributeError(str(describe_unknown(what, name, {*names, *late})), name=name)
 
     return get_late, lambda: sorted(names)
 

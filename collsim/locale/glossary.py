@@ -12,7 +12,7 @@ from pathlib import Path
 from ..package_data import read_csv, read_package_file
 from . import Language, Text, complete_text
 from .name_families import find_family
-from .synonyms import simplify_word
+from .synonyms import find_near_names, simplify_word
 
 #: What divides the names in a cell. Chinese cells have brackets around a second name.
 _DIVIDERS = re.compile(r"[、，（）；]|, | \(|\)$")
@@ -162,7 +162,7 @@ def _join_parts(parts: Sequence[str]) -> str:
     return "".join(part if _HAN.fullmatch(part) else f" {part} " for part in parts).strip()
 
 
-def find_near_names(word: str) -> list[str]:
+def find_near_terms(word: str) -> list[str]:
     """Find names of the glossary that a word may be a misspelling or a part of.
 
     Args:
@@ -171,14 +171,10 @@ def find_near_names(word: str) -> list[str]:
     Returns:
         At most four names, the nearest first, then those that are a part of it.
     """
-    from difflib import get_close_matches  # only mistakes need it
-
     if not 1 < len(word) <= _LONGEST_WORD:
         return []
     names = {name.lower(): name for entry in list_entries() for name in entry.names}
-    near = get_close_matches(word.lower(), names, n=_MAX_NEAR, cutoff=0.7)
-    near += sorted((name for name in names if word.lower() in name and name not in near), key=len)
-    parts = {part.lower() for part in _PARTS.findall(word)} & names.keys()
+    near, parts = find_near_names(word, names), {part.lower() for part in _PARTS.findall(word)} & names.keys()
     near += sorted(parts - {*near}, key=len, reverse=True)
     return [names[name] for name in near[:_MAX_NEAR]]
 

@@ -16,6 +16,9 @@ _AFFIXES = re.compile(
 )
 
 _MAX_SUGGESTED = 4
+#: Characters of names, and names, that are compared to find the one that was meant: a search takes their product.
+_LONGEST_NAME = 200
+_MAX_COMPARED = 10_000
 
 
 @cache
@@ -59,17 +62,51 @@ def find_synonyms(word: str, known: Iterable[str]) -> list[str]:
         ['float16']
     """
     names, plain = list(known), simplify_word(word)
+    if plain in names and plain != word:
+        return [plain]
     meant = [name for name in load_synonyms().get(plain, ()) if name in names]
     if meant:
         return meant
-    if plain in names and plain != word:
-        return [plain]
     is_bare = plain == word.strip().lower()
     if "_" not in (spelled := _spell(plain)) and spelled == plain and is_bare:
         return []  # one plain word: the nearest spelling says more than every name that holds it
     parts = set(spelled.split("_"))
     near = [name for name in names if parts <= set(name.split("_"))]
     return sorted(near, key=lambda name: (not name.startswith(spelled), rank_name(name)))[:_MAX_SUGGESTED]
+
+
+def find_near_names(word: str, known: Iterable[str]) -> list[str]:
+    """Find the names that somebody may have meant: what a word of another tool or language stands for, else those of
+    nearly the same spelling, and those that contain it.
+
+    Args:
+        word: What somebody wrote, which is no name.
+        known: The names that there are, the likelier first where two are as near.
+
+    Returns:
+        The names, the likeliest first; none where no name is near.
+
+    Examples:
+        >>> find_near_names("ring", ["allgather_ring", "allreduce_ring", "allreduce_tree"])
+        ['allreduce_ring', 'allgather_ring']
+    """
+    from difflib import get_close_matches  # only mistakes need it
+
+    names, plain = list(known), word.lower()
+    if synonyms := find_synonyms(word, names):
+        return synonyms
+    short = [name for name in names[:_MAX_COMPARED] if len(name) <= _LONGEST_NAME]
+    if len(word) > _LONGEST_NAME:
+        return []
+    if of_collective := sorted((name for name in short if name.startswith(f"{plain}_")), key=rank_name):
+        return of_collective[:_MAX_SUGGESTED]
+    close = get_close_matches(word, short, n=3, cutoff=0.6) or get_close_matches(plain, short, n=3, cutoff=0.6)
+    if len(plain) > 2:
+        close += sorted((name for name in short if plain in name.lower() and name not in close), key=rank_name)[:5]
+    if not close:  # "ring-allreduce" where the names are those of networks
+        parts = set(plain.replace("-", "_").replace(" ", "_").split("_"))
+        close = [name for name in short if set(name.split("_")) < parts]
+    return close
 
 
 def rank_name(name: str) -> tuple[bool, bool, int, str]:

@@ -12,12 +12,12 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from typing import Literal
 
 from ..locale import translate
+from ..locale.synonyms import find_near_names
 from ..package_data import read_package_file
 from .corrections import SourceEdit, delete_statement, insert_lines, replace_node
 from .script_facts import Loop, ScriptFacts, SourceCall, is_false
@@ -267,8 +267,7 @@ def _find_absent_call(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         name = call.path.removeprefix("torch.distributed.").partition(".")[0]
         if name in known or name.startswith("_"):
             continue
-        nearest = get_close_matches(name, sorted(known), 1, 0.6)
-        values = {"name": name, "nearest": (nearest or ["all_reduce"])[0]}
+        values = {"name": name, "nearest": (find_near_names(name, sorted(known)) or ["all_reduce"])[0]}
         statement = call.statement
         if facts.ddp and re.search("grad", name) and statement is not None:
             edits = (_delete(facts, statement),)
@@ -354,8 +353,7 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     backends = facts.list_backends()
     for backend in backends:
         if backend.lower() not in BACKENDS:
-            nearest = get_close_matches(backend, BACKENDS, 1, 0.3)
-            values = {"backend": backend, "nearest": (nearest or ["gloo"])[0]}
+            values = {"backend": backend, "nearest": (find_near_names(backend, BACKENDS) or ["gloo"])[0]}
             yield ScriptFinding("unknown_backend", facts.groups[0].line, "fails", values)
     if backends == ["gloo"]:
         yield from _find_gloo_sends(facts)

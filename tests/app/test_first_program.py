@@ -31,11 +31,11 @@ def test_nothing_runs_at_the_start_without_a_sandbox(monkeypatch):
 
 def test_the_value_of_a_control_that_is_gone_replaces_no_typed_code(monkeypatch):
     """A slow browser still sends the example that it showed before."""
-    values = {"program": ProgramDraft(code="x = 1")}
+    values, labels = {"program": ProgramDraft(code="x = 1")}, {"ring": "Ring", "farm": "Farm"}
     monkeypatch.setattr(program, "get_remembered", values.get)
     monkeypatch.setattr(program, "remember", values.__setitem__)
     monkeypatch.setattr(program.st, "session_state", {"w_program_start_ring": "ring", "w_program_start_own": "farm"})
-    controls._on_start_picked("program_start", "ring", program._begin_with)
+    controls._on_start_picked("program_start", "ring", labels, program._begin_with)
     assert values["program"].code == "x = 1"
-    controls._on_start_picked("program_start", "own", program._begin_with)
+    controls._on_start_picked("program_start", "own", labels, program._begin_with)
     assert values["program"].example == "farm"

@@ -58,7 +58,7 @@ def test_the_first_race_is_ring_tree_and_server_and_has_a_bare_address():
 
 def test_picking_a_race_changes_runners_and_address_and_the_address_opens_it_again():
     at = fine(opened())
-    fine(at.selectbox(key="w_race").set_value("p2p").run())
+    fine(at.selectbox(key="w_race_algorithms").set_value("p2p").run())
     assert address(at) == {"race": "p2p"}
     assert [r["name"] for r in sent(at)["runners"]] == ["GPUDirect P2P on", "GPUDirect P2P off"]
     assert sent(fine(opened(**address(at))))["id"] == sent(at)["id"]
@@ -69,7 +69,7 @@ def test_a_race_of_ones_own_is_in_the_address():
     fine(at.selectbox(key="w_r_algorithm2").set_value("allreduce_halving_doubling").run())
     fine(at.number_input(key="w_r_ranks1").set_value(4).run())
     fine(at.segmented_control(key="w_r_count").set_value(4).run())
-    assert at.selectbox(key="w_race").value == "own"
+    assert at.selectbox(key="w_race_own").value == "own"
     assert "algorithm:allreduce_halving_doubling" in address(at)["runner2"]
     again = fine(opened(**address(at)))
     assert sent(again)["id"] == sent(at)["id"]

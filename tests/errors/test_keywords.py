@@ -275,10 +275,10 @@ def test_a_module_that_is_called_says_what_is_meant(call, answer):
         ("ring_allreduce", "allreduce_ring"),
         ("Ring", "allreduce_ring"),
         ("Simulate", "simulate"),
-        ("DDP", "did you mean ddp"),
-        ("DataParallel", "did you mean data_parallel"),
-        ("init_process_group", "did you mean program"),
-        ("xyzzy", "'xyzzy'$"),
+        ("DDP", "did you mean 'ddp'"),
+        ("DataParallel", "did you mean 'data_parallel'"),
+        ("init_process_group", "did you mean 'program'"),
+        ("xyzzy", "'xyzzy'; known: Algorithm, "),
     ],
 )
 def test_a_name_that_is_not_at_the_top_says_where_it_is(name, answer):

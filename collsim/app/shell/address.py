@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, cast
 
 import streamlit as st
 
 from collsim.locale import LANGUAGES
-from collsim.locale.synonyms import find_synonyms
+from collsim.locale.synonyms import find_near_names
 
 from ..scenario.address_parameters import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, list_option_keys, to_query
@@ -91,8 +90,7 @@ def _complain_of_stranger(name: str, value: str, known: Collection[str], words: 
     """The complaint about a word that means nothing on a page: what is meant, or else the words that mean something."""
     if name.lower() in ("backend", "dist_backend", "dist-backend", "后端"):
         return Complaint(name, value, "backend", words)
-    near = find_synonyms(name, sorted(known)) or get_close_matches(name.lower(), known, n=2, cutoff=0.75)
-    if near:
+    if near := find_near_names(name, sorted(known)):
         return Complaint(name, value, "near", ", ".join(f"{word}={value}" for word in near))
     return Complaint(name, value, "stranger", words)
 

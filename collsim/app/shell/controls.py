@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -67,28 +67,62 @@ def _get_label(words: Mapping[Any, str], value: object) -> str:
     return words.get(value, str(value))
 
 
-def _take_typed(name: str, words: Mapping[Any, str]) -> str:
-    """What somebody typed into a select box that is no option; "" if nothing. What is meant beyond doubt is chosen.
+def _take_typed(name: str, words: Mapping[Any, str]) -> list[str]:
+    """Words that somebody typed into a box and that are no option; one that is meant beyond doubt is chosen.
 
     A control may also hold an option that has gone since, because another control changed: nobody typed that.
     """
     key, offered = f"{WIDGETS}{name}", get_session().offered
-    value, before = st.session_state.get(key), offered.get(key, frozenset())
+    held, before = st.session_state.get(key), offered.get(key, frozenset())
     offered[key] = frozenset(map(str, words))
-    if not isinstance(value, str) or value in words or value in before or not before:
-        return ""
-    meant = [option for option in words if option in find_synonyms(value, map(str, words))]
-    if len(meant) == 1:
-        st.session_state[key] = meant[0]
-        return ""
-    return value
+    if not before:
+        return []
+    if not isinstance(held, list):
+        chosen, typed = _read_typed([held], words, before)
+        if chosen and chosen != [held]:
+            st.session_state[key] = chosen[0]
+        return typed
+    chosen, typed = _read_typed(held, words, before)
+    if chosen != held:
+        st.session_state[key] = chosen
+    return typed
 
 
-def _answer_typed(label: str, typed: str, words: Mapping[Any, str]) -> None:
-    """Say what a word is that was typed and is no option: what is meant, or what the glossary has for it."""
-    if typed:
-        names = [str(option) for option in words if not isinstance(option, Heading)]
-        draw_mistake(write_sentence(describe_unknown(label, shorten(typed), names), get_language()))
+def _read_typed(
+    values: Iterable[Any], words: Mapping[Any, str], before: Collection[str] = ()
+) -> tuple[list[Any], list[str]]:
+    """What is chosen of the values of a box, with the option that a typed word means, and typed words that mean none.
+
+    Args:
+        values: Options and typed words.
+        words: The text of each option.
+        before: Options that there were before.
+    """
+    chosen: list[Any] = []
+    typed: list[str] = []
+    for value in values:
+        if not isinstance(value, str) or value in words or value in before:
+            chosen.append(value)
+            continue
+        synonyms = find_synonyms(value, map(str, words))
+        meant = [option for option, text in words.items() if option in synonyms or _is_text(value, text)]
+        if len(meant) == 1:
+            chosen += meant
+        else:
+            typed.append(value)
+    return list(dict.fromkeys(chosen)), typed
+
+
+def _is_text(word: str, text: str) -> bool:
+    return word.strip().lower() == text.lower()
+
+
+def _answer_typed(label: str, typed: Iterable[str], words: Mapping[Any, str]) -> None:
+    """Say of each word that was typed and is no option what is meant, or what the glossary has for it."""
+    options = [option for option in words if not isinstance(option, Heading)]
+    names = [option if isinstance(option, str) else words[option] for option in options]
+    for word in typed:
+        draw_mistake(write_sentence(describe_unknown(label, shorten(word), names), get_language()))
 
 
 def choose_start(
@@ -108,15 +142,19 @@ def choose_start(
         label,
         list(words),
         list(words).index(current),
-        format_func=words.__getitem__,
-        key=f"w_{name}_{current}",
+        format_func=partial(_get_label, words),
+        key=f"{WIDGETS}{name}_{current}",
         on_change=_on_start_picked,
-        args=(name, current, on_pick),
+        args=(name, current, words, on_pick),
+        accept_new_options=True,
     )
+    _answer_typed(label, get_session().typed.pop(name, ()), words)
 
 
-def _on_start_picked(name: str, before: str, on_pick: Callable[[str, str], None]) -> None:
-    on_pick(st.session_state.pop(f"w_{name}_{before}"), before)
+def _on_start_picked(name: str, before: str, words: Mapping[str, str], on_pick: Callable[[str, str], None]) -> None:
+    chosen, get_session().typed[name] = _read_typed([st.session_state.pop(f"{WIDGETS}{name}_{before}")], words)
+    for option in chosen:
+        on_pick(option, before)
 
 
 def pick(name: str, options: Sequence[str], current: str, label: Callable[[str], str] | None = None) -> str:
@@ -143,9 +181,15 @@ def choose_several(
         current: What is chosen now.
         label: The text of an option.
     """
-    key = _begin(name, list(current), lambda chosen: set(chosen) <= set(options))
     labels = {value: label(value) for value in options}
-    return tuple(st.multiselect(t(name), options, format_func=labels.__getitem__, key=key, help=_help(name)))
+    typed = _take_typed(name, labels)
+    key = _begin(name, list(current), lambda chosen: set(chosen) <= set(options))
+    format_option = partial(_get_label, labels)
+    chosen = st.multiselect(
+        t(name), options, format_func=format_option, key=key, help=_help(name), accept_new_options=True
+    )
+    _answer_typed(t(name), typed, labels)
+    return tuple(chosen)
 
 
 def choose_segment(

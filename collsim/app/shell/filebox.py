@@ -23,6 +23,7 @@ from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Outcome, build_topology
 from ..scenario.run_files import Upload
 from ..texts import has_text
+from .controls import choose
 from .notes import draw_mistake, draw_note
 from .results import get_latest
 from .session import forget_widgets, get_language, get_session, queue_callback, t
@@ -75,9 +76,7 @@ def draw_race_downloads(runners: list[tuple[str, Choice]]) -> None:
         runners: The runs of the race, each with its label.
     """
     names = {number: label for number, (label, _) in enumerate(runners)} | {len(runners): t("files.race")}
-    if st.session_state.get("w_f_of") not in names:
-        st.session_state["w_f_of"] = 0
-    of = st.selectbox(t("files.of"), list(names), format_func=names.__getitem__, key="w_f_of")
+    of = choose("f_of", t("files.of"), names, 0)
     if of == len(runners):
         _choose(
             run_files.list_table_formats(),
@@ -117,12 +116,8 @@ def draw_offer(labels: dict[str, str], work: Work) -> None:
             arguments.
     """
     pick, make, _ = st.columns([3, 1, 2], vertical_alignment="bottom", gap="small")
-    known = st.session_state.get("w_format")
-    if known in labels:
-        st.session_state["w_format"] = known
-    else:
-        st.session_state["w_format"] = next(iter([name for name in labels if name == _FIRST] or labels))
-    name = pick.selectbox(t("files.format"), list(labels), format_func=labels.__getitem__, key="w_format")
+    with pick:
+        name = choose("format", t("files.format"), labels, _FIRST)
     if "gif" in labels and not run_files.has_ffmpeg():
         draw_note(t("files.nofilm"))
     function, expected, arguments = work(name)

@@ -43,6 +43,7 @@ class Session:
         written: the address as this session wrote it; another one means that a person changed it.
         begun: keys of controls that began at a value in a run of the page that has not come to its end.
         offered: options of each select box, by its key, when it was last drawn.
+        typed: words that were typed into a box and are no option, by its name, until they are answered.
         page: name of the page that is open.
         is_asking: the page has put a question to a class in this run of it.
         keeps_address: the next run comes from the page itself, and not from a person who changed the address.
@@ -58,6 +59,7 @@ class Session:
     written: dict[str, str] | None = None
     begun: set[str] = field(default_factory=set)
     offered: dict[str, frozenset[str]] = field(default_factory=dict)
+    typed: dict[str, list[str]] = field(default_factory=dict)
     page: str = ""
     is_asking: bool = False
     keeps_address: bool = False

@@ -45,6 +45,7 @@ from ...shell.controls import (
     choose_machine,
     choose_quantity,
     choose_segment,
+    choose_start,
     describe_algorithm,
     draw_folded,
     label_algorithm,
@@ -122,11 +123,8 @@ def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     head, which, what, size, engine = st.columns([2.6, 3, 1.7, 1.5, 1.8], vertical_alignment="bottom", gap="small")
     head.html(format_title(t("race.title"), t("race.nominal")))
     with which:
-        st.session_state["w_race"] = lineup.name_ready_race(runners)
         names = {name: t(f"race.{name}") for name in (*lineup.READY, "own")}
-        st.selectbox(
-            t("race.pick"), list(names), format_func=names.__getitem__, key="w_race", on_change=_on_race_picked
-        )
+        choose_start("race", t("race.pick"), names, lineup.name_ready_race(runners), _on_race_picked)
     with what:
         collective = choose("r_collective", t("collective"), _write_texts(list_played_collectives()), first.collective)
     with size:
@@ -145,9 +143,8 @@ def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     return shared_runners
 
 
-def _on_race_picked() -> None:
+def _on_race_picked(name: str, _: str) -> None:
     """A ready race was picked: its runners, at the size it comes with."""
-    name = st.session_state["w_race"]
     if name in lineup.READY:
         remember(PAGE, lineup.READY[name])
         forget_widgets("r_")

@@ -20,7 +20,7 @@ from ...classroom.class_works import draw_class_works
 from ...scenario.choice import list_played_collectives
 from ...scenario.mistakes import write_sentence
 from ...shell.address import get_remembered, remember, write_page_address
-from ...shell.controls import SIZES, choose_quantity, choose_start, label_machine, number, pick
+from ...shell.controls import SIZES, choose, choose_quantity, choose_start, label_machine, number, pick
 from ...shell.notes import complain, describe_bound, draw_mistake, draw_note
 from ...shell.page import register_page
 from ...shell.player import mount_player
@@ -115,7 +115,8 @@ def _draw_controls(draft: Draft) -> Draft:
         draft = replace(draft, collective=collective)
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MAX_RANKS))
         st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
-        machine_label = _label_machine(draft.machine)
+        labels = {name: label_machine(name) for name in drafts.list_machines_and_networks()}
+        machine_label = choose("where", t("write.place"), labels, draft.machine)
         if machine_label not in drafts.MACHINES:
             st.html(
                 '<div class="cs-note" '
@@ -130,14 +131,6 @@ def _begin_with(name: str, before: str) -> None:
     if name in drafts.STARTERS and before == (draft.starter or "own"):
         remember(PAGE, drafts.start_draft(draft, name))
         st.session_state.pop("w_collective", None)
-
-
-def _label_machine(current: str) -> str:
-    known = drafts.list_machines_and_networks()
-    if st.session_state.get("w_where") not in known:
-        st.session_state["w_where"] = current
-    labels = {name: label_machine(name) for name in known}
-    return str(st.selectbox(t("write.place"), known, format_func=labels.__getitem__, key="w_where"))
 
 
 # ---- verdict
