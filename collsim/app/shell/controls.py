@@ -73,17 +73,17 @@ def _take_typed(name: str, words: Mapping[Any, str]) -> list[str]:
     A control may also hold an option that has gone since, because another control changed: nobody typed that.
     """
     key, offered = f"{WIDGETS}{name}", get_session().offered
-    held, before = st.session_state.get(key), offered.get(key, frozenset())
+    current, before = st.session_state.get(key), offered.get(key, frozenset())
     offered[key] = frozenset(map(str, words))
     if not before:
         return []
-    if not isinstance(held, list):
-        chosen, typed = _read_typed([held], words, before)
-        if chosen and chosen != [held]:
+    if not isinstance(current, list):
+        chosen, typed = _read_typed([current], words, before)
+        if chosen and chosen != [current]:
             st.session_state[key] = chosen[0]
         return typed
-    chosen, typed = _read_typed(held, words, before)
-    if chosen != held:
+    chosen, typed = _read_typed(current, words, before)
+    if chosen != current:
         st.session_state[key] = chosen
     return typed
 
