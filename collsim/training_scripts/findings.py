@@ -215,15 +215,12 @@ def _find_rank_as_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
             if isinstance(device_ids, ast.List | ast.Tuple):
                 arguments = list(device_ids.elts)
         for argument in arguments:
-            if not _is_global_rank(facts, argument):
-                continue
+            for value in _list_wrong_local_ranks(facts, argument):
+                if id(value) not in reported:
+                    reported.add(id(value))
+                    yield _build_rank_as_local(facts, value)
             # A name for the number within the node that holds another number is wrong once, where it is assigned.
-            assigned = facts.values.get(ast.unparse(argument), [])
-            if _LOCAL_NAMES.search(ast.unparse(argument)) and len(assigned) == 1:
-                if id(assigned[0]) not in reported:
-                    reported.add(id(assigned[0]))
-                    yield _build_rank_as_local(facts, assigned[0])
-            else:
+            if _is_global_rank(facts, argument) and not _is_assigned_once_as_local(facts, argument):
                 edits = (replace_node(argument, "local_rank"), *_define_local_rank(facts))
                 yield ScriptFinding("rank_as_device", call.line, "fails", {"code": ast.unparse(argument)}, edits)
     for name, values in facts.values.items():
@@ -232,7 +229,43 @@ def _find_rank_as_device(facts: ScriptFacts) -> Iterator[ScriptFinding]:
                 yield ScriptFinding("rank_as_node", value.lineno, "wrong", {"name": name})
 
 
+def _is_assigned_once_as_local(facts: ScriptFacts, expression: ast.expr) -> bool:
+    name = ast.unparse(expression)
+    return _LOCAL_NAMES.search(name) is not None and len(facts.values.get(name, [])) == 1
+
+
+def _list_wrong_local_ranks(facts: ScriptFacts, expression: ast.expr) -> list[ast.expr]:
+    """What is assigned to a name for the number within the node, or is its text `f"cuda:{rank}"`, though it is the
+    number over all nodes."""
+    name = ast.unparse(expression)
+    if not _LOCAL_NAMES.search(name):
+        return []
+    assigned = facts.values.get(name, [])
+    wrong: list[ast.expr] = []
+    for text in (value for value in (expression, *assigned) if isinstance(value, ast.JoinedStr)):
+        for part in _list_formatted(text):
+            if _is_global_rank(facts, part):
+                places: list[ast.expr] = [text]
+                if _is_assigned_once_as_local(facts, part):
+                    places = facts.values[ast.unparse(part)]
+                wrong += places
+    if _is_assigned_once_as_local(facts, expression):
+        wrong += [value for value in assigned if _is_global_rank(facts, expression)]
+    else:  # where another branch assigns another number, only what is plainly the global one
+        wrong += [value for value in assigned if isinstance(value, ast.Call) and _is_global_rank(facts, value)]
+    return wrong
+
+
+def _list_formatted(text: ast.JoinedStr) -> list[ast.expr]:
+    return [part.value for part in text.values if isinstance(part, ast.FormattedValue)]
+
+
 def _build_rank_as_local(facts: ScriptFacts, value: ast.expr) -> ScriptFinding:
+    if isinstance(value, ast.JoinedStr):  # the whole text: parts have no positions of their own before Python 3.12
+        code = next(ast.unparse(part) for part in _list_formatted(value) if _is_global_rank(facts, part))
+        text = ast.unparse(value).replace(f"{{{code}}}", "{local_rank}")
+        edits = (replace_node(value, text), *_define_local_rank(facts))
+        return ScriptFinding("rank_as_device", value.lineno, "fails", {"code": code}, edits)
     edits = (replace_node(value, 'int(os.environ["LOCAL_RANK"])'), *_import_os(facts))
     return ScriptFinding("rank_as_device", value.lineno, "fails", {"code": ast.unparse(value)}, edits)
 
@@ -240,6 +273,9 @@ def _build_rank_as_local(facts: ScriptFacts, value: ast.expr) -> ScriptFinding:
 def _is_global_rank(facts: ScriptFacts, expression: ast.expr) -> bool:
     """Whether it is the number of the process over all nodes, and nothing else."""
     values = facts.list_values(expression)
+    # A name may hold another name: `local_rank = rank`, `rank = dist.get_rank()`.
+    names = {value.id: value for value in values[1:] if isinstance(value, ast.Name)}
+    values += [value for name in names.values() for value in facts.list_values(name)[1:]]
     texts = [ast.unparse(value) for value in values]
     if any("%" in text or "LOCAL_RANK" in text for text in texts):
         return False
@@ -308,15 +344,25 @@ def _find_collective_on_some_ranks(facts: ScriptFacts) -> Iterator[ScriptFinding
     """A collective that stands in a condition on the rank, while the others never call it."""
     calls: dict[str, list[SourceCall]] = {}
     for call in facts.calls:
-        is_collective = call.path.startswith("torch.distributed.") and call.method in _CALLS_OF_ALL
-        if is_collective and call.rank_conditions and call.get_argument(-1, "group") is None:
+        if _is_collective_of_all(call) and call.rank_conditions:
             calls.setdefault(call.method, []).append(call)
+    inner = {call.function: call.method for call in facts.calls if call.function and _is_collective_of_all(call)}
+    guarded = {call.function for matches in calls.values() for call in matches}
+    for function in inner.keys() - guarded:  # a function that calls one, and is itself called on some ranks only
+        outer = [call for call in facts.find_methods(function) if call.function != function]
+        if outer and all(call.rank_conditions for call in outer):
+            calls[function] = outer
     for method, matches in calls.items():
         # Two of them are the two halves: the first rank loads or writes while the others wait.
         if len(matches) == 1 and not matches[0].rank_conditions[-1].orelse:
             condition = ast.unparse(matches[0].rank_conditions[-1].test)
-            values = {"operation": method, "condition": condition}
+            values = {"operation": inner.get(method, method), "condition": condition}
             yield ScriptFinding("collective_on_some_ranks", matches[0].line, "fails", values)
+
+
+def _is_collective_of_all(call: SourceCall) -> bool:
+    is_collective = call.path.startswith("torch.distributed.") and call.method in _CALLS_OF_ALL
+    return is_collective and call.get_argument(-1, "group") is None
 
 
 def _find_saved_by_all(facts: ScriptFacts) -> Iterator[ScriptFinding]:
@@ -374,14 +420,22 @@ def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
         if tensor is None or facts.sets_default_device:
             continue
         assigned = facts.values.get(ast.unparse(tensor), [])
+        tensors = [_get_first_operand(value) for value in assigned]
         factories = [
-            value for value in assigned if isinstance(value, ast.Call) and facts.resolve(value.func) in _FACTORIES
+            value for value in tensors if isinstance(value, ast.Call) and facts.resolve(value.func) in _FACTORIES
         ]
         # Only where every assignment of the name makes a CPU tensor: else it is not known which one counts.
         if assigned and len(factories) == len(assigned) and facts.is_on_gpu(tensor, call.line) is False:
             values = {"name": ast.unparse(tensor), "operation": call.method}
-            edits = tuple(_insert_after(value, ".cuda()") for value in assigned)
+            edits = tuple(_insert_after(value, ".cuda()") for value in tensors)
             yield ScriptFinding("tensor_on_cpu", call.line, "fails", values, edits)
+
+
+def _get_first_operand(value: ast.expr) -> ast.expr:
+    """The tensor of a product or sum, `torch.ones(4)` of `torch.ones(4) * rank`."""
+    while isinstance(value, ast.BinOp):
+        value = value.left
+    return value
 
 
 def _find_gloo_sends(facts: ScriptFacts) -> Iterator[ScriptFinding]:
@@ -398,7 +452,8 @@ def _find_no_group(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     """DDP without a process group; silent where the script may start one by a function of somebody else."""
     if not facts.ddp or facts.groups or facts.uses_framework or not facts.find_methods("backward"):
         return
-    if any(re.search(r"init|setup|dist(?!ributed)|launch", call.path, re.IGNORECASE) for call in facts.calls):
+    paths = (call.path for call in facts.calls if call.method != "__init__")
+    if any(re.search(r"init|setup|dist(?!ributed)|launch", path, re.IGNORECASE) for path in paths):
         return
     yield ScriptFinding("no_group", facts.ddp[0].line, "fails")
 
@@ -412,15 +467,20 @@ def _find_no_zero_grad(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if facts.uses_framework:
         return
     # The optimizer that steps in the same loop is the one whose gradients would add up.
-    steps = {step.loops: step for step in reversed(facts.find_methods("step"))}  # the first of each loop
+    optimizers = [step for step in facts.find_methods("step") if "sched" not in step.receiver]
+    steps = {step.loops: step for step in reversed(optimizers)}  # the first of each loop
     for call in facts.find_methods("backward"):
-        step, statement = steps.get(call.loops), call.statement
-        if not call.loops or step is None or statement is None:
+        # Its own loop, or one around it where gradients are accumulated.
+        depths = range(len(call.loops), 0, -1)
+        step = next((steps[call.loops[:depth]] for depth in depths if call.loops[:depth] in steps), None)
+        if step is None or call.statement is None:
             continue
+        depth = len(step.loops)
+        statement = (*call.loops, call.statement)[depth]
         optimizer = step.receiver
         if step.node.args:  # scaler.step(optimizer)
             optimizer = ast.unparse(step.node.args[0])
-        edits = _insert_in_loop(facts, call.loops[-1], statement, f"{optimizer}.zero_grad()")
+        edits = _insert_in_loop(facts, call.loops[depth - 1], statement, f"{optimizer}.zero_grad()")
         yield ScriptFinding("no_zero_grad", call.line, "wrong", {"optimizer": optimizer}, edits)
         return
 
@@ -515,7 +575,7 @@ def _find_bypassed_wrapper(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     if not facts.ddp:
         return
     for call in facts.find_methods("module"):
-        if facts.training_loops & set(call.loops) and call.node.args:
+        if facts.training_loops & set(call.loops) and (call.node.args or call.node.keywords):
             function = call.node.func
             if isinstance(function, ast.Attribute):
                 edits = (replace_node(function, ast.unparse(function.value)),)

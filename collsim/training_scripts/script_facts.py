@@ -43,7 +43,7 @@ _FRAMEWORKS = (
 #: A condition that not all ranks meet, but for those that ask whether there are several (`local_rank == -1`).
 _RANK_CONDITION = re.compile(
     r"(rank\w*|get_rank\(\)|gpu_id|\bgpu)\s*(==|!=|>|in|not in)\s*(?!-1\b|None\b)|"
-    r"is_(main|master|global_zero|rank_?0)|^(not )?(\w+\.)*(is_)?(main|master)_process",
+    r"is_(main|master|global_zero|rank_?0)|\b(main|master)_process\b",
     re.IGNORECASE,
 )
 #: A name that a script gives to the device or the number of a process within its node.
@@ -147,6 +147,7 @@ class ScriptFacts:
     _imports: dict[str, str] = field(default_factory=dict)
     _block_sizes: dict[int, int] = field(default_factory=dict)  # statements around each, by its identity
     _names: dict[int, list[str]] = field(default_factory=dict)  # of the values, by their identity
+    _defaults: dict[str, list[ast.expr]] = field(default_factory=dict)  # of the parameters of functions, by name
 
     def __post_init__(self) -> None:
         for node in ast.walk(self.tree):
@@ -175,6 +176,28 @@ class ScriptFacts:
             if _is_move(call.node):
                 lines.setdefault(call.receiver, call.line)
         return lines
+
+    @cached_property
+    def _used_names(self) -> set[str]:
+        """Names that the script reads."""
+        nodes = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name))
+        return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+
+    @cached_property
+    def _self_placing_classes(self) -> set[str]:
+        """Classes of the script that put their own layers on devices."""
+        methods = (
+            (node.name, method)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ClassDef)
+            for method in node.body
+            if isinstance(method, ast.FunctionDef) and method.name == "__init__"
+        )
+        return {
+            name
+            for name, method in methods
+            if any(isinstance(call, ast.Call) and _is_move(call) for call in ast.walk(method))
+        }
 
     @cached_property
     def training_loops(self) -> set[Loop]:
@@ -246,7 +269,7 @@ class ScriptFacts:
             if argument is not None:
                 backends += [
                     part.rpartition(":")[2]  # "cpu:gloo,cuda:nccl"
-                    for value in self.list_values(argument)
+                    for value in (*self.list_values(argument), *self._defaults.get(ast.unparse(argument), ()))
                     for node in ast.walk(value)
                     if isinstance(node, ast.Constant) and isinstance(node.value, str)
                     for part in node.value.split(",")
@@ -312,6 +335,8 @@ class ScriptFacts:
             calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
             if any(_is_move(call) for call in calls):
                 return True
+            if any(self.resolve(call.func) in self._self_placing_classes for call in calls):
+                return None
             has_calls |= bool(calls)
         if self._moves.get(ast.unparse(expression), before + 1) <= before:
             return True
@@ -328,6 +353,9 @@ class ScriptFacts:
                 return True
             if call.path == "torch.distributed.init_process_group" and call.get_argument(-1, "device_id") is not None:
                 return True
+            names = self.list_names(call.node)
+            if call.path == "torch.device" and names and not self._used_names & set(names):
+                continue  # made, and used nowhere
             if call.method in ("to", "cuda", "device"):
                 arguments = [*call.node.args, *(keyword.value for keyword in call.node.keywords)]
                 if any(self._names_rank(argument) for argument in arguments):
@@ -377,6 +405,10 @@ class ScriptFacts:
                 position = replace(position, conditions=(*position.conditions, node))
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 position = _Position(function=node.name)
+                parameters = (*node.args.posonlyargs, *node.args.args)
+                defaults = node.args.defaults
+                for parameter, default in zip(parameters[len(parameters) - len(defaults) :], defaults, strict=True):
+                    self._defaults.setdefault(parameter.arg, []).append(default)
             elif isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return):
                 position = replace(position, statement=node)
             for block in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):

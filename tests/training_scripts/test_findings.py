@@ -102,6 +102,16 @@ def test_nccl_on_a_cpu_is_one_mistake():
     assert find_keys(source) == ["nccl_on_cpu"]
 
 
+def test_names_in_a_circle_and_a_text_of_ranks_end():
+    head = "import torch\nimport torch.distributed as dist\ndist.init_process_group('nccl')\n"
+    circle = "local_a = f'{local_b}'\nlocal_b = f'{local_a}'\nlocal_rank = rank\nrank = local_rank\n"
+    assert find_keys(head + circle + "torch.cuda.set_device(local_a)\ntorch.cuda.set_device(local_rank)\n") == []
+    part = read_script(head + "device = f'cuda:{dist.get_rank()}'\ntorch.cuda.set_device(device)\n").parts[0]
+    assert [(finding.key, finding.line) for finding in part.findings] == [("rank_as_device", 4)]
+    assert "device = f'cuda:{local_rank}'" in part.corrected
+    assert read_script(part.corrected).findings == ()
+
+
 def test_what_articles_do_with_data_parallel_and_a_group():
     source = (
         "import torch\nimport torch.nn as nn\ntorch.distributed.init_process_group(backend='nccl')\n"

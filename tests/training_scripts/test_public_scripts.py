@@ -112,6 +112,100 @@ PLANTED = [
         "        dist.all_reduce(avg_loss, op=dist.ReduceOp.SUM)\n        if rank == 0:\n",
         "        if rank == 0:\n            dist.all_reduce(avg_loss, op=dist.ReduceOp.SUM)\n",
     ),
+    ("ddp_zh_launch", "no_set_epoch", "    sampler.set_epoch(epoch)\n", ""),
+    ("ddp_zh_launch", "model_on_cpu", "model.to(device)\n", ""),
+    ("ddp_zh_launch", "one_gpu", "torch.cuda.set_device(args.local_rank)", "torch.cuda.set_device(0)"),
+    ("ddp_zh_launch", "no_zero_grad", "        optimizer.zero_grad()\n", ""),
+    ("ddp_bert_zh", "no_sampler", "collate_fn=collate, sampler=train_sampler)", "collate_fn=collate, shuffle=True)"),
+    (
+        "ddp_bert_zh",
+        "collective_on_some_ranks",
+        "                loss = self.loss_reduce(loss)\n                global_step += 1\n                if self.args.local_rank == 0:\n",
+        "                global_step += 1\n                if self.args.local_rank == 0:\n                    loss = self.loss_reduce(loss)\n",
+    ),
+    (
+        "ddp_bert_zh",
+        "saved_by_all",
+        "        if dist.get_rank() == 0:\n            torch.save(self.model",
+        "        if True:\n            torch.save(self.model",
+    ),
+    ("ddp_bert_zh", "bypassed_wrapper", "loss = self.model(**batch).loss", "loss = self.model.module(**batch).loss"),
+    ("ddp_bert_zh", "absent_call", "dist.all_gather(output_list, outputs)", "dist.allgather(output_list, outputs)"),
+    ("fsdp2_mixed", "no_sampler", "sampler=sampler, drop_last=True", "shuffle=True, drop_last=True"),
+    ("fsdp2_mixed", "shuffle_with_sampler", "sampler=sampler, drop_last", "sampler=sampler, shuffle=True, drop_last"),
+    ("fsdp2_mixed", "no_zero_grad", "            optimizer.zero_grad()\n", ""),
+    (
+        "fsdp2_mixed",
+        "no_set_device",
+        '    torch.cuda.set_device(device)\n    dist.init_process_group(backend="nccl", device_id=device)',
+        '    dist.init_process_group(backend="nccl")',
+    ),
+    ("fsdp2_tp_2d", "no_zero_grad", "    optimizer.zero_grad()\n", ""),
+    ("ddp_resnet_amp_zh", "unknown_backend", "'nccl'", "'NCLL'"),
+    ("ddp_resnet_amp_zh", "rank_as_device", "local_rank = rank % torch.cuda.device_count()", "local_rank = rank"),
+    ("ddp_resnet_amp_zh", "model_on_cpu", "resnet50(num_classes=10).cuda()", "resnet50(num_classes=10)"),
+    ("ddp_resnet_amp_zh", "saved_by_all", "            torch.save({'net'", "        torch.save({'net'"),
+    ("ddp_comm_hook", "no_zero_grad", "    optimizer.zero_grad()\n", ""),
+    ("ddp_comm_hook", "model_on_cpu", "Linear(1024, 1024).to(local)", "Linear(1024, 1024)"),
+    ("ddp_comm_hook", "unknown_backend", '"nccl"', '"nvcl"'),
+    (
+        "rpc_free_async_reduce",
+        "tensor_on_cpu",
+        'torch.ones(1024, device=f"cuda:{rank}") * rank',
+        "torch.ones(1024) * rank",
+    ),
+    ("rpc_free_async_reduce", "one_gpu", "torch.cuda.set_device(rank)", "torch.cuda.set_device(0)"),
+    (
+        "rpc_free_async_reduce",
+        "collective_on_some_ranks",
+        "    work = dist.all_reduce(tensor, async_op=True)\n    work.wait()\n",
+        "    if rank == 0:\n        work = dist.all_reduce(tensor, async_op=True)\n        work.wait()\n",
+    ),
+    ("ddp_model_parallel", "no_group", '    dist.init_process_group("nccl", rank=rank, world_size=world_size)\n', ""),
+    ("npu_hccl", "no_sampler", "batch_size=64, sampler=sampler", "batch_size=64, shuffle=True"),
+    ("npu_hccl", "no_set_epoch", "    sampler.set_epoch(epoch)\n", ""),
+    (
+        "gradient_accumulation_fp16_loop",
+        "rank_as_device",
+        'device = f"cuda:{ddp_local_rank}"',
+        'device = f"cuda:{ddp_rank}"',
+    ),
+    ("gradient_accumulation_fp16_loop", "saved_by_all", " and master_process", ""),
+    ("gradient_accumulation_fp16_loop", "no_zero_grad", "    optimizer.zero_grad(set_to_none=True)\n", ""),
+    ("distributed_eval_only", "tensor_on_cpu", 'torch.zeros(2, device="cuda")', "torch.zeros(2)"),
+    ("distributed_eval_only", "one_gpu", "set_device(local_rank)", "set_device(0)"),
+    (
+        "detr_utils_style",
+        "no_set_epoch",
+        "        if args.distributed:\n            sampler_train.set_epoch(epoch)\n",
+        "",
+    ),
+    (
+        "detr_utils_style",
+        "shuffle_with_sampler",
+        "sampler=sampler_val, drop_last",
+        "sampler=sampler_val, shuffle=True, drop_last",
+    ),
+    (
+        "detr_utils_style",
+        "rank_as_device",
+        'args.gpu = int(os.environ["LOCAL_RANK"])',
+        'args.gpu = int(os.environ["RANK"])',
+    ),
+    ("elastic_torchrun_minimal", "model_on_cpu", "ToyModel().to(device_id)", "ToyModel()"),
+    ("elastic_torchrun_minimal", "rank_as_device", "device_id = rank % torch.cuda.device_count()", "device_id = rank"),
+    (
+        "megatron_style_groups",
+        "absent_call",
+        "dist.broadcast(x, src=rank // tp * tp, group=tp_group)",
+        "dist.bcast(x, src=rank // tp * tp, group=tp_group)",
+    ),
+    (
+        "ddp_zh_launch",
+        "absent_gradient_call",
+        "        loss.backward()\n",
+        "        loss.backward()\n        dist.all_reduce_gradients(model)\n",
+    ),
 ]
 
 
@@ -120,7 +214,7 @@ def find_keys(source):
 
 
 def test_there_are_scripts_of_many_kinds():
-    assert len(SCRIPTS) >= 40
+    assert len(SCRIPTS) >= 60
     assert len({key for _, key, _, _ in PLANTED}) >= 15
 
 
