@@ -156,9 +156,14 @@ def _compute_bound(
     latency, travel = compute_latency(kind, topology, n, root), None
     if kind.after in ("peer", "target") and not helpers:
         travel = find_longest_travel(topology, np.full((n, n), blocks.min()) if pairs is None else pairs)
+    bound = Bound(latency, bandwidth, cut)
     if travel is not None and travel.time > bandwidth * _MORE:
-        return Bound(latency, travel.time, None, travel)
-    return Bound(latency, bandwidth, cut)
+        bound = Bound(latency, travel.time, None, travel)
+    if kind.name == "alltoall":
+        across = _find_largest_cut("waves", topology, n, int(blocks.min()))
+        if across is not None and across.time > bound.bandwidth * _MORE:
+            bound = Bound(latency, across.time, across)
+    return bound
 
 
 def _bound_by_cuts(
@@ -241,14 +246,24 @@ def _find_network_cut(
         "broadcast": ("flow", root, False, nbytes),
         "reduce": ("flow", root, True, nbytes),
     }.get(kind.name, ("", None, False, 0))
-    if not what or not size:
+    if not what:
         return None
-    ratio, side = find_worst_cut(what, topology, n, root=source, reverse=reverse)
+    return _find_largest_cut(what, topology, n, size, source, reverse)
+
+
+def _find_largest_cut(
+    what: str, topology: Topology, n: int, size: int, root: int | None = None, reverse: bool = False
+) -> Cut | None:
+    """The cut of the largest ratio, with the bytes that blocks of a size send over it."""
+    if not size:
+        return None
+    ratio, side = find_worst_cut(what, topology, n, root=root, reverse=reverse)
     if side is None or not np.isfinite(ratio):
         return None
     # An alltoall sends a block for each pair of ranks on the two sides; the others a block for each rank inside.
     inside = int(side[topology.endpoint_device[:n]].sum())
-    crossing_blocks = {"flow": 1, "alltoall": inside * (n - inside)}.get(what, inside)
+    pairs = inside * (n - inside)
+    crossing_blocks = {"flow": 1, "alltoall": pairs, "waves": pairs}.get(what, inside)
     return build_cut(topology, side, n, float(size * crossing_blocks), reverse=reverse)
 
 

@@ -12,7 +12,8 @@ clever the schedule, even if switches multicast and reduce. The worst cut gives 
   two ranks.
 - of any of them: what a rank must send or receive over the links on its routes to and from the other ranks; a cable
   that no route crosses helps nobody, and is no part of a cut either.
-- alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes; and what `distances` says.
+- alltoall: `M/n * |S| * (n - |S|) / B+(S)`, of the cuts around single ranks and nodes and of those along the slowest
+  waves of the network (Fiedler 1973); and what `distances` says.
 
 The cut of the allgather is found as Dinkelbach (1967) does for ratios: guess the ratio, let a maximum flow find a cut
 that is worse, take its ratio, until none is worse: for every rank that the cut may leave out. It is exact up to
@@ -40,6 +41,9 @@ MAX_LINKS = 100_000
 #: Ranks up to which flows over routes are computed, and for how many of them: a flow takes long on a large topology.
 MAX_ROUTED, ROUTE_RANKS = 2048, 16
 MAX_CROSSED = 64  # ranks up to which links without a route are left out: the number of routes is their square
+#: Devices up to which an alltoall is cut along the waves of the network, and how many waves.
+_MAX_SPECTRAL, _WAVES = 256, 4
+_GOLDEN = (5**0.5 - 1) / 2
 _MAX_NAMED = 8
 
 Side = npt.NDArray[np.bool_]
@@ -158,7 +162,7 @@ def find_worst_cut(
     """The largest ratio of what must cross a cut and its bandwidth, and the cut.
 
     Args:
-        what: Of which ratio: "allgather", "gather", "alltoall", "flow".
+        what: Of which ratio: "allgather", "gather", "alltoall", "flow"; "waves": that of an alltoall, along waves.
         topology: Results are cached with it.
         ranks: The first so many take part; None for all.
         root: Of "gather", else None.
@@ -439,8 +443,50 @@ def _search_flow(search: _Search, root: int | None) -> tuple[float, Side | None]
 
 
 def _search_alltoall(search: _Search, root: int | None) -> tuple[float, Side | None]:
-    sides = search.simple_sides()
+    return _find_most_pairs(search, search.simple_sides())
+
+
+def _search_waves(search: _Search, root: int | None) -> tuple[float, Side | None]:
+    return _find_most_pairs(search, _list_spectral_sides(search))
+
+
+def _find_most_pairs(search: _Search, sides: Iterable[Side]) -> tuple[float, Side | None]:
+    """The side of the most pairs of ranks that it parts, over the bandwidth out of it."""
     return _find_largest((search.ratio(side) * (search.n - int(side[search.device].sum())), side) for side in sides)
+
+
+def _list_spectral_sides(search: _Search) -> Iterable[Side]:
+    """The worst cut along each of the slowest waves of the network: devices on one side of a value (Fiedler 1973).
+
+    A torus or mesh is cut across its longest dimension, a fabric between its groups.
+    """
+    count = search.source
+    if not 2 < count <= _MAX_SPECTRAL:
+        return
+    joined = np.zeros((count, count))
+    np.add.at(joined, (search.src, search.dst), search.bandwidth)
+    joined += joined.T
+    # Waves along equal dimensions are any mixture of one another. A thousandth more on some links makes them the same
+    # on every computer.
+    joined *= 1 + 1e-3 * np.modf(np.add.outer(np.arange(count), np.arange(count)) * _GOLDEN)[0]
+    _, columns = np.linalg.eigh(np.diag(joined.sum(axis=1)) - joined)
+    # The first is constant. Sums of two are waves that begin elsewhere, so that no two halves of a ring are alike.
+    waves = columns.T[1 : 1 + _WAVES]
+    waves *= np.where(waves[:, :1] < 0, -1, 1)
+    for wave in (*waves, *(waves[:-1] + waves[1:] / 2)):
+        order = np.argsort(wave)
+        position = np.empty(count, np.int64)
+        position[order] = np.arange(count)
+        inside = np.cumsum(np.isin(order, search.device))[:-1]
+        for first, last in ((search.src, search.dst), (search.dst, search.src)):
+            out = position[first] < position[last]
+            ends = (position[first][out], position[last][out])
+            change = [np.bincount(end, weights=search.bandwidth[out], minlength=count) for end in ends]
+            crossing = np.cumsum(change[0] - change[1])[:-1]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(crossing > 0, inside * (search.n - inside) / crossing, 0.0)
+            side = position <= int(np.argmax(ratio))
+            yield side if first is search.src else ~side
 
 
 _SEARCHES: dict[str, Callable[[_Search, int | None], tuple[float, Side | None]]] = {
@@ -448,4 +494,5 @@ _SEARCHES: dict[str, Callable[[_Search, int | None], tuple[float, Side | None]]]
     "gather": _search_gather,
     "flow": _search_flow,
     "alltoall": _search_alltoall,
+    "waves": _search_waves,
 }

@@ -389,7 +389,9 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
     if c > 1:
         parts.append(context(c))
     if e > 1:
-        parts.append(expert(e, _count_expert_node(row, e, t), overlap_with=_find_expert_overlap(row)))
+        node = _count_expert_node(row, e, t)
+        limit = _LIMITED_NODES if "deepseek" in row["model"].lower() and node * _EXPERT_GROUPS == e else 0
+        parts.append(expert(e, node, overlap_with=_find_expert_overlap(row), max_nodes=limit))
     if p > 1:
         parts.append(_parse_pipeline(row, p, scatter=t > 1 and not _has_sequence_parallelism(mode)))
     if dp * c > 1 or not parts:
@@ -399,6 +401,11 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
         parts.append(data)
     product = reduce(mul, parts)
     return product, _parse_recompute(mode, box)
+
+
+#: Groups of DeepSeek-V3's experts, and those that a token goes to (Megatron-Bridge, deepseek_provider.py:
+#: moe_router_num_groups, moe_router_group_topk). A group is a node where the experts are on so many nodes.
+_EXPERT_GROUPS, _LIMITED_NODES = 8, 4
 
 
 def _count_expert_node(row: Mapping[str, str], e: int, t: int) -> int:

@@ -30,6 +30,21 @@ def test_an_alltoall_needs_what_its_blocks_cross(network, mean):
     assert bound.cut is None
 
 
+@pytest.mark.parametrize(
+    ("network", "links"),
+    [
+        (cs.topology.torus(8, 16, bandwidth=RATE, alpha=0), 16),
+        (cs.topology.torus(4, 4, 8, bandwidth=RATE, alpha=0), 32),
+        (cs.topology.mesh(4, 8, bandwidth=RATE, alpha=0), 4),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_an_alltoall_crosses_the_middle_of_the_longest_dimension(network, links):
+    half, bound = network.ranks // 2, cs.lower_bound("alltoall", network, SIZE)
+    assert (len(bound.cut.ranks), len(bound.cut.links)) == (half, links)
+    assert bound.bandwidth == pytest.approx(SIZE / network.ranks * half**2 / (links * RATE))
+
+
 def test_only_the_slow_links_count_where_they_need_longest():
     """Rows of a mesh of 4 ranks at 100 GB/s and columns at 1: half of the blocks change the row."""
     rows, columns = [(0, 1), (2, 3)], [(0, 2), (1, 3)]
