@@ -52,6 +52,10 @@ def words(at):
     ).replace("\N{NO-BREAK SPACE}", " ")
 
 
+def shown(at):
+    return "".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body)
+
+
 def figures(at):
     return any('class="cs-head"' in e.proto.body for e in at.get("html"))
 
@@ -207,6 +211,66 @@ def test_a_student_votes_once_sees_nothing_of_the_others_and_learns_the_answer_a
     assert "class" not in address(teacher)
     assert messages(one.run()) == [say("en", "class.none", code=code)]
     assert one.text_input(key="class_code")
+
+
+def open_page(name, **query):
+    """The app at a page, as whoever sits at the server opens it."""
+
+    def draw(name: str) -> None:
+        from collsim.app.main import main
+
+        main(first=name)
+
+    at = AppTest.from_function(draw, default_timeout=60, args=(name,))
+    at.query_params.update(query | {"lang": "en"})
+    return at.run()
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "text"),
+    [
+        ("train", {"machine": "pcie-8gpu", "nodes": "2"}, "resnet50 has 161 gradient tensors"),
+        ("whatif", {}, "Turn off GPUDirect RDMA? The run takes 2.61 ms now. How long"),
+    ],
+)
+def test_the_question_of_a_page_is_put_to_a_class_and_the_page_waits_for_the_reveal(page, query, text, sit_at):
+    teacher = open_page(page, **query)
+    assert 'class="cs-why' in shown(teacher)
+    teacher.button(key="ask_class").click().run()
+    room = teacher.session_state["session"].panels.class_key
+    question = get_class_sessions().get_leader_board(room, LOCAL).posed.question
+    assert question.text.startswith(text)
+    assert question.text in words(teacher)
+    assert 'class="cs-why' not in shown(teacher), "the headline would answer it"
+    student = join_class(room[:4])
+    assert question.text in words(student)
+    teacher.button(key="class_reveal").click().run()
+    assert not teacher.exception
+    assert 'class="cs-why' in shown(teacher)
+    for at in (teacher, student.run()):
+        assert question.explanation[0] in words(at)
+    get_class_sessions().close(room, LOCAL)
+
+
+def test_a_page_without_questions_takes_the_teachers_own_and_students_see_what_each_is_about(sit_at):
+    teacher = open_page("lessons")
+    teacher.button(key="ask_class").click().run()
+    room = teacher.session_state["session"].panels.class_key
+    student = join_class(room[:4])
+    assert "What a collective is" in words(student)
+    hangs = open_page("hangs")
+    hangs.session_state["session"].panels = Panels(class_key=room)
+    hangs.run()
+    assert room[:4] in words(hangs)
+    hangs.text_input(key="own_question_text").set_value("Which rank waits?")
+    hangs.text_area(key="own_question_lines").set_value("rank 0\n* all of them")
+    hangs.button(key="own_question_ask").click().run()
+    assert not hangs.exception
+    student.run()
+    assert "Which rank waits?" in words(student)
+    assert say("en", "class.custom") in words(student)
+    assert "What a collective is" not in words(student)
+    get_class_sessions().close(room, LOCAL)
 
 
 def test_a_number_that_is_none_is_told_and_not_counted(sit_at):

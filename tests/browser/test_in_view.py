@@ -220,6 +220,21 @@ def test_an_address_turns_the_page_to_its_theme_and_follows_the_switch(page, tab
     assert tab.get_by_text("means nothing on this page").count() == 0
 
 
+def test_a_phones_menu_gives_way_to_the_page_and_covers_nothing_of_itself(tab, app_url):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(f"{app_url}/?lang=en")
+    tab.locator(".sp[data-transfers]").first.wait_for(timeout=SLOW)
+    entry, more = tab.get_by_test_id("stSidebar").get_by_text("Race", exact=True), "stExpandSidebarButton"
+    tab.get_by_test_id(more).click()
+    entry.click()
+    tab.locator(".rc .cs[data-t]").first.wait_for(timeout=SLOW)
+    expect(entry).not_to_be_in_viewport()
+    tab.get_by_test_id(more).click()
+    box = tab.get_by_test_id("stSidebar").get_by_text("Learn", exact=True).bounding_box()
+    middle = [box["x"] + box["width"] / 2, box["y"] + box["height"] / 2]
+    assert tab.evaluate("([x, y]) => document.elementFromPoint(x, y).textContent", middle) == "Learn"
+
+
 def test_space_plays_after_the_menu_led_to_a_page_and_not_while_a_text_is_typed(page, app_url, turn):
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"{app_url}/machines")
@@ -232,6 +247,15 @@ def test_space_plays_after_the_menu_led_to_a_page_and_not_while_a_text_is_typed(
     page.keyboard.press("Space")
     page.wait_for_timeout(1500)
     assert float(clock.get_attribute("data-t")) > 0
+    page.keyboard.press("Space")
+    page.wait_for_timeout(300)
+    still = clock.get_attribute("data-t")
+    page.get_by_test_id("stTopNavSection").filter(has_text="Learn").click()
+    page.get_by_role("menuitem").first.wait_for()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menuitem")).to_have_count(0)
+    page.keyboard.press("Space")
+    expect(clock).not_to_have_attribute("data-t", still)
     page.keyboard.press("Space")
     page.wait_for_timeout(300)
     still = clock.get_attribute("data-t")

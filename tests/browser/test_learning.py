@@ -4,6 +4,7 @@ answers."""
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -53,6 +54,16 @@ def test_tab_indents_and_enter_keeps_the_indentation(page, app_url):
     area.press("Escape")
     area.press("Tab")
     assert page.evaluate("document.activeElement.tagName") != "TEXTAREA"
+
+
+def test_nothing_names_the_phase_of_a_step_before_the_question_is_answered(page, app_url):
+    page.goto(app_url + "/lessons?lesson=ring")
+    box = player(page, 112)
+    step = page.get_by_text(re.compile("^Step 1 of 14"))
+    expect(step.first).to_be_visible()
+    assert "reduce-scatter" not in box.inner_text()
+    page.get_by_role("button", name="step 7").click()
+    expect(page.get_by_text("Step 1 of 14, reduce-scatter").first).to_be_visible()
 
 
 @pytest.mark.slow

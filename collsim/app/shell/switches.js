@@ -43,12 +43,17 @@ function reportTheme(box, isDark, data, setStateValue) {
 const NARROW = 768;
 let path = location.pathname;
 
-/** On a phone the menu that led to this page gives way to it. */
+/** On a phone the menu that led to this page gives way to it, unless it holds the controls of the page. */
 function closeMenu() {
-  if (path !== location.pathname && innerWidth <= NARROW) {
-    /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"))?.click();
-  }
+  const isSame = path === location.pathname;
   path = location.pathname;
+  if (isSame || innerWidth > NARROW) return;
+  const timer = setInterval(() => {
+    if (!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")) return;
+    clearInterval(timer);
+    if (document.querySelector("[data-testid=stSidebarUserContent] :is(input,button)")) return;
+    /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"))?.click();
+  }, 200);
 }
 
 export default function mountSwitches({ data, parentElement, setStateValue }) {

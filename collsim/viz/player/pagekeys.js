@@ -31,6 +31,12 @@ export function isKeyFree(ev, target) {
   return !((ev.key === " " || ev.key === "Enter") && target.closest(PRESSED));
 }
 
+/** The menu lets go of the keyboard. */
+function leaveMenu(page) {
+  const focused = page.activeElement;
+  if (focused?.closest?.("header,[role=menu],[data-testid=stTopNavSection]")) focused.blur();
+}
+
 /**
  * Give `root` the keys that are pressed outside of every picture, as long as most of what is seen is in it. The menu
  * that led here lets go of the keyboard. Returns what ends that.
@@ -46,12 +52,20 @@ export function listenToPage(root) {
     root.dispatchEvent(copy);
     if (copy.defaultPrevented) ev.preventDefault();
   };
-  const focused = page.activeElement;
-  if (focused?.closest?.("header,[role=menu],[data-testid=stTopNavSection]")) focused.blur();
+  // After Escape the menu has the keyboard; whoever opened it with the pointer goes on with the picture.
+  let pointed = false;
+  const onPress = (ev) => {
+    if (ev.type === "pointerdown") pointed = true;
+    else if (ev.key === "Tab" || ev.key === "Enter") pointed = false;
+    else if (ev.key === "Escape" && pointed) setTimeout(() => leaveMenu(page));
+  };
+  leaveMenu(page);
   pictures.add(root);
   page.addEventListener("keydown", onKey);
+  for (const type of ["pointerdown", "keyup"]) page.addEventListener(type, onPress, true);
   return () => {
     pictures.delete(root);
     page.removeEventListener("keydown", onKey);
+    for (const type of ["pointerdown", "keyup"]) page.removeEventListener(type, onPress, true);
   };
 }
