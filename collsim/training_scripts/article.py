@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ..rank_engine.pasted_source import is_python, restore_source
-from .commands import find_command_lines
+from .commands import expand_variables, find_command_lines
 
 _FENCE = re.compile(r"```[ \t]*([\w+-]*)[ \t]*\n?(.*?)```", re.DOTALL)
 _CHINESE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
@@ -61,7 +61,8 @@ def find_code(text: str) -> CodeBlocks:
         else:
             scripts.append(block.strip() + "\n")
     scripts += _find_unmarked_blocks(prose, commands)
-    return CodeBlocks(tuple(_join_fragments(scripts)), tuple(dict.fromkeys(commands)))
+    expanded = (expand_variables(command, text) for command in commands)
+    return CodeBlocks(tuple(_join_fragments(scripts)), tuple(dict.fromkeys(expanded)))
 
 
 def _has_prose(text: str) -> bool:

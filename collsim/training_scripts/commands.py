@@ -49,6 +49,15 @@ _MODULES = {
 #: Options of torchrun that scripts do not have.
 _OF_TORCHRUN = ("--nproc_per_node", "--nproc-per-node", "--nnodes", "--node_rank", "--node-rank", "--standalone")
 _TYPOGRAPHIC = re.compile("[“”‘’—–]")
+#: A variable of a shell script with its value: a word, a text in quotes, or an array.
+_ASSIGNMENT = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|\([^()]*\)|[^\s;#()\"']*)[ \t]*(?:[;#].*)?$",
+    re.MULTILINE,
+)
+#: How a shell script names it: `$GPUS`, `${GPUS}`, `${ARGS[@]}`, `${GPUS:-8}`.
+_VARIABLE = re.compile(r"\"?\$(?:(\w+)|\{(\w+)(?:\[@\])?(?::-([^{}]*))?\})\"?")
+#: Variables whose values name other variables.
+_MOST_EXPANSIONS = 5
 #: Options of scripts that say the same, by what they say.
 _BATCH = ("-b", "--batch-size", "--batch_size", "--per_device_train_batch_size", "--micro-batch-size")
 _BACKEND = ("--dist-backend", "--dist_backend", "--backend", "--ddp-backend")
@@ -122,8 +131,42 @@ def find_command_lines(text: str) -> list[str]:
     Args:
         text: an article, a shell script, or one line; a backslash at the end of a line goes on with the next.
     """
-    logical_lines = re.sub(r"\\\s*\n\s*", " ", text)
+    logical_lines = _join_lines(text)
     return [match[1].strip() for match in _START.finditer(logical_lines) if len(match[1]) <= _LONGEST_COMMAND]
+
+
+def _join_lines(text: str) -> str:
+    return re.sub(r"\\\s*\n\s*", " ", text)
+
+
+def expand_variables(command: str, text: str) -> str:
+    """Put the values of variables into a command, as a shell does.
+
+    Args:
+        command: a command of the text.
+        text: a shell script; variables that it does not assign, or assigns from another command, stay.
+
+    Returns:
+        The command; as it was where it would be longer than any command of a person.
+    """
+    if "$" not in command:
+        return command
+    values: dict[str, str] = {}
+    for match in _ASSIGNMENT.finditer(_join_lines(text)):
+        value = " ".join(match[2].strip("\"'()").split())
+        if value not in ("$", ""):  # `$` is what is left of the output of another command
+            # A default of its own: `GPUS=${GPUS:-8}`.
+            values[match[1]] = re.sub(rf"\$\{{{match[1]}:-([^{{}}]*)\}}", r"\1", value)
+
+    def read_value(match: re.Match[str]) -> str:
+        return values.get(match[1] or match[2], match[3] or match[0])
+
+    expanded = command
+    for _ in range(_MOST_EXPANSIONS):
+        expanded = _VARIABLE.sub(read_value, expanded)
+        if len(expanded) > _LONGEST_COMMAND:
+            return command
+    return expanded
 
 
 def read_command_line(text: str) -> CommandLine:

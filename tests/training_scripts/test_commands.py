@@ -208,3 +208,19 @@ def test_what_a_command_says_is_printed_where_the_machine_is_too_small(tmp_path)
     result = CliRunner().invoke(app, ["read-script", str(file), "--machine", "switch(4)"])
     assert "processes: 16" in result.output
     assert result.exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "ranks"),
+    [
+        ('GPUS=8\nNODES=2\nARGS="--nproc_per_node $GPUS --nnodes $NODES"\n', "$ARGS", 16),
+        ("GPUS=8  # each node\nARGS=(\n  --nproc_per_node $GPUS\n  --nnodes 4\n)\n", "${ARGS[@]}", 32),
+        ("export GPUS=${GPUS:-4}\n", "--nproc_per_node=${GPUS} --nnodes=${NODES:-2}", 8),
+        ("GPUS=$(nvidia-smi -L | wc -l)\n", "--nproc_per_node=$GPUS", None),
+        ("A=$B\nB=$A\n", "--nproc_per_node=$A", None),
+        ('A="$A $A $A $A $A $A $A $A $A"\n', "$A", 1),
+    ],
+)
+def test_variables_of_a_shell_script_are_put_in(head, options, ranks):
+    (part,) = read_script(f"#!/bin/bash\n{head}torchrun {options} train.py --micro-batch-size 1\n").parts
+    assert (part.launch, part.ranks, part.findings) == ("torchrun", ranks, ())
