@@ -55,6 +55,7 @@ WORDS = {
         "articles": "| | article | claims | right | right if | outdated | wrong | terms |",
         "claims": "| | line | claim | verdict | explanation | shown by |",
         "run": "a run",
+        "no_run": " ({reason})",
         "words": "## Terms",
         "word": "| line | term | explained by |",
         "class": "## Questions for a class",
@@ -66,6 +67,7 @@ WORDS = {
         "articles": "| | 文章 | 论断 | 正确 | 有条件 | 已过时 | 错误 | 词语 |",
         "claims": "| | 行 | 论断 | 判断 | 说明 | 在哪里看 |",
         "run": "运行",
+        "no_run": "（{reason}）",
         "words": "## 其中的词语",
         "word": "| 行 | 词语 | 在哪里解释 |",
         "class": "## 课堂提问",
@@ -105,6 +107,8 @@ def write_page(number: int, language: str) -> str:
         shown = format_link(claim["page"], language)
         if "check" in claim:
             shown += f", {words['run']}"
+        else:
+            shown += words["no_run"].format(reason=claim[f"no_run_{language}"])
         rows.append(f"| {row} | {claim['line']} | {claim[language]} | {verdict} | {answer} | {shown} |")
     terms = [f"| {e['line']} | {e[language]} | {format_link(e['page'], language)} |" for e in own["terms"]]
     questions = [

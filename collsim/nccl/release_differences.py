@@ -22,10 +22,10 @@ _SIZES = tuple(2**k for k in range(10, 31))
 #: Calls by the version that they came with: `nccl.h` of NVIDIA/nccl at the tags from v2.26.2-1 on, and of the packages
 #: nvidia-nccl-cu13 2.31.2 and 2.32.3. What they carry on symmetric memory or by copy engines is not modelled.
 _NEW_CALLS: Final = (
-    (27, "ncclCommWindowRegister (symmetric memory)"),
+    (27, "ncclCommWindowRegister (symmetric memory); ncclCommShrink"),
     (28, "ncclAlltoAll, ncclGather, ncclScatter; NCCL_CTA_POLICY_ZERO (copy engines)"),
-    (29, "ncclPutSignal, ncclSignal (one-sided)"),
-    (30, "ncclCommSuspend"),
+    (29, "ncclPutSignal, ncclSignal (one-sided); ncclCommGrow, ncclCommSuspend"),
+    (30, "ncclParamGet …"),
     (31, "ncclAllReduceConfig …"),
     (32, "ncclSetEncryption"),
 )
