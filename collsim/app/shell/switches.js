@@ -48,10 +48,14 @@ function closeMenu() {
   const isSame = path === location.pathname;
   path = location.pathname;
   if (isSame || innerWidth > NARROW) return;
+  let idle = 0; // looks in a row at a page that is done: its controls are drawn a moment later
   const timer = setInterval(() => {
-    if (!document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]")) return;
+    const isDone = document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
+    idle = isDone ? idle + 1 : 0;
+    const isUsed = document.querySelector("[data-testid=stSidebarUserContent] :is(input,button)");
+    if (idle < 6 && !(idle && isUsed)) return;
     clearInterval(timer);
-    if (document.querySelector("[data-testid=stSidebarUserContent] :is(input,button)")) return;
+    if (isUsed) return;
     /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stSidebarCollapseButton] button"))?.click();
   }, 200);
 }
