@@ -47,13 +47,13 @@ EXTRA_COPIES: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0
 #: osu_latency and osu_bw; perftest on ND A100 v4). UCX spreads a large message over two rails (UCX_MAX_RNDV_RAILS), 48
 #: GB/s with four cards of 25 there; a rank of a collective moves 8 to 22 of 25 GB/s (read off, PICO's runs); 80 million
 #: messages/s (osu_mbw_mr there). RoCE: 1.37 to 1.44 us, 3.06 of 3.125 GB/s there. Slingshot, read off: 2.3 to 3.5 us a
-#: round, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs). EFA: 15.5 us
-#: (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read off their smallest collectives; 35
-#: Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`).
+#: round on 4 to 32 nodes, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs).
+#: EFA: 15.5 us (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read off their smallest
+#: collectives; 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`).
 WIRES: Final[dict[str, Wire]] = {
     "ib": Wire(1.3e-6, 2e-8, 4.5e-6, 0.95, 2, 17e9),
     "roce": Wire(1.6e-6, 4e-8, 5e-6, 0.95, 2, _FREE),
-    "slingshot": Wire(2.7e-6, 4e-8, 6e-6, 0.9, 1, 7e9),
+    "slingshot": Wire(2.1e-6, 4e-8, 6e-6, 0.9, 1, 7e9),
     "efa": Wire(16e-6, 2e-7, 20e-6, 0.9, 1, 5e9),
     "tcp": Wire(25e-6, 1e-6, 25e-6, 0.8, 1, 4.2e9),
 }
@@ -67,7 +67,8 @@ class Host:
     Attributes:
         call: s of any call.
         near: s of latency inside a node.
-        span: s of latency that a network has more with every doubling of its nodes.
+        span: s that a round takes longer with every doubling of the nodes beyond two: more switches, and the slowest
+            of more messages (Hoefler, Schneider, Lumsdaine, SC10). Per job of PICO 0.05 to 0.7 us.
         busy: s of a socket, for every rank that waits while cores of full nodes serve it.
         eager: bytes up to which a message is copied.
         copy: B/s of these copies.
@@ -85,7 +86,7 @@ class Host:
 
     call: float = 5e-7
     near: float = 5e-7
-    span: float = 1.5e-7
+    span: float = 3.5e-7
     busy: float = 2e-7
     eager: float = 8192.0
     copy: float = 3.5e9
@@ -192,7 +193,7 @@ def _time_between(message_round: Round, placement: Placement, host: Host, far: f
     cards = placement.cards * placement.card_rate * wire.carries
     alone = min(wire.rails, placement.cards) * placement.card_rate * wire.carries
     rate = min(alone, cards / far, wire.flow) * host.rate
-    waits = (wire.latency + host.span * math.log2(placement.nodes)) * host.latency + wire.gap * (
+    waits = (wire.latency + host.span * math.log2(placement.nodes / 2)) * host.latency + wire.gap * (
         far * message_round.sends - 1
     )
     if message_round.nbytes <= host.eager:
