@@ -61,7 +61,8 @@ _FORWARD_LAUNCH, _BACKWARD_LAUNCH = 20e-6, 14e-6
 #: to do, took 17 to 30 us with foreach kernels, 10 to 17 us fused; SGD 16 us on the slowest of the hosts.
 _OPTIMIZER_LAUNCH = {"foreach": {"adam": 20e-6}, "fused": {"adam": 10e-6}}
 _SGD_LAUNCH = 8e-6
-#: Reads and writes of a backward pass for one of a forward pass (gelu 3 for 2, SwiGLU 9 for 5).
+#: Reads and writes of a backward pass for one of a forward pass (gelu 3 for 2, SwiGLU 9 for 5), where a layer does not
+#: say its own.
 _BACKWARD_POINTWISE = 1.5
 #: Bytes of an access to a score of eager attention in a forward and a backward pass, with float32, with 16 bits, and
 #: under torch.autocast, whose softmax in float32 needs casts to it and back: GPT-2 and BERT on one H200, profiled
@@ -70,8 +71,6 @@ _SCORE_BYTES = {"float32": (5.3, 4.0), "narrow": (3.3, 2.2), "autocast": (5.6, 4
 #: Share of the rate of causal attention, all of whose scores are counted and half of which are computed, and of the
 #: tokens with which half of it is reached: BERT and ViT with 128 to 512 tokens, profiled.
 _NOT_CAUSAL, _NOT_CAUSAL_HALF = 0.65, 0.6
-#: Accesses of a backward pass of huggingface's RMSNorm for one of its forward pass.
-_BACKWARD_NORM = 2.4
 #: Accesses of a score in eager attention that is compiled, for the nine of eager PyTorch: products write and read it,
 #: and one kernel of scale, mask and softmax reads and writes it.
 _COMPILED_SCORES = 4 / 9
@@ -245,7 +244,7 @@ class EagerSpeed(GpuSpeed):
         if not elements:
             return 0.0
         if is_backward:
-            elements *= _BACKWARD_POINTWISE
+            elements *= _get_backward_ratio(layer)
         if self.get_itemsize(layer) > find_itemsize(self.dtype) and layer.partition == "column":
             elements *= _PROMOTED_CASTS
         return self._move(elements * self.get_itemsize(layer), "pointwise")
@@ -341,7 +340,7 @@ class EagerSpeed(GpuSpeed):
         if not layer.buffers and layer.pointwise:  # huggingface's RMSNorm: kernels in float32 whatever the type
             elements = memory_bytes / find_itemsize(self.dtype) * layer.pointwise / layer.traffic
             if is_backward:
-                elements *= _BACKWARD_NORM
+                elements *= _get_backward_ratio(layer)
             return self._move(find_itemsize("float32") * elements, "pointwise")
         if not layer.buffers:
             memory_bytes *= self.get_itemsize(layer) / find_itemsize(self.dtype)
@@ -391,7 +390,15 @@ def fuse_layer(layer: Layer) -> Layer:
     if layer.kind == "norm" and not layer.buffers:
         saved = 0.0  # its traffic is that of one kernel
     traffic = max(0.0, layer.traffic - saved)
-    return replace(layer, pointwise=pointwise, traffic=traffic, ops=min(layer.ops, kernels), python_ops=0)
+    ops = min(layer.ops, kernels)
+    return replace(layer, pointwise=pointwise, backward_pointwise=0.0, traffic=traffic, ops=ops, python_ops=0)
+
+
+def _get_backward_ratio(layer: Layer) -> float:
+    """Reads and writes of the kernels beside a product in a backward pass, for one in a forward pass."""
+    if layer.backward_pointwise:
+        return layer.backward_pointwise / layer.pointwise
+    return _BACKWARD_POINTWISE
 
 
 def compute_samples(layer: Layer, flops: float, is_backward: bool) -> float:

@@ -22,8 +22,12 @@ _TABLE = {
 _IMAGE_SIDE, _CLASSES = 224, 1000
 #: Accesses of an element in kernels beside the product of queries, keys and values: a copy of the transposed input (2),
 #: the bias, which is added by itself to what is not contiguous (6), and a copy of the product in three parts (6);
-#: torch.nn.functional.multi_head_attention_forward.
-_QKV_ACCESSES = 14
+#: torch.nn.functional.multi_head_attention_forward. In a backward pass the gradient of each part is padded to all
+#: three (9) and copied into it (6), these are added (18), and copied twice (6 and 2). Listed by torch's profiler.
+_QKV_ACCESSES, _QKV_BACKWARD = 14, 41
+#: The same of the product behind the attention, a residual and the copy of a gradient; and of each norm, whose input is
+#: transposed in memory: a copy, in both passes.
+_OUTPUT_ACCESSES, _OUTPUT_BACKWARD, _NORM_COPY = 3, 7, 2
 
 
 def _build_vit(name: str) -> Model:
@@ -60,22 +64,30 @@ def _build_vit(name: str) -> Model:
 
 def _build_block(shape: TransformerShape, name: str) -> list[Layer]:
     """A block of the encoder: norms come first, all tokens see each other."""
-    h = shape.h
+    h, size = shape.h, shape.seq * shape.h
+    qkv = shape.build_linear(
+        f"{name}.self_attention.qkv",
+        h,
+        3 * h,
+        activations=h,
+        partition="column",
+        extra_traffic=(_QKV_ACCESSES + _NORM_COPY) * h,
+        ops=6,
+    )
+    output = shape.build_linear(
+        f"{name}.self_attention.out_proj",
+        h,
+        h,
+        activations=h,
+        partition="row",
+        extra_traffic=(_OUTPUT_ACCESSES + _NORM_COPY) * h,
+        ops=4,
+    )
     return [
         shape.build_norm(f"{name}.ln_1"),
-        shape.build_linear(
-            f"{name}.self_attention.qkv",
-            h,
-            3 * h,
-            activations=h,
-            partition="column",
-            extra_traffic=_QKV_ACCESSES * h,
-            ops=6,
-        ),
+        replace(qkv, backward_pointwise=(_QKV_BACKWARD + _NORM_COPY) * size),
         shape.build_attention(f"{name}.self_attention", causal=False),
-        shape.build_linear(
-            f"{name}.self_attention.out_proj", h, h, activations=h, partition="row", extra_traffic=3 * h, ops=4
-        ),
+        replace(output, backward_pointwise=(_OUTPUT_BACKWARD + _NORM_COPY) * size),
         shape.build_norm(f"{name}.ln_2"),
         *build_mlp(shape, f"{name}.mlp"),
     ]

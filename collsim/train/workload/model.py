@@ -31,7 +31,17 @@ MAX_LAYERS = 100_000
 TOO_MANY_LAYERS = "model {name!r} has {layers:,} layers; {most:,} is the most"
 #: Attributes of a Layer by what they hold.
 _SIZES = ("tensors", "buffers")
-_FIGURES = ("flops", "traffic", "pointwise", "activations", "wide_activations", "outputs", "mask_bytes", "kv_size")
+_FIGURES = (
+    "flops",
+    "traffic",
+    "pointwise",
+    "backward_pointwise",
+    "activations",
+    "wide_activations",
+    "outputs",
+    "mask_bytes",
+    "kv_size",
+)
 _COUNTS = ("ops", "width", "kernel", "python_ops", "experts", "top_k", "heads")
 _WORDS = ("name", "kind", "dtype", "partition")
 
@@ -48,6 +58,7 @@ class Layer:
             a pass.
         pointwise: Elements that the operations beside the layer's product read and write per sample when each is a
             kernel of its own, as in eager PyTorch (an activation, a residual).
+        backward_pointwise: The same in a backward pass; 0: one and a half times as many.
         activations: Elements of activations that are kept for the backward pass per sample.
         wide_activations: Elements more of them that are kept in the type of the weights, where that is wider: what
             torch.autocast leaves in float32.
@@ -99,6 +110,7 @@ class Layer:
     kernel: int = 0
     python_ops: int = 0
     wide_activations: float = 0.0
+    backward_pointwise: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -22,8 +22,8 @@ _EAGER_SCORE_ACCESSES = 9
 #: more that they keep for the backward pass (the tanh, and both factors of the last product).
 _NEW_GELU_ACCESSES, _NEW_GELU_KEPT = 18, 3
 #: Of huggingface's LlamaRMSNorm, a kernel each for power, mean, inverse root and two products in float32, and casts of
-#: 16 bits: accesses of an element in float32, and operations.
-_HUGGINGFACE_NORM_ACCESSES, _HUGGINGFACE_NORM_OPS = 11, 8
+#: 16 bits: accesses of an element in float32 in a forward and in a backward pass, and operations.
+_HUGGINGFACE_NORM_ACCESSES, _HUGGINGFACE_NORM_BACKWARD, _HUGGINGFACE_NORM_OPS = 11, 26.4, 8
 #: Accesses of an element of queries and keys that rotary positions of huggingface take (two products, a copy of the
 #: rotated half and a sum, strided, at about half of the memory's rate), their operations, and those of Python beside
 #: them; the latter of the attention of its GPT-2; and of what precedes the first block: masks, positions, caches (2 to
@@ -180,9 +180,14 @@ class TransformerShape:
         if not self.fused:  # its input is the residual, which autocast keeps in float32
             layer = replace(layer, activations=0.0, wide_activations=size)
         if self.huggingface and self.gated:
-            pointwise = _HUGGINGFACE_NORM_ACCESSES * size
-            # a copy of its input in float32, and what is normalised for the product with its weights
-            return replace(layer, pointwise=pointwise, ops=_HUGGINGFACE_NORM_OPS, mask_bytes=4.0 * size)
+            return replace(
+                layer,
+                pointwise=_HUGGINGFACE_NORM_ACCESSES * size,
+                backward_pointwise=_HUGGINGFACE_NORM_BACKWARD * size,
+                ops=_HUGGINGFACE_NORM_OPS,
+                # a copy of its input in float32, and what is normalised for the product with its weights
+                mask_bytes=4.0 * size,
+            )
         return layer
 
     def build_attention(self, name: str, causal: bool = True, window: int = 0) -> Layer:
