@@ -140,6 +140,21 @@ class ModelUnit:
         return sum(count_layer_activation_bytes(layer, self.partition) for layer in self.layers)
 
     @cached_property
+    def backward_shares(self) -> tuple[tuple[float, float], ...]:
+        """While each layer runs backward, the last first: shares of the unit's activations that are still there, and of
+        its gradients that are there already."""
+        held = [count_layer_activation_bytes(layer, self.partition) for layer in self.layers]
+        sizes = [count_layer_parameters(layer, self.partition) for layer in self.layers]
+        kept, done = sum(held), 0
+        shares = []
+        for nbytes, size in zip(reversed(held), reversed(sizes), strict=True):
+            done += size
+            if size:  # others only free what they kept
+                shares.append((kept / (sum(held) or 1.0), done / sum(sizes)))
+            kept -= nbytes
+        return tuple(shares) or ((1.0, 1.0),)
+
+    @cached_property
     def resident_bytes(self) -> float:
         """Bytes of activations that it keeps from the forward to the backward pass."""
         if self.is_recomputed:
@@ -258,7 +273,8 @@ def find_backward_peak(
     units: Sequence[ModelUnit], gradients: Sequence[float], recomputes: bool = True
 ) -> tuple[float, float]:
     """Find what a backward pass through units holds of them in its fullest moment. It goes through them from the last
-    to the first: the activations of a unit are free before the gradients of the one before it are there.
+    to the first, and through their layers: what one has kept is free before the gradients of the one before it are
+    there.
 
     Args:
         units: The units, in the order of the forward pass.
@@ -271,11 +287,13 @@ def find_backward_peak(
     resident, behind = sum(unit.resident_bytes for unit in units), 0.0
     fullest = (0.0, 0.0)
     for unit, nbytes in zip(reversed(units), reversed(gradients), strict=True):
-        behind += nbytes
-        moment = (resident + recomputes * unit.recomputed_bytes, behind)
-        if sum(moment) > sum(fullest):
-            fullest = moment
+        held = unit.resident_bytes + recomputes * unit.recomputed_bytes
         resident -= unit.resident_bytes
+        for kept, done in unit.backward_shares:
+            moment = (resident + kept * held, behind + done * nbytes)
+            if sum(moment) > sum(fullest):
+                fullest = moment
+        behind += nbytes
     return fullest
 
 
