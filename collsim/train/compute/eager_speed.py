@@ -154,8 +154,8 @@ class EagerSpeed(GpuSpeed):
             layer = fused
         if self.compile == "reduce-overhead":
             launch = 0.0  # one CUDA graph a pass
-        if not is_backward:
-            ops += layer.python_ops
+        if not is_backward or layer.kind == "convolution":  # cuDNN chooses a kernel for each gradient
+            ops += layer.python_ops * _PRODUCTS[is_backward]
         casts = 0.0
         if layer.tensors and self.casts_weights(layer):
             # 4 bytes are read and 2 written for each weight.

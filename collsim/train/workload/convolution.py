@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from .model import Layer, Model
 
-#: Operations' worth of the host's time in which cuDNN chooses the kernel of a convolution, on each call: what
-#: ResNet-101 and -152 with few images took beside their operations (docs/accuracy/gpu_steps.csv, rows of use fit).
+#: Operations' worth of the host's time in which cuDNN chooses the kernel of a convolution, on each call (two in a
+#: backward pass): what ResNet-101 and -152 with few images took beside their operations (docs/accuracy/gpu_steps.csv,
+#: rows of use fit).
 _KERNEL_CHOICE = 2
 
 

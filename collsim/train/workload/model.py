@@ -68,7 +68,7 @@ class Layer:
             embedding, elementwise or moe.
         ops: Operations that the forward pass launches, as eager PyTorch does.
         python_ops: Operations whose time the host's forward pass takes beside them: views, masks, caches, and the
-            choice of a convolution's kernel.
+            choice of a convolution's kernel, which a backward pass makes twice.
         buffers: Elements of each float buffer (BatchNorm's statistics).
         width: Channels of a group of a grouped convolution, tokens of a sequence in flash attention, columns of a
             matrix that may not be a multiple of what is read at once; 0 for everything else.
