@@ -229,6 +229,18 @@ def test_an_interval_of_gloo_holds_its_time_and_says_that_no_run_stands_behind_i
         predict_gloo_interval("allreduce", A100, "64MiB", level=80)
 
 
+def test_packets_may_be_lost_where_many_ranks_of_gloo_send_to_one_node():
+    many = cs.machine("dgx-a100", nodes=16)
+
+    def measure_slow_side(collective, machine):
+        interval = predict_gloo_interval(collective, machine, "1MiB", tensors="cpu")
+        return interval.high / interval.middle
+
+    for collective in ("alltoall", "reduce"):
+        assert measure_slow_side(collective, many) > 1.2 * measure_slow_side(collective, cs.machine("dgx-a100"))
+    assert measure_slow_side("allreduce", many) == pytest.approx(measure_slow_side("allgather", many), rel=0.5)
+
+
 def test_cuda_tensors_cross_pcie_twice_whatever_they_are_called():
     """80 % of 31.5 GB/s, there and back."""
     host, *gpu = (predict_gloo_time("allreduce", A100, GIB, tensors=word) for word in ("cpu", "gpu", "cuda", "GPU"))

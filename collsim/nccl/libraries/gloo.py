@@ -25,6 +25,7 @@ from ..machine.machine_facts import PCIE_GBPS, Facts
 from ..machine.topology_facts import read_facts
 from ..model.links import CARRIES, TCP_PER_NIC
 from ..model.prediction_interval import LEVEL, Interval, compute_interval, compute_shares
+from ..model.unknown_inputs import list_incast_inputs
 from ..nccl_prediction import parse_collective
 from .backends import parse_tensor_device
 from .loggp import WIRES, Host
@@ -190,7 +191,7 @@ def predict_gloo_interval(
     """Where the time of a collective with Gloo lies with a probability of `level`.
 
     No published runs are Gloo's: it is as wide as that of an MPI of which no system was seen, and says so
-    (`model.prediction_interval`).
+    (`model.prediction_interval`). Where many ranks send to one node at a time, its switch may lose packets.
 
     Args:
         collective: as for `predict_gloo_time`.
@@ -215,9 +216,21 @@ def predict_gloo_interval(
     seconds, least = (
         predict_gloo_time(collective, machine, size, tensors=tensors, loopback=loopback) for size in (nbytes, 0)
     )
-    return compute_interval(
-        "mpi gloo", parse_collective(collective), compute_shares(least, 0.0, seconds - least), seconds, level
-    )
+    facts, name = read_facts(machine), parse_collective(collective)
+    incast = list_incast_inputs(_count_senders(name, facts), parse_bytes(nbytes) / facts.ranks, seconds)
+    shares = compute_shares(least, 0.0, seconds - least, {entry.name: entry.deviations for entry in incast})
+    return compute_interval("mpi gloo", name, shares, seconds, level)
+
+
+def _count_senders(name: str, facts: Facts) -> int:
+    """Ranks of other nodes that send their blocks to the ranks of one node at a time: all pairs of an alltoall, and all
+    to the root in the gather behind a reduction (gloo/gather.cc)."""
+    others = facts.ranks - facts.local_ranks
+    if name == "alltoall":
+        return others * facts.local_ranks
+    if name == "reduce":
+        return others
+    return 0
 
 
 def compute_card_rate(facts: Facts) -> float:
