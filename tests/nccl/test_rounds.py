@@ -108,7 +108,7 @@ def test_a_block_that_goes_round_a_ring_waits_for_the_network_once_a_node():
     far = host.wires["ib"].latency + host.span  # four nodes: one doubling of two
     small, large = (ROUND_COUNTERS["allgather"]["ring"](32, 32 * block)[0] for block in (1024, 12288))
     assert compute_round_time(small, place, host)[0] == pytest.approx(31 * (far + 7 * host.near) / 8)
-    agreed = host.wires["ib"].rendezvous + host.eager / host.copy
+    agreed = host.wires["ib"].rendezvous + host.wires["ib"].eager / host.copy
     assert compute_round_time(large, place, host)[0] == pytest.approx(31 * (far + agreed))
 
 

@@ -1,7 +1,7 @@
 """What a round of messages between buffers in host memory takes: LogGP by network (Alexandrov, Ionescu, Schauser,
 Scheiman 1995), with ranks of a node that share its cards and its memory.
 
-A message takes latency + bytes / rate. Up to `eager` bytes it is copied through buffers; beyond, both sides agree first
+A message takes latency + bytes / rate. Up to `eager` bytes of its network it is copied through buffers; beyond, both sides agree first
 (rendezvous). All ranks of a node whose partner sits in another node share its cards. Latencies and rates are those of
 published tests between two ranks, not of collectives, but for those marked as read off. Seconds, bytes, B/s.
 """
@@ -27,6 +27,7 @@ class Wire:
         carries: share of a card's rate.
         rails: cards that one message is spread over.
         flow: most that one rank moves.
+        eager: bytes up to which a message is copied.
     """
 
     latency: float
@@ -35,6 +36,7 @@ class Wire:
     carries: float
     rails: int
     flow: float
+    eager: float = 8192.0
 
 
 _FREE = 1e12
@@ -49,11 +51,12 @@ EXTRA_COPIES: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0
 #: messages/s (osu_mbw_mr there). RoCE: 1.37 to 1.44 us, 3.06 of 3.125 GB/s there. Slingshot, read off: 2.3 to 3.5 us a
 #: round on 4 to 32 nodes, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs).
 #: EFA: 15.5 us (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read off their smallest
-#: collectives; 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`).
+#: collectives; 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`). Cray's MPICH copies up to 16 KiB
+#: (FI_CXI_RDZV_THRESHOLD, HPE's intro_mpi(3); CXIP_RDZV_THRESHOLD of libfabric).
 WIRES: Final[dict[str, Wire]] = {
     "ib": Wire(1.3e-6, 2e-8, 4.5e-6, 0.95, 2, 17e9),
     "roce": Wire(1.6e-6, 4e-8, 5e-6, 0.95, 2, _FREE),
-    "slingshot": Wire(2.1e-6, 4e-8, 6e-6, 0.9, 1, 7e9),
+    "slingshot": Wire(2.4e-6, 4e-8, 6e-6, 0.9, 1, 7e9, 16384.0),
     "efa": Wire(16e-6, 2e-7, 20e-6, 0.9, 1, 5e9),
     "tcp": Wire(25e-6, 1e-6, 25e-6, 0.8, 1, 4.2e9),
 }
@@ -70,7 +73,6 @@ class Host:
         span: s that a round takes longer with every doubling of the nodes beyond two: more switches, and the slowest
             of more messages (Hoefler, Schneider, Lumsdaine, SC10). Per job of PICO 0.05 to 0.7 us.
         busy: s of a socket, for every rank that waits while cores of full nodes serve it.
-        eager: bytes up to which a message is copied.
         copy: B/s of these copies.
         shared: B/s of one rank through shared memory.
         memory: B/s of all ranks of a node, which pass messages.
@@ -88,7 +90,6 @@ class Host:
     near: float = 5e-7
     span: float = 3.5e-7
     busy: float = 2e-7
-    eager: float = 8192.0
     copy: float = 3.5e9
     shared: float = 5e9
     memory: float = 24e9
@@ -188,18 +189,22 @@ def _time_inside(message_round: Round, placement: Placement, host: Host) -> tupl
     return host.near * max(1, message_round.sends), message_round.sends * message_round.nbytes / rate
 
 
+def _get_wire(placement: Placement, host: Host) -> Wire:
+    return host.wires.get(placement.net, host.wires["ib"])
+
+
 def _time_between(message_round: Round, placement: Placement, host: Host, far: float) -> tuple[float, float]:
-    wire = host.wires.get(placement.net, host.wires["ib"])
+    wire = _get_wire(placement, host)
     cards = placement.cards * placement.card_rate * wire.carries
     alone = min(wire.rails, placement.cards) * placement.card_rate * wire.carries
     rate = min(alone, cards / far, wire.flow) * host.rate
     waits = (wire.latency + host.span * math.log2(placement.nodes / 2)) * host.latency + wire.gap * (
         far * message_round.sends - 1
     )
-    if message_round.nbytes <= host.eager:
+    if message_round.nbytes <= wire.eager:
         return waits, message_round.nbytes / host.copy + (message_round.sends - 1) * message_round.nbytes / rate
     return waits + (
-        wire.rendezvous + host.eager / host.copy
+        wire.rendezvous + wire.eager / host.copy
     ) * host.latency, message_round.sends * message_round.nbytes / rate
 
 
@@ -208,6 +213,10 @@ def _time_ring_between(
 ) -> tuple[float, float]:
     """The same for a ring through nodes: nobody waits for all others, and a copied message frees its sender. So a block
     on its way waits for the network once for each node that it enters, not at every rank; agreeing holds up."""
-    if not message_round.is_ring or placement.local_ranks <= 1 or message_round.nbytes > host.eager:
+    if (
+        not message_round.is_ring
+        or placement.local_ranks <= 1
+        or message_round.nbytes > _get_wire(placement, host).eager
+    ):
         return between
     return (between[0] + (placement.local_ranks - 1) * host.near) / placement.local_ranks, between[1]
