@@ -57,7 +57,7 @@ EXTRA_COPIES: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0
 WIRES: Final[dict[str, Wire]] = {
     "ib": Wire(1.3e-6, 2e-8, 4.5e-6, 0.95, 2, 17e9),
     "roce": Wire(1.6e-6, 4e-8, 5e-6, 0.95, 2, _FREE),
-    "slingshot": Wire(2.3e-6, 4e-8, 6e-6, 0.9, 1, 7e9, 16384.0),
+    "slingshot": Wire(2.7e-6, 4e-8, 6e-6, 0.9, 1, 7e9, 16384.0),
     "efa": Wire(16e-6, 2e-7, 20e-6, 0.9, 1, 5e9),
     "tcp": Wire(25e-6, 1e-6, 25e-6, 0.8, 1, 4.2e9),
 }
