@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..collective import get_collective
 from ..errors import CollsimError
 from ..topology_names import TopologyLike, resolve_topology
 
@@ -51,6 +52,8 @@ def calibrate(
     if not hasattr(table, "columns") or not hasattr(table, "iloc"):
         raise CollsimError("{log!s} holds {table!r}; calibrate wants nccl-tests output", log=log, table=table)
     # A column that the log fills wins; the caller's word fills the rows that do not say it.
+    if collective is not None:
+        get_collective(collective)
     if collective is not None and "collective" in table:
         table = table.assign(collective=table["collective"].where(table["collective"].notna(), collective))
     elif collective is not None:

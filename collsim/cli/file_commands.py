@@ -11,7 +11,6 @@ import typer
 
 import collsim as cs
 
-from ..errors import require_language
 from ..files import write_text
 from .options import Json, Language, OutFile, choose_out
 from .output import print_json
@@ -51,7 +50,6 @@ def glossary(
     as_json: Json = False,
 ) -> None:
     """Look a word of the field up: what it means, its Chinese, and what of collsim shows it."""
-    require_language(language)
     entries = cs.glossary(" ".join(words))
     if as_json:
         print_json({"entries": [asdict(entry) for entry in entries]})

@@ -133,6 +133,9 @@ class MachineSpec:
         options = {name: value for name, value in options.items() if value is not None}  # else as the machine has it
         if self.machine is not None:
             return cs.machine(self.machine, **options)
+        if options and self.topology_file is None:
+            flags = join_words(f"--{name.replace('_', '-')}" for name in options)
+            raise CollsimError("{flags}: only --machine takes parts and nodes; a network has its own", flags=flags)
         if self.topology is not None:
             return resolve_topology(self.topology, "--topology")
         if self.topology_file is not None:

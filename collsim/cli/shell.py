@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import collsim as cs
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, require_language
 from collsim.files import require_writable_file
 from collsim.interrupts import STOPPED, end_process, raise_at_interrupt
 from collsim.locale.glossary import find_entries
@@ -204,12 +204,14 @@ def _list_fields(kind: Any) -> list[inspect.Parameter]:
 
 def _run_command(function: Callable[..., None], arguments: dict[str, Any]) -> None:
     """Run a command; a mistake of the user's, of the file system or of nobody is a sentence and an exit code."""
+    language = str(arguments.get("language", "en"))
     try:
+        require_language(language)
         if arguments.get("out") is not None:  # before the work: it may take minutes
             require_writable_file(arguments["out"])
         function(**arguments)
     except CollsimError as error:
-        print_note(f"collsim: {error.text(str(arguments.get('language', 'en')))}")
+        print_note(f"collsim: {error.text(language)}")
         raise typer.Exit(MISTAKE) from None
     except OSError as error:
         print_note(f"collsim: {_describe_os_error(error)}")

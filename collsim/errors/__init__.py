@@ -324,6 +324,8 @@ class _Name(NamedTuple):
     names: Text
 
     def text(self, language: str) -> str:
+        if language not in LANGUAGES:
+            return self.names[0]
         return self.names[LANGUAGES.index(language)]
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ..display.catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
+from ..errors.keywords import check_keywords
 from ..files import FilePath, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
 from ..package_data import TomlTable, read_toml
@@ -193,7 +194,7 @@ def save(thing: object, path: FilePath, format: str | None = None, **options: ob
         >>> cs.save(cs.schedule("allreduce_ring", ranks=4), "ring.xml")  # doctest: +SKIP
     """
     target = require_path(path)
-    _find_writer(_find_kind(thing), path, format)(thing, path, **options)
+    check_keywords(_find_writer(_find_kind(thing), path, format))(thing, path, **options)
     return target
 
 

@@ -30,6 +30,8 @@ def parse_topology(text: str, builders: Mapping[str, Callable[..., Topology]]) -
     match = None
     if len(text) <= _LONGEST:
         match = _CALL.fullmatch(text)
+    if match is None and text.strip() and "(" not in text:
+        raise TopologyError(describe_unknown("topology", text.strip(), builders))
     if match is None:
         message = "topology {text!r} is not of the form 'ring(8, bandwidth=25GB/s, alpha=1us)'"
         raise TopologyError(message, text=text[:80])

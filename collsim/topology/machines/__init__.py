@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...display.catalog import Catalog, Row
-from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
+from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value, require_word
 from ...errors.keywords import require_keywords
 from ...limits import Extent, require_extent
 from ...plugins import load as load_plugins
@@ -296,8 +296,7 @@ def _require_words(pxn: object, shm: object, rates: object) -> None:
         raise TopologyError(message, pxn=format_value(pxn))
     if not isinstance(shm, bool | np.bool_):
         raise TopologyError("shm={shm} must be True or False", shm=format_value(shm))
-    if rates not in ("nominal", "effective"):
-        raise TopologyError("rates={rates} must be 'nominal' or 'effective'", rates=format_value(rates))
+    require_word("rates", rates, ("nominal", "effective"), TopologyError)
 
 
 def _find_machine(name: object) -> Machine:
