@@ -24,6 +24,7 @@ from .route_choice import require_free_routes
 
 Longs = npt.NDArray[np.int64]
 _MAX_RANKS, _MAX_DEVICES = 64, 256
+_WIDEST = 1e6  # of what enters the slowest rank, that a link counts
 _SOURCE = "shares of the cables of a network with switches"
 
 
@@ -120,9 +121,12 @@ class _Removal:
         links = topology.links
         count = len(topology.devices)
         self.ranks = topology.endpoint_device[: topology.ranks].astype(np.int64)
+        into = np.bincount(links.dst, weights=links.bandwidth, minlength=count)[self.ranks]
+        # No link needs more than twice what enters the slowest rank; one of far more would take the digits of others.
+        bandwidth = np.minimum(links.bandwidth, _WIDEST * into.min())
         # Whole units, so small that n times all of them together fits in int64.
-        self.unit = max(1.0, float(links.bandwidth.sum()) * (len(self.ranks) + 1) ** 2 / 2**60)
-        whole = np.floor(links.bandwidth / self.unit).astype(np.int64)
+        self.unit = max(1.0, float(bandwidth.sum()) * (len(self.ranks) + 1) ** 2 / 2**60)
+        whole = np.floor(bandwidth / self.unit).astype(np.int64)
         self.capacity = np.zeros((count, count), np.int64)
         np.add.at(self.capacity, (links.src, links.dst), whole)
         inside, self.feed = self._find_narrowest()

@@ -94,6 +94,12 @@ def test_both_spines_carry_the_traffic_of_one_pair():
     assert split.topology.links.bandwidth == pytest.approx([20e9, 20e9])
 
 
+def test_a_link_of_absurd_bandwidth_does_not_hide_the_others():
+    edges = [(0, "switch", 1e9), (1, "switch", 1e9), (2, "switch", 1e9), (0, 1, 1e18)]
+    network = graph_of(edges, 3)
+    assert find_rate(remove_switches(network).topology) == pytest.approx(find_rate(network), rel=1e-6)
+
+
 def test_a_lost_cable_is_left_out_and_bad_networks_are_refused():
     lost = leaf_spine(2, 2, 2).without_link("leaf0", "spine0")
     assert find_rate(remove_switches(lost).topology) == pytest.approx(find_rate(lost), rel=1e-6)
