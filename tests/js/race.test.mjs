@@ -120,10 +120,19 @@ test("no name of a finish covers another, however near they end", () => {
       ],
       800,
     ],
+    [
+      // all near the end of the axis: the third name is left of the first
+      [
+        { x: 770, long: 90 },
+        { x: 770, long: 90 },
+        { x: 781, long: 90 },
+      ],
+      800,
+    ],
   ]) {
-    const spans = flagPlaces(ends, width).map(({ left, row }, n) => {
-      const { x, long } = ends[n];
-      return { row, from: left ? x - long - 22 : x, to: left ? x : x + long + 22 };
+    const spans = flagPlaces(ends, width).map(({ left, row, edge }, n) => {
+      const { long } = ends[n];
+      return { row, from: left ? edge - long : edge, to: left ? edge : edge + long };
     });
     for (const [n, a] of spans.entries()) {
       assert.ok(a.from >= 0 && a.to <= width, `${n} stays inside`);
@@ -131,8 +140,6 @@ test("no name of a finish covers another, however near they end", () => {
     }
   }
 });
-
-test("a Chinese name takes the room of its characters, which are as wide as they are high", () => {});
 
 /** A runner of which only the end is known. */
 const runner = (q, { total, sent, received, ranks }) => ({

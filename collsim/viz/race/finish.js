@@ -32,7 +32,8 @@ export function drawFlags(race) {
 const ROWS = [11, 26];
 
 /** Where the names of finishes stand, in the order of `ends` ({x, long}, pixels): sides in turn and two rows, the first
- * place where a name covers no other one: {left, row} each. */
+ * place where a name covers no other one: {left, row, edge} each. Where there is none, the name is left of the others of
+ * its row; `edge` is the end of the name at its flag. */
 export function flagPlaces(ends, width) {
   const taken = [];
   return ends.map(({ x, long }, n) => {
@@ -41,10 +42,13 @@ export function flagPlaces(ends, width) {
       places = (sides.length ? sides : [first]).flatMap((left) => ROWS.map((row) => ({ left, row }))),
       span = ({ left }) => (left ? [x - long - 24, x] : [x, x + long + 24]),
       free = (at) => taken.every((t) => t.row !== at.row || t.to <= span(at)[0] || t.from >= span(at)[1]),
-      at = places.find(free) ?? places[n % places.length],
-      [from, to] = span(at);
-    taken.push({ row: at.row, from, to });
-    return at;
+      at = places.find(free),
+      { left, row } = at ?? { left: true, row: ROWS[n % 2] },
+      leftmost = Math.min(...taken.filter((t) => t.row === row).map((t) => t.from)),
+      [from, to] = at ? span(at) : [leftmost - long - 8, leftmost],
+      edge = left ? to - (at ? 22 : 8) : from + 22;
+    taken.push({ row, from, to });
+    return { left, row, edge };
   });
 }
 
@@ -59,11 +63,8 @@ function finishFlags(race) {
     }),
     places = flagPlaces(ends, parts.chart.width);
   return ends.flatMap(({ x, name }, n) => {
-    const { left, row } = places[n];
-    return [
-      ...flag(x, row, left),
-      text(left ? x - 22 : x + 22, row + 2, name, { ...NAME, anchor: left ? "end" : "start" }),
-    ];
+    const { left, row, edge } = places[n];
+    return [...flag(x, row, left), text(edge, row + 2, name, { ...NAME, anchor: left ? "end" : "start" })];
   });
 }
 
