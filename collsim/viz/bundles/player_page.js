@@ -161,7 +161,7 @@ text-align:left;font:700 14px/22px var(--font);color:var(--ink)}
 &.present .tr{flex-wrap:wrap;bottom:84px}&.present.tight .btn{width:44px;height:44px}
 &.present.tight .btn.play{width:60px}
 &.present.tight .seg button{font-size:18px;padding:7px 12px}&.present.tight .stepno{font-size:32px;line-height:40px}
-&.present.low .nar{height:88px;line-height:38px}&.present.low .legend{display:none}
+&.present.low .nar{height:118px;line-height:38px}&.present.low .legend{display:none}
 &.present.low .nar.long{font-size:24px;line-height:29px}&.present.low .stepno{font-size:28px;line-height:36px}
 &.present.low .card{padding:0 24px 8px}&.present.low .tr{min-height:46px;flex-wrap:nowrap}
 &.present.low .kinds{font-size:18px;line-height:26px}&.present.low .btn{height:40px}
