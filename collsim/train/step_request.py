@@ -490,7 +490,8 @@ def _parse_stragglers(factors: Mapping[int, float] | None, ranks: tuple[int, ...
 def _compute_slowdowns(step: TrainingStep, slow: Mapping[int, float]) -> npt.NDArray[np.float64]:
     """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
     lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
-    return np.array([max(lanes[lane] for lane in task.lanes) if task.is_compute else 1.0 for task in step.tasks])
+    boxes = step.tasks.boxes
+    return step.tasks.spread([max(lanes[lane] for lane in box.lanes) if box.is_compute else 1.0 for box in boxes])
 
 
 def _write_notes(

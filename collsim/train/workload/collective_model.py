@@ -221,18 +221,20 @@ class CollectiveModel:
             compute and where NCCL's model does not time them.
         """
         ratios: dict[Hashable, tuple[float, float]] = {}
-        ends = np.ones((2, len(step.tasks)))
-        for number in step.collectives:
-            task = step.tasks[number]
-            key = self.make_key(step, task)
+        ends = [(1.0, 1.0)] * len(step.tasks.boxes)
+        for number, box in enumerate(step.tasks.boxes):
+            if box.is_compute:
+                continue
+            key = self.make_key(step, box)
             if key not in ratios:
-                group = step.get_ranks(task)
+                group = step.get_ranks(box)
                 ratios[key] = (1.0, 1.0)
-                if self.is_predicted(group, task):
-                    prediction = self.predict(group, task)
+                if self.is_predicted(group, box):
+                    prediction = self.predict(group, box)
                     ratios[key] = prediction.low / prediction.time, prediction.high / prediction.time
-            ends[:, number] = ratios[key]
-        return ends[0], ends[1]
+            ends[number] = ratios[key]
+        low, high = zip(*ends, strict=True)
+        return step.tasks.spread(low), step.tasks.spread(high)
 
     def list_distinct(self, step: TrainingStep) -> list[StepTask]:
         """The collectives of `step`, one of each group, kind and size."""
