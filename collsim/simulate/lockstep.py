@@ -191,8 +191,9 @@ def _find_linear_steps(
             progress(done, len(schedule))
     repetitions = np.array([step.times for step in schedule.patterns], np.int64)
     result = _LinearSteps(times, numbers, repetitions, crossings)
-    if _last_paths is not None and _last_paths.is_for(schedule, topology, placed):
-        _last_paths.linear = result
+    stored = _last_paths  # another thread may replace it at any moment
+    if stored is not None and stored.is_for(schedule, topology, placed):
+        stored.linear = result
     return result
 
 

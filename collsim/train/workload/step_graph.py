@@ -206,8 +206,9 @@ class StepTasks(Sequence[StepTask]):
         if isinstance(number, slice):
             return list(self)[number]
         number = range(len(self))[number]
-        if number < len(self._made):
-            return self._made[number]
+        made = self._made
+        if number < len(made):
+            return made[number]
         task = object.__new__(StepTask)  # `replace` takes ten times as long, as it checks and sets every field
         vars(task).update(
             vars(self.boxes[self.box[number]]),
@@ -217,9 +218,11 @@ class StepTasks(Sequence[StepTask]):
         return task
 
     def __iter__(self) -> Iterator[StepTask]:
-        while len(self._made) < len(self):
-            self._made.append(self[len(self._made)])
-        return iter(self._made)
+        made = self._made
+        if len(made) < len(self):
+            # Threads of the app share a step, so the list is complete before others see it.
+            self._made = made = [*made, *(self[number] for number in range(len(made), len(self)))]
+        return iter(made)
 
     def __getstate__(self) -> dict[str, object]:
         """What travels to another process: the columns."""
