@@ -11,6 +11,7 @@ import linecache
 import re
 import sys
 from importlib import import_module
+from string import Template
 from types import ModuleType
 
 import pytest
@@ -75,7 +76,7 @@ class Shell:
         import_module(line).load_ipython_extension(self)
 
     def run_cell_magic(self, name, line, cell):
-        return self.magics["cell", name](line, cell)
+        return self.magics["cell", name](Template(line).safe_substitute(self.user_ns), cell)
 
 
 @contextlib.contextmanager
