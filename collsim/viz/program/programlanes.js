@@ -154,8 +154,8 @@ function buildRows(counters, words) {
     heads = counters.map(({ name, unit_name }) => cell("th", "", { head: name, unit: unit_name })),
     numbers = (rank) => counters.map(({ name, unit, digits }) => cell("td", "", { counter: name, rank, unit, digits }));
   return [
-    el("tr", {}, cell("th", words.rank), ...heads),
-    ...counters[0].values.map((_, rank) => el("tr", {}, cell("td", `rank ${rank}`), ...numbers(rank))),
+    el("tr", cell("th", words.rank), ...heads),
+    ...counters[0].values.map((_, rank) => el("tr", cell("td", `rank ${rank}`), ...numbers(rank))),
   ];
 }
 

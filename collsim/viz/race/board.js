@@ -12,11 +12,11 @@ import { fill, ordinal } from "../words/choice.js";
 export function buildBoard(race) {
   const { clock, data, cards } = race,
     words = race.words,
-    head = (text, more = "") => el("span", { className: `h${more}`, textContent: text }),
-    rows = el("div", { className: "rows" });
+    head = (text, more = "") => el("span", { className: `h${more}` }, text),
+    rows = el("div.rows");
   race.parts = buildRaceLine(race);
   rows.append(
-    el("span", {}, race.parts.speeds),
+    el("span", race.parts.speeds),
     head(words.delivered),
     el("span"),
     head(words.finish, " num"),
@@ -26,7 +26,7 @@ export function buildBoard(race) {
     late = Math.max(...times) > 2 * Math.min(...times) ? Math.max(...times) : NaN;
   for (const run of cards) {
     run.bar = buildBar(data.runners[run.q], words, timeUnit(clock.total), late);
-    rows.append(el("span", { className: "rule" }), ...run.bar.row);
+    rows.append(el("span.rule"), ...run.bar.row);
   }
   race.board.replaceChildren(rows);
   race.line.replaceChildren(race.parts.line);
@@ -37,15 +37,15 @@ function buildBar(r, words, unit, late) {
   const b = {
     name: el("small"),
     fill: el("i"),
-    dot: el("span", { className: "dot" }, el("u")),
-    pct: el("span", { className: "pct" }),
+    dot: el("span.dot", el("u")),
+    pct: el("span.pct"),
   };
   const cells = [
-    el("div", { className: "name" }, el("b", { textContent: r.name }), b.name),
-    el("div", { className: "track" }, el("div", { className: "bar" }, b.fill, b.dot, b.pct)),
-    el("span", { className: "position num", textContent: ordinal(words, r.position) }),
-    el("span", { className: "fin num", textContent: `${threeDigits(r.time * unit.f)}${NB}${unit.unit}` }),
-    el("span", { className: "bw num", textContent: r.busbw ? fmtRate(r.busbw) : "–" }),
+    el("div.name", el("b", r.name), b.name),
+    el("div.track", el("div.bar", b.fill, b.dot, b.pct)),
+    el("span.position.num", ordinal(words, r.position)),
+    el("span.fin.num", `${threeDigits(r.time * unit.f)}${NB}${unit.unit}`),
+    el("span.bw.num", r.busbw ? fmtRate(r.busbw) : "–"),
   ];
   b.row = cells.map((cell) => {
     const box = el("div", { className: r.time === late ? "late" : "" }, cell);
@@ -60,12 +60,12 @@ export function buildFoot(race) {
     mark = (className) => el("i", { className }),
     hue = (c) => el("i", { style: `background:var(--${c})` });
   race.foot.replaceChildren(
-    el("span", {}, mark("sq"), words.reduce),
-    el("span", {}, mark("ci"), words.copy),
-    el("span", {}, mark("wt"), words.wait),
-    el("span", {}, mark("pipe"), words.cable),
-    el("span", {}, mark("arc"), words.arc),
-    el("span", {}, words.used, ...["room", "near", "full"].flatMap((c) => [hue(c), words.range[c]])),
+    el("span", mark("sq"), words.reduce),
+    el("span", mark("ci"), words.copy),
+    el("span", mark("wt"), words.wait),
+    el("span", mark("pipe"), words.cable),
+    el("span", mark("arc"), words.arc),
+    el("span", words.used, ...["room", "near", "full"].flatMap((c) => [hue(c), words.range[c]])),
   );
 }
 

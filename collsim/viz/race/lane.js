@@ -6,21 +6,21 @@ import { fmtBytes } from "../player/model/units.js";
 
 export function buildLane(race, timeline) {
   const parts = {
-    card: el("section", { className: "lane" }),
+    card: el("section.lane"),
     title: el("span"),
     pace: el("small"),
-    where: el("div", { className: "where" }),
+    where: el("div.where"),
     load: el("span"),
     most: el("b"),
     meter: el("i"),
-    stage: el("div", { className: "stage0" }),
-    traffic: el("canvas", { role: "img", className: "traffic" }),
-    reason: el("p", { className: "reason" }),
+    stage: el("div.stage0"),
+    traffic: el("canvas.traffic", { role: "img" }),
+    reason: el("p.reason"),
   };
   parts.card.append(
-    el("h2", {}, parts.title, parts.pace),
+    el("h2", parts.title, parts.pace),
     parts.where,
-    el("div", { className: "load" }, parts.load, el("div", { className: "meter" }, parts.meter), parts.most),
+    el("div.load", parts.load, el("div.meter", parts.meter), parts.most),
     parts.stage,
     parts.traffic,
     parts.reason,

@@ -57,12 +57,12 @@ export function createRace(host, onExport = undefined) {
 
 function buildRace(race, onExport) {
   Object.assign(race, { parts: {}, finished: -1 });
-  race.lanes = el("div", { className: "lanes" });
-  race.board = el("div", { className: "board" });
-  race.line = el("div", { className: "line" });
-  race.foot = el("div", { className: "foot" });
-  race.says = el("div", { className: "quiet", "aria-live": "polite" });
-  race.verdict = el("p", { className: "verdict" });
+  race.lanes = el("div.lanes");
+  race.board = el("div.board");
+  race.line = el("div.line");
+  race.foot = el("div.foot");
+  race.says = el("div.quiet", { "aria-live": "polite" });
+  race.verdict = el("p.verdict");
   race.exports = createExportMenu({
     root: race.root,
     acts: { svg: () => download("collsim-race.svg", drawRaceSvg(race)), slide: () => turnSlide(race, true) },
@@ -89,7 +89,7 @@ function dressRace(race) {
   root.setAttribute("aria-label", race.words.label);
   for (const run of cards) dressLane(race, run);
   const [sentence, reason] = describeParadox(race);
-  race.verdict.replaceChildren(el("b", { textContent: sentence }), el("span", { textContent: reason }));
+  race.verdict.replaceChildren(el("b", sentence), el("span", reason));
   race.verdict.style.display = sentence ? "" : "none";
   buildBoard(race);
   buildFoot(race);

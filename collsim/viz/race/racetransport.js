@@ -10,10 +10,10 @@ export function buildRaceLine(race) {
     parts = createTransport({ root, clock, words, turn: (by) => stepRace(race, by) }),
     look = { className: "scrub", role: "slider", tabIndex: 0, "aria-label": words.time, "aria-valuemin": "0" },
     scrub = el("div", look),
-    end = el("div", { className: "end" }, parts.tools, parts.note, parts.time);
+    end = el("div.end", parts.tools, parts.note, parts.time);
   scrub.setAttribute("aria-valuemax", String(clock.total));
   dragTime(scrub, (ev) => clock.seek(race.parts.chart.timeAt(ev)));
-  return { ...parts, scrub, line: el("div", { className: "time" }, parts.moves, scrub, end) };
+  return { ...parts, scrub, line: el("div.time", parts.moves, scrub, end) };
 }
 
 /** To the next or the last moment at which a step of any runner begins, at least a hundredth of the race away. */

@@ -20,14 +20,14 @@ const LABELS = 150, // px of the names of rows
 /** Mount a lab into `host`. Its data are {id, document, language, theme}. */
 export function createLab(host) {
   const lab = { isFocusable: true, data: null, each: true, at: null, step: null, wide: 0 };
-  lab.says = el("p", { className: "says" });
+  lab.says = el("p.says");
   lab.says.setAttribute("aria-live", "polite");
-  lab.rows = el("span", { className: "seg", role: "group" });
-  lab.stage = el("div", {});
-  lab.later = el("div", { className: "card" });
-  lab.legend = el("div", { className: "legend" });
-  const top = el("div", { className: "top" }, lab.says, lab.rows);
-  const card = el("div", { className: "card" }, top, lab.stage, lab.legend);
+  lab.rows = el("span.seg", { role: "group" });
+  lab.stage = el("div");
+  lab.later = el("div.card");
+  lab.legend = el("div.legend");
+  const top = el("div.top", lab.says, lab.rows);
+  const card = el("div.card", top, lab.stage, lab.legend);
   const mounted = mountLab(host, lab, [card, lab.later], setLab, drawLab);
   lab.root.addEventListener("keydown", (ev) => turnLabKey(lab, ev));
   return {
@@ -224,7 +224,7 @@ function sayLab(lab, t) {
       (j < 0 ? words.ended : fill(words.slow, { step: j + 1 })) +
       fill(late < 0 ? words.ahead : words.behind, { late: labSpan(lab, Math.abs(late)) });
   } else rest = `${words.stop}${words.waits}`;
-  const head = el("b", { textContent: fill(words.stepOf, { step: over ? steps : k + 1, steps }) });
+  const head = el("b", fill(words.stepOf, { step: over ? steps : k + 1, steps }));
   if (lab.says.textContent !== `${head.textContent} ${first}${rest}`)
     lab.says.replaceChildren(head, ` ${first}${rest}`);
 }

@@ -18,13 +18,10 @@ const LABELS = 132, // px of the names of rows
 
 /** Mount a step of the lab into `host`. Its data are {id, document, language, theme}. */
 export function createLabStep(host) {
-  const lab = { data: null, wide: 0, stage: el("div", {}), sizes: el("div", {}) };
-  lab.legend = el("div", { className: "legend" });
-  lab.says = el("p", { className: "says" });
-  const cards = [
-    el("div", { className: "card" }, lab.says, lab.stage, lab.legend),
-    el("div", { className: "card" }, lab.sizes),
-  ];
+  const lab = { data: null, wide: 0, stage: el("div"), sizes: el("div") };
+  lab.legend = el("div.legend");
+  lab.says = el("p.says");
+  const cards = [el("div.card", lab.says, lab.stage, lab.legend), el("div.card", lab.sizes)];
   return mountLab(host, lab, cards, setLabStep, drawLabStep);
 }
 
@@ -110,7 +107,7 @@ function sizesOfBuckets(lab) {
       { "data-size": size.nbytes },
       text(x(k), base + 19, fmtBytes(size.nbytes), look),
       text(x(k), y(Math.max(size.predicted, size.measured ?? 0)) - 10, label, { anchor: "middle" }),
-      ...(known ? [svg("circle", { cx: x(k), cy: y(size.measured), r: 5, fill: "var(--ink)" })] : []),
+      known && svg("circle", { cx: x(k), cy: y(size.measured), r: 5, fill: "var(--ink)" }),
     );
   });
   return svg(
@@ -136,7 +133,7 @@ function drawStepLegend(lab) {
     swatch("background:var(--idle);opacity:.6", words.forward),
     swatch("background:var(--b0);opacity:.45", words.backward),
     swatch("background:var(--b0)", words.sent),
-    ...(doc.sizes.length ? [el("span", {}, el("i", { className: "dash" }), words.curve)] : []),
+    ...(doc.sizes.length ? [el("span", el("i.dash"), words.curve)] : []),
   );
 }
 

@@ -112,13 +112,12 @@ function titleOf({ words, place }) {
 }
 
 function legendOf({ words }, m) {
-  const sign = (className, label) => el("span", {}, el("i", { className }), label);
+  const sign = (className, label) => el("span", el("i", { className }), label);
   return el(
-    "div",
-    { className: "legend" },
+    "div.legend",
     swatch("background:var(--ink3)", fill(words.bar, { runs: m.times.length })),
     swatch(`background:${IDLE}`, words.band),
-    ...(m.delayed.length ? [sign("tri", words.triangle)] : []),
-    ...(m.expected ? [sign("dash", words.dashed)] : []),
+    m.delayed.length && sign("tri", words.triangle),
+    m.expected && sign("dash", words.dashed),
   );
 }

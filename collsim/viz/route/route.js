@@ -24,7 +24,7 @@ export function createRoutes(host, { onPick = undefined } = {}) {
     css: [routeSheet],
     timelines: (data) => data.cards.map((c) => c.timeline),
     build(routes) {
-      routes.pair = el("div", { className: "pair" });
+      routes.pair = el("div.pair");
       routes.root.append(routes.pair);
     },
     card: (routes, timeline, q) => buildRouteCard(routes, timeline, q, (e) => onPick?.(e)),
@@ -44,13 +44,13 @@ export function createRoutes(host, { onPick = undefined } = {}) {
 
 function buildRouteCard(routes, timeline, q, onPick) {
   const parts = {
-    card: el("section", { className: "card0" }),
+    card: el("section.card0"),
     title: el("span"),
-    word: el("div", { className: "word" }),
-    says: el("p", { className: "says" }),
-    stage: el("div", { className: "stage0" }),
+    word: el("div.word"),
+    says: el("p.says"),
+    stage: el("div.stage0"),
     table: el("table"),
-    foot: el("p", { className: "foot" }),
+    foot: el("p.foot"),
     head: el("h2"),
   };
   parts.head.append(parts.title);
@@ -80,12 +80,9 @@ function dressRoutes(routes) {
     parts.word.textContent = word;
     parts.says.textContent = says;
     parts.foot.textContent = foot;
-    parts.table.replaceChildren(el("tr", {}, ...data.head.map(headCell)), ...rows.map(hopRow));
+    parts.table.replaceChildren(el("tr", ...data.head.map(headCell)), ...rows.map(hopRow));
   }
-  routes.button ??= el("button", {
-    type: "button",
-    onclick: () => (clock.playing ? clock.pause() : playRoutes(clock)),
-  });
+  routes.button ??= el("button", { onclick: () => (clock.playing ? clock.pause() : playRoutes(clock)) });
   cards[0]?.parts.head.append(routes.button);
   root.dataset.cards = String(cards.length);
   arrangeRoutes(routes);
@@ -98,7 +95,7 @@ const headCell = (text, k) => el("th", numeric(k), text);
 
 /** The last two entries of a row are not shown: whether the hop limits the ring, and whether it is in host memory. */
 function hopRow(row) {
-  const cells = row.slice(0, -2).map((text, k) => el("td", numeric(k), k ? text : el("i", { textContent: text })));
+  const cells = row.slice(0, -2).map((text, k) => el("td", numeric(k), k ? text : el("i", text)));
   return el("tr", { className: `${row.at(-2) ? "hot" : ""} ${row.at(-1) ? "host" : ""}` }, ...cells);
 }
 

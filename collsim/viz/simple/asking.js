@@ -15,14 +15,9 @@ export function buildSide(simple) {
 /** Over both columns: the question that is open, or when the next one comes. */
 export function askedHead(simple) {
   const { words, asked: question, language, questions } = simple;
-  if (!question) return [el("h2", { className: "asks soon", textContent: soon(simple) })];
-  const which = el("b", {
-    textContent: fill(words.question, { number: questions.indexOf(question) + 1, questions: questions.length }),
-  });
-  return [
-    el("h2", { className: "asks", textContent: question.text[language] }),
-    el("p", { className: "which" }, which, question.shown ? "" : words.waits),
-  ];
+  if (!question) return [el("h2.asks.soon", soon(simple))];
+  const which = el("b", fill(words.question, { number: questions.indexOf(question) + 1, questions: questions.length }));
+  return [el("h2.asks", question.text[language]), el("p.which", which, question.shown ? "" : words.waits)];
 }
 
 function soon({ words, questions, model, clock }) {
@@ -34,17 +29,17 @@ function openAnswers(simple) {
   const { words, asked: question } = simple,
     isShown = question.shown,
     choices = question.choices.map((choice, q) => answerButton(simple, choice, q));
-  const go = el("button", { type: "button", className: "go", textContent: isShown ? words.on : words.let });
+  const go = el("button.go", isShown ? words.on : words.let);
   go.onclick = () => simple.goOn();
-  const help = el("small", { textContent: isShown ? words.onHelp : words.letHelp });
-  const row = el("div", { className: "row" }, go, isShown ? "" : classButton(simple), help);
+  const help = el("small", isShown ? words.onHelp : words.letHelp);
+  const row = el("div.row", go, isShown ? "" : classButton(simple), help);
   return [...choices, ...(isShown ? [verdict(simple)] : []), row];
 }
 
 /** Puts the question to a class, where somebody hears it. */
 function classButton({ words, on, asked: question, questions }) {
   if (!on.askClass) return "";
-  const button = el("button", { type: "button", className: "btn", textContent: words.askClass });
+  const button = el("button.btn", words.askClass);
   button.onclick = () => on.askClass(questions.indexOf(question));
   return button;
 }
@@ -61,14 +56,10 @@ function answerButton(simple, choice, q) {
       : answered === q
         ? " given"
         : "";
-  const words = el("span", { className: "text" }, el("b", { textContent: choice.text[language] }));
-  if (isShown) words.append(el("small", { textContent: choice.reason[language] }));
-  const button = el("button", { type: "button", className: `answer${state}`, disabled: !!isShown });
-  button.append(
-    el("i", { textContent: String.fromCharCode(65 + q) }),
-    words,
-    el("kbd", { textContent: String(q + 1) }),
-  );
+  const words = el("span.text", el("b", choice.text[language]));
+  if (isShown) words.append(el("small", choice.reason[language]));
+  const button = el("button", { className: `answer${state}`, disabled: !!isShown });
+  button.append(el("i", String.fromCharCode(65 + q)), words, el("kbd", String(q + 1)));
   button.setAttribute("aria-pressed", String(answered === q));
   button.onclick = () => simple.answer(q);
   return button;
@@ -77,7 +68,7 @@ function answerButton(simple, choice, q) {
 function verdict({ words, asked: question, language }) {
   const { given: answered, answer } = question,
     head = answered == null || answered < 0 ? words.none : answered === answer ? words.right : words.wrong;
-  const box = el("p", { className: "verdict", role: "status" }, el("b", { textContent: head }));
+  const box = el("p.verdict", { role: "status" }, el("b", head));
   box.append(` ${question.explanation[language]}`);
   return box;
 }
@@ -87,9 +78,9 @@ function verdict({ words, asked: question, language }) {
 function buildCode({ words, model }) {
   const code = model.tl.code;
   if (!code) return null;
-  const lines = code.lines.map((line) => el("code", { textContent: line || " " })),
-    title = el("h3", {}, words.code, el("span", { className: "counter" }));
-  return el("div", { className: "code" }, title, el("pre", {}, ...lines));
+  const lines = code.lines.map((line) => el("code", line || " ")),
+    title = el("h3", words.code, el("span.counter"));
+  return el("div.code", title, el("pre", ...lines));
 }
 
 /** Mark the line that runs in step s; its counters stand beside the title. */

@@ -31,8 +31,8 @@ function store({ closed, done }) {
 /** The guide's elements, beside the picture. */
 export function buildGuide(simple) {
   const state = readStored(),
-    box = el("aside", { className: "guide" }),
-    open = el("button", { type: "button", className: "btn reopen", onclick: () => toggleGuide(simple) });
+    box = el("aside.guide"),
+    open = el("button.btn.reopen", { onclick: () => toggleGuide(simple) });
   simple.guide = { ...state, box, open };
 }
 
@@ -68,14 +68,14 @@ export function dressGuide(simple) {
   const steps = STEPS.filter((name) => name !== "cards" || data.runs[1]),
     done = steps.filter((name) => guide.done.includes(name)),
     next = steps.find((name) => !done.includes(name));
-  const close = el("button", { type: "button", className: "close", textContent: "×", title: words.guide.close });
+  const close = el("button.close", { title: words.guide.close }, "×");
   close.setAttribute("aria-label", words.guide.close);
   close.onclick = () => toggleGuide(simple);
   const count = next ? fill(words.guide.count, { done: done.length, total: steps.length }) : words.guide.all;
   guide.box.replaceChildren(
-    el("header", {}, el("b", { textContent: words.guide.title }), el("span", { textContent: count }), close),
-    el("ol", {}, ...steps.map((name, q) => buildStep(simple, name, { number: q + 1, isNext: name === next }))),
-    el("p", { className: "keys", textContent: words.guide.keys }),
+    el("header", el("b", words.guide.title), el("span", count), close),
+    el("ol", ...steps.map((name, q) => buildStep(simple, name, { number: q + 1, isNext: name === next }))),
+    el("p.keys", words.guide.keys),
   );
 }
 
@@ -89,28 +89,28 @@ function buildStep(simple, name, { number, isNext }) {
     [single, all] = data.runs,
     times = { single: fmtSpan(single.time), all: all && fmtSpan(all.time) },
     { title = sayUse(words, all), line } = words.guide.steps[name];
-  const mark = el("i", { textContent: isDone ? "✓" : String(number) });
+  const mark = el("i", isDone ? "✓" : String(number));
   if (isDone) mark.setAttribute("aria-label", words.guide.done);
-  const head = name === "play" || name === "cards" ? actOf(simple, name, title) : el("b", { textContent: title });
+  const head = name === "play" || name === "cards" ? actOf(simple, name, title) : el("b", title);
   return el(
     "li",
     { className: `${isDone ? "done" : ""}${isNext ? " next" : ""}` },
     mark,
-    el("div", {}, head, el("small", { textContent: fill(line, times) }), ...linksOf(simple, name)),
+    el("div", head, el("small", fill(line, times)), ...linksOf(simple, name)),
   );
 }
 
 /** A step's name that does the thing. */
 function actOf(simple, name, title) {
   const act = { play: () => simple.clock.play(), cards: () => simple.turnCards(true) };
-  return el("button", { type: "button", className: "act", textContent: title, onclick: act[name] });
+  return el("button.act", { onclick: act[name] }, title);
 }
 
 /** Where a step leads. */
 function linksOf(simple, name) {
   const { words, language } = simple,
     link = (path, text) => {
-      const here = el("a", { href: `${path}?lang=${language}`, target: "_self", textContent: text });
+      const here = el("a", { href: `${path}?lang=${language}`, target: "_self" }, text);
       here.addEventListener("click", () => markStep(simple, name));
       return here;
     };

@@ -14,15 +14,10 @@ export function buildVolume(simple) {
     all = run.sent ?? run.most,
     [number, unit] = fmtBytes(all).split(NB),
     says = el("small");
-  const factor = (big, small) => spell("factor", spell("big", ...big), el("small", { textContent: small }));
-  const lead = spell(
-    "what",
-    `${run.sent == null ? words.busiest : words.each} `,
-    el("b", { textContent: number }),
-    ` ${unit}`,
-  );
-  const box = el("div", { className: "volume" }, el("div", { className: "title", textContent: data.title }));
-  const line = el("div", { className: "product" }, spell("factor lead", lead, says));
+  const factor = (big, small) => spell("factor", spell("big", ...big), el("small", small));
+  const lead = spell("what", `${run.sent == null ? words.busiest : words.each} `, el("b", number), ` ${unit}`);
+  const box = el("div.volume", el("div.title", data.title));
+  const line = el("div.product", spell("factor lead", lead, says));
   if (run.factors) {
     const [whole, above, below, nbytes] = run.factors,
       [size, of] = fmtBytes(nbytes).split(NB);
@@ -71,16 +66,12 @@ export function buildCards(simple) {
     spell(
       `bar${now ? " now" : ""}`,
       spell("name", name),
-      spell(
-        "track",
-        el("i", { style: `width:${(100 * time) / single.time}%` }),
-        el("b", { textContent: fmtSpan(time) }),
-      ),
+      spell("track", el("i", { style: `width:${(100 * time) / single.time}%` }), el("b", fmtSpan(time))),
     );
-  const box = el("button", { type: "button", className: "cards" });
+  const box = el("button.cards");
   box.setAttribute("aria-pressed", String(on));
   box.append(
-    spell("act", head, el("kbd", { textContent: "8" })),
+    spell("act", head, el("kbd", "8")),
     bar(words.now[by], single.time, !on),
     bar(fill(words.all[by], { count }), all.time, on),
     spell("gain", fill(words.faster, { times: three(single.time / all.time) })),

@@ -11,7 +11,7 @@ export function simpleSentence(simple, t, s) {
   if (s < 0) return [];
   if (t >= model.total && model.total > 0)
     return [fill(words.done, { ranks: model.ranks, time: fmtSpan(model.total) })];
-  const number = el("b", { textContent: fill(words.step, { step: s + 1, steps: model.nsteps }) }),
+  const number = el("b", fill(words.step, { step: s + 1, steps: model.nsteps })),
     { gap } = words;
   if (question && !question.shown) return [number, gap, words.hidden];
   const sentence = track ? ringStep(simple, s) : textAt(model.tl.steps.text, s, language);

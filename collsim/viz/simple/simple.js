@@ -101,30 +101,29 @@ async function hear(simple, listeners) {
 
 function buildParts(simple) {
   const { root } = simple;
-  simple.head = el("div", { className: "top" });
-  simple.says = el("p", { className: "says", "aria-live": "polite" });
+  simple.head = el("div.top");
+  simple.says = el("p.says", { "aria-live": "polite" });
   simple.canvas = el("canvas", { role: "img" });
-  simple.stage = el("div", { className: "stage" }, simple.canvas);
+  simple.stage = el("div.stage", simple.canvas);
   simple.bar = buildTimebar(simple);
-  simple.play = el("button", { type: "button", className: "play", onclick: () => toggle0(simple) });
-  simple.back = el("button", { type: "button", className: "btn", onclick: () => step0(simple, -1) }, icon("back"));
-  simple.next = el("button", { type: "button", className: "btn", onclick: () => step0(simple, 1) }, icon("next"));
-  simple.asks = el("button", { type: "button", className: "predict", onclick: () => setPredict(simple) });
-  simple.key = el("p", { className: "key" });
-  simple.side = el("aside", { className: "side" });
+  simple.play = el("button.play", { onclick: () => toggle0(simple) });
+  simple.back = el("button.btn", { onclick: () => step0(simple, -1) }, icon("back"));
+  simple.next = el("button.btn", { onclick: () => step0(simple, 1) }, icon("next"));
+  simple.asks = el("button.predict", { onclick: () => setPredict(simple) });
+  simple.key = el("p.key");
+  simple.side = el("aside.side");
   const buttons = (simple.buttons = el(
-    "div",
-    { className: "buttons" },
+    "div.buttons",
     simple.back,
     simple.play,
     simple.next,
     simple.asks,
     simple.guide.open,
   ));
-  const time = el("div", { className: "time" }, buttons, simple.bar.box, simple.key),
-    card = el("section", { className: "card" }, simple.says, simple.stage, time);
-  simple.mid = el("div", { className: "mid" }, card, simple.side, simple.guide.box);
-  simple.error = el("p", { className: "error", role: "alert" });
+  const time = el("div.time", buttons, simple.bar.box, simple.key),
+    card = el("section.card", simple.says, simple.stage, time);
+  simple.mid = el("div.mid", card, simple.side, simple.guide.box);
+  simple.error = el("p.error", { role: "alert" });
   simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
   root.append(simple.head, simple.error, simple.mid);
 }

@@ -12,7 +12,7 @@ const PAD = 2;
 /** The line as {box, canvas}; dragging and keys move the clock. */
 export function buildTimebar(simple) {
   const canvas = el("canvas"),
-    box = el("div", { className: "scrub", role: "slider", tabIndex: 0, "aria-valuemin": "0" }, canvas);
+    box = el("div.scrub", { role: "slider", tabIndex: 0, "aria-valuemin": "0" }, canvas);
   const follow = (ev) => {
     const { left, width } = box.getBoundingClientRect();
     simple.ask(null);

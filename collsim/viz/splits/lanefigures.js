@@ -34,21 +34,16 @@ export function figuresOf(ui, run, places) {
     idle = pipelines ? run.share : run.share / run.time,
     fill = el("i"),
     percent = `${(100 * idle).toFixed(1)}${NB}%`,
-    big = el("div", { className: "main" }),
-    meter = el("div", { className: "meter" }, fill);
+    big = el("div.main"),
+    meter = el("div.meter", fill);
   fill.style.width = `${100 * (1 - idle)}%`;
-  const time = el("span", {}, el("b", { textContent: ui.unit.fmt(run.time) }), ` ${placeOf(run.time, places, words)}`),
-    wait = el(
-      "span",
-      { className: "r" },
-      `${pipelines ? words.bubble : words.exposed} `,
-      el("b", { textContent: percent }),
-    );
+  const time = el("span", el("b", ui.unit.fmt(run.time)), ` ${placeOf(run.time, places, words)}`),
+    wait = el("span.r", `${pipelines ? words.bubble : words.exposed} `, el("b", percent));
   big.append(time, wait);
   const rows = (run.figures ?? []).map((figure) => figureRow(ui, figure, words)),
-    none = el("p", { className: "none", textContent: words.none }),
-    below = run.figures ? el("table", {}, el("tbody", {}, ...rows)) : none;
-  return el("div", { className: "figures" }, el("div", {}, big, meter), below);
+    none = el("p.none", words.none),
+    below = run.figures ? el("table", el("tbody", ...rows)) : none;
+  return el("div.figures", el("div", big, meter), below);
 }
 
 /** "1st", or "joint 3rd" where several took as long. */
@@ -61,17 +56,13 @@ export function placeOf(time, places, words) {
 function figureRow(ui, { name, form, calls, numbers, value, drawn, unit }, words) {
   const fmt = FORMS[unit](ui),
     alike = drawn === undefined || Math.abs(value - drawn) <= ALIKE * Math.max(1e-12, Math.abs(value)),
-    cell = el("td", {
-      textContent: calls
-        ? fill(words.calls, { gathers: calls[0], reductions: calls[1] })
-        : form.replace("idle", words.figure.idle),
-    }),
-    last = el("td", {}, alike ? fmt(value) : "");
-  if (numbers) cell.append(" ", el("span", { className: "in", textContent: `= ${numbers}` }));
-  if (drawn !== undefined && alike) last.append(el("span", { className: "ok", textContent: "✓" }));
-  if (!alike)
-    last.append(
-      el("span", { className: "off", textContent: fill(words.differs, { form: fmt(value), drawn: fmt(drawn) }) }),
-    );
-  return el("tr", {}, el("td", { textContent: words.figure[name] }), cell, last);
+    cell = el(
+      "td",
+      calls ? fill(words.calls, { gathers: calls[0], reductions: calls[1] }) : form.replace("idle", words.figure.idle),
+    ),
+    last = el("td", alike && fmt(value));
+  if (numbers) cell.append(" ", el("span.in", `= ${numbers}`));
+  if (drawn !== undefined && alike) last.append(el("span.ok", "✓"));
+  if (!alike) last.append(el("span.off", fill(words.differs, { form: fmt(value), drawn: fmt(drawn) })));
+  return el("tr", el("td", words.figure[name]), cell, last);
 }

@@ -51,12 +51,12 @@ function buildLanes(ui) {
   Object.assign(ui, { views: [], alone: -1, focus: null });
   for (const [name, tag] of Object.entries({ says: "p", tip: "p", tabs: "span", heads: "div", rows: "div" }))
     ui[name] = el(tag, { className: name });
-  Object.assign(ui, { scrub: el("div", { className: "scrub" }), bar: el("div", { className: "bar" }) });
-  ui.foot = el("div", { className: "foot" });
+  Object.assign(ui, { scrub: el("div.scrub"), bar: el("div.bar") });
+  ui.foot = el("div.foot");
   ui.tip.setAttribute("aria-live", "polite");
   ui.tabs.className = "seg tabs";
-  const card = el("div", { className: "card" });
-  card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div", { className: "dock" }, ui.scrub, ui.bar), ui.foot);
+  const card = el("div.card");
+  card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div.dock", ui.scrub, ui.bar), ui.foot);
   dragLanes(ui);
   return [card];
 }
@@ -111,7 +111,7 @@ function arrangeLanes(ui, whole) {
     data.kind === "pipelines" ? fill(words.activations, { most: data.microbatches }) : "",
     words.form,
   ];
-  ui.heads.replaceChildren(...heads.map((textContent) => el("span", { textContent })));
+  ui.heads.replaceChildren(...heads.map((textContent) => el("span", textContent)));
   const places = data.runners.map((run) => run.time).sort((a, b) => a - b);
   ui.views = [];
   ui.rows.replaceChildren(
@@ -137,11 +137,11 @@ function showAlone(ui, k) {
 }
 
 function buildRunner(ui, run, k, places) {
-  const field = el("div", { className: "field" }),
-    name = el("button", { type: "button", title: ui.words.one, onclick: () => showAlone(ui, k) });
-  name.append(el("b", { textContent: run.name }), el("small", { textContent: run.note }));
+  const field = el("div.field"),
+    name = el("button", { title: ui.words.one, onclick: () => showAlone(ui, k) });
+  name.append(el("b", run.name), el("small", run.note));
   ui.views.push({ run, field });
-  return el("div", { className: "runner" }, el("div", { className: "name" }, name), field, figuresOf(ui, run, places));
+  return el("div.runner", el("div.name", name), field, figuresOf(ui, run, places));
 }
 
 /** Draw every runner at the width that it has. */
@@ -201,7 +201,7 @@ function buildLaneFoot(ui) {
     { legend } = ui.words,
     signs = LEGENDS[kind].map(([name, style]) => swatch(style, legend[name]));
   const words = kind === "pipelines" ? ["micro", "letters"] : ["block", "bytes"];
-  ui.foot.replaceChildren(...signs, ...words.map((name) => el("span", {}, legend[name])));
+  ui.foot.replaceChildren(...signs, ...words.map((name) => el("span", legend[name])));
 }
 
 /** One frame: the cursor, the veil over what is to come, and who is done. */
@@ -248,7 +248,7 @@ function sayLanes(ui, done, open, now) {
   const key = `${head}|${data.said}`;
   if (ui.spoken === key) return;
   ui.spoken = key;
-  ui.says.replaceChildren(...(head ? [el("b", { textContent: head }), " "] : []), data.said);
+  ui.says.replaceChildren(...(head ? [el("b", head), " "] : []), data.said);
 }
 
 function dragLanes(ui) {

@@ -31,13 +31,13 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
 export function createSplit(host, { act }) {
   /** @type {any} */
   const ui = { act, data: null, rank: -1 };
-  for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section", {});
+  for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section");
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
   ui.dots = el("canvas", { role: "img" });
-  const left = el("div", { className: "card" }, ui.map, ui.sends, ui.step, ui.memory),
-    right = el("div", { className: "card" }, ui.all);
+  const left = el("div.card", ui.map, ui.sends, ui.step, ui.memory),
+    right = el("div.card", ui.all);
   const look = { className: "sm", css: [buttonsSheet, cardsSheet, splitSheet], arrange: () => arrangeSplit(ui, false) },
-    shell = createShell(host, look, el("div", { className: "both" }, left, right));
+    shell = createShell(host, look, el("div.both", left, right));
   ui.root = shell.root;
   ui.canvas.addEventListener("click", (ev) => clickMap(ui, ev));
   ui.canvas.addEventListener("keydown", (ev) => stepRank(ui, ev));
@@ -81,7 +81,7 @@ function arrangeSplit(ui, anew) {
 // ---- where the ranks live -----------------------------------------------------------------------
 
 function titled(text, note) {
-  return el("h2", {}, text, el("span", { textContent: note }));
+  return el("h2", text, el("span", note));
 }
 
 function buildMap(ui) {
@@ -92,7 +92,7 @@ function buildMap(ui) {
       .map(([axis]) => axis.toUpperCase())
       .join(" – "),
     nodes = Math.ceil(step.ranks / step.per);
-  ui.legend = el("p", { className: "groups", "aria-live": "polite" });
+  ui.legend = el("p.groups", { "aria-live": "polite" });
   const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.whole * 0.55));
   ui.map.replaceChildren(
     titled(words.map, sayMap(words, { nodes, ranks: step.per, order, stages: layout.stages })),
@@ -134,7 +134,7 @@ function drawMap(ui) {
 function swatchOf(colour, words) {
   const i = el("i");
   i.style.background = colour;
-  return el("span", {}, i, words);
+  return el("span", i, words);
 }
 
 function clickMap(ui, ev) {
@@ -165,7 +165,7 @@ function buildSends(ui) {
     stage = stageOf(ui.rank, step),
     most = Math.max(1, ...step.sends.flat().map((row) => row.nbytes)),
     cells = step.sends[stage].map((row) => sentRow(row, most, words, ui.data.language));
-  if (!cells.length) cells.push(el("p", { className: "quiet", textContent: words.nothing }));
+  if (!cells.length) cells.push(el("p.quiet", words.nothing));
   ui.sends.replaceChildren(
     titled(fill(words.sends[step.stages > 1 ? "stage" : "one"], { stage }), words.sendsNote),
     ...cells,
@@ -178,18 +178,18 @@ function sentRow(row, most, words, language) {
   bar.style.width = `${Math.max(0.4, (100 * row.nbytes) / most)}%`;
   bar.style.background = colour;
   return el(
-    "div",
-    { className: "sent" },
-    el("b", {}, swatchOf(colour, words.strategies[row.strategy])),
-    el("span", {
-      textContent: fill(words.rate, {
+    "div.sent",
+    el("b", swatchOf(colour, words.strategies[row.strategy])),
+    el(
+      "span",
+      fill(words.rate, {
         kind: row.link[LANGUAGES.indexOf(chooseLanguage(language))],
         rate: fmtRate(row.bandwidth),
       }),
-    }),
-    el("span", { className: "track" }, bar),
-    el("b", { textContent: decimalBytes(row.nbytes) }),
-    el("span", { className: "num", textContent: fmtSpan(row.time) }),
+    ),
+    el("span.track", bar),
+    el("b", decimalBytes(row.nbytes)),
+    el("span.num", fmtSpan(row.time)),
   );
 }
 
@@ -213,8 +213,8 @@ function buildHeld(ui) {
     { kinds, total, stage, room } = memory,
     words = ui.words,
     whole = Math.max(room ?? 0, total),
-    bar = el("div", { className: "held" }),
-    legend = el("p", { className: "groups" });
+    bar = el("div.held"),
+    legend = el("p.groups");
   kinds.forEach(([kind, size]) => {
     const part = el("i"),
       colour = `color-mix(in srgb, var(--room) ${shadeOf(drawn.kinds, kind)}%, var(--card))`;
@@ -245,17 +245,17 @@ function buildAll(ui) {
   const { table } = ui.data,
     words = ui.words;
   if (!table) {
-    ui.all.replaceChildren(el("p", { className: "quiet", textContent: words.waiting }));
+    ui.all.replaceChildren(el("p.quiet", words.waiting));
     return;
   }
   const fits = table.fits.filter(Boolean).length,
-    counts = el("p", { className: "counts" }, el("span", { textContent: words.time }));
+    counts = el("p.counts", el("span", words.time));
   counts.append(
-    el("b", { textContent: fill(words.fits, thousands(fits)) }),
-    el("b", { textContent: fill(words.not, thousands(table.fits.length - fits)) }),
+    el("b", fill(words.fits, thousands(fits))),
+    el("b", fill(words.not, thousands(table.fits.length - fits))),
   );
   const body = tableOf(ui),
-    note = el("p", { className: "quiet", textContent: words.allNote });
+    note = el("p.quiet", words.allNote);
   ui.all.replaceChildren(titled(fill(words.all, thousands(table.time.length)), ""), note, counts, ui.dots, body);
   ui.dots.setAttribute(
     "aria-label",
@@ -315,13 +315,9 @@ function tableOf(ui) {
   const { table, open, now } = ui.data,
     words = ui.words,
     listed = [...Array(Math.min(ROWS, table.time.length)).keys()],
-    head = el("tr", {}, ...Object.values(words.head).map((textContent) => el("th", { scope: "col", textContent })));
+    head = el("tr", ...Object.values(words.head).map((textContent) => el("th", { scope: "col" }, textContent)));
   if (open >= ROWS || (open < 0 && now)) listed.push(open);
-  return el(
-    "div",
-    { className: "wide" },
-    el("table", {}, el("thead", {}, head), el("tbody", {}, ...listed.map((k) => splitRow(ui, k)))),
-  );
+  return el("div.wide", el("table", el("thead", head), el("tbody", ...listed.map((k) => splitRow(ui, k)))));
 }
 
 /** A row of the table; the open one has the figures of its run, and no number where the search does not list it. */
@@ -330,7 +326,7 @@ function splitRow(ui, k) {
     words = ui.words,
     opened = k === open,
     split = { ...(k < 0 ? {} : rowAt(table, k)), ...(opened ? now : null) },
-    button = el("button", { type: "button", textContent: k < 0 ? "–" : String(k + 1), disabled: k < 0 });
+    button = el("button", { disabled: k < 0 }, k < 0 ? "–" : String(k + 1));
   button.title = k < 0 ? words.unlisted : fill(words.open, { number: k + 1 });
   button.setAttribute("aria-label", button.title);
   const values = ["tp", "pp", "dp", "interleave", "micro_batch"].map((name) => split[name]),
@@ -338,8 +334,8 @@ function splitRow(ui, k) {
     figures = [about + fixedSpan(split.time), threeDigits(split.memory / 1e9)],
     reason = k < 0 ? signed(split.time - table.time[0]) : reasonOf(table, k, words, split.time),
     texts = [...values, shortenStrategy(split.data), split.recompute, ...figures, reason],
-    row = el("tr", { className: opened ? "open" : "" }, el("td", {}, button));
-  row.append(...texts.map((text) => el("td", { textContent: String(text) })));
+    row = el("tr", { className: opened ? "open" : "" }, el("td", button));
+  row.append(...texts.map((text) => el("td", String(text))));
   if (k >= 0) row.addEventListener("click", () => ui.act({ what: "open", row: k }));
   return row;
 }

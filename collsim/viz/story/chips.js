@@ -11,7 +11,7 @@ export function written(story, text) {
   return text.split(/(\*\*[^*]+\*\*)/).flatMap((part) => {
     const bold = part.startsWith("**"),
       nodes = plainly(story, bold ? part.slice(2, -2) : part);
-    return bold ? [el("b", {}, ...nodes)] : nodes;
+    return bold ? [el("b", ...nodes)] : nodes;
   });
 }
 
@@ -37,9 +37,9 @@ export function live(story, name, className = "live") {
 export function chip(story, name, properties = {}) {
   const values = story.data.numbers[name],
     input = el("input", { type: "range", min: "0", max: String(values.length - 1), step: "1", ...properties }),
-    says = el("span", { className: "says" }),
-    box = el("label", { className: `chip ${HUES[name] ?? "n"}` }, input, el("i", { textContent: "◂" }), says);
-  box.append(el("i", { textContent: "▸" }));
+    says = el("span.says"),
+    box = el("label", { className: `chip ${HUES[name] ?? "n"}` }, input, el("i", "◂"), says);
+  box.append(el("i", "▸"));
   input.setAttribute("aria-label", story.words.names[name]);
   input.oninput = () => story.choose(name, values[Number(input.value)]);
   story.follow(() => {

@@ -4,7 +4,7 @@ import { el } from "../player/draw/elements.js";
 import { live } from "./chips.js";
 
 const part = (className, ...kids) => el("span", { className }, ...kids);
-const variable = (name, hue) => el("var", { className: hue, textContent: name });
+const variable = (name, hue) => el("var", { className: hue }, name);
 const fraction = (above, below) => part("frac", part("over", ...above), part("under", ...below));
 const words = (text) => part("op", text);
 /** A term, with its worth below. */
@@ -52,5 +52,5 @@ const READ = {
 
 /** A formula as an element; a screen reader gets it in one line. */
 export function formula(story, name) {
-  return el("div", { className: "formula", role: "math", "aria-label": READ[name] }, ...FORMULAS[name](story));
+  return el("div.formula", { role: "math", "aria-label": READ[name] }, ...FORMULAS[name](story));
 }

@@ -96,10 +96,10 @@ function writeStory(story, data) {
   const { words, root } = story;
   story.chapters = CHAPTERS.map((of, q) => buildChapter(story, of, q + 1));
   story.beats = story.chapters.flatMap(({ beats }) => beats);
-  const head = el("header", {}, el("h1", { textContent: words.title }), el("p", { textContent: words.lead }));
+  const head = el("header", el("h1", words.title), el("p", words.lead));
   root.replaceChildren(
     root.querySelector("style"),
-    el("div", { className: "head" }, head, el("p", { className: "hint" }, ...written(story, words.hint))),
+    el("div.head", head, el("p.hint", ...written(story, words.hint))),
     ...story.chapters.map(({ box }) => box),
     links(story),
   );
@@ -138,9 +138,9 @@ function restoreChapters(story, { key, moments }, mayPlay) {
 
 function links({ links: addresses = {}, words }) {
   const anchors = Object.entries(addresses).map(([name, href]) =>
-    el("a", { href, target: "_self", textContent: words.after[name] }),
+    el("a", { href, target: "_self" }, words.after[name]),
   );
-  return el("nav", { className: "after" }, ...anchors);
+  return el("nav.after", ...anchors);
 }
 
 function dressStory(story, { theme }) {
@@ -162,34 +162,34 @@ function recompute(story) {
 
 function buildChapter(story, { key, shares, formula: name, tall, moves, draw }, number) {
   const { title, text, note } = story.words.chapters[key],
-    heading = el("h2", { textContent: title, tabIndex: -1 }),
+    heading = el("h2", { tabIndex: -1 }, title),
     canvas = el("canvas", { role: "img", "aria-label": title }),
-    figure = el("figure", {}, canvas),
+    figure = el("figure", canvas),
     chapter = { key, number, heading, canvas, figure, share: 0, goal: shares[0], playing: false };
-  chapter.beats = shares.map((at, q) => ({ chapter, at, box: el("p", {}, ...written(story, text[q + 1])) }));
-  const prose = el("div", { className: "prose" }, heading);
+  chapter.beats = shares.map((at, q) => ({ chapter, at, box: el("p", ...written(story, text[q + 1])) }));
+  const prose = el("div.prose", heading);
   if (name) prose.append(formula(story, name));
   prose.append(...chapter.beats.map(({ box }) => box));
-  if (note) prose.append(el("p", { className: "note", textContent: note }));
+  if (note) prose.append(el("p.note", note));
   chapter.stop = () => {};
   if (moves) addPlay(story, chapter);
   else chapter.share = chapter.goal;
-  if (key === "alpha-beta") figure.append(el("div", { className: "slider" }, "N", chip(story, "many")));
+  if (key === "alpha-beta") figure.append(el("div.slider", "N", chip(story, "many")));
   chapter.draw = () => drawFigure(story, chapter, draw, tall);
-  const badge = el("a", { className: "badge", href: `#${key}`, textContent: String(number) });
+  const badge = el("a.badge", { href: `#${key}` }, String(number));
   badge.setAttribute("aria-label", `${story.words.chapter} ${number}: ${title}`);
   badge.onclick = (ev) => {
     ev.preventDefault();
     history.replaceState(history.state, "", `#${key}`);
     goToChapter(story, chapter);
   };
-  chapter.box = el("section", { id: key }, badge, prose, el("div", { className: "side" }, figure));
+  chapter.box = el("section", { id: key }, badge, prose, el("div.side", figure));
   chapter.box.dataset.chapter = key;
   return chapter;
 }
 
 function addPlay(story, chapter) {
-  const button = el("button", { type: "button", className: "play" });
+  const button = el("button.play");
   chapter.showPlaying = (playing) => {
     chapter.playing = playing;
     button.replaceChildren(icon(playing ? "pause" : "play"));

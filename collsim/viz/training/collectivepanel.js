@@ -34,13 +34,13 @@ export function drawPanel(ui) {
   if (!collective) {
     forgetPlayer(ui);
     ui.panel.className = "opened shut";
-    ui.panel.replaceChildren(el("p", { className: "hint", textContent: words.hint }));
+    ui.panel.replaceChildren(el("p.hint", words.hint));
     ui.funnel.replaceChildren();
     return;
   }
   ui.panel.className = "opened";
   ui.panel.style.setProperty("--hue", hueOf(collective.bucket).box);
-  const body = el("div", { className: "inside" }, facts(ui, collective), stageOf(ui));
+  const body = el("div.inside", facts(ui, collective), stageOf(ui));
   ui.panel.replaceChildren(head(ui, collective), body);
   drawFunnel(ui, collective);
 }
@@ -49,26 +49,19 @@ function head(ui, collective) {
   const words = ui.words,
     { opened } = ui.data,
     hue = hueOf(collective.bucket),
-    chip = el("i", { className: "chip", textContent: collective.bucket >= 0 ? String(collective.bucket) : "•" }),
-    close = el("button", {
-      type: "button",
-      className: "btn",
-      textContent: "×",
-      onclick: () => ui.act({ what: "open", name: "none" }),
-    });
+    chip = el("i.chip", collective.bucket >= 0 ? String(collective.bucket) : "•"),
+    close = el("button.btn", { onclick: () => ui.act({ what: "open", name: "none" }) }, "×");
   chip.style.cssText = `background:${hue.box};color:${hue.text}`;
   nameButton(close, words.close);
-  ui.pace = el("span", { className: "pace" });
+  ui.pace = el("span.pace");
   const box = el(
-    "div",
-    { className: "phead" },
+    "div.phead",
     chip,
-    el("b", { textContent: fill(words.opened, { name: nameTask(words, collective) }) }),
+    el("b", fill(words.opened, { name: nameTask(words, collective) })),
     ui.pace,
-    el("span", { className: "sp" }),
+    el("span.sp"),
   );
-  if (opened?.link)
-    box.append(el("a", { className: "b2", href: opened.link, target: "_self", textContent: words.explore }));
+  if (opened?.link) box.append(el("a.b2", { href: opened.link, target: "_self" }, words.explore));
   box.append(close);
   return box;
 }
@@ -80,16 +73,9 @@ function facts(ui, collective) {
     late = collective.begin - collective.ready,
     took = collective.end - collective.begin,
     fact = (name, value, note, alarm = false) =>
-      el(
-        "div",
-        { className: alarm ? "fact alarm" : "fact" },
-        el("span", { textContent: name }),
-        el("b", { textContent: value }),
-        el("small", { textContent: note }),
-      );
+      el("div", { className: alarm ? "fact alarm" : "fact" }, el("span", name), el("b", value), el("small", note));
   return el(
-    "div",
-    { className: "facts" },
+    "div.facts",
     fact(words.carries, fmtBytes(collective.nbytes), sayGradients(words, collective)),
     fact(
       words.ready,
@@ -116,15 +102,11 @@ function stageOf(ui) {
     key = opened?.timeline ? `${ui.data.id}|${opened.name}` : "";
   if (!key) {
     forgetPlayer(ui);
-    return el(
-      "div",
-      { className: "stage0" },
-      el("p", { className: "hint", textContent: opened?.refusal || ui.words.pending }),
-    );
+    return el("div.stage0", el("p.hint", opened?.refusal || ui.words.pending));
   }
   if (ui.inner?.key !== key) {
     forgetPlayer(ui);
-    const stage = el("div", { className: "stage0" }),
+    const stage = el("div.stage0"),
       clock = createClock(),
       options = { timeline: opened.timeline, clock, language: ui.data.language, theme: ui.data.theme, compact: STAGE };
     const inner = { key, clock, stage, player: createPlayer(stage, { ...options, view: viewOf(ui) }) };

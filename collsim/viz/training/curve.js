@@ -17,26 +17,18 @@ export function buildCurve(ui, wide) {
   const box = { left: 40, top: 24, width: wide - 64, height: HIGH - 56 },
     scales = curveScales([...curve, [bucketBytes, step.time]], box),
     best = bestOf(curve),
-    slider = el("div", { className: "curve", role: "slider", tabIndex: 0, "aria-label": words.size });
+    slider = el("div.curve", { role: "slider", tabIndex: 0, "aria-label": words.size });
   slider.setAttribute("aria-valuemin", String(curve[0][0]));
   slider.setAttribute("aria-valuemax", String(curve.at(-1)[0]));
   slider.setAttribute("aria-valuenow", String(bucketBytes));
   slider.setAttribute("aria-valuetext", `${fmtBytes(bucketBytes)}, ${fmtSpan(step.time)}`);
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
-  const foot = el("p", { textContent: fill(words.best, { bytes: fmtBytes(best[0]), time: fmtSpan(best[1]) }) });
+  const foot = el("p", fill(words.best, { bytes: fmtBytes(best[0]), time: fmtSpan(best[1]) }));
   if (isChosen)
-    foot.append(
-      " ",
-      el("button", {
-        type: "button",
-        className: "plain",
-        textContent: words.useUsual,
-        onclick: () => ui.act({ what: "default bucket" }),
-      }),
-    );
-  const head = el("h3", {}, words.size, el("span", { textContent: words.curve }));
-  return el("section", { className: "size" }, head, slider, foot);
+    foot.append(" ", el("button.plain", { onclick: () => ui.act({ what: "default bucket" }) }, words.useUsual));
+  const head = el("h3", words.size, el("span", words.curve));
+  return el("section.size", head, slider, foot);
 }
 
 function picture(ui, curve, scales, box, wide) {

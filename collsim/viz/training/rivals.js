@@ -46,13 +46,13 @@ export function createRivals(host) {
 function buildRivals(race) {
   Object.assign(race, {
     ...{ cards: [], copies: false, cursors: [] },
-    row: el("div", { className: "cards" }),
-    bar: el("div", { className: "bar" }),
-    tracks: el("div", { className: "tracks" }),
-    foot: el("div", { className: "foot" }),
+    row: el("div.cards"),
+    bar: el("div.bar"),
+    tracks: el("div.tracks"),
+    foot: el("div.foot"),
   });
   dragTracks(race);
-  return [race.row, el("div", { className: "card" }, race.bar, race.tracks), race.foot];
+  return [race.row, el("div.card", race.bar, race.tracks), race.foot];
 }
 
 function dressRivals(race) {
@@ -86,30 +86,25 @@ function buildRivalCard(race, data, room, most) {
     hot = data.sent === sends && data.sent > 2 * Math.min(...race.data.runners.map((r) => r.sent)),
     fill = el("i"),
     run = { data, pace: el("span") },
-    head = el("h2", {}, data.name, run.pace),
+    head = el("h2", data.name, run.pace),
     wide = room / Math.min(16, data.document.peak_memory.length + 1) < 62;
   fill.style.width = `${(100 * data.sent) / sends}%`;
   const choice = data.strategy === "data_parallel" || data.strategy === "copies" ? [copiesSwitch(race)] : [];
   run.card = el(
     "section",
     { className: hot ? "card hot" : "card" },
-    el("div", { className: "rhead" }, head, ...choice),
-    el(
-      "div",
-      { className: "load" },
-      el("span", { textContent: words.sends }),
-      el("b", { textContent: fmtBytes(data.sent) }),
-    ),
-    el("div", { className: "meter" }, fill),
+    el("div.rhead", head, ...choice),
+    el("div.load", el("span", words.sends), el("b", fmtBytes(data.sent))),
+    el("div.meter", fill),
     drawHub(run, room, most),
-    el("div", { className: "load" }, el("span", { textContent: wide ? words.peakShort : words.peak })),
-    el("p", { className: "reason", textContent: data.reason }),
+    el("div.load", el("span", wide ? words.peakShort : words.peak)),
+    el("p.reason", data.reason),
   );
   return run;
 }
 
 function copiesSwitch(race) {
-  const box = el("span", { className: "seg", role: "group" }),
+  const box = el("span.seg", { role: "group" }),
     words = race.words,
     items = [
       [false, words.nccl],
@@ -128,7 +123,7 @@ function buildRivalFoot(race) {
   const { legend } = race.words,
     sign = (style, words) => swatch(`width:14px;height:14px;${style}`, words);
   race.foot.replaceChildren(
-    el("span", {}, el("i", { className: "hatch" }), legend.wait),
+    el("span", el("i.hatch"), legend.wait),
     sign("background:var(--b1)", legend.bucket),
     sign("border-radius:50%;background:var(--done)", legend.copy),
     sign("border:2px solid var(--ink);border-radius:3px;background:var(--sumfill)", legend.reduce),

@@ -69,22 +69,22 @@ export function createStep(host, { act = () => {}, onExport = () => {} } = {}) {
 
 function buildStepCard(ui) {
   Object.assign(ui, {
-    says: el("p", { className: "says" }),
-    gpus: el("span", { className: "seg", role: "group" }),
-    bar: el("div", { className: "bar" }),
-    lanes: el("div", { className: "lanes" }),
-    funnel: el("div", { className: "funnel" }),
-    panel: el("div", { className: "opened" }),
-    foot: el("div", { className: "foot" }),
-    side: el("aside", { className: "side" }),
-    main: el("div", { className: "main" }),
+    says: el("p.says"),
+    gpus: el("span.seg", { role: "group" }),
+    bar: el("div.bar"),
+    lanes: el("div.lanes"),
+    funnel: el("div.funnel"),
+    panel: el("div.opened"),
+    foot: el("div.foot"),
+    side: el("aside.side"),
+    main: el("div.main"),
   });
   ui.main.append(ui.bar, ui.lanes, ui.funnel, ui.panel, ui.foot);
-  const top = el("div", { className: "top" }, ui.says, ui.gpus);
+  const top = el("div.top", ui.says, ui.gpus);
   ui.root.addEventListener("keydown", (ev) => openByKey(ui, ev));
   ui.root.addEventListener("click", (ev) => openClicked(ui, ev));
   dragOver(ui);
-  return [top, el("div", { className: "body" }, ui.main, ui.side)];
+  return [top, el("div.body", ui.main, ui.side)];
 }
 
 /** The middle of the collective that is open, where it is opened anew. */
@@ -102,14 +102,7 @@ function dressStep(ui) {
       [false, words.one],
       [true, fill(words.all, { count: data.step.ranks })],
     ];
-  ui.bar.replaceChildren(
-    parts.moves,
-    parts.time,
-    parts.speeds,
-    el("span", { className: "sp" }),
-    parts.note,
-    parts.tools,
-  );
+  ui.bar.replaceChildren(parts.moves, parts.time, parts.speeds, el("span.sp"), parts.note, parts.tools);
   parts.tools.prepend(ui.exports.box);
   ui.exports.set(words.exports, data.exports);
   drawLegend(ui);
@@ -211,7 +204,7 @@ function drawStep(ui) {
     now = happening(data.step, clock.t);
   if (ui.said !== bold + rest + data.language) {
     ui.said = bold + rest + data.language;
-    ui.says.replaceChildren(el("b", { textContent: bold }), ` ${rest}`);
+    ui.says.replaceChildren(el("b", bold), ` ${rest}`);
   }
   drawTransport(ui.parts, clock, ui.words, `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
   ui.cursor.move(clock.t, unit.fmt(clock.t));
@@ -232,13 +225,13 @@ function openClicked(ui, ev) {
 
 function drawLegend(ui) {
   const { legend } = ui.words,
-    entry = (className, words) => el("span", {}, el("i", { className }), words),
-    buckets = el("i", { className: "five" }, ...[0, 1, 2, 3, 4].map(() => el("u")));
+    entry = (className, words) => el("span", el("i", { className }), words),
+    buckets = el("i.five", ...[0, 1, 2, 3, 4].map(() => el("u")));
   [...buckets.children].forEach((u, q) => {
     u.style.background = `var(--b${q})`;
   });
   ui.foot.replaceChildren(
-    el("span", {}, buckets, legend.bucket),
+    el("span", buckets, legend.bucket),
     entry("hatch", legend.exposed),
     entry("outline", legend.chain),
     entry("dash", legend.queue),

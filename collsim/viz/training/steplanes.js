@@ -50,7 +50,7 @@ export function drawLanes(ui) {
   ui.cursor = createCursor(chart, { top: ROOM.band, flag: ROOM.band + 14 });
   ui.cursor.node.append(svg("path", { d: "M-7 0H7V9L0 16L-7 9Z", fill: "var(--ink)" }));
   picture.append(ui.cursor.node, ...raiseLabels(picture));
-  lanes.replaceChildren(labelColumn(ui, height), el("div", { className: "scroll" }, picture));
+  lanes.replaceChildren(labelColumn(ui, height), el("div.scroll", picture));
   lightUnderPointer(ui, picture);
 }
 
@@ -69,7 +69,7 @@ const onBox = (hue) => ({ fill: hue.text, stroke: hue.box, "stroke-width": 4, "p
 
 /** Under the pointer the boxes and the line of one bucket stay, all else pales, and a card says what it carries. */
 function lightUnderPointer(ui, picture) {
-  const card = el("div", { className: "hovered", hidden: true });
+  const card = el("div.hovered", { hidden: true });
   ui.lanes.append(card);
   followPointer(picture, (key, at) => {
     const collective = ui.data.step.collectives.find((c) => c.bucket >= 0 && String(c.bucket) === key);
@@ -88,9 +88,9 @@ function bucketWords(ui, collective) {
     { opened } = ui.data,
     name = collective.bucket >= 0 ? `${w.bucket} ${collective.bucket}` : collective.name,
     runs = opened?.name === collective.name && opened.algorithm ? `${opened.algorithm}, ` : "",
-    line = (words) => el("span", { textContent: words });
+    line = (words) => el("span", words);
   return [
-    el("b", { textContent: `${name}, ${fmtBytes(collective.nbytes)}` }),
+    el("b", `${name}, ${fmtBytes(collective.nbytes)}`),
     line(sayGradients(w, collective)),
     line(`${runs}${fmtSpan(collective.end - collective.begin)}`),
     line(`${w.exposed}: ${fmtSpan(collective.exposed)}`),
@@ -275,10 +275,10 @@ function queueLines(ui) {
 function labelColumn(ui, high) {
   const words = ui.words,
     { step } = ui.data,
-    box = el("div", { className: "labels" }),
+    box = el("div.labels"),
     put = (y, name, small = "") => {
-      const label = el("div", { className: "label" }, el("b", { textContent: name }));
-      if (small) label.append(el("small", { textContent: small }));
+      const label = el("div.label", el("b", name));
+      if (small) label.append(el("small", small));
       label.style.top = `${y}px`;
       box.append(label);
     };
@@ -310,7 +310,7 @@ function labelColumn(ui, high) {
 const networkNote = (ui, words) => (ui.data.ghost.length ? words.ghost : "");
 
 function queueLabel(row, words) {
-  const label = el("div", { className: "label" }, el("small", { textContent: words.queue }));
+  const label = el("div.label", el("small", words.queue));
   label.style.top = `${row.queue.y + row.queue.h / 2 - 9}px`;
   return label;
 }

@@ -18,23 +18,18 @@ export function drawTracks(race, width) {
     least = Math.min(...runners.map((r) => r.time)),
     right = Math.min(FINISH_ROOM, width - 120),
     chartOf = (height, look) => createChart({ width, height, total: most, right, class: "at", ...look }),
-    cells = [
-      el("span"),
-      el("span", { className: "h" }),
-      el("span", { className: "h", textContent: w.step }),
-      el("span", { className: "h waits", textContent: w.waitsFor }),
-    ];
+    cells = [el("span"), el("span.h"), el("span.h", w.step), el("span.h.waits", w.waitsFor)];
   race.cursors = [];
   for (const run of runners) {
     const words =
         Math.abs(run.time - least) <= 1e-9 * least ? w.leads : fill(w.times, { times: threeDigits(run.time / least) }),
       chart = chartOf(HIGH_TRACK, { role: "img", "aria-label": `${run.name}: ${fmtSpan(run.time)}` });
     drawTrack(race, run, chart, words);
-    cells.push(el("span", { className: "rule" }), ...trackRow(run, chart, run.time === most && most > 1.5 * least));
+    cells.push(el("span.rule"), ...trackRow(run, chart, run.time === most && most > 1.5 * least));
   }
   race.chart = chartOf(26, {});
   race.chart.picture.append(...timeAxis(race.chart, timeMarks(most, width / 100), { y: 17, top: 0, bottom: 0 }));
-  cells.push(el("span"), el("span", {}, race.chart.picture));
+  cells.push(el("span"), el("span", race.chart.picture));
   race.tracks.replaceChildren(...cells);
 }
 
@@ -56,10 +51,10 @@ function drawTrack(race, run, chart, words) {
 
 function trackRow(run, { picture }, isLate) {
   return [
-    el("span", { className: "name" }, el("b", { textContent: run.name })),
-    el("span", {}, picture),
-    el("span", { className: isLate ? "num late" : "num" }, el("b", { textContent: fmtSpan(run.time) })),
-    el("span", { className: "num waits", textContent: fmtSpan(run.exposed + run.bubble) }),
+    el("span.name", el("b", run.name)),
+    el("span", picture),
+    el("span", { className: isLate ? "num late" : "num" }, el("b", fmtSpan(run.time))),
+    el("span.num.waits", fmtSpan(run.exposed + run.bubble)),
   ];
 }
 

@@ -11,31 +11,29 @@ import { copyText } from "../player/export/copy.js";
  */
 export function createTransport({ root, clock, words, turn }) {
   const button = (name, onclick) => {
-    const box = el("button", { type: "button", className: name === "play" ? "btn play" : "btn", onclick });
+    const box = el("button", { className: name === "play" ? "btn play" : "btn", onclick });
     nameButton(box, words[name]);
     box.append(icon(name));
     return box;
   };
   const play = button("play", () => togglePlay({ clock })),
-    note = el("span", { className: "note", role: "status" }),
-    speeds = el("span", { className: "seg speeds", role: "group" });
+    note = el("span.note", { role: "status" }),
+    speeds = el("span.seg.speeds", { role: "group" });
   chooseSpeed(speeds, clock, words);
   return {
     play,
     note,
     speeds,
-    time: el("span", { className: "clock" }),
+    time: el("span.clock"),
     moves: el(
-      "span",
-      { className: "g" },
+      "span.g",
       button("first", () => clock.seek(0)),
       button("back", () => turn(-1)),
       play,
       button("next", () => turn(1)),
     ),
     tools: el(
-      "span",
-      { className: "g tools" },
+      "span.g.tools",
       button("link", () => shareMoment({ clock, root, words, note })),
       button("full", () => toggleFullScreen(root)),
     ),

@@ -33,7 +33,7 @@ const SVG = "http://www.w3.org/2000/svg";
 export function svg(tag, attrs, ...kids) {
   const e = document.createElementNS(SVG, tag);
   for (const k in attrs) e.setAttribute(k, attrs[k]);
-  e.append(...kids);
+  e.append(...kids.filter(Boolean));
   return e;
 }
 
@@ -44,10 +44,22 @@ export function icon(name) {
   return svg("svg", { viewBox: "0 0 18 18", "aria-hidden": "true" }, ...paths);
 }
 
-export function el(tag, props = {}, ...kids) {
-  const e = document.createElement(tag);
+/**
+ * An element: its tag with classes ("p.says"), properties or attributes if it has any, and what is in it, without what is
+ * null, false or empty. A button is a plain one.
+ *
+ * @param {string} selector
+ * @param {...any} rest
+ * @returns {any}
+ */
+export function el(selector, ...rest) {
+  const [tag, ...classes] = selector.split("."),
+    e = /** @type {any} */ (document.createElement(tag)),
+    props = rest[0]?.constructor === Object ? rest.shift() : {};
+  if (tag === "button") e.type = "button";
+  if (classes.length) e.className = classes.join(" ");
   for (const k in props) k in e && k !== "list" ? (e[k] = props[k]) : e.setAttribute(k, props[k]);
-  e.append(...kids);
+  e.append(...rest.filter(Boolean));
   return e;
 }
 

@@ -25,8 +25,8 @@ export class MachineEditor {
     this.part = null;
     this.shown = null;
     this.arranged = "";
-    this.panel = el("div", { className: "editpanel", role: "dialog", hidden: true });
-    this.buttons = el("div", { className: "partbuttons", role: "group" });
+    this.panel = el("div.editpanel", { role: "dialog", hidden: true });
+    this.buttons = el("div.partbuttons", { role: "group" });
     this.panel.addEventListener("keydown", (ev) => this.press(ev));
     this.buttons.addEventListener("keydown", (ev) => this.move(ev));
     ui.parts.card.append(this.panel);
@@ -84,7 +84,7 @@ export class MachineEditor {
   buildButton(part, q) {
     const { k, ox, oy } = this.ui.state,
       name = [part.title, part.note].filter(Boolean).join(", "),
-      button = el("button", { type: "button", "aria-label": name, tabIndex: q ? -1 : 0 });
+      button = el("button", { "aria-label": name, tabIndex: q ? -1 : 0 });
     button.dataset.part = part.key;
     button.style.left = `${ox + part.x * k}px`;
     button.style.top = `${oy + part.y * k}px`;

@@ -16,14 +16,14 @@ export function fillPanel(box, { part, editing, words, send, copy, close }) {
     focus = box.contains(focused) ? (focused.dataset.act ?? "") : null;
   box.setAttribute("aria-label", part.title);
   box.replaceChildren(
-    el("header", {}, el("b", { textContent: part.title }), buildCloser(words, close)),
-    ...(part.note ? [el("p", { textContent: part.note })] : []),
-    ...(editing.error ? [el("p", { className: "wrong", role: "alert", textContent: editing.error })] : []),
+    el("header", el("b", part.title), buildCloser(words, close)),
+    ...(part.note ? [el("p", part.note)] : []),
+    ...(editing.error ? [el("p.wrong", { role: "alert" }, editing.error)] : []),
     ...listRows(part, editing).map((row) => buildRow(row, editing.rows[row], words, send)),
     ...buildOwnRows(part, editing, words, send),
     buildChanges(editing, words, send),
     buildHistory(editing, words, send),
-    el("code", { textContent: editing.code }),
+    el("code", editing.code),
     buildCopies(editing, words, copy),
   );
   if (focus != null) (findAct(box, focus) ?? box.querySelector("button")).focus();
@@ -32,13 +32,7 @@ export function fillPanel(box, { part, editing, words, send, copy, close }) {
 const findAct = (box, act) => [...box.querySelectorAll("[data-act]")].find((e) => e.dataset.act === act && !e.disabled);
 
 function buildCloser(words, close) {
-  return el("button", {
-    type: "button",
-    className: "closer",
-    textContent: "×",
-    "aria-label": words.close,
-    onclick: close,
-  });
+  return el("button.closer", { "aria-label": words.close, onclick: close }, "×");
 }
 
 const listRows = (part, editing) =>
@@ -50,20 +44,17 @@ function buildRow(name, { label, value, options }, words, send) {
   if (options.length > MAX_BUTTONS) {
     const list = el("select", { "aria-label": label, onchange: () => act(list.value) });
     list.dataset.act = name;
-    list.append(
-      ...options.map(([text, shown]) => el("option", { value: text, textContent: shown, selected: text === value })),
-    );
-    return el("div", { className: "row" }, el("span", { textContent: label }), list);
+    list.append(...options.map(([text, shown]) => el("option", { value: text, selected: text === value }, shown)));
+    return el("div.row", el("span", label), list);
   }
   const buttons = options.map(([text, shown]) => pressed(`${name}=${text}`, shown, text === value, () => act(text)));
-  return el("div", { className: "row" }, el("span", { textContent: label }), group(label, buttons));
+  return el("div.row", el("span", label), group(label, buttons));
 }
 
-const group = (label, buttons) =>
-  el("span", { className: "seg small", role: "group", "aria-label": label }, ...buttons);
+const group = (label, buttons) => el("span.seg.small", { role: "group", "aria-label": label }, ...buttons);
 
 function pressed(act, text, isOn, onclick) {
-  const button = el("button", { type: "button", textContent: text, "aria-pressed": String(isOn), onclick });
+  const button = el("button", { "aria-pressed": String(isOn), onclick }, text);
   button.dataset.act = act;
   return button;
 }
@@ -74,7 +65,7 @@ function buildOwnRows(part, editing, words, send) {
   if (part.type === "device") {
     if (part.isRank || !editing.names.includes(part.key)) return [];
     const off = pressed("off", words.remove, false, () => send({ action: "off", target: part.key, value: "" }));
-    return [el("div", { className: "row" }, el("span", { textContent: words.onlyDevice }), group(part.title, [off]))];
+    return [el("div.row", el("span", words.onlyDevice), group(part.title, [off]))];
   }
   const rows = [buildScale(part, now(part.kind), words, send)];
   if (part.key.split("~").every((name) => editing.names.includes(name)))
@@ -89,15 +80,15 @@ function buildCable(part, now, words, send) {
     ),
     cut = pressed("cut", words.cut, false, () => act("cut", ""));
   const label = words.onlyCable;
-  return el("div", { className: "row" }, el("span", { textContent: label }), group(label, [...rates, cut]));
+  return el("div.row", el("span", label), group(label, [...rates, cut]));
 }
 
 /** A rate that is typed: `100Gbit/s`, `12.5GB/s`. */
 function buildRate(part, words, send) {
   const field = el("input", { type: "text", placeholder: "12.5GB/s", "aria-label": words.rate, maxLength: 20 });
   field.dataset.act = "typed";
-  const form = el("form", { className: "row" }, el("span", { textContent: words.rate }), field);
-  form.append(el("button", { type: "submit", className: "plain", textContent: words.set }));
+  const form = el("form.row", el("span", words.rate), field);
+  form.append(el("button.plain", { type: "submit" }, words.set));
   form.onsubmit = (ev) => {
     ev.preventDefault();
     const value = field.value.replaceAll(" ", "");
@@ -112,19 +103,18 @@ function buildScale(part, now, words, send) {
     rates = FACTORS.map(([value, name]) =>
       pressed(`scale=${value}`, words[name], now.value === value, () => act(value)),
     );
-  return el("div", { className: "row" }, el("span", { textContent: words.allCables }), group(words.allCables, rates));
+  return el("div.row", el("span", words.allCables), group(words.allCables, rates));
 }
 
 /** What was changed of single parts, each with a button that takes it back. */
 function buildChanges({ edits }, words, send) {
   return el(
     "ul",
-    {},
     ...edits.map(({ target, text }) => {
       const back = pressed(`drop=${target}`, "×", false, () => send({ drop: target }));
       back.setAttribute("aria-label", `${words.takeBack}: ${text}`);
       back.removeAttribute("aria-pressed");
-      return el("li", {}, text, back);
+      return el("li", text, back);
     }),
   );
 }

@@ -16,9 +16,9 @@ const handed = () => (globalThis.collsimFiles ??= new Set());
  * `say(text)` tells the reader what was done; `page` is the name of the file of the page that is made.
  */
 export function createExportMenu({ root, acts, make, place, say, page = "collsim.html" }) {
-  const button = el("button", { type: "button", className: "btn", "aria-haspopup": "menu" }, icon("png")),
-    list = el("div", { className: "exports", role: "menu", hidden: true }),
-    box = el("span", { className: "export" }, button, list),
+  const button = el("button.btn", { "aria-haspopup": "menu" }, icon("png")),
+    list = el("div.exports", { role: "menu", hidden: true }),
+    box = el("span.export", button, list),
     menu = { root, button, list, acts, make, place, say, page, words: null, exports: null };
   button.onclick = () => openMenu(menu, list.hidden);
   list.addEventListener("keydown", (ev) => onMenuKey(menu, ev));
@@ -57,7 +57,7 @@ function entriesOf(menu) {
     }),
     hasPage = exports || location.protocol === "file:"; // a page that a frame could show
   return [
-    el("b", { textContent: words.copyAs }),
+    el("b", words.copyAs),
     ...own,
     ...files,
     ...(hasPage ? [entry(menu, "frame", () => copyFrame(menu))] : []),
@@ -72,9 +72,9 @@ function entry(menu, kind, act) {
       menu.button.focus();
       act();
     },
-    label = el("span", { textContent: name }),
-    more = el("small", { textContent: about });
-  return el("button", { type: "button", role: "menuitem", disabled: !act, onclick }, label, more);
+    label = el("span", name),
+    more = el("small", about);
+  return el("button", { role: "menuitem", disabled: !act, onclick }, label, more);
 }
 
 function order({ say, words }, make) {

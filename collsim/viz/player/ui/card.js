@@ -74,7 +74,7 @@ export function buildCard(host, arrange) {
   const group = (className, ...kids) => el("span", { className }, ...kids);
   parts.stage.append(parts.base, parts.live);
   parts.left.append(parts.crumbs, parts.stage, parts.note, parts.kinds, parts.legend);
-  parts.right.append(el("h3", {}, parts.matrixTitle, parts.channelLabel), parts.matrix);
+  parts.right.append(el("h3", parts.matrixTitle, parts.channelLabel), parts.matrix);
   parts.tr.append(
     group("g lead", parts.first, parts.back, parts.play, parts.next),
     group("g", parts.stepno, parts.clock, parts.speedWord, parts.speeds, parts.real),
@@ -102,7 +102,7 @@ export function buildCard(host, arrange) {
     parts.foot,
     parts.words,
   );
-  parts.card.append(el("div", { className: "load" }), parts.error, parts.body, parts.toast, parts.tip);
+  parts.card.append(el("div.load"), parts.error, parts.body, parts.toast, parts.tip);
   const shell = createShell(
     host,
     { className: "cs", css: [menuSheet, playerSheet], isFocusable: true, arrange },

@@ -18,36 +18,29 @@ export function buildCrumbs(ui) {
   if (logical) {
     const before = beside("back", -1, words.channelBefore, "channel"),
       after = beside("next", 1, words.channelAfter, "channel"),
-      name = el("b", { textContent: fill(words.channelOf, { channel: state.channel, last: model.channels - 1 }) });
-    parts.crumbs.replaceChildren(before, name, after, el("span", { textContent: words.channelNote }));
+      name = el("b", fill(words.channelOf, { channel: state.channel, last: model.channels - 1 }));
+    parts.crumbs.replaceChildren(before, name, after, el("span", words.channelNote));
     return;
   }
   if (state.node == null) {
-    const note = el("span", {
-      textContent: joinNotes(words, [fill(words.clusterNote, { nodes: all.length }), ofChannels(ui)]),
-    });
-    parts.crumbs.replaceChildren(el("b", { textContent: words.cluster }), note);
+    const note = el("span", joinNotes(words, [fill(words.clusterNote, { nodes: all.length }), ofChannels(ui)]));
+    parts.crumbs.replaceChildren(el("b", words.cluster), note);
     return;
   }
   const { own: ownNode } = insideOf(model, state.node),
     note = el("span"),
-    out = el("button", { type: "button", className: "textlink", textContent: words.cluster });
+    out = el("button.textlink", words.cluster);
   out.dataset.by = "0";
   parts.crumbNote = note;
   parts.crumbs.replaceChildren(
-    ...[
-      out,
-      "›",
-      beside("back", -1, words.nodeBefore, "by"),
-      el("b", { textContent: textAt(ownNode.label, 0, state.language) }),
-    ],
-    ...[beside("next", 1, words.nodeAfter, "by"), note, el("span", { className: "end", textContent: words.closes })],
+    ...[out, "›", beside("back", -1, words.nodeBefore, "by"), el("b", textAt(ownNode.label, 0, state.language))],
+    ...[beside("next", 1, words.nodeAfter, "by"), note, el("span.end", words.closes)],
   );
 }
 
 /** A button to the one before or after. */
 function beside(name, by, label, of) {
-  const button = el("button", { type: "button", className: "btn" }, icon(name));
+  const button = el("button.btn", icon(name));
   nameButton(button, label);
   button.dataset[of] = String(by);
   return button;

@@ -86,7 +86,7 @@ function buildChannels(ui) {
     ...Array.from({ length: model.channels }, (_, c) => [c, whose ? model.groups[c].name : String(c)]),
   ];
   parts.channel.replaceChildren(
-    ...items.map(([v, t]) => el("option", { value: String(v), textContent: t, selected: v === state.channel })),
+    ...items.map(([v, t]) => el("option", { value: String(v), selected: v === state.channel }, t)),
   );
 }
 
@@ -101,16 +101,18 @@ function buildTabs(ui) {
   const { parts, state } = ui;
   parts.tabList.replaceChildren(
     ...Object.values(wordsOf(ui).tabs).map((t, q) =>
-      el("button", {
-        type: "button",
-        role: "tab",
-        textContent: t,
-        "aria-selected": String(q === state.tab),
-        onclick: () => {
-          state.tab = q;
-          dress(ui);
+      el(
+        "button",
+        {
+          role: "tab",
+          "aria-selected": String(q === state.tab),
+          onclick: () => {
+            state.tab = q;
+            dress(ui);
+          },
         },
-      }),
+        t,
+      ),
     ),
   );
 }
@@ -123,16 +125,9 @@ function buildHead(ui) {
     F = model.tl.figures ?? {},
     unit = timeUnit(model.total),
     B = model.tl.bottleneck;
-  const fig = (a, b, c) =>
-    el(
-      "div",
-      { className: "fig" },
-      el("small", { textContent: a }),
-      el("b", { textContent: b }),
-      el("i", { textContent: c ?? "" }),
-    );
+  const fig = (a, b, c) => el("div.fig", el("small", a), el("b", b), el("i", c ?? ""));
   const kids = [
-    el("h2", { textContent: textAt(model.tl.meta.title, 0, state.language) }),
+    el("h2", textAt(model.tl.meta.title, 0, state.language)),
     fig(words.time, unit.fmt(model.total), fill(words.ranksSteps, { ranks: model.ranks, steps: model.nsteps })),
   ];
   if (F.algbw) kids.push(fig(words.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
@@ -141,11 +136,10 @@ function buildHead(ui) {
   if (B)
     kids.push(
       el(
-        "div",
-        { className: "bn" },
-        el("small", { textContent: words.bottleneck }),
-        el("b", { textContent: textAt(B.text, 0, state.language) }),
-        el("i", { textContent: textAt(B.more, 0, state.language) }),
+        "div.bn",
+        el("small", words.bottleneck),
+        el("b", textAt(B.text, 0, state.language)),
+        el("i", textAt(B.more, 0, state.language)),
       ),
     );
   parts.head.replaceChildren(...kids);

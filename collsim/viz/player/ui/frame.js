@@ -212,7 +212,7 @@ function drawKinds(ui) {
   keys.kinds = key;
   const colors = colorsOf(ui);
   parts.kinds.replaceChildren(
-    el("span", { textContent: model.lockstep ? wordsOf(ui).keyUsed : wordsOf(ui).keyNow }),
+    el("span", model.lockstep ? wordsOf(ui).keyUsed : wordsOf(ui).keyNow),
     ...model.key.map((e) => {
       const share = keyShare(model, view.facts.share, e),
         cls = useClass(share),
@@ -222,12 +222,12 @@ function drawKinds(ui) {
         "span",
         { className: cls },
         bar,
-        el("b", { textContent: textAt(e.label, 0, state.language) }),
+        el("b", textAt(e.label, 0, state.language)),
         sameWords(textAt(e.label, 0, state.language), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth),
-        el("b", { textContent: share > 1e-9 ? fmtShare(share) : "–" }),
+        el("b", share > 1e-9 ? fmtShare(share) : "–"),
       );
     }),
-    el("span", { textContent: wordsOf(ui).nominal }),
+    el("span", wordsOf(ui).nominal),
   );
 }
 

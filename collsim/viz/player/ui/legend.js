@@ -9,7 +9,7 @@ export function buildLegend(ui) {
   const { parts, state, model } = ui,
     words = wordsOf(ui),
     colors = colorsOf(ui),
-    item = (picture, text) => el("span", {}, picture, text),
+    item = (picture, text) => el("span", picture, text),
     summing = model.tl.transfers.reduce.some(Boolean),
     physical = state.view === "physical";
   const items = [
@@ -21,7 +21,7 @@ export function buildLegend(ui) {
     model.lockstep && physical && item(waitSymbol(colors), words.waitsKey),
     item(cableSymbol(colors), physical ? words.cable : words.inUse),
     state.view === "logical" && summing && model.ranks <= 4 && item(dotsSymbol(colors), words.dots),
-    physical && el("span", {}, words.used, ...useSamples(colors, words, state.patterns)),
+    physical && el("span", words.used, ...useSamples(colors, words, state.patterns)),
   ];
   parts.legend.replaceChildren(
     ...groupKeys(model, colors, { words, language: state.language }, item),
@@ -62,10 +62,7 @@ function dotsSymbol(colors) {
 }
 
 const useSamples = (colors, words, patterns) =>
-  ["room", "near", "full"].flatMap((cls) => [
-    sampleOf(colors, cls, patterns),
-    el("span", { textContent: words.range[cls] }),
-  ]);
+  ["room", "near", "full"].flatMap((cls) => [sampleOf(colors, cls, patterns), el("span", words.range[cls])]);
 
 function sampleOf(colors, cls, patterns) {
   const canvas = el("canvas"),

@@ -11,7 +11,7 @@ import shellSheet from "./shell.css" with { type: "text" };
  */
 export function createShell(host, { className, css, arrange, isFocusable = false }, ...parts) {
   const rules = [shellSheet, ...css].join("\n").replaceAll("&", `.${className}`),
-    style = el("style", { textContent: rules }),
+    style = el("style", rules),
     root = el("div", { className, role: "group" }, style, ...parts);
   root.style.setProperty("--font", FONT);
   if (isFocusable) root.tabIndex = 0;

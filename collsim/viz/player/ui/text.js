@@ -15,10 +15,9 @@ export function buildWords(ui) {
   const words = wordsOf(ui),
     text = model.tl.text,
     table = (caption, head, rows) => {
-      const t = el("table", {}, el("caption", { textContent: caption }));
-      if (head) t.append(el("tr", {}, ...head.map((h) => el("th", { textContent: h }))));
-      for (const [first, ...cells] of rows)
-        t.append(el("tr", {}, el("th", { textContent: first }), ...cells.map((c) => el("td", { textContent: c }))));
+      const t = el("table", el("caption", caption));
+      if (head) t.append(el("tr", ...head.map((h) => el("th", h))));
+      for (const [first, ...cells] of rows) t.append(el("tr", el("th", first), ...cells.map((c) => el("td", c))));
       return t;
     };
   const kids = [
@@ -28,7 +27,7 @@ export function buildWords(ui) {
           ["", ...Array.from({ length: model.nsteps }, (_, s) => String(s + 1))],
           text.row.map((r, q) => [r, ...text.cell[q].map((c) => String(c ?? ""))]),
         )
-      : el("p", { textContent: words.big }),
+      : el("p", words.big),
   ];
   state.textTable = text ? kids[0] : null;
   const links = model.tl.links,
@@ -49,7 +48,7 @@ export function buildWords(ui) {
       }),
     ),
   );
-  if (used.length > 200) kids.push(el("p", { textContent: fill(words.more, { count: used.length - 200 }) }));
+  if (used.length > 200) kids.push(el("p", fill(words.more, { count: used.length - 200 })));
   state.cellTable = null;
   if (model.endpoints * model.slots <= 1024) {
     // the matrix as a table, kept up to date once per step
@@ -91,7 +90,7 @@ export function mirror(ui) {
   setText(parts.real, n ? fill(words.real, { time: fmtSpan(clock.base * clock.speed) }) : "");
   const label = clock.playing ? words.pauseLabel : words.playLabel;
   if (parts.play.getAttribute("aria-label") !== label) {
-    parts.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", { textContent: label }));
+    parts.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", label));
     parts.play.setAttribute("aria-label", label);
     parts.play.title = clock.playing ? words.pause : words.play;
   }
@@ -186,7 +185,7 @@ function narrate(ui, key, ended, phase) {
     head = fill(words.head, { step: view.s + 1, steps: model.nsteps, phase });
     text = textAt(model.tl.steps.text, view.s, state.language);
   }
-  parts.say.replaceChildren(el("b", { textContent: head }), head && state.language === "en" ? " " : "", text);
+  parts.say.replaceChildren(el("b", head), head && state.language === "en" ? " " : "", text);
   parts.nar.classList.toggle("wrong", wrong || (ended && !!model.mistake));
   parts.nar.classList.remove("long");
   parts.nar.classList.toggle("long", parts.say.scrollHeight > parts.nar.clientHeight + 2);
