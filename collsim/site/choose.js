@@ -1,6 +1,8 @@
 // The page Choose freely: an algorithm, ranks, a size and the rates of cables give times, of all algorithms of the
 // collective beside one another. The address holds the choice.
 
+import { el } from "../viz/player/draw/elements.js";
+import { fill } from "../viz/words/choice.js";
 import { fmtBytes, fmtRate, fmtSpan } from "../viz/player/model/units.js";
 import { chunkBytes, timeRun } from "./exact.js";
 
@@ -41,20 +43,18 @@ export function compareRuns(byName, ranks, choice) {
 class ChoicePage {
   /**
    * @param {Record<string, Record<string, Record<string, any>>>} coefficients
-   * @param {{ words: Record<string, string>, read: (text: string) => number, element: any }} page
+   * @param {{ words: Record<string, string>, read: (text: string) => number }} page
    */
-  constructor(coefficients, { words, read, element }) {
+  constructor(coefficients, { words, read }) {
     this.coefficients = coefficients;
     this.words = words;
     this.read = read;
-    this.element = element;
     /** @type {Record<string, any>} */
     this.fields = Object.fromEntries(FIELDS.map((name) => [name, document.getElementById(name)]));
     this.out = document.getElementById("result");
     for (const [collective, byName] of Object.entries(coefficients)) {
-      const group = element("optgroup", null, { label: collective });
-      group.append(...Object.keys(byName).map((name) => element("option", name, { value: name })));
-      this.fields.algorithm.append(group);
+      const options = Object.keys(byName).map((name) => el("option", { value: name }, name));
+      this.fields.algorithm.append(el("optgroup", { label: collective }, ...options));
     }
     for (const field of Object.values(this.fields)) field.oninput = () => this.update();
   }
@@ -77,7 +77,7 @@ class ChoicePage {
   fillRanks(wanted) {
     const { algorithm, ranks } = this.fields,
       known = Object.keys(this.findRivals(algorithm.value)[algorithm.value]);
-    ranks.replaceChildren(...known.map((number) => this.element("option", number, { value: number })));
+    ranks.replaceChildren(...known.map((number) => el("option", { value: number }, number)));
     ranks.value = [wanted, "8"].find((number) => known.includes(number)) ?? known[0];
   }
 
@@ -99,7 +99,7 @@ class ChoicePage {
   draw() {
     const choice = this.readChoice();
     if (!choice) {
-      this.out.replaceChildren(this.element("p", this.words.unreadable, { className: "reply" }));
+      this.out.replaceChildren(el("p.reply", this.words.unreadable));
       delete this.out.dataset.time;
       return;
     }
@@ -108,34 +108,29 @@ class ChoicePage {
       rivals = this.findRivals(algorithm);
     const rows = compareRuns(rivals, ranks, choice),
       chosen = rows.find((row) => row.algorithm === algorithm);
-    const text = this.words.sentence
-      .replace("{time}", fmtSpan(chosen.time))
-      .replace("{steps}", String(chosen.steps))
-      .replace("{chunk}", fmtBytes(chunkBytes(choice.nbytes, rivals[algorithm][ranks].chunks)[0]))
-      .replace("{busbw}", fmtRate(chosen.busbw));
-    this.out.replaceChildren(this.element("p", text, { className: "lead" }), this.drawTable(rows, algorithm));
+    const [chunk] = chunkBytes(choice.nbytes, rivals[algorithm][ranks].chunks),
+      { time, steps, busbw } = chosen,
+      values = { time: fmtSpan(time), steps, chunk: fmtBytes(chunk), busbw: fmtRate(busbw) },
+      text = fill(this.words.sentence, values);
+    this.out.replaceChildren(el("p.lead", text), this.drawTable(rows, algorithm));
     this.out.dataset.time = String(chosen.time);
   }
 
   drawTable(rows, algorithm) {
-    const table = this.element("table", null, { className: "times" });
-    for (const row of rows) {
-      const line = this.element("tr", null, { className: row.algorithm === algorithm ? "chosen" : "" });
-      const button = this.element("button", row.algorithm);
-      button.onclick = () => {
-        this.fields.algorithm.value = row.algorithm;
-        this.update();
-      };
-      const bar = this.element("div", null, { className: "bar" });
-      bar.style.width = `${(100 * row.time) / rows.at(-1).time}%`;
-      for (const content of [button, bar, fmtSpan(row.time), fmtRate(row.busbw)]) {
-        const cell = this.element("td");
-        cell.append(content);
-        line.append(cell);
-      }
-      table.append(line);
-    }
-    return table;
+    const lines = rows.map((row) => {
+      const onclick = () => {
+          this.fields.algorithm.value = row.algorithm;
+          this.update();
+        },
+        bar = el("div.bar", { style: `width:${(100 * row.time) / rows.at(-1).time}%` }),
+        cells = [el("button", { onclick }, row.algorithm), bar, fmtSpan(row.time), fmtRate(row.busbw)];
+      return el(
+        "tr",
+        { className: row.algorithm === algorithm ? "chosen" : "" },
+        ...cells.map((cell) => el("td", cell)),
+      );
+    });
+    return el("table.times", ...lines);
   }
 
   update() {

@@ -1,9 +1,12 @@
 // What the pages do: fetch a run by a script element (so that file:// works), play it, ask about it. No request leaves
 // this folder.
 
+import { el } from "../viz/player/draw/elements.js";
 import { createClock } from "../viz/player/model/clock.js";
+import { inflate } from "../viz/player/model/read.js";
 import { createPlayer } from "../viz/player/ui/player.js";
 import { createStory } from "../viz/story/story.js";
+import { fill } from "../viz/words/choice.js";
 import { startChoice } from "./choose.js";
 
 const language = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
@@ -11,37 +14,17 @@ const page = JSON.parse(document.getElementById("page").textContent);
 const waiting = new Map();
 
 globalThis.collsimRun = function (key, packed) {
-  unpackRun(packed).then((run) => waiting.get(key)?.(run));
+  inflate(packed).then((run) => waiting.get(key)?.(run));
 };
-
-async function unpackRun(text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
 
 const loaded = new Map();
 function loadRun(key) {
-  if (!loaded.has(key)) {
-    loaded.set(
-      key,
-      new Promise((resolve, reject) => {
-        waiting.set(key, resolve);
-        const script = document.createElement("script");
-        script.src = `${page.root}runs/${key}.js`;
-        script.onerror = () => reject(new Error(key));
-        document.head.append(script);
-      }),
-    );
-  }
+  const load = (resolve, reject) => {
+    waiting.set(key, resolve);
+    document.head.append(el("script", { src: `${page.root}runs/${key}.js`, onerror: () => reject(new Error(key)) }));
+  };
+  if (!loaded.has(key)) loaded.set(key, new Promise(load));
   return loaded.get(key);
-}
-
-function createElement(name, text, attributes) {
-  const node = document.createElement(name);
-  if (text != null) node.textContent = text;
-  Object.assign(node, attributes ?? {});
-  return node;
 }
 
 // ---- questions
@@ -50,9 +33,8 @@ const tally = { right: 0, answered: 0 };
 function countAnswer(right) {
   tally.answered += 1;
   tally.right += right ? 1 : 0;
-  for (const out of document.querySelectorAll(".tally")) {
-    out.textContent = page.words.tally.replace("{right}", tally.right).replace("{asked}", tally.answered);
-  }
+  for (const out of document.querySelectorAll(".tally"))
+    out.textContent = fill(page.words.tally, { right: tally.right, asked: tally.answered });
 }
 
 function showQuestions(box, questions) {
@@ -62,60 +44,33 @@ function showQuestions(box, questions) {
 }
 
 function createCard(q, k) {
-  const box = createElement("div", null, { className: "question" });
-  box.dataset.topic = q.topic;
-  box.append(createElement("p", `${k + 1}. ${q.text[language]}`));
-  const reply = createElement("p", "", { className: "reply" });
-  reply.setAttribute("aria-live", "polite");
-  return { box, reply };
+  const reply = el("p.reply", { "aria-live": "polite" });
+  return { reply, box: el("div.question", { "data-topic": q.topic }, el("p", `${k + 1}. ${q.text[language]}`)) };
 }
 
 function createChoiceQuestion(q, k) {
-  const { box, reply } = createCard(q, k),
-    list = createElement("div", null, { className: "choices" });
+  const { box, reply } = createCard(q, k);
   let open = true;
-  q.choices.forEach((alternative, position) => {
-    const button = createElement("button", `${String.fromCharCode(65 + position)}. ${alternative.text[language]}`);
-    button.onclick = () => {
-      const right = position === q.answer;
-      button.className = right ? "right" : "wrong";
-      const head = right ? page.words.right : page.words.wrong;
-      reply.textContent = [head, alternative.reason[language], ...(right ? [q.explanation[language]] : [])].join(" ");
-      if (open) countAnswer(right);
-      open = false;
-    };
-    list.append(button);
+  const answer = (button, alternative, isRight) => {
+    button.className = isRight ? "right" : "wrong";
+    const head = isRight ? page.words.right : page.words.wrong;
+    reply.textContent = [head, alternative.reason[language], ...(isRight ? [q.explanation[language]] : [])].join(" ");
+    if (open) countAnswer(isRight);
+    open = false;
+  };
+  const buttons = q.choices.map((alternative, position) => {
+    const button = el("button", `${String.fromCharCode(65 + position)}. ${alternative.text[language]}`);
+    button.onclick = () => answer(button, alternative, position === q.answer);
+    return button;
   });
-  box.append(
-    list,
-    reply,
-    createRevealButton(q, reply, () => list.children[q.answer].classList.add("right")),
-  );
+  const reveal = createRevealButton(q, reply, () => buttons[q.answer].classList.add("right"));
+  box.append(el("div.choices", ...buttons), reply, reveal);
   return box;
 }
 
-const FACTORS = {
-  b: 1,
-  kb: 1e3,
-  mb: 1e6,
-  gb: 1e9,
-  kib: 1024,
-  mib: 1048576,
-  gib: 1073741824,
-  s: 1,
-  ms: 1e-3,
-  us: 1e-6,
-  µs: 1e-6,
-  μs: 1e-6,
-  ns: 1e-9,
-  "kb/s": 1e3,
-  "mb/s": 1e6,
-  "gb/s": 1e9,
-  "b/s": 1,
-  x: 1,
-  "×": 1,
-  "": 1,
-};
+const BYTES = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 };
+const RATES = { "b/s": 1, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9 };
+const FACTORS = { ...BYTES, ...RATES, s: 1, ms: 1e-3, us: 1e-6, µs: 1e-6, μs: 1e-6, ns: 1e-9, x: 1, "×": 1, "": 1 };
 function parseQuantity(text) {
   const m = /^\s*([0-9][0-9.,]*(?:e[+-]?\d+)?)\s*([a-zA-Zµμ×/]*)\s*$/.exec(text);
   const factor = m && FACTORS[m[2].toLowerCase()];
@@ -124,10 +79,9 @@ function parseQuantity(text) {
 
 function createNumberQuestion(q, k) {
   const { box, reply } = createCard(q, k),
-    row = createElement("p");
-  const input = createElement("input", null, { type: "text", size: 24, placeholder: page.words.answer });
-  input.setAttribute("aria-label", page.words.answer);
-  const button = createElement("button", page.words.check);
+    { answer: label } = page.words,
+    input = el("input", { type: "text", size: 24, placeholder: label, "aria-label": label }),
+    button = el("button", page.words.check);
   let open = true;
   button.onclick = () => {
     const answer = parseQuantity(input.value);
@@ -143,24 +97,17 @@ function createNumberQuestion(q, k) {
   input.onkeydown = (event) => {
     if (event.key === "Enter") button.click();
   };
-  row.append(input, " ", button);
-  box.append(
-    row,
-    reply,
-    createRevealButton(q, reply, () => {
-      input.value = q.answer_text;
-    }),
-  );
+  const reveal = createRevealButton(q, reply, () => (input.value = q.answer_text));
+  box.append(el("p", input, " ", button), reply, reveal);
   return box;
 }
 
 function createRevealButton(q, reply, mark) {
-  const button = createElement("button", page.words.reveal, { className: "reveal" });
-  button.onclick = () => {
+  const onclick = () => {
     mark();
     reply.textContent = q.explanation[language];
   };
-  return button;
+  return el("button.reveal", { onclick }, page.words.reveal);
 }
 
 // ---- pages
@@ -188,7 +135,7 @@ function openGallery() {
   const [algorithm, network, ranks] = selects;
   const fill = (select, values, names) => {
     const previous = select.value;
-    select.replaceChildren(...values.map((v) => createElement("option", names?.[v] ?? v, { value: v })));
+    select.replaceChildren(...values.map((v) => el("option", { value: v }, names?.[v] ?? String(v))));
     select.value = values.map(String).includes(previous) ? previous : values[0];
   };
   const unique = (values) => [...new Set(values)];
@@ -210,7 +157,7 @@ function openGallery() {
       [network, wanted.network],
       [ranks, wanted.ranks],
     ]) {
-      select.replaceChildren(createElement("option", String(v), { value: v }));
+      select.replaceChildren(el("option", { value: v }, String(v)));
       select.value = String(v);
     }
     update(false);
@@ -229,7 +176,7 @@ async function openRace() {
       box = document.getElementById("racers");
     players.forEach((p) => p.destroy());
     const runs = await Promise.all(keys.map(loadRun));
-    const hosts = runs.map(() => createElement("div", null, { className: "player" }));
+    const hosts = runs.map(() => el("div.player"));
     box.replaceChildren(...hosts);
     const look = { language, header: true, view: "logical", clock };
     players = runs.map((run, k) => createPlayer(hosts[k], { timeline: run.timeline, ...look }));
@@ -246,13 +193,9 @@ async function openQuestions() {
     all = [];
   for (const { key, href } of page.keys) {
     const run = await loadRun(key),
-      part = createElement("section"),
-      inner = createElement("div");
-    const head = createElement("h2", run.timeline.meta.title[language]),
-      link = createElement("a", page.words.show, { href });
-    part.append(head, link, inner);
+      inner = el("div");
     showQuestions(inner, run.questions);
-    all.push(part);
+    all.push(el("section", el("h2", run.timeline.meta.title[language]), el("a", { href }, page.words.show), inner));
   }
   box.replaceChildren(...all);
   document.body.dataset.run = page.keys.map((k) => k.key).join(" ");
@@ -268,7 +211,7 @@ function openStory() {
 }
 
 async function openChoice() {
-  startChoice(await loadRun("choice"), { words: page.words, read: parseQuantity, element: createElement });
+  startChoice(await loadRun("choice"), { words: page.words, read: parseQuantity });
   document.body.dataset.run = "choice";
 }
 

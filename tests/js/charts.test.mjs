@@ -1,7 +1,8 @@
 // The charts under the scrubber and the folded matrix, on runs small enough to check by hand.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { activity, endpointBytes, endpointGroups } from "../../collsim/viz/player/charts/endpoints.js";
+import { receivedAt, sentAt } from "../../collsim/viz/player/model/sent.js";
+import { activity, endpointGroups } from "../../collsim/viz/player/charts/endpoints.js";
 import { folding, meanShare } from "../../collsim/viz/player/charts/heat.js";
 import { eachChart } from "../../collsim/viz/player/charts/links.js";
 import { linesOf, rowSize } from "../../collsim/viz/player/charts/rows.js";
@@ -40,8 +41,8 @@ test("what an endpoint does over time: alone, several at once, nothing", () => {
     [true, true, false, false],
   );
   assert.deepEqual(activity(m, 3, "src"), []);
-  assert.equal(endpointBytes(m, 3, "dst", 1.5), 75 + 25);
-  assert.equal(endpointBytes(m, 0, "src", 9), 100);
+  assert.equal(receivedAt(m, 1.5)[3], 75 + 25);
+  assert.equal(sentAt(m, 9)[0], 100);
 });
 
 test("two transfers that follow one another without a gap are two stretches, a crowd that stays a crowd is one", () => {

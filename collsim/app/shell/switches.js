@@ -3,7 +3,7 @@
 // `isDark` says what the reader sees.
 
 import { copyText } from "../../viz/player/export/copy.js";
-import { icon } from "../../viz/player/draw/elements.js";
+import { icon, nameButton, sayBriefly, segment } from "../../viz/player/draw/elements.js";
 
 // Streamlit has no call that sets the theme; it keeps the reader's choice in the browser, per path, and reads it when
 // the page loads. The address holds the whole state, so loading again loses nothing.
@@ -71,31 +71,11 @@ export default function mountSwitches({ data, parentElement, setStateValue }) {
   }
   closeMenu();
   reportTheme(parentElement, isDark, data, setStateValue);
-  const box = parentElement.querySelector(".seg");
-  box.setAttribute("aria-label", data.label);
-  box.replaceChildren(
-    ...[
-      ["Light", data.light],
-      ["Dark", data.dark],
-    ].map(([name, word]) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = word;
-      button.setAttribute("aria-pressed", String((name === "Dark") === isDark));
-      button.onclick = () => choose(name, data.pages);
-      return button;
-    }),
-  );
-  const link = parentElement.querySelector(".link"),
-    says = parentElement.querySelector(".says");
-  link.title = data.link;
-  link.setAttribute("aria-label", data.link);
+  const [box, link, says] = [".seg", ".link", ".says"].map((name) => parentElement.querySelector(name)),
+    themes = Object.entries({ Light: data.light, Dark: data.dark });
+  segment(box, themes, isDark ? "Dark" : "Light", (name) => choose(name, data.pages), data.label);
+  nameButton(link, data.link);
   link.replaceChildren(icon("link"));
-  link.onclick = async () => {
-    says.textContent = (await copyText(location.href, parentElement)) ? data.copied : location.href;
-    clearTimeout(link.timer);
-    link.timer = setTimeout(() => {
-      says.textContent = "";
-    }, 2500);
-  };
+  link.onclick = async () =>
+    sayBriefly(says, (await copyText(location.href, parentElement)) ? data.copied : location.href);
 }

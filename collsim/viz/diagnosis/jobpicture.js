@@ -1,6 +1,9 @@
 // The machine and the rates of a diagnosed job, drawn by Python as SVG, with the keys of the page. They are parsed as
 // images: a script in one would not run. Findings stand on the page around this component: everything that belongs to
 // one names its number in `data-findings`, so that choosing a finding leaves its evidence and its parts lit.
+import { parsePicture } from "../player/draw/elements.js";
+import { copyText } from "../player/export/copy.js";
+
 const SHAPES = ["wide", "narrow", "widechart", "narrowchart"];
 const LAYERS = { b: "both", u: "used", c: "could" };
 /** Keys that press or focus what stands on the page, by its selector. */
@@ -21,8 +24,7 @@ export default function ({ data, parentElement }) {
     const place = parentElement.querySelector(`.${shape}`);
     place.replaceChildren();
     if (!data[shape]) continue;
-    const picture = new DOMParser().parseFromString(data[shape], "image/svg+xml").documentElement;
-    place.append(document.importNode(picture, true));
+    place.append(parsePicture(data[shape]));
   }
   const board = new Board(parentElement, data);
   board.connect();
@@ -83,8 +85,7 @@ class Board {
   }
 
   async copy(button) {
-    await navigator.clipboard?.writeText(this.data.report);
-    button.textContent = this.data.words.copied;
+    if (await copyText(this.data.report, this.root)) button.textContent = this.data.words.copied;
   }
 
   show(layer) {

@@ -2,20 +2,19 @@
 // and an article that shows the file in a frame move it to a step (#step=7): the frame follows without loading again.
 
 import { createPlayer } from "../player/ui/player.js";
-import { followHash, readHash } from "./followhash.js";
+import { followHash, readHash, readPage } from "./offline.js";
 
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const options = read("options");
-const at = readHash();
-const player = createPlayer(document.getElementById("player"), {
-  timeline: read("timeline"),
-  header: true,
-  link: "hash",
-  language: at.get("lang") ?? options.language,
-  theme: options.theme,
-  view: at.get("view") ?? options.view,
-  t: at.has("t") ? Number(at.get("t")) : options.t,
-});
+const { host, content, options, look } = readPage(),
+  at = readHash(),
+  player = createPlayer(host, {
+    timeline: content,
+    header: true,
+    link: "hash",
+    language: at.get("lang") ?? look.language,
+    theme: options.theme,
+    view: at.get("view") ?? options.view,
+    t: at.has("t") ? Number(at.get("t")) : options.t,
+  });
 globalThis.player = player;
 
 player.ready.then(() => followHash(player.clock, (step) => player.model?.step0[step - 1]));

@@ -1,7 +1,7 @@
 // The pictures of a rank program, drawn by Python as SVG: one for a wide and one for a narrow screen. A cursor goes
 // over them, a sentence says what the ranks do at that moment, and the editor next to them marks the lines that they
 // are in. The pictures are parsed as images: a script in one would not run.
-import { el, setText } from "../player/draw/elements.js";
+import { el, parsePicture, setText } from "../player/draw/elements.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
@@ -167,8 +167,7 @@ function readLines(mark) {
 
 /** Parse a picture, with a cursor and the time axis that Python gave it: 0 s at `x0`, the end at `x1`. */
 function readPicture(text, end) {
-  const parsed = new DOMParser().parseFromString(text, "image/svg+xml").documentElement,
-    picture = /** @type {any} */ (document.importNode(parsed, true)),
+  const picture = /** @type {any} */ (parsePicture(text)),
     { width, height } = picture.viewBox.baseVal,
     [x0, x1] = [Number(picture.dataset.x0), Number(picture.dataset.x1)],
     across = (t) => x0 + (t / end) * (x1 - x0),

@@ -13,10 +13,10 @@ import { SvgContext } from "../player/export/svgcontext.js";
 import { drawPage } from "../player/ui/picture.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { actOnKey } from "../player/ui/keys.js";
+import { actOnKey, clockKeys, togglePlay } from "../player/ui/keys.js";
 import { createPlayer } from "../player/ui/player.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
-import { stepBack, togglePlay } from "../player/ui/controls.js";
+import { stepBack } from "../player/ui/controls.js";
 import { askedHead, buildSide, drawCode } from "./asking.js";
 import { buildGuide, dressGuide, markStep, toggleGuide } from "./guide.js";
 import { buildCards, buildVolume, drawCount } from "./head.js";
@@ -424,7 +424,7 @@ function setPredict(simple, on = !simple.predict) {
 
 function toggle0(simple) {
   if (simple.asked) goOn(simple);
-  else togglePlay(simple);
+  else togglePlay(simple.clock);
 }
 
 function step0(simple, by) {
@@ -469,13 +469,7 @@ function onSimpleKey(simple, ev) {
   if (!simple.data) return;
   if (ev.target?.tagName === "BUTTON" && (ev.key === " " || ev.key === "Enter")) return;
   const acts = {
-    " ": () => toggle0(simple),
-    ArrowRight: () => step0(simple, 1),
-    PageDown: () => step0(simple, 1),
-    ArrowLeft: () => step0(simple, -1),
-    PageUp: () => step0(simple, -1),
-    Home: () => clock.seek(0),
-    End: () => clock.seek(clock.total),
+    ...clockKeys({ clock, turn: (by) => step0(simple, by), toggle: () => toggle0(simple) }),
     q: () => simple.questions.length && setPredict(simple),
     g: () => toggleGuide(simple),
     f: () => toggleFullScreen(simple.root),

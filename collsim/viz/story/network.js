@@ -1,8 +1,7 @@
 // The pictures in which bytes move: a server, its hot link, a ring.
 
-import { box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { box, disc, fitFont, put, stroke, wrap } from "../player/draw/canvas.js";
 import { measure, pointAt } from "../player/model/geometry.js";
-import { FONT } from "../player/model/look.js";
 import { NB, fmtBytes, fmtRate, fmtShare, three } from "../player/model/units.js";
 import { fill } from "../words/choice.js";
 
@@ -58,33 +57,13 @@ export function drawServer(ctx, fig) {
   rankBox(ctx, colors, x, server, 48, "0", true);
   const rate = fmtRate(v.rate / others);
   if (!slim) put(ctx, fill(words.each, { rate, share: fmtShare(1 / others) }), 24, bus + 52, 14, colors.ink2);
-  putLines(
-    ctx,
-    fill(words.full[others === 1 ? "one" : "many"], { rate: spoken.rate, count: others }),
-    { x: x + 20, y: bus + 52, room: w - x - 26 },
-    slim ? 12.5 : 15,
-    {
-      fill: colors.fulltext,
-      bold: true,
-    },
-  );
+  const full = fill(words.full[others === 1 ? "one" : "many"], { rate: spoken.rate, count: others }),
+    size = slim ? 12.5 : 15;
+  wrap(ctx, full, x + 20, bus + 52, w - x - 26, size, size + 4, colors.fulltext, { bold: true });
   const state = fill(back ? words.gives : words.collects, { share: fmtShare(f), size: others });
-  putLines(ctx, state, { x: x + 36, y: server + 6, room: w - x - 42 }, slim ? 12.5 : 14, { fill: colors.ink2 });
+  wrap(ctx, state, x + 36, server + 6, w - x - 42, slim ? 12.5 : 14, slim ? 16.5 : 18, colors.ink2);
   if (r.server)
     put(ctx, `${three(1e3 * r.server * share)} / ${spoken.serverTime}`, x - 36, server + 6, 14, colors.ink, RIGHT);
-}
-
-/** A text in as many lines as it needs to be no wider than `room`; Chinese breaks after any character. */
-function putLines(ctx, text, { x, y, room }, px, { fill, bold = false }) {
-  const pieces = text.split(/(?<= )|(?<=[\u3000-\u9fff\uff00-\uffef])/),
-    lines = [""];
-  ctx.font = `${bold ? 700 : 400} ${px}px ${FONT}`;
-  for (const piece of pieces) {
-    const longer = lines.at(-1) + piece;
-    if (!lines.at(-1) || ctx.measureText(longer.trimEnd()).width <= room) lines[lines.length - 1] = longer;
-    else lines.push(piece);
-  }
-  lines.forEach((line, q) => put(ctx, line.trimEnd(), x, y + q * (px + 4), px, fill, { bold }));
 }
 
 const RIGHT = { align: "right", bold: true };

@@ -1,16 +1,12 @@
 // A step of training as an offline file: its timeline, and the players inside its collectives.
 
-import { followHash } from "../hosts/followhash.js";
+import { followHash, readPage } from "../hosts/offline.js";
 import { createStep } from "./step.js";
 
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const stored = read("timeline");
-const options = read("options");
-const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-const look = { language: options.language, theme: options.theme ?? (isDark ? "dark" : "light") };
+const { host, content: stored, options, look } = readPage();
 const empty = { ghost: [], rows: [], curve: [], bucket_bytes: 0, asked: false, every: false };
 let data = { id: "step", ...empty, ...look, ...stored };
-const step = createStep(document.getElementById("player"), {
+const step = createStep(host, {
   act({ what, name, on }) {
     if (what === "open") data = { ...data, open: name, opened: stored.inside[name] ?? null };
     if (what === "every") data = { ...data, every: on };

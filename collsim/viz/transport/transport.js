@@ -1,8 +1,8 @@
 // The transports beside the player's own (of a race, of a step, of a race of steps): buttons, speeds.
 
-import { SPEEDS, changeSpeed } from "../player/model/clock.js";
-import { el, icon, nameButton, segment, setText } from "../player/draw/elements.js";
-import { togglePlay } from "../player/ui/controls.js";
+import { SPEEDS } from "../player/model/clock.js";
+import { el, icon, nameButton, sayBriefly, segment, setText } from "../player/draw/elements.js";
+import { clockKeys, speedKeys, togglePlay } from "../player/ui/keys.js";
 import { copyText } from "../player/export/copy.js";
 
 /**
@@ -16,7 +16,7 @@ export function createTransport({ root, clock, words, turn }) {
     box.append(icon(name));
     return box;
   };
-  const play = button("play", () => togglePlay({ clock })),
+  const play = button("play", () => togglePlay(clock)),
     note = el("span.note", { role: "status" }),
     speeds = el("span.seg.speeds", { role: "group" });
   chooseSpeed(speeds, clock, words);
@@ -51,16 +51,9 @@ export function drawTransport({ play, time }, { playing }, words, text) {
 
 /** What keys do with a clock, for `actOnKey`. */
 export const transportKeys = ({ root, clock, turn }) => ({
-  " ": () => togglePlay({ clock }),
-  ArrowRight: () => turn(1),
-  PageDown: () => turn(1),
-  ArrowLeft: () => turn(-1),
-  PageUp: () => turn(-1),
-  Home: () => clock.seek(0),
-  End: () => clock.seek(clock.total),
+  ...clockKeys({ clock, turn }),
+  ...speedKeys(clock),
   f: () => toggleFullScreen(root),
-  "[": () => changeSpeed(clock, -1),
-  "]": () => changeSpeed(clock, 1),
 });
 
 /**
@@ -118,7 +111,5 @@ export function toggleFullScreen(root) {
 async function shareMoment({ clock, root, words, note }) {
   const url = new URL(location.href);
   url.searchParams.set("t", String(Number(clock.t.toPrecision(6))));
-  setText(note, (await copyText(url.href, root)) ? words.copied : url.href);
-  clearTimeout(note.timer);
-  note.timer = setTimeout(() => setText(note, ""), 2500);
+  sayBriefly(note, (await copyText(url.href, root)) ? words.copied : url.href);
 }

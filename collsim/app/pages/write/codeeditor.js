@@ -8,6 +8,7 @@ import {
   LINE_POINTED_AT,
   announce,
 } from "../../../viz/program/sourcelines.js";
+import { el } from "../../../viz/player/draw/elements.js";
 
 const MAX_CHIPS = 3; // ranks named on a line; more are a range or a number of ranks
 const PYTHON =
@@ -47,10 +48,6 @@ export function typed(key, back, text, from, to) {
 
 const MOUNTS = new WeakMap();
 
-function span(className, textContent) {
-  return Object.assign(document.createElement("span"), { className, textContent });
-}
-
 /** What the chips of a line say: each rank, a range of them, or how many they are. */
 export function labelRanks(ranks) {
   const sorted = [...ranks].sort((a, b) => a - b),
@@ -63,14 +60,8 @@ export function labelRanks(ranks) {
 function buildNumber(number, { line, atCursor, pointedAt }) {
   const { ranks = [], isStuck } = atCursor[number] ?? {},
     kinds = { bad: number === line, here: ranks.length, stuck: isStuck, pointed: pointedAt.includes(number) };
-  const row = span(
-    Object.keys(kinds)
-      .filter((kind) => kinds[kind])
-      .join(" "),
-    "",
-  );
-  row.append(...labelRanks(ranks).map((label) => span("chip", label)), String(number));
-  return row;
+  const className = Object.keys(kinds).filter((kind) => kinds[kind]).join(" "); // prettier-ignore
+  return el("span", { className }, ...labelRanks(ranks).map((label) => el("span.chip", label)), String(number));
 }
 
 /** Draw the numbers of lines, with the ranks that are in them. */
@@ -86,7 +77,9 @@ function paint(editor) {
     lines = area.value.split("\n").length,
     bar = box.querySelector(".bar");
   paintNumbers(editor);
-  box.querySelector(".paint").replaceChildren(...pieces(area.value + "\n").map(([kind, text]) => span(kind, text)));
+  box
+    .querySelector(".paint")
+    .replaceChildren(...pieces(area.value + "\n").map(([kind, text]) => el("span", { className: kind }, text)));
   bar.style.display = line ? "block" : "none";
   bar.style.top = `${10 + 22 * ((line ?? 1) - 1)}px`;
   box.querySelector(".inner").style.height = `${lines * 22 + 30}px`;

@@ -6,6 +6,7 @@ import { meters } from "./meters.js";
 import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
 import { groups } from "../model/order.js";
+import { receivedAt, sentAt } from "../model/sent.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes } from "../model/units.js";
 import { fill } from "../../words/choice.js";
@@ -67,18 +68,6 @@ function push(out, model, open, a, b) {
   out.push({ a, b, n, i, adds, group });
 }
 
-/** Bytes that an endpoint has sent or received by t, with the shares of those under way. */
-export function endpointBytes(model, endpoint, side, t) {
-  const { start, id } = (activity(model, endpoint, side), model.activity[side]);
-  let sum = 0;
-  for (let q = start[endpoint]; q < start[endpoint + 1]; q++) {
-    const i = id[q],
-      d = model.t1[i] - model.t0[i];
-    if (model.t0[i] < t) sum += model.bytes[i] * (d > 0 ? Math.min(1, (t - model.t0[i]) / d) : 1);
-  }
-  return sum;
-}
-
 /** Groups of endpoints that share a row: nodes where there are several, else blocks of equal size. */
 export function endpointGroups(model) {
   const ids = Array.from({ length: model.endpoints }, (_, e) => e);
@@ -117,34 +106,21 @@ export const endpointChart = {
     );
   },
   figure(ctx, view, geo, line, mid, ly) {
-    const { model, colors } = view,
+    const { model, colors, t, words } = view,
       most = mostBytes(model) * line.members.length,
-      sum = (side) => line.members.reduce((a, e) => a + endpointBytes(model, e, side, view.t), 0),
-      out = sum("src"),
-      got = sum("dst");
-    meters(
-      ctx,
-      view,
-      geo,
-      mid,
-      ly,
-      { text: geo.narrow ? fill(view.words.sentTip, { bytes: fmtBytes(out) }) : fmtBytes(out), share: out / most },
-      {
-        text: geo.narrow ? fill(view.words.gotTip, { bytes: fmtBytes(got) }) : fmtBytes(got),
-        share: got / most,
-        fill: colors.sum2,
-      },
-    );
+      sides = (view.endpointBytes ??= [sentAt(model, t), receivedAt(model, t)]),
+      [out, got] = sides.map((bytes) => line.members.reduce((sum, e) => sum + bytes[e], 0)),
+      say = (template, bytes) => (geo.narrow ? fill(template, { bytes: fmtBytes(bytes) }) : fmtBytes(bytes)),
+      first = { text: say(words.sentTip, out), share: out / most };
+    meters(ctx, view, geo, mid, ly, first, { text: say(words.gotTip, got), share: got / most, fill: colors.sum2 });
   },
 };
 
-function mostBytes(model) {
-  if (model.mostBytes) return model.mostBytes;
-  const sums = ["src", "dst"].flatMap((side) =>
-    Array.from({ length: model.endpoints }, (_, e) => endpointBytes(model, e, side, model.total)),
-  );
-  return (model.mostBytes = Math.max(1, ...sums));
-}
+const mostBytes = (model) =>
+  (model.mostBytes ??= [...sentAt(model, model.total), ...receivedAt(model, model.total)].reduce(
+    (a, b) => Math.max(a, b),
+    1,
+  ));
 
 function drawOwn(ctx, view, geo, endpoint, q) {
   const { model, colors } = view,

@@ -50,7 +50,7 @@ export function drawHeat(ctx, view, w, h) {
     13,
     18,
     colors.ink2,
-    2,
+    { most: 2 },
   );
   view.grid = { heat: true, rows, per, x0, y0, cw, ch, columns };
   rows.forEach(({ members, panel }, q) => {

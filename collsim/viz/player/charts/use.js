@@ -68,20 +68,13 @@ export const useChart = {
     const { model, colors } = view,
       share = Math.max(0, ...line.links.map((l) => view.facts.share[l])),
       whole = model.total > 0 ? Math.max(0, ...line.links.map((l) => shareBetween(model, l, 0, model.total))) : 0;
-    meters(
-      ctx,
-      view,
-      geo,
-      mid,
-      ly,
-      { text: geo.narrow ? fill(view.words.wholeTip, { share: fmtShare(whole) }) : fmtShare(whole), share: whole },
-      {
-        text: geo.narrow ? fill(view.words.nowShare, { share: fmtShare(share) }) : fmtShare(share),
-        share,
+    const say = (template, value) => (geo.narrow ? fill(template, { share: fmtShare(value) }) : fmtShare(value)),
+      look = {
         fill: useFill(ctx, colors, useClass(share), view.patterns),
         color: share > 0.95 ? colors.fulltext : colors.ink,
       },
-    );
+      first = { text: say(view.words.wholeTip, whole), share: whole };
+    meters(ctx, view, geo, mid, ly, first, { text: say(view.words.nowShare, share), share, ...look });
   },
 };
 

@@ -16,19 +16,15 @@ export function put(ctx, str, x, y, size, fill, o = {}) {
   ctx.fillText(str, x, y);
 }
 
-/**
- * Text in lines of at most `width`; breaks at blanks, or anywhere in a word that is too long (Chinese). Returns the
- * lines drawn.
- */
-export function wrap(ctx, str, x, y, width, size, leading, fill, most) {
+/** Text in lines of at most `width`, `most` of them; they break at blanks, and Chinese anywhere. */
+export function wrap(ctx, str, x, y, width, size, leading, fill, { most = Infinity, bold = false } = {}) {
   const lines = [""],
-    parts = str.match(/[\u2e80-\uffff]|[^\s\u2e80-\uffff]+[^\S\n]*|\s+/g) ?? [];
+    parts = str.match(/[\u2e80-\uffff]|[^ \n\u2e80-\uffff]+ *|[ \n]+/g) ?? [];
   for (const part of parts) {
-    if (widthOf(ctx, lines.at(-1) + part.trimEnd(), size, false) > width && lines.at(-1)) lines.push("");
+    if (widthOf(ctx, lines.at(-1) + part.trimEnd(), size, bold) > width && lines.at(-1)) lines.push("");
     lines[lines.length - 1] += part;
   }
-  lines.slice(0, most).forEach((line, k) => put(ctx, line, x, y + k * leading, size, fill));
-  return Math.min(most, lines.length);
+  lines.slice(0, most).forEach((line, k) => put(ctx, line, x, y + k * leading, size, fill, { bold }));
 }
 
 export function widthOf(ctx, str, size, bold) {

@@ -6,6 +6,7 @@ import { shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
 import { busyEndpoints, drawHeld, heldSquares } from "./held.js";
 import { useClass } from "../model/load.js";
+import { boxOf, overlaps } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { MIN_TEXT_PX, core, onScreen } from "./ruler.js";
 
@@ -42,13 +43,8 @@ const SMALL = new Set(["nic", "pcie", "cpu", "memory"]); // chunks pass behind t
 export function namesAbove(ctx, view, tokens) {
   const devices = view.model.tl.devices;
   for (const name of view.model.named ?? []) {
-    const { d } = name,
-      hit = ({ x, y, size: s }) =>
-        x + s / 2 > devices.x[d] &&
-        x - s / 2 < devices.x[d] + devices.w[d] &&
-        y + s / 2 > devices.y[d] &&
-        y - s / 2 < devices.y[d] + devices.h[d];
-    if (!tokens.some(hit)) continue;
+    const device = boxOf(devices, name.d);
+    if (!tokens.some((token) => overlaps(device, token.x, token.y, token.size / 2))) continue;
     const at = [...name.at];
     at[5] = { ...at[5], halo: view.colors.card };
     if (name.upright) putUpright(ctx, ...at);
@@ -80,20 +76,8 @@ function deviceAt(view, d) {
     helper = rank && devices.endpoint[d] >= model.ranks && !big,
     label = textAt(devices.label, d, view.language);
   return {
-    ...{
-      d,
-      x: devices.x[d],
-      y: devices.y[d],
-      w: devices.w[d],
-      h: devices.h[d],
-      kind,
-      on,
-      rank,
-      big,
-      host,
-      helper,
-      label,
-    },
+    ...boxOf(devices, d),
+    ...{ d, kind, on, rank, big, host, helper, label },
     bold: on || rank,
     fill: helper ? colors.ink : host ? (on ? colors.host : colors.sunk) : colors.card,
     color: helper ? colors.card : host && on ? colors.hostink : rank || (on && !host) ? colors.ink : colors.ink3,

@@ -63,6 +63,10 @@ export function el(selector, ...rest) {
   return e;
 }
 
+/** A picture that Python drew as SVG, parsed as an image: a script in it would not run. */
+export const parsePicture = (text) =>
+  document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
+
 export function symbol(w, h, ...kids) {
   return svg("svg", { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "aria-hidden": "true" }, ...kids);
 }
@@ -85,6 +89,13 @@ export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
+/** Say something for a few seconds. */
+export function sayBriefly(e, text) {
+  setText(e, text);
+  clearTimeout(e.timer);
+  e.timer = setTimeout(() => setText(e, ""), 2500);
+}
+
 /** What a button without a text is called: to the eye when pointed at, and to a screen reader. */
 export function nameButton(e, text) {
   e.title = text;
@@ -96,7 +107,7 @@ export function segment(box, items, value, pick, label) {
   const hasFocus = box.contains(box.getRootNode().activeElement); // the keys go on working after a click
   box.replaceChildren(
     ...items.map(([v, text]) =>
-      el("button", { type: "button", textContent: text, "aria-pressed": String(v === value), onclick: () => pick(v) }),
+      el("button", { type: "button", textContent: text, "aria-pressed": v === value, onclick: () => pick(v) }),
     ),
   );
   if (hasFocus) box.querySelector("[aria-pressed=true]")?.focus();

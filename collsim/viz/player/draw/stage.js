@@ -11,7 +11,7 @@ import { routeLinks } from "../model/hops.js";
 import { drawKey } from "./key.js";
 import { shareBetween, spanAt, useClass, usedLinks } from "../model/load.js";
 import { slotText } from "../model/model.js";
-import { deviceOf } from "../model/names.js";
+import { boxOf, deviceOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { KEY_SCALE, MIN_TEXT_PX, casing, core, onScreen } from "./ruler.js";
 
@@ -186,11 +186,7 @@ function drawMistake(ctx, view) {
   const { model, colors } = view,
     d = view.wrong == null ? null : deviceOf(model, model.mistake.rank);
   if (d == null) return;
-  const devices = model.tl.devices,
-    x = devices.x[d],
-    y = devices.y[d],
-    w = devices.w[d],
-    h = devices.h[d];
+  const { x, y, w, h } = boxOf(model.tl.devices, d);
   box(ctx, x - 3, y - 3, w + 6, h + 6, 7, null, colors.full, 3);
   const text = `${view.words.chunk} ${slotText(view, model.mistake.chunk)}`,
     tw = widthOf(ctx, text, 13, true) + 14,

@@ -7,6 +7,7 @@ import { hopAt, journey, routeLinks } from "../model/hops.js";
 import { findMeeting } from "../model/load.js";
 import { hues } from "../model/look.js";
 import { slotText } from "../model/model.js";
+import { boxOf, overlaps } from "../model/names.js";
 import { casing, onScreen } from "./ruler.js";
 import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
@@ -274,7 +275,7 @@ export function drawTokens(ctx, view) {
           Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 &&
           Math.abs(q.y - a.my) < 0.7 * size + q.size / 2,
       ) ||
-      onDevice(model, a, 1.3 * size, 0.7 * size) ||
+      onDevice(model, a.mx, a.my, 1.3 * size, 0.7 * size, isNoSwitch) ||
       onMark(view, a, 1.3 * size, 0.7 * size) ||
       spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
   );
@@ -315,29 +316,18 @@ export function drawTokens(ctx, view) {
 }
 
 /**
- * Would a label here, w and h to each side of its middle, cover a device that has a name? Switches are large, and have
- * room.
+ * Would a label here, w and h to each side of its middle, cover a device that `counts`? Switches are large, and have room
+ * for one.
  */
-const onDevice = ({ tl: { devices: devices } }, { mx, my }, w, h) =>
-  devices.x.some(
-    (x, d) =>
-      !/switch/.test(devices.kind[d]) &&
-      mx + w > x &&
-      mx - w < x + devices.w[d] &&
-      my + h > devices.y[d] &&
-      my - h < devices.y[d] + devices.h[d],
-  );
+const onDevice = ({ tl: { devices } }, mx, my, w, h, counts = null) =>
+  devices.kind.some((kind, at) => (counts?.(kind) ?? true) && overlaps(boxOf(devices, at), mx, my, w, h));
+
+const isNoSwitch = (kind) => !/switch/.test(kind);
 
 const onMark = (view, { mx, my }, w, h) =>
   view.marks
     .map(({ link }) => markSpot(view, link))
     .some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
-
-/** Would a label here, w and h to each side of its middle, cover a device, a switch too? */
-const onAnyDevice = ({ tl: { devices: devices } }, mx, my, w, h) =>
-  devices.x.some(
-    (x, d) => mx + w > x && mx - w < x + devices.w[d] && my + h > devices.y[d] && my - h < devices.y[d] + devices.h[d],
-  );
 
 const onToken = (list, mx, my, w, h) =>
   list.some((q) => Math.abs(q.x - mx) < w + q.size / 2 && Math.abs(q.y - my) < h + q.size / 2);
@@ -375,7 +365,7 @@ function drawShared(ctx, view, list) {
       right = middle + q.shared.wide + wide < view.model.tl.stage.w,
       mx = level ? q.x : middle + (right ? 1 : -1) * (q.shared.wide + wide / 2),
       my = level ? q.y - q.shared.wide - 5 : q.y;
-    if (onAnyDevice(view.model, mx, my, wide / 2, size / 2) || onToken(list, mx, my, wide / 2, size / 2)) continue;
+    if (onDevice(view.model, mx, my, wide / 2, size / 2) || onToken(list, mx, my, wide / 2, size / 2)) continue;
     put(
       ctx,
       text,

@@ -2,6 +2,7 @@
 
 import { box, put, stroke, widthOf } from "../draw/canvas.js";
 import { MIN_TEXT_PX, onScreen } from "../draw/ruler.js";
+import { boxOf } from "../model/names.js";
 import { cableKeys } from "./parts.js";
 
 const MAX_TEXTS = 6; // of tags with the same text; the other parts have the outline alone
@@ -28,7 +29,7 @@ export function outline(ctx, view, { type, index }) {
     stroke(ctx, links.path[index], Math.max(1.6, onScreen(view, 1.6)), colors.ink);
     return;
   }
-  const [x, y, w, h] = [devices.x[index], devices.y[index], devices.w[index], devices.h[index]];
+  const { x, y, w, h } = boxOf(devices, index);
   box(ctx, x - 2, y - 2, w + 4, h + 4, 6, null, colors.ink, Math.max(2.5, onScreen(view, 2)));
 }
 

@@ -1,6 +1,7 @@
 // Routes as polylines, and points on them.
 
 import { routeLinks } from "./hops.js";
+import { boxOf } from "./names.js";
 import { clean } from "./order.js";
 
 /**
@@ -35,10 +36,7 @@ export function shape(model, r) {
  * a U when both are on one edge (NVSwitch bars), a Z between opposite edges, one corner between edges that meet.
  */
 export function through(devices, d, x0, y0, x1, y1) {
-  const x = devices.x[d],
-    y = devices.y[d],
-    w = devices.w[d],
-    h = devices.h[d],
+  const { x, y, w, h } = boxOf(devices, d),
     near = (a, b) => Math.abs(a - b) < 2.5,
     far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
   const level = (v) => near(v, y) || near(v, y + h),

@@ -17,6 +17,13 @@ export function deviceOf(model, e) {
   return model.deviceOf.get(e);
 }
 
+/** Where a device stands: {x, y, w, h}. */
+export const boxOf = ({ x, y, w, h }, at) => ({ x: x[at], y: y[at], w: w[at], h: h[at] });
+
+/** Whether what reaches `wide` and `high` from (x, y) to each side overlaps a box. */
+export const overlaps = (box, x, y, wide, high = wide) =>
+  x + wide > box.x && x - wide < box.x + box.w && y + high > box.y && y - high < box.y + box.h;
+
 /** The number of a rank, the name of a helper. */
 export const nameOf = (model, e, language) => {
   const d = deviceOf(model, e);

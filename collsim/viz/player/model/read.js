@@ -10,9 +10,14 @@ const sameMajor = (s) => typeof s === "string" && (s === SCHEMA || s.startsWith(
 export async function unpack(tl) {
   if (typeof tl === "string") tl = JSON.parse(tl);
   if (!tl || typeof tl.z !== "string" || !sameMajor(tl.schema)) return bindUnits(tl);
-  const raw = Uint8Array.from(atob(tl.z), (c) => c.charCodeAt(0));
-  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return bindUnits(JSON.parse(await new Response(stream).text()));
+  return bindUnits(await inflate(tl.z));
+}
+
+/** What gzip and base64 have made of JSON. */
+export async function inflate(text) {
+  const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0)),
+    stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
 }
 
 /** What is wrong with a timeline, as {en, zh}, or null. Checked before anything is drawn: never a blank box. */

@@ -1,11 +1,10 @@
 // What a person can do: buttons, keys, scrubber.
 
-import { changeSpeed } from "../model/clock.js";
 import { invalidate, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "../export/copy.js";
 import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
-import { actOnKey } from "./keys.js";
+import { actOnKey, clockKeys, speedKeys } from "./keys.js";
 import { goInto, nextNode } from "./nodes.js";
 import { busiest } from "../model/load.js";
 import { mistakeTime, nextStart, stepAt } from "../model/model.js";
@@ -15,8 +14,6 @@ function nextChart(ui) {
   const names = chartsOf(ui.model);
   setChart(ui, names[(names.indexOf(ui.state.chart) + 1) % names.length]);
 }
-
-export const togglePlay = (ui) => (ui.clock.playing ? ui.clock.pause() : ui.clock.play());
 
 export function stepForward(ui) {
   const { model, clock, still } = ui;
@@ -146,15 +143,9 @@ export function onKey(ui, ev) {
 }
 
 const keysOf = (ui) => ({
-  " ": () => togglePlay(ui),
-  ArrowRight: () => stepForward(ui),
-  PageDown: () => stepForward(ui),
-  ArrowLeft: () => stepBack(ui),
-  PageUp: () => stepBack(ui),
-  Home: () => ui.clock.seek(0),
+  ...clockKeys({ clock: ui.clock, turn: (by) => (by > 0 ? stepForward(ui) : stepBack(ui)) }),
+  ...speedKeys(ui.clock),
   End: () => ui.clock.seek(ui.model.total),
-  "[": () => changeSpeed(ui.clock, -1),
-  "]": () => changeSpeed(ui.clock, 1),
   b: () => seekBusiest(ui),
   m: () => seekMistake(ui),
   g: () => nextChart(ui),

@@ -1,4 +1,6 @@
-// Keys.
+// Keys: what they do, and which of them are left to the browser.
+
+import { changeSpeed } from "../model/clock.js";
 
 /** Do what a key stands for in `acts`. What a browser, a field or a button does with a key of its own is left to it. */
 export function actOnKey(ev, acts) {
@@ -13,3 +15,18 @@ export function actOnKey(ev, acts) {
   ev.preventDefault();
   act();
 }
+
+/** What keys do with a clock, for `actOnKey`: `turn(by)` goes on (1) or back (-1). */
+export const clockKeys = ({ clock, turn, toggle = () => togglePlay(clock) }) => ({
+  " ": toggle,
+  ArrowRight: () => turn(1),
+  PageDown: () => turn(1),
+  ArrowLeft: () => turn(-1),
+  PageUp: () => turn(-1),
+  Home: () => clock.seek(0),
+  End: () => clock.seek(clock.total),
+});
+
+export const speedKeys = (clock) => ({ "[": () => changeSpeed(clock, -1), "]": () => changeSpeed(clock, 1) });
+
+export const togglePlay = (clock) => (clock.playing ? clock.pause() : clock.play());

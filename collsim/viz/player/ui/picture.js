@@ -66,7 +66,7 @@ export function drawStage(ctx, ui, wide) {
 export function drawPage(ctx, said, wide, tall) {
   ctx.fillStyle = TOKENS.light.card;
   ctx.fillRect(0, 0, wide, tall);
-  wrap(ctx, said, 20, 40, wide - 40, 19.5, 27, TOKENS.light.ink, 2);
+  wrap(ctx, said, 20, 40, wide - 40, 19.5, 27, TOKENS.light.ink, { most: 2 });
 }
 
 /** Where the picture is from: the address, if others can open it, or what is run. */

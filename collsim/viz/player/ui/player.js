@@ -14,9 +14,9 @@ import {
   stepBack,
   stepForward,
   toggleLoop,
-  togglePlay,
 } from "./controls.js";
 import { applyTheme, arrange, dress, setPatterns, turnChannel } from "./dress.js";
+import { togglePlay } from "./keys.js";
 import { onClock, render } from "./frame.js";
 import { download } from "../export/download.js";
 import { createExportMenu } from "../export/menu.js";
@@ -70,17 +70,12 @@ export function createPlayer(host, opts = {}) {
     clock,
     state: () => stateOf(ui),
     setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
-    next: () => stepForward(ui),
-    back: () => stepBack(ui),
-    toggle: () => togglePlay(ui),
     present: (on) => present(ui, on),
-    picture: () => pictureOf(ui),
     drawInto: (ctx, wide) => drawStage(ctx, ui, wide),
     xOf: (endpoint) => middleOf(ui, endpoint),
     play: () => clock.play(),
     pause: () => clock.pause(),
     seek: (t) => clock.seek(t),
-    busiest: () => seekBusiest(ui),
     get model() {
       return ui.model;
     },
@@ -208,7 +203,7 @@ function destroy(ui) {
 
 function wire(ui) {
   const { parts, state, clock, opts } = ui;
-  parts.play.onclick = () => togglePlay(ui);
+  parts.play.onclick = () => togglePlay(clock);
   parts.first.onclick = () => clock.seek(0);
   parts.back.onclick = () => stepBack(ui);
   parts.next.onclick = () => stepForward(ui);

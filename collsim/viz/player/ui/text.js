@@ -3,7 +3,7 @@
 import { cellAt, doneAt } from "../model/cells.js";
 import { wordsOf } from "./context.js";
 import { el, icon, setText } from "../draw/elements.js";
-import { linkBytes } from "../model/load.js";
+import { busySeconds, linkBytes, usedLinks } from "../model/load.js";
 import { phaseOf } from "../model/model.js";
 import { linkName, nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
@@ -31,21 +31,19 @@ export function buildWords(ui) {
   ];
   state.textTable = text ? kids[0] : null;
   const links = model.tl.links,
-    busy = (l) => linkBytes(model, l, model.total) / links.bandwidth[l],
-    used = [...new Set(model.tl.routes.link)].sort((a, b) => busy(b) - busy(a));
+    used = usedLinks(model);
   kids.push(
     table(
       words.linkTable,
       Object.values(words.cols),
-      used.slice(0, 200).map((l) => {
-        const b = linkBytes(model, l, model.total);
-        return [
+      used
+        .slice(0, 200)
+        .map((l) => [
           linkName(model, l, words, state.language),
-          fmtShare(model.total > 0 ? b / (links.bandwidth[l] * model.total) : 0),
-          fmtBytes(b),
+          fmtShare(model.total > 0 ? busySeconds(model, l) / model.total : 0),
+          fmtBytes(linkBytes(model, l, model.total)),
           `${textAt(links.label, l, state.language)} ${fmtRate(links.bandwidth[l])}`,
-        ];
-      }),
+        ]),
     ),
   );
   if (used.length > 200) kids.push(el("p", fill(words.more, { count: used.length - 200 })));
