@@ -1,5 +1,9 @@
-// Style sheets are texts.
+// Style sheets and markup are texts.
 declare module "*.css" {
+  const text: string;
+  export default text;
+}
+declare module "*.html" {
   const text: string;
   export default text;
 }

@@ -1,6 +1,6 @@
 // The board under the cards: a bar for every runner, the transport, the legend; and one frame of it.
 
-import { el, setText } from "../player/draw/elements.js";
+import { el, setText, swatch } from "../player/draw/elements.js";
 import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
 import { buildRaceLine } from "./racetransport.js";
@@ -56,16 +56,15 @@ function buildBar(r, words, unit, late) {
 }
 
 export function buildFoot(race) {
-  const words = race.words,
-    mark = (className) => el("i", { className }),
-    hue = (c) => el("i", { style: `background:var(--${c})` });
+  const { words } = race,
+    signs = ["reduce sq", "copy ci", "wait wt", "cable pipe", "arc arc"].map((pair) => pair.split(" ")),
+    uses = ["room", "near", "full"].flatMap((use) => [
+      el("i", { style: `background:var(--${use})` }),
+      words.range[use],
+    ]);
   race.foot.replaceChildren(
-    el("span", mark("sq"), words.reduce),
-    el("span", mark("ci"), words.copy),
-    el("span", mark("wt"), words.wait),
-    el("span", mark("pipe"), words.cable),
-    el("span", mark("arc"), words.arc),
-    el("span", words.used, ...["room", "near", "full"].flatMap((c) => [hue(c), words.range[c]])),
+    ...signs.map(([name, look]) => swatch(`.${look}`, words[name])),
+    el("span", words.used, ...uses),
   );
 }
 

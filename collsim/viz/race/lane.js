@@ -1,30 +1,12 @@
 // The card of one runner: its name, how loaded its busiest cable is, its stage, and why it takes as long as it does.
 
-import { el } from "../player/draw/elements.js";
+import { readMarkup } from "../player/draw/elements.js";
 import { playerOf } from "../hosts/several.js";
+import laneMarkup from "./lane.html" with { type: "text" };
 import { fmtBytes } from "../player/model/units.js";
 
 export function buildLane(race, timeline) {
-  const parts = {
-    card: el("section.lane"),
-    title: el("span"),
-    pace: el("small"),
-    where: el("div.where"),
-    load: el("span"),
-    most: el("b"),
-    meter: el("i"),
-    stage: el("div.stage0"),
-    traffic: el("canvas.traffic", { role: "img" }),
-    reason: el("p.reason"),
-  };
-  parts.card.append(
-    el("h2", parts.title, parts.pace),
-    parts.where,
-    el("div.load", parts.load, el("div.meter", parts.meter), parts.most),
-    parts.stage,
-    parts.traffic,
-    parts.reason,
-  );
+  const parts = readMarkup(laneMarkup);
   race.lanes.append(parts.card);
   return { parts, player: playerOf(race, parts.stage, timeline, { view: race.data.view ?? "physical" }) };
 }

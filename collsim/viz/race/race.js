@@ -4,7 +4,8 @@
 // stand cards, bars of bytes delivered, flags at the finish, and one transport for all.
 
 import { buildBoard, buildFoot, drawRace } from "./board.js";
-import { el, setText } from "../player/draw/elements.js";
+import { el, readMarkup, setText } from "../player/draw/elements.js";
+import raceMarkup from "./race.html" with { type: "text" };
 import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
 import { download } from "../player/export/download.js";
@@ -56,13 +57,7 @@ export function createRace(host, onExport = undefined) {
 }
 
 function buildRace(race, onExport) {
-  Object.assign(race, { parts: {}, finished: -1 });
-  race.lanes = el("div.lanes");
-  race.board = el("div.board");
-  race.line = el("div.line");
-  race.foot = el("div.foot");
-  race.says = el("div.quiet", { "aria-live": "polite" });
-  race.verdict = el("p.verdict");
+  Object.assign(race, { parts: {}, finished: -1 }, readMarkup(raceMarkup));
   race.exports = createExportMenu({
     root: race.root,
     acts: { svg: () => download("collsim-race.svg", drawRaceSvg(race)), slide: () => turnSlide(race, true) },

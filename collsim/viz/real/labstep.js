@@ -133,7 +133,7 @@ function drawStepLegend(lab) {
     swatch("background:var(--idle);opacity:.6", words.forward),
     swatch("background:var(--b0);opacity:.45", words.backward),
     swatch("background:var(--b0)", words.sent),
-    ...(doc.sizes.length ? [el("span", el("i.dash"), words.curve)] : []),
+    ...(doc.sizes.length ? [swatch(".dash", words.curve)] : []),
   );
 }
 

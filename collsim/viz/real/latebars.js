@@ -112,12 +112,11 @@ function titleOf({ words, place }) {
 }
 
 function legendOf({ words }, m) {
-  const sign = (className, label) => el("span", el("i", { className }), label);
   return el(
     "div.legend",
     swatch("background:var(--ink3)", fill(words.bar, { runs: m.times.length })),
     swatch(`background:${IDLE}`, words.band),
-    m.delayed.length && sign("tri", words.triangle),
-    m.expected && sign("dash", words.dashed),
+    m.delayed.length && swatch(".tri", words.triangle),
+    m.expected && swatch(".dash", words.dashed),
   );
 }

@@ -3,7 +3,8 @@
 // Each machine is a player (player/player.js) without controls; around it stand a heading, a sentence and a table of
 // hops.
 
-import { el, icon } from "../player/draw/elements.js";
+import { el, icon, readMarkup } from "../player/draw/elements.js";
+import routeMarkup from "./route.html" with { type: "text" };
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { turnTo } from "../transport/transport.js";
@@ -43,18 +44,7 @@ export function createRoutes(host, { onPick = undefined } = {}) {
 }
 
 function buildRouteCard(routes, timeline, q, onPick) {
-  const parts = {
-    card: el("section.card0"),
-    title: el("span"),
-    word: el("div.word"),
-    says: el("p.says"),
-    stage: el("div.stage0"),
-    table: el("table"),
-    foot: el("p.foot"),
-    head: el("h2"),
-  };
-  parts.head.append(parts.title);
-  parts.card.append(parts.head, parts.word, parts.says, parts.stage, parts.table, parts.foot);
+  const parts = readMarkup(routeMarkup);
   routes.pair.append(parts.card);
   const { marks } = routes.data.cards[q];
   return { parts, player: playerOf(routes, parts.stage, timeline, { view: "physical", marks, onPick }) };

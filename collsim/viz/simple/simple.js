@@ -1,7 +1,7 @@
 // collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a
 // player.
 
-import { el, icon, media, setText, sizeCanvas } from "../player/draw/elements.js";
+import { icon, media, readMarkup, setText, sizeCanvas } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
 import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
@@ -24,6 +24,7 @@ import { simpleSentence } from "./sentence.js";
 import { sentAt } from "../player/model/sent.js";
 import menuSheet from "../player/export/menu.css" with { type: "text" };
 import slideSheet from "../player/export/slide.css" with { type: "text" };
+import simpleMarkup from "./simple.html" with { type: "text" };
 import simpleSheet from "./simple.css" with { type: "text" };
 import { toggleFullScreen } from "../transport/transport.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
@@ -99,33 +100,18 @@ async function hear(simple, listeners) {
   if (predict !== !!data.predict) listeners.predict?.(predict);
 }
 
+/** The picture is not shown before there is a run: till then the head above it is empty. */
 function buildParts(simple) {
-  const { root } = simple;
-  simple.head = el("div.top");
-  simple.says = el("p.says", { "aria-live": "polite" });
-  simple.canvas = el("canvas", { role: "img" });
-  simple.stage = el("div.stage", simple.canvas);
+  Object.assign(simple, readMarkup(simpleMarkup));
   simple.bar = buildTimebar(simple);
-  simple.play = el("button.play", { onclick: () => toggle0(simple) });
-  simple.back = el("button.btn", { onclick: () => step0(simple, -1) }, icon("back"));
-  simple.next = el("button.btn", { onclick: () => step0(simple, 1) }, icon("next"));
-  simple.asks = el("button.predict", { onclick: () => setPredict(simple) });
-  simple.key = el("p.key");
-  simple.side = el("aside.side");
-  const buttons = (simple.buttons = el(
-    "div.buttons",
-    simple.back,
-    simple.play,
-    simple.next,
-    simple.asks,
-    simple.guide.open,
-  ));
-  const time = el("div.time", buttons, simple.bar.box, simple.key),
-    card = el("section.card", simple.says, simple.stage, time);
-  simple.mid = el("div.mid", card, simple.side, simple.guide.box);
-  simple.error = el("p.error", { role: "alert" });
-  simple.mid.style.display = "none"; // until there is a run: till then the head above it is empty
-  root.append(simple.head, simple.error, simple.mid);
+  simple.play.onclick = () => toggle0(simple);
+  simple.back.onclick = () => step0(simple, -1);
+  simple.next.onclick = () => step0(simple, 1);
+  simple.asks.onclick = () => setPredict(simple);
+  simple.buttons.append(simple.guide.open);
+  simple.key.before(simple.bar.box);
+  simple.mid.append(simple.guide.box);
+  simple.root.append(simple.head, simple.error, simple.mid);
 }
 
 /** The menu of files. */

@@ -1,7 +1,7 @@
 // collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers,
 // hatched waits, what is held as stairs, a finish line, and the formula beside what was drawn.
 
-import { el, media, segment, setText, svg, swatch } from "../player/draw/elements.js";
+import { el, media, readMarkup, segment, setText, svg, swatch } from "../player/draw/elements.js";
 import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
@@ -14,6 +14,7 @@ import { decimalBytes, figuresOf } from "./lanefigures.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import cardsSheet from "./cards.css" with { type: "text" };
+import lanesMarkup from "./lanes.html" with { type: "text" };
 import lanesSheet from "./lanes.css" with { type: "text" };
 import { fill } from "../words/choice.js";
 
@@ -48,17 +49,9 @@ export function createLanes(host) {
 }
 
 function buildLanes(ui) {
-  Object.assign(ui, { views: [], alone: -1, focus: null });
-  for (const [name, tag] of Object.entries({ says: "p", tip: "p", tabs: "span", heads: "div", rows: "div" }))
-    ui[name] = el(tag, { className: name });
-  Object.assign(ui, { scrub: el("div.scrub"), bar: el("div.bar") });
-  ui.foot = el("div.foot");
-  ui.tip.setAttribute("aria-live", "polite");
-  ui.tabs.className = "seg tabs";
-  const card = el("div.card");
-  card.append(ui.says, ui.tip, ui.tabs, ui.heads, ui.rows, el("div.dock", ui.scrub, ui.bar), ui.foot);
+  Object.assign(ui, { views: [], alone: -1, focus: null }, readMarkup(lanesMarkup));
   dragLanes(ui);
-  return [card];
+  return [ui.card];
 }
 
 /** It opens when the first is done: then all that is to be compared is in sight. */

@@ -1,7 +1,7 @@
 // collsim split of a step over a thousand GPUs: ranks on nodes, what a GPU sends over which links, what it holds, and
 // every legal split as a dot and a row; one click opens it.
 
-import { el, sizeCanvas } from "../player/draw/elements.js";
+import { el, sizeCanvas, swatch } from "../player/draw/elements.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { NB, fmtRate, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
@@ -115,12 +115,12 @@ function drawMap(ui) {
   const { step } = ui.data,
     words = ui.words,
     groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colours),
-    parts = [swatchOf("var(--ink)", fill(words.rank, { rank: ui.rank }))];
+    parts = [swatch("background:var(--ink)", fill(words.rank, { rank: ui.rank }))];
   for (const axis of Object.keys(groups)) {
     const nodes = new Set(groups[axis].map((rank) => Math.floor(rank / step.per))).size;
     parts.push(
-      swatchOf(
-        `var(--${GROUP_FILL[axis]})`,
+      swatch(
+        `background:var(--${GROUP_FILL[axis]})`,
         fill(words.group, { axis: axis.toUpperCase(), ranks: groups[axis].length, nodes }),
       ),
     );
@@ -129,12 +129,6 @@ function drawMap(ui) {
   ui.canvas.setAttribute("aria-label", ui.legend.textContent);
   ui.root.dataset.rank = String(ui.rank);
   buildSends(ui);
-}
-
-function swatchOf(colour, words) {
-  const i = el("i");
-  i.style.background = colour;
-  return el("span", i, words);
 }
 
 function clickMap(ui, ev) {
@@ -173,13 +167,11 @@ function buildSends(ui) {
 }
 
 function sentRow(row, most, words, language) {
-  const bar = el("i"),
-    colour = `var(--${GROUP_FILL[AXIS_OF_STRATEGY[row.strategy]]})`;
-  bar.style.width = `${Math.max(0.4, (100 * row.nbytes) / most)}%`;
-  bar.style.background = colour;
+  const colour = `var(--${GROUP_FILL[AXIS_OF_STRATEGY[row.strategy]]})`,
+    bar = el("i", { style: `width:${Math.max(0.4, (100 * row.nbytes) / most)}%;background:${colour}` });
   return el(
     "div.sent",
-    el("b", swatchOf(colour, words.strategies[row.strategy])),
+    el("b", swatch(`background:${colour}`, words.strategies[row.strategy])),
     el(
       "span",
       fill(words.rate, {
@@ -216,13 +208,11 @@ function buildHeld(ui) {
     bar = el("div.held"),
     legend = el("p.groups");
   kinds.forEach(([kind, size]) => {
-    const part = el("i"),
-      colour = `color-mix(in srgb, var(--room) ${shadeOf(drawn.kinds, kind)}%, var(--card))`;
-    part.style.cssText = `width:${(100 * size) / whole}%;background:${colour}`;
-    bar.append(part);
-    legend.append(swatchOf(colour, `${words.kinds[kind] ?? kind} ${decimalBytes(size)}`));
+    const colour = `color-mix(in srgb, var(--room) ${shadeOf(drawn.kinds, kind)}%, var(--card))`;
+    bar.append(el("i", { style: `width:${(100 * size) / whole}%;background:${colour}` }));
+    legend.append(swatch(`background:${colour}`, `${words.kinds[kind] ?? kind} ${decimalBytes(size)}`));
   });
-  if (room && total > room) bar.append(beyond(room / whole));
+  if (room && total > room) bar.append(el("em", { style: `left:${(100 * room) / whole}%` })); // what no GPU has room for
   const share = room ? `${Math.round((100 * total) / room)}${NB}%` : "",
     label = room
       ? fill(words.of, { bytes: decimalBytes(total), room: decimalBytes(room), share })
@@ -230,13 +220,6 @@ function buildHeld(ui) {
     head = titled(fill(words.memory[stages > 1 ? "stage" : "one"], { stage }), label);
   head.lastChild.className = room && total > room ? "over" : "";
   ui.memory.replaceChildren(head, bar, legend);
-}
-
-/** What no GPU has room for, behind a line. */
-function beyond(from) {
-  const part = el("em");
-  part.style.left = `${100 * from}%`;
-  return part;
 }
 
 // ---- every split --------------------------------------------------------------------------------

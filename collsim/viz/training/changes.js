@@ -28,11 +28,7 @@ function changeRow(ui, row, most) {
     box.append(el("p", row.refusal));
     return box;
   }
-  const bar = (seconds, token) => {
-    const i = el("i");
-    i.style.cssText = `width:${(100 * seconds) / most}%;background:var(--${token})`;
-    return i;
-  };
+  const bar = (seconds, token) => el("i", { style: `width:${(100 * seconds) / most}%;background:var(--${token})` });
   const by = row.after / row.before - 1,
     percent =
       Math.abs(by) < 5e-4 ? `0${NB}%` : `${by > 0 ? "+" : "−"}${Number((100 * Math.abs(by)).toPrecision(2))}${NB}%`;

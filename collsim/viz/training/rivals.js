@@ -123,7 +123,7 @@ function buildRivalFoot(race) {
   const { legend } = race.words,
     sign = (style, words) => swatch(`width:14px;height:14px;${style}`, words);
   race.foot.replaceChildren(
-    el("span", el("i.hatch"), legend.wait),
+    swatch(".hatch", legend.wait),
     sign("background:var(--b1)", legend.bucket),
     sign("border-radius:50%;background:var(--done)", legend.copy),
     sign("border:2px solid var(--ink);border-radius:3px;background:var(--sumfill)", legend.reduce),

@@ -1,6 +1,6 @@
 // collsim training step: the timeline of one step, what would change it, and the player inside its collectives.
 
-import { el, segment, setText } from "../player/draw/elements.js";
+import { el, readMarkup, segment, setText, swatch } from "../player/draw/elements.js";
 import { timeUnit } from "../player/model/units.js";
 import { createExportMenu } from "../player/export/menu.js";
 import { showSlide } from "../player/export/slide.js";
@@ -19,6 +19,7 @@ import menuSheet from "../player/export/menu.css" with { type: "text" };
 import slideSheet from "../player/export/slide.css" with { type: "text" };
 import lightSheet from "../transport/lanechart.css" with { type: "text" };
 import partsSheet from "./parts.css" with { type: "text" };
+import stepMarkup from "./step.html" with { type: "text" };
 import stepSheet from "./step.css" with { type: "text" };
 import { narrateStep } from "./stepwords.js";
 import { fill } from "../words/choice.js";
@@ -68,23 +69,11 @@ export function createStep(host, { act = () => {}, onExport = () => {} } = {}) {
 }
 
 function buildStepCard(ui) {
-  Object.assign(ui, {
-    says: el("p.says"),
-    gpus: el("span.seg", { role: "group" }),
-    bar: el("div.bar"),
-    lanes: el("div.lanes"),
-    funnel: el("div.funnel"),
-    panel: el("div.opened"),
-    foot: el("div.foot"),
-    side: el("aside.side"),
-    main: el("div.main"),
-  });
-  ui.main.append(ui.bar, ui.lanes, ui.funnel, ui.panel, ui.foot);
-  const top = el("div.top", ui.says, ui.gpus);
+  Object.assign(ui, readMarkup(stepMarkup));
   ui.root.addEventListener("keydown", (ev) => openByKey(ui, ev));
   ui.root.addEventListener("click", (ev) => openClicked(ui, ev));
   dragOver(ui);
-  return [top, el("div.body", ui.main, ui.side)];
+  return [ui.top, ui.body];
 }
 
 /** The middle of the collective that is open, where it is opened anew. */
@@ -225,17 +214,12 @@ function openClicked(ui, ev) {
 
 function drawLegend(ui) {
   const { legend } = ui.words,
-    entry = (className, words) => el("span", el("i", { className }), words),
-    buckets = el("i.five", ...[0, 1, 2, 3, 4].map(() => el("u")));
-  [...buckets.children].forEach((u, q) => {
-    u.style.background = `var(--b${q})`;
-  });
+    buckets = [0, 1, 2, 3, 4].map((q) => el("u", { style: `background:var(--b${q})` })),
+    entries = ["exposed hatch", "chain outline", "queue dash"].map((pair) => pair.split(" "));
+  if (ui.data.ghost.length && !ui.data.every) entries.push(["ghost", "thin"]);
   ui.foot.replaceChildren(
-    el("span", buckets, legend.bucket),
-    entry("hatch", legend.exposed),
-    entry("outline", legend.chain),
-    entry("dash", legend.queue),
-    ...(ui.data.ghost.length && !ui.data.every ? [entry("thin", legend.ghost)] : []),
+    el("span", el("i.five", ...buckets), legend.bucket),
+    ...entries.map(([name, look]) => swatch(`.${look}`, legend[name])),
   );
 }
 

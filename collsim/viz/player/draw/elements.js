@@ -1,4 +1,5 @@
-// Elements, icons and canvases. Data is only ever written with textContent or canvas text, never as markup.
+// Elements, icons and canvases. Data is only ever written with textContent or canvas text, never as
+// markup.
 
 // 18 x 18 line icons; a glyph font would show boxes where it is missing.
 const ICONS = {
@@ -67,16 +68,23 @@ export function el(selector, ...rest) {
 export const parsePicture = (text) =>
   document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
 
+/** Elements of markup that lies beside a module, by their `part`; `data-icon` is the icon of a button. */
+export function readMarkup(markup) {
+  const template = el("template"),
+    find = (selector) => [...template.content.querySelectorAll(selector)];
+  template.innerHTML = markup.replace(/\s*\n\s*/g, "");
+  for (const e of find("button")) e.type = "button";
+  for (const e of find("[data-icon]")) e.append(icon(e.dataset.icon));
+  return Object.fromEntries(find("[part]").map((e) => [e.getAttribute("part"), e]));
+}
+
 export function symbol(w, h, ...kids) {
   return svg("svg", { width: w, height: h, viewBox: `0 0 ${w} ${h}`, "aria-hidden": "true" }, ...kids);
 }
 
-/** A sign of a legend: a piece of `style`, and its words. */
-export function swatch(style, words) {
-  const sign = el("i");
-  sign.style.cssText = style;
-  return el("span", {}, sign, words);
-}
+/** A sign of a legend, and its words: a piece of this style, or of a class (".hatch"). */
+export const swatch = (look, words) =>
+  el("span", look.startsWith(".") ? el(`i${look}`) : el("i", { style: look }), words);
 
 /** Slanted lines of `ink` on `paper`, for fills `url(#id)`. */
 export function hatch(id, { size, width, paper, ink }) {

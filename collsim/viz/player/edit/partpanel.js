@@ -31,9 +31,7 @@ export function fillPanel(box, { part, editing, words, send, copy, close }) {
 
 const findAct = (box, act) => [...box.querySelectorAll("[data-act]")].find((e) => e.dataset.act === act && !e.disabled);
 
-function buildCloser(words, close) {
-  return el("button.closer", { "aria-label": words.close, onclick: close }, "×");
-}
+const buildCloser = (words, onclick) => el("button.closer", { "aria-label": words.close, onclick }, "×");
 
 const listRows = (part, editing) =>
   ((part.type === "link" ? editing.links : editing.devices)[part.kind] ?? []).filter((name) => name in editing.rows);
@@ -42,9 +40,8 @@ const listRows = (part, editing) =>
 function buildRow(name, { label, value, options }, words, send) {
   const act = (chosen) => send({ word: name, value: chosen });
   if (options.length > MAX_BUTTONS) {
-    const list = el("select", { "aria-label": label, onchange: () => act(list.value) });
-    list.dataset.act = name;
-    list.append(...options.map(([text, shown]) => el("option", { value: text, selected: text === value }, shown)));
+    const items = options.map(([text, shown]) => el("option", { value: text, selected: text === value }, shown)),
+      list = el("select", { "aria-label": label, "data-act": name, onchange: () => act(list.value) }, ...items);
     return el("div.row", el("span", label), list);
   }
   const buttons = options.map(([text, shown]) => pressed(`${name}=${text}`, shown, text === value, () => act(text)));
@@ -53,11 +50,9 @@ function buildRow(name, { label, value, options }, words, send) {
 
 const group = (label, buttons) => el("span.seg.small", { role: "group", "aria-label": label }, ...buttons);
 
-function pressed(act, text, isOn, onclick) {
-  const button = el("button", { "aria-pressed": String(isOn), onclick }, text);
-  button.dataset.act = act;
-  return button;
-}
+/** A button that does something, and one of several of which one may be on. */
+const button = (act, text, onclick, more = {}) => el("button", { "data-act": act, onclick, ...more }, text);
+const pressed = (act, text, isOn, onclick) => button(act, text, onclick, { "aria-pressed": isOn });
 
 /** What can be done with this part alone, and with all cables of its kind. */
 function buildOwnRows(part, editing, words, send) {
@@ -107,36 +102,29 @@ function buildScale(part, now, words, send) {
 }
 
 /** What was changed of single parts, each with a button that takes it back. */
-function buildChanges({ edits }, words, send) {
-  return el(
+const buildChanges = ({ edits }, words, send) =>
+  el(
     "ul",
     ...edits.map(({ target, text }) => {
-      const back = pressed(`drop=${target}`, "×", false, () => send({ drop: target }));
-      back.setAttribute("aria-label", `${words.takeBack}: ${text}`);
-      back.removeAttribute("aria-pressed");
-      return el("li", text, back);
+      const name = { "aria-label": `${words.takeBack}: ${text}` };
+      return el(
+        "li",
+        text,
+        button(`drop=${target}`, "×", () => send({ drop: target }), name),
+      );
     }),
   );
-}
 
 function buildHistory(editing, words, send) {
-  const buttons = ["undo", "redo", "reset"].map((name) => {
-    const button = pressed(name, words[name], false, () => send({ history: name }));
-    button.removeAttribute("aria-pressed");
-    return Object.assign(button, { disabled: !editing[name] });
-  });
+  const buttons = ["undo", "redo", "reset"].map((name) =>
+    button(name, words[name], () => send({ history: name }), { disabled: !editing[name] }),
+  );
   return group(words.history, buttons);
 }
 
 /** The whole machine, to be taken along. */
-function buildCopies({ code, yaml }, words, copy) {
-  const buttons = [
-    ["python", words.copyPython, code],
-    ["yaml", words.copyYaml, yaml],
-  ].map(([name, text, value]) => {
-    const button = pressed(`copy=${name}`, text, false, () => copy(value));
-    button.removeAttribute("aria-pressed");
-    return button;
-  });
-  return group(words.copies, buttons);
-}
+const buildCopies = ({ code, yaml }, words, copy) =>
+  group(words.copies, [
+    button("copy=python", words.copyPython, () => copy(code)),
+    button("copy=yaml", words.copyYaml, () => copy(yaml)),
+  ]);
