@@ -42,10 +42,16 @@ const PAGES = {
 
 const readTexts = (path) => JSON.parse(readFileSync(path, "utf8"));
 
-/** Catalogs of words as the objects that pictures read, with English for what a language lacks: shorter than flat keys. */
-const WORDS = {
-  name: "words",
+/**
+ * Catalogs of words as the objects that pictures read, with English for what a language lacks: shorter than flat keys.
+ * Markup without the space between its lines.
+ */
+const SHORTENED = {
+  name: "shortened",
   setup({ onLoad }) {
+    onLoad({ filter: /\.html$/ }, ({ path }) => {
+      return { contents: readFileSync(path, "utf8").replace(/\s*\n\s*/g, ""), loader: "text" };
+    });
     onLoad({ filter: /locale.[a-z]+.js.[a-z_]+\.json$/ }, ({ path }) => {
       const english = resolve(PACKAGE, "locale/en/js", basename(path));
       return { contents: JSON.stringify(nest({ ...readTexts(english), ...readTexts(path) })), loader: "json" };
@@ -69,7 +75,7 @@ async function bundleOf(name) {
     lineLimit: 400,
     metafile: true,
     minify: true,
-    plugins: [WORDS],
+    plugins: [SHORTENED],
     banner: { js: `/* collsim: built from ${path} by "npm run build"; edit the sources. */` },
     target: "es2022",
     write: false,

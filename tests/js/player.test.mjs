@@ -44,6 +44,7 @@ import {
   stepAt,
 } from "../../collsim/viz/player/model/model.js";
 import { groups } from "../../collsim/viz/player/model/order.js";
+import { sayProblem } from "../../collsim/viz/player/ui/context.js";
 import { SCHEMA, problem, textAt, unpack } from "../../collsim/viz/player/model/read.js";
 import { bindUnits, fmtBytes, fmtRate, fmtShare, timeUnit } from "../../collsim/viz/player/model/units.js";
 import { PLAYER as WORDS } from "../../collsim/viz/words/words.js";
@@ -672,15 +673,16 @@ test("the logical picture uses cards for few ranks and circles for many, and the
 });
 
 test("wrong data is told apart in words", () => {
-  assert.match(problem(null).en, /no timeline/);
-  assert.match(problem({ schema: "collsim.timeline/2" }).en, /collsim\.timeline\/2/);
-  assert.match(problem({ schema: SCHEMA }).en, /"meta"/);
+  const say = (bad) => sayProblem("en", problem(bad));
+  assert.match(say(null), /no timeline/);
+  assert.match(say({ schema: "collsim.timeline/2" }), /collsim\.timeline\/2/);
+  assert.match(say({ schema: SCHEMA }), /"meta"/);
   const tl = ring4();
   tl.transfers.t1.pop();
-  assert.match(problem(tl).en, /t1/);
+  assert.match(say(tl), /t1/);
   const lost = ring4();
   lost.transfers.route[0] = 9;
-  assert.match(problem(lost).en, /route/);
+  assert.match(say(lost), /route/);
   assert.equal(problem(ring4()), null);
 });
 

@@ -5,7 +5,7 @@ import { moveKnob } from "./finish.js";
 import { pace, progress } from "./pace.js";
 import { buildRaceLine } from "./racetransport.js";
 import { drawTraffic } from "./traffic.js";
-import { drawTransport } from "../transport/transport.js";
+import { drawTransport, mirrorClock } from "../transport/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
 import { fill, ordinal } from "../words/choice.js";
 
@@ -71,7 +71,7 @@ export function buildFoot(race) {
 // ---- one frame
 
 export function drawRace(race) {
-  const { root, clock, data, cards, parts } = race;
+  const { clock, data, cards, parts } = race;
   if (!data || !parts.scrub) return;
   const words = race.words,
     unit = timeUnit(clock.total),
@@ -84,9 +84,7 @@ export function drawRace(race) {
   }
   drawTransport(parts, clock, words, fill(words.of, { now: unit.num(t), total: unit.fmt(clock.total) }));
   moveKnob(race);
-  Object.assign(root.dataset, {
-    t: String(Number(t.toPrecision(9))),
-    playing: String(clock.playing),
+  mirrorClock(race, {
     finished: String(home.length),
   });
   parts.scrub.setAttribute("aria-valuenow", String(Number(t.toPrecision(6))));

@@ -7,7 +7,7 @@ import { el, icon, readMarkup } from "../player/draw/elements.js";
 import routeMarkup from "./route.html" with { type: "text" };
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { turnTo } from "../transport/transport.js";
+import { mirrorClock, turnTo } from "../transport/transport.js";
 import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
 import routeSheet from "./route.css" with { type: "text" };
 
@@ -100,7 +100,7 @@ function drawRoutesButton({ root, clock, data, button }) {
     button.dataset.on = on + data.language;
     button.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? data.pause : data.play);
   }
-  Object.assign(root.dataset, { playing: on, t: String(Number(clock.t.toPrecision(9))) });
+  mirrorClock({ root, clock });
 }
 
 function arrangeRoutes({ root, pair, cards }) {

@@ -6,6 +6,7 @@ import { createClock } from "../player/model/clock.js";
 import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
 import { problem, unpack } from "../player/model/read.js";
+import { sayProblem } from "../player/ui/context.js";
 import { download } from "../player/export/download.js";
 import { createExportMenu } from "../player/export/menu.js";
 import { showSlide } from "../player/export/slide.js";
@@ -164,7 +165,7 @@ async function setSimple(simple, data) {
   if (mine !== simple.ticket || simple.dead) return;
   const bad = problem(timelines[0]);
   if (bad) {
-    setText(simple.error, bad[data.language] ?? bad.en);
+    setText(simple.error, sayProblem(data.language, bad));
     return;
   }
   setText(simple.error, "");

@@ -6,7 +6,7 @@ import { NB, niceStep, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime, drawTransport } from "../transport/transport.js";
+import { dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
 import { LANES } from "../words/words.js";
 import { createChart, lightUp, rect, timeAxis } from "../transport/lanechart.js";
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
@@ -199,7 +199,7 @@ function buildLaneFoot(ui) {
 
 /** One frame: the cursor, the veil over what is to come, and who is done. */
 function tickLanes(ui) {
-  const { data, clock, root, views, unit } = ui;
+  const { data, clock, views, unit } = ui;
   if (!data || !views[0]?.chart) return;
   const words = ui.words,
     [{ chart }] = views,
@@ -211,9 +211,7 @@ function tickLanes(ui) {
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
   sayLanes(ui, done, open, clock.t);
-  Object.assign(root.dataset, {
-    t: String(Number(clock.t.toPrecision(9))),
-    playing: String(clock.playing),
+  mirrorClock(ui, {
     finished: String(done.length),
   });
 }

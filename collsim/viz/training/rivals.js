@@ -3,7 +3,7 @@
 
 import { el, segment, setText, svg, swatch } from "../player/draw/elements.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime, drawTransport } from "../transport/transport.js";
+import { dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
@@ -134,7 +134,7 @@ function buildRivalFoot(race) {
 
 /** One frame. */
 function drawRivals(race) {
-  const { data, clock, root, cards } = race;
+  const { data, clock, cards } = race;
   if (!data || !race.chart) return;
   const words = race.words,
     unit = timeUnit(clock.total),
@@ -149,9 +149,7 @@ function drawRivals(race) {
   }
   for (const cursor of race.cursors) cursor.move(clock.t);
   drawTransport(race.parts, clock, words, `${unit.num(clock.t)} / ${unit.fmt(clock.total)}`);
-  Object.assign(root.dataset, {
-    t: String(Number(clock.t.toPrecision(9))),
-    playing: String(clock.playing),
+  mirrorClock(race, {
     finished: String(data.runners.filter((r) => clock.t >= r.time).length),
   });
 }

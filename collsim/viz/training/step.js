@@ -10,7 +10,7 @@ import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime, drawTransport } from "../transport/transport.js";
+import { dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
 import { STEP } from "../words/words.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
@@ -186,7 +186,7 @@ function stepKeys(ui) {
 
 /** One frame. */
 function drawStep(ui) {
-  const { data, clock, root } = ui;
+  const { data, clock } = ui;
   if (!data || !ui.across) return;
   const unit = timeUnit(data.step.time),
     [bold, rest] = narrateStep(ui.words, data.step, clock.t, unit.fmt),
@@ -198,9 +198,7 @@ function drawStep(ui) {
   drawTransport(ui.parts, clock, ui.words, `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
   ui.cursor.move(clock.t, unit.fmt(clock.t));
   followInside(ui);
-  Object.assign(root.dataset, {
-    t: String(Number(clock.t.toPrecision(9))),
-    playing: String(clock.playing),
+  mirrorClock(ui, {
     waits: String(now.waits !== null),
     carries: now.carries?.name ?? "",
   });

@@ -49,6 +49,10 @@ export function drawTransport({ play, time }, { playing }, words, text) {
   nameButton(play, playing ? words.pause : words.play);
 }
 
+/** The moment as attributes of the root, for tests and for pages that follow it. */
+export const mirrorClock = ({ root, clock }, more = {}) =>
+  Object.assign(root.dataset, { t: String(Number(clock.t.toPrecision(9))), playing: String(clock.playing), ...more });
+
 /** What keys do with a clock, for `actOnKey`. */
 export const transportKeys = ({ root, clock, turn }) => ({
   ...clockKeys({ clock, turn }),

@@ -20,37 +20,24 @@ export async function inflate(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** What is wrong with a timeline, as {en, zh}, or null. Checked before anything is drawn: never a blank box. */
+/**
+ * What is wrong with a timeline, as a text of the catalog (`player.problem`) with its values, or null. Checked before
+ * anything is drawn: never a blank box.
+ */
 export function problem(tl) {
-  const say = (en, zh) => ({ en, zh });
-  if (!tl || typeof tl !== "object") return say("The player was given no timeline.", "播放器没有收到 timeline 数据。");
-  if (!sameMajor(tl.schema)) {
-    return say(
-      `This player reads ${SCHEMA}; the data says ${JSON.stringify(tl.schema ?? null)}.`,
-      `本播放器读取 ${SCHEMA}，数据却是 ${JSON.stringify(tl.schema ?? null)}。`,
-    );
-  }
-  for (const key of ["meta", "stage", "devices", "links", "routes", "transfers", "steps", "state"]) {
-    if (!tl[key] || typeof tl[key] !== "object")
-      return say(`The timeline has no "${key}".`, `timeline 缺少 “${key}”。`);
-  }
+  const say = (key, values = {}) => ({ key, values });
+  if (!tl || typeof tl !== "object") return say("missing");
+  if (!sameMajor(tl.schema)) return say("schema", { schema: SCHEMA, other: JSON.stringify(tl.schema ?? null) });
+  for (const key of ["meta", "stage", "devices", "links", "routes", "transfers", "steps", "state"])
+    if (!tl[key] || typeof tl[key] !== "object") return say("part", { key });
   const transfers = tl.transfers,
     n = transfers.t0?.length ?? -1;
-  for (const key of ["step", "src", "dst", "chunk", "into", "reduce", "bytes", "t0", "t1", "route"]) {
-    if (!Array.isArray(transfers[key]) || transfers[key].length !== n) {
-      return say(
-        `transfers.${key} must be a list as long as transfers.t0.`,
-        `transfers.${key} 的长度必须与 transfers.t0 相同。`,
-      );
-    }
-  }
+  for (const key of ["step", "src", "dst", "chunk", "into", "reduce", "bytes", "t0", "t1", "route"])
+    if (!Array.isArray(transfers[key]) || transfers[key].length !== n) return say("column", { key });
   const routes = tl.routes.start.length - 1,
     links = tl.links.src.length;
-  if (transfers.route.some((r) => !(r >= 0 && r < routes)))
-    return say("A transfer names a route that does not exist.", "有 transfer 引用了不存在的 route。");
-  if (tl.routes.link.some((l) => !(l >= 0 && l < links)))
-    return say("A route names a link that does not exist.", "有 route 引用了不存在的 link。");
-  return null;
+  if (transfers.route.some((r) => !(r >= 0 && r < routes))) return say("route");
+  return tl.routes.link.some((l) => !(l >= 0 && l < links)) ? say("link") : null;
 }
 
 /** A text of a column of texts, written as [{en, zh}, ...] or as {en: [...], zh: [...]}. */

@@ -4,7 +4,7 @@ import { doneAt } from "../model/cells.js";
 import { createClock } from "../model/clock.js";
 import { media } from "../draw/elements.js";
 import { TOKENS } from "../model/look.js";
-import { chooseLanguage, pickWords } from "../../words/choice.js";
+import { chooseLanguage, fill, pickWords } from "../../words/choice.js";
 import { PLAYER } from "../../words/words.js";
 
 /**
@@ -53,6 +53,9 @@ export function createContext(parts, opts, render) {
 }
 
 export const wordsOf = (ui) => pickWords(PLAYER, ui.state.language);
+
+/** What is wrong with a timeline (`problem`), in a language. */
+export const sayProblem = (language, { key, values }) => fill(pickWords(PLAYER, language).problem[key], values);
 
 export const themeOf = (ui) =>
   ui.state.theme === "dark" || (ui.state.theme !== "light" && ui.dark.matches) ? "dark" : "light";

@@ -2,7 +2,7 @@
 
 import { SPEEDS } from "../model/clock.js";
 import { buildCrumbs } from "./crumbs.js";
-import { forgetDrawn, invalidate, report, themeOf, wordsOf } from "./context.js";
+import { forgetDrawn, invalidate, report, sayProblem, themeOf, wordsOf } from "./context.js";
 import { el, nameButton, segment } from "../draw/elements.js";
 import { buildLegend } from "./legend.js";
 import { hideTip } from "./pointer.js";
@@ -20,7 +20,7 @@ export function dress(ui) {
   applyTheme(ui);
   parts.root.dataset.lang = state.language;
   if (!model) {
-    if (state.problem) parts.error.textContent = `${words.wrong} ${state.problem[state.language]}`;
+    if (state.problem) parts.error.textContent = `${words.wrong} ${sayProblem(state.language, state.problem)}`;
     return;
   }
   delete parts.root.dataset.error;
@@ -98,23 +98,13 @@ export function turnChannel(ui, by) {
 }
 
 function buildTabs(ui) {
-  const { parts, state } = ui;
-  parts.tabList.replaceChildren(
-    ...Object.values(wordsOf(ui).tabs).map((t, q) =>
-      el(
-        "button",
-        {
-          role: "tab",
-          "aria-selected": String(q === state.tab),
-          onclick: () => {
-            state.tab = q;
-            dress(ui);
-          },
-        },
-        t,
-      ),
-    ),
-  );
+  const { parts, state } = ui,
+    open = (q) => {
+      state.tab = q;
+      dress(ui);
+    },
+    look = (q) => ({ role: "tab", "aria-selected": q === state.tab, onclick: () => open(q) });
+  parts.tabList.replaceChildren(...Object.values(wordsOf(ui).tabs).map((text, q) => el("button", look(q), text)));
 }
 
 function buildHead(ui) {
@@ -125,7 +115,7 @@ function buildHead(ui) {
     F = model.tl.figures ?? {},
     unit = timeUnit(model.total),
     B = model.tl.bottleneck;
-  const fig = (a, b, c) => el("div.fig", el("small", a), el("b", b), el("i", c ?? ""));
+  const fig = (name, value, note, look = "fig") => el(`div.${look}`, el("small", name), el("b", value), el("i", note));
   const kids = [
     el("h2", textAt(model.tl.meta.title, 0, state.language)),
     fig(words.time, unit.fmt(model.total), fill(words.ranksSteps, { ranks: model.ranks, steps: model.nsteps })),
@@ -133,15 +123,7 @@ function buildHead(ui) {
   if (F.algbw) kids.push(fig(words.algbw, fmtRate(F.algbw), fmtBytes(model.tl.meta.nbytes)));
   if (F.busbw) kids.push(fig(words.busbw, fmtRate(F.busbw)));
   if (F.bound) kids.push(fig(words.bound, fmtSpan(F.bound), sayBound(words, three(F.duration / F.bound))));
-  if (B)
-    kids.push(
-      el(
-        "div.bn",
-        el("small", words.bottleneck),
-        el("b", textAt(B.text, 0, state.language)),
-        el("i", textAt(B.more, 0, state.language)),
-      ),
-    );
+  if (B) kids.push(fig(words.bottleneck, ...[B.text, B.more].map((text) => textAt(text, 0, state.language)), "bn"));
   parts.head.replaceChildren(...kids);
 }
 

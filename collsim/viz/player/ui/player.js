@@ -2,7 +2,7 @@
 
 import { chooseLanguage } from "../../words/choice.js";
 import { buildCard } from "./card.js";
-import { createContext, forgetDrawn, invalidate, stateOf, toast, wordsOf } from "./context.js";
+import { createContext, forgetDrawn, invalidate, sayProblem, stateOf, toast, wordsOf } from "./context.js";
 import { copyText } from "../export/copy.js";
 import {
   dragTime,
@@ -276,11 +276,7 @@ async function setTimeline(ui, tl, keep = false, t = null) {
     ui.opts.t = t ?? ui.opts.t;
     accept(ui, index(data), f);
   } catch (e) {
-    if (mine === ui.ticket && !ui.dead)
-      fail(ui, {
-        en: `The timeline could not be read: ${e?.message ?? e}`,
-        zh: `无法读取 timeline：${e?.message ?? e}`,
-      });
+    if (mine === ui.ticket && !ui.dead) fail(ui, { key: "unreadable", values: { error: e?.message ?? e } });
   } finally {
     clearTimeout(slow);
     if (mine === ui.ticket) parts.root.classList.remove("loading");
@@ -317,20 +313,14 @@ function accept(ui, model, f) {
   dress(ui);
 }
 
-function fail(ui, text) {
-  const { parts, state, clock } = ui;
+function fail(ui, bad) {
+  const { parts, state, clock } = ui,
+    nothing = { playing: "false", transfers: "0", active: "0", step: "0", t: "0" };
   clock.pause();
-  state.problem = text;
+  state.problem = bad;
   ui.model = null;
   ui.view = null;
   parts.root.classList.add("bad");
-  parts.error.textContent = `${wordsOf(ui).wrong} ${text[state.language]}`;
-  Object.assign(parts.root.dataset, {
-    playing: "false",
-    transfers: "0",
-    active: "0",
-    step: "0",
-    t: "0",
-    error: text.en,
-  });
+  Object.assign(parts.root.dataset, nothing, { error: sayProblem("en", bad) });
+  dress(ui);
 }

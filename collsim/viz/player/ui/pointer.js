@@ -53,22 +53,36 @@ function tipLines(ui, hit) {
   return cellLines(ui, hit);
 }
 
+/** The names of who sends and of who receives. */
+const nameEnds = ({ model, state }, i) => [model.src[i], model.dst[i]].map((e) => nameOf(model, e, state.language));
+
+/** "chunk 3, 0 → 1, reduce" */
+function sayMove(ui, i) {
+  const words = wordsOf(ui),
+    [src, dst] = nameEnds(ui, i);
+  return fill(words.moveTip, {
+    chunk: slotText(ui.view, ui.model.chunk[i]),
+    src,
+    dst,
+    op: words.op[opOf(ui.model, i)],
+  });
+}
+
+const opOf = ({ reduce }, i) => (reduce[i] ? "reduce" : "copy");
+
+/** How much of its sum a chunk has. */
+const sayKnown = (words, known, goal) =>
+  known >= goal ? words.whole : fill(words.contains, { known, contributions: goal });
+
 function transferLines(ui, { transfer: i, waits, queued }) {
-  const { state, model, view } = ui,
+  const { model, view } = ui,
     words = wordsOf(ui),
     slot = model.chunk[i],
     { path, ids } = journey(model, slot),
     gone = ids.filter((q) => model.t1[q] <= view.t).length;
   return [
-    fill(words.moveTip, {
-      chunk: slotText(view, slot),
-      src: nameOf(model, model.src[i], state.language),
-      dst: nameOf(model, model.dst[i], state.language),
-      op: words.op[model.reduce[i] ? "reduce" : "copy"],
-    }),
-    model.k[i] >= model.goals[slot]
-      ? words.whole
-      : fill(words.contains, { known: model.k[i], contributions: model.goals[slot] }),
+    sayMove(ui, i),
+    sayKnown(words, model.k[i], model.goals[slot]),
     waits
       ? words.waitsTip
       : queued
@@ -82,25 +96,17 @@ function transferLines(ui, { transfer: i, waits, queued }) {
 
 /** What a token with a number stands for: its chunks, between whom, on which channels, bytes in all. */
 function bundleLines(ui, { of, waits }) {
-  const { state, model } = ui,
+  const { model } = ui,
     words = wordsOf(ui),
-    pairs = new Set(
-      of.map((i) => `${nameOf(model, model.src[i], state.language)} → ${nameOf(model, model.dst[i], state.language)}`),
-    ),
-    channels = new Set(of.map((i) => model.channel[i]));
+    pairs = new Set(of.map((i) => nameEnds(ui, i).join(" → "))),
+    channels = new Set(of.map((i) => model.channel[i])),
+    template = of.length === channels.size ? words.oneOnEach : words.bundleChannels;
   return [
     fill(words.bundleTip, {
       chunks: of.length,
       between: pairs.size > 3 ? fill(words.pairs, { pairs: pairs.size }) : [...pairs].join(", "),
     }),
-    ...(model.channels > 1
-      ? [
-          fill(of.length === channels.size ? words.oneOnEach : words.bundleChannels, {
-            used: channels.size,
-            channels: model.channels,
-          }),
-        ]
-      : []),
+    ...(model.channels > 1 ? [fill(template, { used: channels.size, channels: model.channels })] : []),
     ...(waits ? [words.waitsTip] : []),
     fill(words.inAll, { bytes: fmtBytes(of.reduce((sum, i) => sum + model.bytes[i], 0)) }),
   ];
@@ -122,7 +128,7 @@ function linkLines(ui, l) {
   ];
   const now = view.act.filter((i) => routeLinks(model, model.route[i]).includes(l)),
     names = now.slice(0, 6).map((i) => {
-      const ends = `${nameOf(model, model.src[i], state.language)} → ${nameOf(model, model.dst[i], state.language)}`;
+      const ends = nameEnds(ui, i).join(" → ");
       return `${words.chunk} ${slotText(view, model.chunk[i])} (${ends})`;
     });
   if (now.length)
@@ -153,25 +159,15 @@ function cellLines(ui, { cell, endpoint, slot }) {
     k = cellAt(model, cell, view.t);
   return [
     `${words.rank} ${nameOf(model, endpoint, state.language)}, ${words.chunk} ${slotText(view, slot)}`,
-    k >= model.goals[slot]
-      ? words.whole
-      : k
-        ? fill(words.contains, { known: k, contributions: model.goals[slot] })
-        : words.emptyCell,
+    k ? sayKnown(words, k, model.goals[slot]) : words.emptyCell,
   ];
 }
 
 function showTip(ui, hit, ev) {
   const { parts, view } = ui;
   if (!view) return;
-  const same =
-    view.hover &&
-    hit &&
-    view.hover.transfer === hit.transfer &&
-    view.hover.link === hit.link &&
-    view.hover.device === hit.device &&
-    view.hover.cell === hit.cell &&
-    view.hover.slot === hit.slot;
+  const isSame = (part) => view.hover[part] === hit?.[part],
+    same = view.hover && ["transfer", "link", "device", "cell", "slot"].every(isSame);
   view.hover = hit;
   if (!hit) {
     hideTip(ui);
@@ -296,12 +292,7 @@ function rowLines(ui, { line, at, when, low }) {
   const i = at.i;
   return [
     line.label,
-    fill(words.moveTip, {
-      chunk: slotText(view, model.chunk[i]),
-      src: nameOf(model, model.src[i], state.language),
-      dst: nameOf(model, model.dst[i], state.language),
-      op: words.op[model.reduce[i] ? "reduce" : "copy"],
-    }),
+    sayMove(ui, i),
     `${unit.fmt(model.t0[i])} – ${unit.fmt(model.t1[i])}, ${fmtBytes(model.bytes[i])}`,
   ];
 }
