@@ -212,7 +212,8 @@ function buildHeld(ui) {
     bar.append(el("i", { style: `width:${(100 * size) / whole}%;background:${colour}` }));
     legend.append(swatch(`background:${colour}`, `${words.kinds[kind] ?? kind} ${decimalBytes(size)}`));
   });
-  if (room && total > room) bar.append(el("em", { style: `left:${(100 * room) / whole}%` })); // what no GPU has room for
+  // what no GPU has room for, behind a line
+  if (room && total > room) bar.append(el("em", { style: `left:${(100 * room) / whole}%` }));
   const share = room ? `${Math.round((100 * total) / room)}${NB}%` : "",
     label = room
       ? fill(words.of, { bytes: decimalBytes(total), room: decimalBytes(room), share })

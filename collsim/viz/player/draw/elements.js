@@ -46,8 +46,8 @@ export function icon(name) {
 }
 
 /**
- * An element: its tag with classes ("p.says"), properties or attributes if it has any, and what is in it, without what is
- * null, false or empty. A button is a plain one.
+ * An element: its tag with classes ("p.says"), properties or attributes if it has any, and what is in it; what is null,
+ * false or empty is left out. A button is a plain one.
  *
  * @param {string} selector
  * @param {...any} rest
