@@ -11,7 +11,7 @@ def test_lanes_tell_what_is_under_the_pointer_and_follow_clicks_and_keys(page, a
     page.goto(f"{app_url}/pipeline?stages=4&microbatches=8&lang=en")
     card = page.locator(".ln[data-t]")
     card.wait_for(timeout=SLOW)
-    fields, tip = card.locator(".field svg"), card.locator(".tip")
+    fields, tip = card.locator(".field > svg"), card.locator(".tip")
     assert fields.count() == 4
     forward = fields.first.locator('text[data-key="3"]').first  # GPU 0 of GPipe
     forward.hover()
