@@ -16,6 +16,7 @@ from collsim.display.markup import escape_text
 from collsim.lessons.chapters import LESSONS as CHAPTERS
 from collsim.lessons.chapters import SECTIONS
 from collsim.locale import LANGUAGES
+from collsim.units import format_time
 
 LESSONS = pair_page_texts("lessons")
 
@@ -173,6 +174,21 @@ def test_where_a_phase_ends_is_hidden_until_the_question_is_answered():
     assert played(at)["hides"] == "phases"
     at.button(key="answer_ring_1").click().run()
     assert played(at)["hides"] == ""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_neither_text_nor_picture_of_a_lesson_tells_the_answer_before_it(name):
+    one = fill_section(name)
+    answer = one.question.choices[int(one.question.answer)].text
+    lanes = [tuple(lane.describe(k) for k in range(2)) for lane in one.lanes]
+    for k in range(2):
+        told = " ".join(text[k] for text in (*one.before, *lanes))
+        assert answer[k] not in told or not re.search("[0-9]", answer[k]), "a word alone is no answer"
+    if name in ("own", "real"):
+        assert format_time(one.trace.time) in one.before[-1][0], "the picture plays a run that the text has told of"
+    if name == "hang":
+        assert not one.lanes
+        assert one.lanes_after
 
 
 def test_a_lesson_is_kept_small():

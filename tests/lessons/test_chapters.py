@@ -149,6 +149,6 @@ def test_what_a_lesson_names_is_there():
 
 def test_what_a_page_caches_of_a_section_can_be_pickled():
     """Streamlit pickles what it caches: pictures hold data, and no function."""
-    pictures = SECTIONS["hang"][1].fill_texts().lanes
+    pictures = SECTIONS["hang"][1].fill_texts().lanes_after
     (picture,) = pickle.loads(pickle.dumps(pictures))
     assert picture.html(0) == pictures[0].html(0)

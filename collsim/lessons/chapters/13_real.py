@@ -20,7 +20,7 @@ def _build_real_facts() -> LessonFacts:
         simulate_algorithm("allreduce_parameter_server", _build_network(slow), _BYTES) for slow in (False, True)
     )
     return build_facts(
-        late,
+        ring,
         ring=ring,
         late=late,
         server=server,

@@ -67,7 +67,7 @@ def _build_hang_facts() -> LessonFacts:
     trace, _ = _simulate_ring(_SIZE)
     return build_facts(
         trace,
-        lanes=(ProgramPicture(replace(run, rerun=None)),),  # without it a picture can be pickled: pages cache it
+        lanes_after=(ProgramPicture(replace(run, rerun=None)),),  # without it a picture can be pickled: pages cache it
         line=run.waits[0].line,
         cycle=" → ".join(map(str, (*run.cycle, run.cycle[0]))),
         last=_RANKS - 1,
