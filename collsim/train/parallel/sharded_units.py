@@ -143,15 +143,15 @@ class ModelUnit:
     def backward_shares(self) -> tuple[tuple[float, float], ...]:
         """While each layer runs backward, the last first: shares of the unit's activations that are still there, and of
         its gradients that are there already."""
-        held = [count_layer_activation_bytes(layer, self.partition) for layer in self.layers]
-        sizes = [count_layer_parameters(layer, self.partition) for layer in self.layers]
-        kept, done = sum(held), 0
+        activations = [count_layer_activation_bytes(layer, self.partition) for layer in self.layers]
+        parameters = [count_layer_parameters(layer, self.partition) for layer in self.layers]
+        resident, ready = sum(activations), 0
         shares = []
-        for nbytes, size in zip(reversed(held), reversed(sizes), strict=True):
-            done += size
+        for nbytes, size in zip(reversed(activations), reversed(parameters), strict=True):
+            ready += size
             if size:  # others only free what they kept
-                shares.append((kept / (sum(held) or 1.0), done / sum(sizes)))
-            kept -= nbytes
+                shares.append((resident / (sum(activations) or 1.0), ready / sum(parameters)))
+            resident -= nbytes
         return tuple(shares) or ((1.0, 1.0),)
 
     @cached_property
@@ -287,10 +287,10 @@ def find_backward_peak(
     resident, behind = sum(unit.resident_bytes for unit in units), 0.0
     fullest = (0.0, 0.0)
     for unit, nbytes in zip(reversed(units), reversed(gradients), strict=True):
-        held = unit.resident_bytes + recomputes * unit.recomputed_bytes
+        activations = unit.resident_bytes + recomputes * unit.recomputed_bytes
         resident -= unit.resident_bytes
-        for kept, done in unit.backward_shares:
-            moment = (resident + kept * held, behind + done * nbytes)
+        for activation_share, gradient_share in unit.backward_shares:
+            moment = (resident + activation_share * activations, behind + gradient_share * nbytes)
             if sum(moment) > sum(fullest):
                 fullest = moment
         behind += nbytes
