@@ -35,8 +35,8 @@ CHINESE_LEADS = {"Words of articles": "关于 NCCL、PyTorch 和环形 allreduce
 #: The last section: names that have no row.
 FAMILIES = """## Families of names
 
-Functions, constants, variables and options that their form explains; a name with a row of its own above is not among
-them. They are in `collsim/locale/name_families.toml`.
+Functions, constants, variables and options that their form explains. A name with a row above is not among them.
+They are in `collsim/locale/name_families.toml`.
 """
 CHINESE_FAMILIES = """<a id="families-of-names"></a>
 
@@ -79,8 +79,8 @@ def write_page() -> str:
         lead = [LEADS[section]] if section in LEADS else []
         table = _write_table("| term | 中文 | means | not |", rows, {row["term"]: row["meaning"] for row in rows})
         parts.append("\n\n".join([f"## {section}", *lead, table]) + "\n")
-    families = [f"- {family.form}: {family.en}\n" for family in list_families()]
-    return "\n".join([*parts, FAMILIES, "".join(families)])
+    table = _write_table("| term | 中文 | means | not |", _list_family_rows(), {})
+    return "\n".join([*parts, FAMILIES, f"{table}\n"])
 
 
 def write_chinese_page() -> str:
@@ -91,8 +91,14 @@ def write_chinese_page() -> str:
         table = _write_table("| 术语 | 中文 | 含义 | 不用 |", rows, meanings)
         anchor = re.sub(r"[^\w ]", "", section).lower().replace(" ", "-")
         parts.append("\n\n".join([f'<a id="{anchor}"></a>', f"## {TITLES[section]}", *lead, table]) + "\n")
-    families = [f"- {family.form}：{family.zh}\n" for family in list_families()]
-    return "\n".join([*parts, CHINESE_FAMILIES, "".join(families)])
+    family_meanings = {family.form.replace("*", r"\*"): family.zh for family in list_families()}
+    table = _write_table("| 术语 | 中文 | 含义 | 不用 |", _list_family_rows(), family_meanings)
+    return "\n".join([*parts, CHINESE_FAMILIES, f"{table}\n"])
+
+
+def _list_family_rows() -> list[dict[str, str]]:
+    shown = [(family, family.form.replace("*", r"\*")) for family in list_families()]  # no emphasis in Markdown
+    return [{"term": form, "chinese": form, "meaning": family.en, "refused": ""} for family, form in shown]
 
 
 def _read_sections() -> list[tuple[str, list[dict[str, str]]]]:

@@ -1,4 +1,4 @@
-"""Names that are told by their form, such as `NCCL_IB_TIMEOUT` or `MPI_Iallgatherv`: their families are in
+"""Names that their form explains, such as `NCCL_IB_TIMEOUT` or `MPI_Iallgatherv`: their families are in
 `name_families.toml`."""
 
 from __future__ import annotations
