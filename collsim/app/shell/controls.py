@@ -141,9 +141,8 @@ def choose_start(
     st.selectbox(
         label,
         list(words),
-        list(words).index(current),
         format_func=partial(_get_label, words),
-        key=f"{WIDGETS}{name}_{current}",
+        key=start(f"{name}_{current}", current, words),
         on_change=_on_start_picked,
         args=(name, current, words, on_pick),
         accept_new_options=True,
@@ -152,7 +151,9 @@ def choose_start(
 
 
 def _on_start_picked(name: str, before: str, words: Mapping[str, str], on_pick: Callable[[str, str], None]) -> None:
-    chosen, get_session().typed[name] = _read_typed([st.session_state.pop(f"{WIDGETS}{name}_{before}")], words)
+    key = f"{WIDGETS}{name}_{before}"
+    chosen, get_session().typed[name] = _read_typed([st.session_state[key]], words)
+    st.session_state[key] = before  # the browser shows a typed word until it is sent a value
     for option in chosen:
         on_pick(option, before)
 
