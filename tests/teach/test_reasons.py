@@ -75,3 +75,11 @@ def test_who_arrives_last_is_told_with_bytes_and_rates():
     )
     same = next(choice.reason[0] for choice in first.choices if "at the same time" in choice.text[0])
     assert f"or {16 * MIB / 25e9 * 1e6 + 3.2:.0f} µs" in same, "the latency of the way is 3.2 µs"
+
+
+def test_a_server_of_its_own_is_called_a_server_in_questions():
+    network = cs.topology.switch(8, bandwidth="25GB/s", alpha="1us")
+    plan = cs.schedule("allreduce_parameter_server", topology=network, server="helper")
+    run = cs.simulate(plan, network, "64MiB")
+    question = next(q for q in cs.teach.questions(run, 1, 30) if q.topic == "hot")
+    assert question.choices[int(question.answer)].text == ("server 0", "服务器 0")

@@ -32,7 +32,7 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.topology.files.effects import describe_effects, find_effects
 from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
-from collsim.viz.sentences.names import name_link, name_links
+from collsim.viz.sentences.names import name_box, name_link, name_links
 from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
@@ -457,14 +457,14 @@ def list_links(trace: cs.Trace) -> pd.DataFrame:
 
 
 def list_endpoints(trace: cs.Trace) -> pd.DataFrame:
-    """A row per endpoint: index, helper (not a rank), sent and received bytes.
+    """A row per endpoint: its name in each language, sent and received bytes.
 
     Args:
         trace: The run.
     """
-    count = trace.schedule.endpoints
-    names = {"endpoint": range(count), "helper": [e >= trace.schedule.ranks for e in range(count)]}
-    return pd.DataFrame({**names, "sent": trace.sent_bytes, "received": trace.received_bytes})
+    names = [name_box(trace.schedule, endpoint) for endpoint in range(trace.schedule.endpoints)]
+    columns = {language: [name[k] for name in names] for k, language in enumerate(LANGUAGES)}
+    return pd.DataFrame({**columns, "sent": trace.sent_bytes, "received": trace.received_bytes})
 
 
 class _InThisProcess(Executor):

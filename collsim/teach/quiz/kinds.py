@@ -15,6 +15,7 @@ import numpy as np
 
 from ...collective import get_collective
 from ...locale import Text, build_text, join_texts, repeat_text
+from ...schedule import Schedule
 from ...simulate import Trace
 from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_percent, format_time
@@ -191,6 +192,15 @@ def _format_size(nbytes: float) -> Text:
     return repeat_text(format_bytes(nbytes))
 
 
+def _name_endpoint(schedule: Schedule, endpoint: int) -> Text:
+    if endpoint < schedule.ranks:
+        return repeat_text(f"rank {endpoint}")
+    key = "kinds.switch"
+    if schedule.helpers_on == "host":
+        key = "kinds.server"
+    return build_text("quiz", key, number=endpoint - schedule.ranks)
+
+
 def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     """Who sends most: somebody, or all the same."""
     t = run.trace
@@ -198,16 +208,14 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     top = np.flatnonzero(t.sent_bytes == most)
     if not most or 1 < len(top) < len(t.sent_bytes):
         return None
-    names = [t.schedule.name_endpoint(int(e)) for e in range(t.schedule.endpoints)]
+    names = [_name_endpoint(t.schedule, e) for e in range(t.schedule.endpoints)]
     mean = t.sent_bytes.mean()
     ask = build_text("quiz", "kinds.which_endpoint_sends_most")
     explanation = build_text("quiz", "kinds.busiest_sends_mean_over", most=format_bytes(most), mean=format_bytes(mean))
     same = build_text("quiz", "kinds.all_send_same")
     if len(top) == 1:
         who = names[int(top[0])]
-        right = Alternative(
-            repeat_text(who), build_text("quiz", "kinds.everybody_needs_goes_through", ratio=f"{most / mean:.3g}")
-        )
+        right = Alternative(who, build_text("quiz", "kinds.everybody_needs_goes_through", ratio=f"{most / mean:.3g}"))
         wrong = [
             Alternative(
                 same,
@@ -218,14 +226,14 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
         right = Alternative(same, build_text("quiz", "kinds.every_endpoint_does_same", most=format_bytes(most)))
         wrong = [
             Alternative(
-                repeat_text(names[0]),
+                names[0],
                 build_text("quiz", "kinds.rank_0_special_only"),
             )
         ]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
     for e in others[:2]:
         reason = build_text("quiz", "kinds.sends_no_more_than", sent=format_bytes(int(t.sent_bytes[e])))
-        wrong.append(Alternative(repeat_text(names[e]), reason))
+        wrong.append(Alternative(names[e], reason))
     return _build_choice("hot", ask, explanation, right, wrong, random)
 
 

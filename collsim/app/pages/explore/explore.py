@@ -237,13 +237,9 @@ def _draw_links(outcome: Outcome, _choice: Choice) -> None:
 def _draw_endpoints(outcome: Outcome, _choice: Choice) -> None:
     ends = outcome.endpoints
     draw_note(t("ranks.note"))
-    ranks = int((~ends["helper"]).sum())
-    names = [
-        t("endpoint.rank", index=i) if i < ranks else t("endpoint.helper", index=i - ranks) for i in ends["endpoint"]
-    ]
     most = float(max(ends["sent"].max(), ends["received"].max(), 1)) / MEBI
     moved = {name: (ends[name] / MEBI, build_bar_column(f"col.{name}", most, "%.4g")) for name in ("sent", "received")}
-    draw_table({"endpoint": (names, build_text_column("col.endpoint")), **moved})
+    draw_table({"endpoint": (ends[get_language()], build_text_column("col.endpoint")), **moved})
 
 
 def _draw_steps(outcome: Outcome, _choice: Choice) -> None:
