@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -36,11 +37,12 @@ def find_code(text: str) -> CodeBlocks:
     """Find scripts and commands in a text.
 
     Args:
-        text: Python, one or several command lines, or an article with either.
+        text: Python, one or several command lines, a Jupyter notebook, or an article with either.
 
     Returns:
         Its code. A text that is Python, or can be put back to it, is one script.
     """
+    text = _unpack_notebook(text)
     blocks = [(match[1].lower(), match[2]) for match in _FENCE.finditer(text)]
     prose = _FENCE.sub("\n", text)
     is_script = not blocks and is_python(text)
@@ -63,6 +65,22 @@ def find_code(text: str) -> CodeBlocks:
     scripts += _find_unmarked_blocks(prose, commands)
     expanded = (expand_variables(command, text) for command in commands)
     return CodeBlocks(tuple(_join_fragments(scripts)), tuple(dict.fromkeys(expanded)))
+
+
+def _unpack_notebook(text: str) -> str:
+    """The code of a Jupyter notebook as one block of Python, its lines of the shell as another; any other text as it
+    is."""
+    if not text.lstrip().startswith("{") or '"cells"' not in text:
+        return text
+    try:
+        cells = json.loads(text)["cells"]
+        sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return text
+    lines = [line for source in sources for line in source.splitlines()]
+    code = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+    commands = "\n".join(line.lstrip()[1:] for line in lines if line.lstrip().startswith("!"))
+    return f"```python\n{code}\n```\n```bash\n{commands}\n```\n"
 
 
 def _has_prose(text: str) -> bool:

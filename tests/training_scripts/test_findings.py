@@ -1,5 +1,7 @@
 """Right scripts have no finding; every mistake is found at its line, and the corrected script has it no more."""
 
+import contextlib
+import json
 import time
 
 import pytest
@@ -100,6 +102,23 @@ def test_nccl_on_a_cpu_is_one_mistake():
         "dist.init_process_group('nccl')\nm = DDP(torch.nn.Linear(1, 1).to('cpu'))\n"
     )
     assert find_keys(source) == ["nccl_on_cpu"]
+
+
+def test_a_notebook_is_read_as_the_code_of_its_cells():
+    wrong = RIGHT.replace("        optimizer.zero_grad()\n", "")
+    half = wrong.index("sampler = Dist")
+    sources = ["%%time\n" + wrong[:half], wrong[half:], "!torchrun --nproc_per_node=4 train.py"]
+    cells = [{"cell_type": "code", "source": text.splitlines(keepends=True)} for text in sources]
+    cells.insert(0, {"cell_type": "markdown", "source": ["# DDP"]})
+    reading = read_script(json.dumps({"cells": cells, "nbformat": 4}))
+    assert [finding.key for finding in reading.findings] == ["no_zero_grad"]
+    assert [part.ranks for part in reading.parts if part.is_command] == [4]
+
+
+@pytest.mark.parametrize("text", ['{"cells": 1}', '{"cells": [{}]}', '{"cells": [', '{"cells": ' + "[" * 50_000])
+def test_a_damaged_notebook_is_no_notebook(text):
+    with contextlib.suppress(cs.CollsimError):  # it is Python without calls, or refused; never another error
+        assert read_script(text).findings == ()
 
 
 def test_names_in_a_circle_and_a_text_of_ranks_end():
