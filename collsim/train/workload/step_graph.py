@@ -138,7 +138,7 @@ class StepTask:
 
 class StepTasks(Sequence[StepTask]):
     """Tasks of a step in order. Most of them differ from others only in their microbatch and in what they wait for, so
-    they are stored as columns, and a StepTask is made when it is asked for.
+    they are stored as columns, and a StepTask is built when it is asked for.
 
     Attributes:
         boxes: What tasks do, as StepTasks whose dependencies and microbatch do not count.
@@ -157,7 +157,7 @@ class StepTasks(Sequence[StepTask]):
         self.box = list(range(len(self.boxes)))
         self.dependencies = [task.dependencies for task in self.boxes]
         self.microbatches = [task.microbatch for task in self.boxes]
-        self._made: list[StepTask] = []
+        self._tasks: list[StepTask] = []
 
     def add(self, box: int, dependencies: tuple[int, ...], microbatch: int = 0) -> int:
         """Append a task.
@@ -206,9 +206,9 @@ class StepTasks(Sequence[StepTask]):
         if isinstance(number, slice):
             return list(self)[number]
         number = range(len(self))[number]
-        made = self._made
-        if number < len(made):
-            return made[number]
+        tasks = self._tasks
+        if number < len(tasks):
+            return tasks[number]
         task = object.__new__(StepTask)  # `replace` takes ten times as long, as it checks and sets every field
         vars(task).update(
             vars(self.boxes[self.box[number]]),
@@ -218,15 +218,15 @@ class StepTasks(Sequence[StepTask]):
         return task
 
     def __iter__(self) -> Iterator[StepTask]:
-        made = self._made
-        if len(made) < len(self):
+        tasks = self._tasks
+        if len(tasks) < len(self):
             # Threads of the app share a step, so the list is complete before others see it.
-            self._made = made = [*made, *(self[number] for number in range(len(made), len(self)))]
-        return iter(made)
+            self._tasks = tasks = [*tasks, *(self[number] for number in range(len(tasks), len(self)))]
+        return iter(tasks)
 
     def __getstate__(self) -> dict[str, object]:
         """What travels to another process: the columns."""
-        return vars(self) | {"_made": []}
+        return vars(self) | {"_tasks": []}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
