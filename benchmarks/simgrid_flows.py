@@ -1,7 +1,7 @@
 """Random flows on a three-layer fat tree, by collsim and by SimGrid in turn: `python benchmarks/simgrid_flows.py [hosts
 [ports [optim]]]`. Prints the processor time in s of both and how far their end times differ.
 
-It needs SimGrid's Python module (Debian's `python3-simgrid`, or `pip install simgrid`). SimGrid gets the links and the
+It needs SimGrid 4 with its Python module (Debian 13's `python3-simgrid`, or `pip install simgrid`). SimGrid gets the links and the
 routes of collsim, and is set to what `sharing="fair"` assumes: the whole bandwidth of a link, shared max-min, no
 acknowledgements, and the latency of the route once. Its default `network/optim:Lazy` leaves out updates; `Full` is the
 model as it is written.
@@ -47,24 +47,24 @@ def run_simgrid(network, flows, optim):
     src, dst, nbytes = flows
     settings = {**SETTINGS, "network/optim": optim}
     engine = simgrid.Engine(["flows", *(f"--cfg={name}:{value}" for name, value in settings.items())])
-    zone = simgrid.NetZone.create_full_zone("network")
-    hosts = [zone.create_host(f"host{rank}", "1Gf").seal() for rank in range(network.ranks)]
+    zone = engine.netzone_root.add_netzone_full("network")
+    hosts = [zone.add_host(f"host{rank}", "1Gf").seal() for rank in range(network.ranks)]
     links = [
-        simgrid.LinkInRoute(zone.create_link(f"link{i}", float(rate)).set_latency(float(alpha)).seal())
+        simgrid.LinkInRoute(zone.add_link(f"link{i}", float(rate)).set_latency(float(alpha)).seal())
         for i, (rate, alpha) in enumerate(zip(network.links.bandwidth, network.links.alpha, strict=True))
     ]
     pairs = list(dict.fromkeys(zip(src.tolist(), dst.tolist(), strict=True)))
     for (a, b), route in zip(pairs, network.routes(*zip(*pairs, strict=True)), strict=True):
-        zone.add_route(hosts[a].netpoint, hosts[b].netpoint, None, None, [links[link] for link in route], False)
+        zone.add_route(hosts[a], hosts[b], [links[link] for link in route], False)
     zone.seal()
     comms = []
 
     def start_flows():
         for a, b, size in zip(src.tolist(), dst.tolist(), nbytes.tolist(), strict=True):
             comms.append(simgrid.Comm.sendto_async(hosts[a], hosts[b], size))
-        simgrid.Comm.wait_all(comms)
+        simgrid.ActivitySet(comms).wait_all()
 
-    simgrid.Actor.create("source", hosts[0], start_flows)
+    engine.add_actor("source", hosts[0], start_flows)
     begin = process_time()
     engine.run()
     return process_time() - begin, np.array([comm.finish_time for comm in comms])

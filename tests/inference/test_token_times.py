@@ -1,10 +1,15 @@
 """Prefill and decode against closed forms worked by hand and published tables."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.inference import count_kv_bytes, simulate_kv_transfer, time_inference
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 #: DeepEP, README of 2025-02-25: low-latency kernels on H800 with one 400 Gbit/s card a GPU, 128 tokens of 7,168 elements
 #: to 8 experts each, dispatched in 8 bits and combined in 16: GPUs, seconds of a dispatch and of a combine.
@@ -147,3 +152,20 @@ def test_a_transfer_needs_two_nodes_and_gpus_to_send():
         simulate_kv_transfer("1MiB", "dgx-h100")
     with pytest.raises(CollsimError, match="senders=9"):
         simulate_kv_transfer("1MiB", cs.machine("dgx-h100", nodes=2), 9)
+
+
+@pytest.mark.parametrize("suffix", ["", ".zh"])
+def test_the_accuracy_page_says_how_far_the_predictions_of_deepep_are_off(suffix):
+    """The predictions on the page about inference are printed by its code; DeepEP's figures stand below them."""
+    page = (DOCS / "howto" / f"inference{suffix}.md").read_text("utf-8")
+    predicted = re.findall(r"^ *(\d+) GPUs: dispatch (\d+) µs, combine (\d+) µs$", page, re.MULTILINE)
+    published = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    assert len(predicted) == 4
+    assert [row[0] for row in predicted] == [row[0] for row in published]
+    errors = [
+        float(ours) / float(theirs) - 1
+        for ours_row, theirs_row in zip(predicted, published, strict=True)
+        for ours, theirs in zip(ours_row[1:], theirs_row[1:], strict=True)
+    ]
+    stated = f"−{-100 * min(errors):.0f} % 到 +" if suffix else f"−{-100 * min(errors):.0f} % to +"
+    assert f"{stated}{100 * max(errors):.0f} %" in (DOCS / f"accuracy{suffix}.md").read_text("utf-8")

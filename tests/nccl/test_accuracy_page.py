@@ -80,8 +80,8 @@ def left_in_english(english, chinese):
 
 def test_every_part_of_the_page_has_the_same_figures_in_both_languages():
     assert unlike(committed("en"), committed("zh")) == []
-    assert len(unlike(committed("en"), committed("zh").replace("22.1%", "22.2%", 1))) == 1
-    assert len(unlike(committed("en"), committed("zh").replace("12,288", "12,228", 1))) == 1
+    for form in (r"\d+\.\d%", r"\d+,\d{3}"):
+        assert len(unlike(committed("en"), re.sub(form, "98.765", committed("zh"), count=1))) == 1
 
 
 def test_the_chinese_page_has_no_english_but_names_code_and_quotations():
