@@ -89,7 +89,7 @@ def test_two_other_ranks_and_another_switch_are_in_the_address():
 def test_where_the_switch_changes_nothing_there_is_one_card_and_it_is_said():
     at = fine(opened(machine="rtx4090-8gpu"))
     assert len(sent(at)["cards"]) == 1
-    assert any("same way" in e.proto.body for e in at.get("html"))
+    assert any("same route" in e.proto.body for e in at.get("html"))
 
 
 def test_a_rank_and_itself_need_no_link():

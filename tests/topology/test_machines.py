@@ -498,7 +498,7 @@ def test_a_bad_rank_order_crosses_the_fabric_more_often():
         (lambda: machine("dgx-a100", nodes=2, fabric="leaf-spine", oversubscription=0), "oversubscription=0 must be"),
         (lambda: machine("dgx-a100", nodes=2, nic="ib-hd"), "did you mean 'ib-hdr'"),
         (lambda: machine("dgx-a100", nodes=2, placement=[0, 0]), "placement must hold each of 0 to 15 once"),
-        (lambda: machine("dgx-a100", rates="real"), "rates='real'"),
+        (lambda: machine("dgx-a100", rates="real"), "unknown rates 'real'.*effective, nominal"),
         (lambda: machine("dgx-a100").route(0, 8), "no rank 8: its ranks are 0 to 7"),
         (lambda: machine("dgx-a100").device("node0/gpu8"), "did you mean 'node0/gpu"),
         (lambda: machine("tpu-v4-64", nodes=2), "has no network card, so there can be no 2 nodes"),
