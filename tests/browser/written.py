@@ -55,7 +55,7 @@ COLLECT = """() => {
   const parent = (e) => e.parentElement ?? (e.getRootNode() instanceof ShadowRoot ? e.getRootNode().host : null);
   const within = (e, whole) => { for (let p = e; p; p = parent(p)) if (p === whole) return true; return false; };
   const name = (e) => { const names = []; for (let p = e; p && names.length < 4; p = parent(p)) names.unshift(p.tagName.toLowerCase() + (p.getAttribute("class") ? "." + p.getAttribute("class").split(/\\s+/)[0] : "")); return names.join(" > "); };
-  const seen = (e) => { let opacity = 1; for (let p = e; p; p = parent(p)) { const s = getComputedStyle(p); if (s.visibility === "hidden" || s.display === "none") return 0; opacity *= Number(s.opacity); if (p.disabled || p.getAttribute?.("aria-disabled") === "true") return 0; } return opacity; };
+  const seen = (e) => { let opacity = 1; for (let p = e; p; p = parent(p)) { const s = getComputedStyle(p); if (s.visibility === "hidden" || s.display === "none") return 0; if (s.overflowX !== "visible" && p.getBoundingClientRect().width < 3) return 0; opacity *= Number(s.opacity); if (p.disabled || p.getAttribute?.("aria-disabled") === "true") return 0; } return opacity; };
   const outer = (e) => { let svg = e.ownerSVGElement ?? null; while (svg?.ownerSVGElement) svg = svg.ownerSVGElement; return svg; };
   const add = (e, text, box, color, size, bold, alpha, kind, ground = null) => {
     const { left: x0, top: y0, right: x1, bottom: y1 } = box;
@@ -84,7 +84,7 @@ COLLECT = """() => {
         continue;
       }
       const e = n.parentElement;
-      if (!n.textContent.trim() || !e || /^(STYLE|SCRIPT|TITLE|DESC|OPTION)$/i.test(e.tagName)) continue;
+      if (!n.textContent.trim() || !e?.checkVisibility() || /^(STYLE|SCRIPT|TITLE|DESC|OPTION)$/i.test(e.tagName)) continue;
       const opacity = seen(e);
       if (opacity < 0.05) continue;
       const style = getComputedStyle(e), svg = e instanceof SVGElement, range = document.createRange();
