@@ -12,7 +12,7 @@ def pause_collection() -> Iterator[None]:
     """Run a block without the garbage collector.
 
     It would look at the tens of thousands of events of a run again and again, which takes a third of the time, and find
-    nothing.
+    nothing; of a step of training it takes a fifth.
     """
     was_enabled = gc.isenabled()
     gc.disable()

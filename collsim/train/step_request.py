@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from numbers import Integral
@@ -16,6 +14,7 @@ import numpy.typing as npt
 
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..errors.keywords import check_keywords
+from ..rank_engine.garbage_collection import pause_collection
 from ..simulate.conditions import Background
 from ..topology import Topology
 from ..topology.machine_builder import Machine
@@ -424,20 +423,7 @@ def get_collective_model(request: StepRequest) -> CollectiveModel:
 _NETWORKS: WeakKeyDictionary[Topology, dict[str, CollectiveModel]] = WeakKeyDictionary()
 
 
-@contextmanager
-def _pause_collection() -> Iterator[None]:
-    """Keep Python from looking for cycles: a step is millions of small objects without any, and looking at them again
-    and again takes a fifth of the time in which they are built."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
-@_pause_collection()
+@pause_collection()  # a step is millions of small objects that all stay
 def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace:
     step = build_requested_step(request)
     cost = estimate_compute_costs(step, request.topology, request.compute)

@@ -52,7 +52,7 @@ def words(at):
     ).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def shown(at):
+def read_html(at):
     return "".join(e.proto.body for e in at.get("html") if "<style>" not in e.proto.body)
 
 
@@ -235,18 +235,18 @@ def open_page(name, **query):
 )
 def test_the_question_of_a_page_is_put_to_a_class_and_the_page_waits_for_the_reveal(page, query, text, sit_at):
     teacher = open_page(page, **query)
-    assert 'class="cs-why' in shown(teacher)
+    assert 'class="cs-why' in read_html(teacher)
     teacher.button(key="ask_class").click().run()
     room = teacher.session_state["session"].panels.class_key
     question = get_class_sessions().get_leader_board(room, LOCAL).posed.question
     assert question.text.startswith(text)
     assert question.text in words(teacher)
-    assert 'class="cs-why' not in shown(teacher), "the headline would answer it"
+    assert 'class="cs-why' not in read_html(teacher), "the headline would answer it"
     student = join_class(room[:4])
     assert question.text in words(student)
     teacher.button(key="class_reveal").click().run()
     assert not teacher.exception
-    assert 'class="cs-why' in shown(teacher)
+    assert 'class="cs-why' in read_html(teacher)
     for at in (teacher, student.run()):
         assert question.explanation[0] in words(at)
     get_class_sessions().close(room, LOCAL)

@@ -557,7 +557,10 @@ def test_a_run_that_is_pinned_on_explore_is_played_with_a_step():
     assert fine(opened(nodes="2", show="race", pin=at.query_params["pin"]))
 
 
-def test_a_pinned_step_of_a_hostile_address_gets_a_sentence():
-    at = opened(show="race", pin="model:nothing;nodes:x")
+@pytest.mark.parametrize(
+    "pin", ["model:nothing;nodes:x", "run:1;algorithm:nothing;nodes:x", "run:1;", "run:1;x", "run:1;nodes:2;;x"]
+)
+def test_a_pinned_step_of_a_hostile_address_gets_a_sentence(pin):
+    at = opened(show="race", pin=pin)
     assert not at.exception
     assert messages(at)

@@ -78,8 +78,8 @@ COLLECT = """() => {
         if (n.shadowRoot) walk(n.shadowRoot);
         if (n.tagName === "CANVAS" && window.writtenOn?.get(n) && !/dvn/.test(n.parentElement?.className)) {
           const frame = n.getBoundingClientRect(), k = frame.width / n.width, opacity = frame.width ? seen(n) : 0;
-          for (const one of opacity ? window.writtenOn.get(n) : [])
-            add(n, one.text, { left: frame.left + one.a.x * k, right: frame.left + one.b.x * k, top: frame.top + one.a.y * k, bottom: frame.top + one.b.y * k }, one.color, one.size * k, one.bold, one.alpha * opacity, "canvas", one.ground);
+          for (const text of opacity ? window.writtenOn.get(n) : [])
+            add(n, text.text, { left: frame.left + text.a.x * k, right: frame.left + text.b.x * k, top: frame.top + text.a.y * k, bottom: frame.top + text.b.y * k }, text.color, text.size * k, text.bold, text.alpha * opacity, "canvas", text.ground);
         }
         continue;
       }

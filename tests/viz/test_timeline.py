@@ -1,7 +1,9 @@
 """The timeline is what docs/timeline.md says, for every algorithm, and its bytes are the Trace's bytes."""
 
+import gc
 import itertools
 import json
+import weakref
 
 import numpy as np
 import pytest
@@ -432,3 +434,12 @@ def test_the_timeline_has_the_keys_of_its_type(machine):
     typed += [(entry, kind) for name, kind in LISTED.items() for entry in document[name]]
     for entry, kind in typed:
         assert kind.__required_keys__ <= entry.keys() <= kind.__required_keys__ | kind.__optional_keys__, kind
+
+
+def test_a_timeline_does_not_keep_the_run():
+    trace = cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.switch(4), "1MiB")
+    build_timeline(trace)
+    reference = weakref.ref(trace)
+    del trace
+    gc.collect()
+    assert reference() is None

@@ -52,6 +52,18 @@ def write_value(value: object) -> str:
     return str(value)
 
 
+def split_words(text: str) -> dict[str, str]:
+    """Split a run or a step that is one word of an address: `algorithm:allreduce_tree;machine:dgx-a100`.
+
+    Args:
+        text: From an address; what is not name:value is left out.
+
+    Returns:
+        The values by their names.
+    """
+    return dict(part.split(":", 1) for part in text.split(";") if ":" in part)
+
+
 def write_size(nbytes: int) -> str:
     """A size as an address has it: in the largest unit of which it is a whole number.
 

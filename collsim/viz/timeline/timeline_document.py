@@ -18,7 +18,6 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -366,7 +365,6 @@ def _describe_run(trace: Trace) -> TimelineMeta:
     }
 
 
-@lru_cache(maxsize=1)
 def _hash_run(trace: Trace) -> str:
     """A hash of what was run and what came out: equal runs have equal ids."""
     s, links = trace.schedule, trace.topology.links

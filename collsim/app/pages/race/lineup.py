@@ -18,7 +18,7 @@ from collsim.viz.race.race_page import save_race
 
 from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
-from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, write_value
+from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, split_words, write_value
 from ...scenario.choice import (
     WORDS,
     Choice,
@@ -140,10 +140,9 @@ def _read_runner(text: str, number: int, common: Choice, complaints: list[Compla
         for part in text.split(";")
         if ":" not in part
     ]
-    pairs = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
     words = {
         **{name: write_value(getattr(common, name)) for name in SHARED},
-        **{k: v for k, v in pairs.items() if k not in SHARED or k in OWN_FIELDS},
+        **{k: v for k, v in split_words(text).items() if k not in SHARED or k in OWN_FIELDS},
     }
     choice, choice_complaints = read_choice(words, Choice(nodes=1, machine_text=common.machine_text))
     if choice.machine != OWN:

@@ -17,7 +17,7 @@ from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
 from collsim.train.parallel.strategy import STRATEGIES as ALL_STRATEGIES
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten
+from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, split_words
 from ...scenario.choice import (
     MACHINE_PARAMETERS,
     WORDS,
@@ -298,7 +298,7 @@ def read_step(text: str) -> tuple[TrainingChoice, list[Complaint]]:
     Args:
         text: As `write_step` wrote it.
     """
-    words = dict(part.split(":", 1) for part in text.split(";") if ":" in part)
+    words = split_words(text)
     step, complaints = ADDRESS.read({name: value for name, value in words.items() if name != "pin"})
     assert isinstance(step, TrainingChoice)
     return select_timed(step), complaints
@@ -324,7 +324,7 @@ def read_pinned(text: str) -> tuple[TrainingChoice | Choice, list[Complaint]]:
         text: As `write_step` or `write_pinned_run` wrote it.
     """
     if text.startswith(_RUN):
-        return read_choice(dict(part.split(":", 1) for part in text.removeprefix(_RUN).split(";")))
+        return read_choice(split_words(text.removeprefix(_RUN)))
     return read_step(text)
 
 
