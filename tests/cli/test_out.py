@@ -16,9 +16,12 @@ COMMANDS = {name: GROUP.get_command(None, name) for name in GROUP.list_commands(
 WRITERS = {name: one for name, one in COMMANDS.items() if any(parameter.name == "out" for parameter in one.params)}
 
 
-@pytest.mark.slow
-def test_every_command_that_ends_writes_its_answer_and_explains_itself():
+def test_every_command_that_ends_writes_its_answer():
     assert set(COMMANDS) - set(WRITERS) == every_command.SERVE
+
+
+@pytest.mark.slow
+def test_every_command_explains_itself():
     for name, one in COMMANDS.items():
         options = [parameter for parameter in one.params if parameter.name == "out"]
         assert all("-o" in parameter.opts and "--out" in parameter.opts for parameter in options), name
