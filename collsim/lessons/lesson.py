@@ -93,6 +93,7 @@ class LessonFacts:
         rows: rows of its table that runs make.
         lanes: pictures before the question.
         lanes_after: pictures after it.
+        answer_step: The step of the run, counted from 1, in which the answer is seen; None where no step shows it.
     """
 
     trace: Trace
@@ -100,6 +101,7 @@ class LessonFacts:
     rows: tuple[tuple[str, ...], ...] = ()
     lanes: tuple[LanePicture, ...] = ()
     lanes_after: tuple[LanePicture, ...] = ()
+    answer_step: int | None = None
 
 
 def build_facts(
@@ -109,11 +111,12 @@ def build_facts(
     *,
     lanes: tuple[LanePicture, ...] = (),
     lanes_after: tuple[LanePicture, ...] = (),
+    answer_step: int | None = None,
     **values: Any,
 ) -> LessonFacts:
     """The run to play, and values for the texts: runs, numbers, words, or a pair of words in English and Chinese."""
     facts = {name: RunWords(value) if isinstance(value, Trace) else value for name, value in values.items()}
-    return LessonFacts(trace, facts, rows, lanes, lanes_after)
+    return LessonFacts(trace, facts, rows, lanes, lanes_after, answer_step)
 
 
 @dataclass(frozen=True)
@@ -207,8 +210,8 @@ class Section:
         run_rows = tuple(tuple((cell,) * len(LANGUAGES) for cell in row) for row in facts.rows)
         table = (*(tuple(map(fill, row)) for row in self.table), *run_rows)
         before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
-        pictures = facts.lanes, facts.lanes_after
-        return FilledSection(facts.trace, before, question, after, table, self.view, *pictures)
+        hidden = facts.lanes, facts.lanes_after, facts.answer_step
+        return FilledSection(facts.trace, before, question, after, table, self.view, *hidden)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +227,7 @@ class FilledSection:
         view: The view in which the player begins.
         lanes: Pictures of rank programs above the question.
         lanes_after: Pictures of rank programs that appear with the answer.
+        answer_step: The step of the run, counted from 1, in which the answer is seen; None where no step shows it.
     """
 
     trace: Trace
@@ -234,6 +238,7 @@ class FilledSection:
     view: str
     lanes: tuple[LanePicture, ...] = ()
     lanes_after: tuple[LanePicture, ...] = ()
+    answer_step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -284,6 +289,12 @@ def simulate_schedule(plan: Schedule, topology: Topology, nbytes: str = "64MiB")
 def build_switch(ranks: int = 8) -> Topology:
     """Ranks on one switch, a cable each."""
     return switch(ranks, bandwidth="25GB/s", alpha="1us")
+
+
+def find_last_send(trace: Trace) -> int:
+    """The step, counted from 1, after which the rank that sends most has sent everything."""
+    rows = trace.schedule.transfers
+    return int(rows["step"][rows["src"] == trace.sent_bytes.argmax()].max()) + 1
 
 
 def format_ratio(slow: Trace, fast: Trace) -> str:

@@ -127,6 +127,15 @@ async function playRun(key, options = {}) {
   document.body.dataset.run = key;
 }
 
+/** The run of a lesson, which stops before the step that answers the lesson's own question: the first one. */
+async function openLesson() {
+  const release = () => player.set({ hides: "", answerStep: null });
+  await playRun(page.run, { view: page.view, hides: "phases", answerStep: page.answer_step, onSkip: release });
+  document.querySelector("#questions .question").addEventListener("click", (event) => {
+    if (event.target instanceof HTMLButtonElement) release();
+  });
+}
+
 /** @param {string} id */
 const findSelect = (id) => /** @type {HTMLSelectElement} */ (document.getElementById(id));
 
@@ -218,6 +227,6 @@ async function openChoice() {
 if (page.kind === "story") openStory();
 if (page.kind === "choose") openChoice();
 if (page.kind === "gallery") openGallery();
-if (page.kind === "lesson") playRun(page.run, { view: page.view });
+if (page.kind === "lesson") openLesson();
 if (page.kind === "race") openRace();
 if (page.kind === "questions") openQuestions();

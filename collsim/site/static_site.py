@@ -195,7 +195,8 @@ def _write_pages(
 def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lessons: Mapping[str, FilledSection]) -> None:
     """A page for every section, and the list of lessons."""
     for key, filled_section in lessons.items():
-        data = {"kind": "lesson", "run": f"lesson--{key}", "view": filled_section.view}
+        step = filled_section.answer_step
+        data = {"kind": "lesson", "run": f"lesson--{key}", "view": filled_section.view, "answer_step": step}
         write(
             pages.name_lesson_file(key),
             pages.format_lesson_title(key, language),

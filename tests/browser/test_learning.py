@@ -66,6 +66,26 @@ def test_nothing_names_the_phase_of_a_step_before_the_question_is_answered(page,
     expect(page.get_by_text("Step 1 of 14, reduce-scatter").first).to_be_visible()
 
 
+def test_the_run_stops_before_the_step_that_answers_until_somebody_skips_the_question(page, app_url):
+    page.goto(app_url + "/lessons?lesson=ring")
+    box = player(page, 112)
+    page.keyboard.press("End")
+    expect(box).to_have_attribute("data-step", "6")
+    for key in ("ArrowRight", "Space"):
+        page.keyboard.press(key)
+        expect(box).to_have_attribute("data-playing", "false")
+        expect(box).to_have_attribute("data-step", "6")
+    expect(box.get_by_text("Predict first, or skip the question.")).to_be_visible()
+    box.get_by_role("tab", name="Schedule as text").click()
+    assert box.get_by_role("table").first.locator("tr").first.locator("th").last.inner_text() == "6"
+    page.keyboard.press("f")
+    box.get_by_role("button", name="Skip the question").click()
+    expect(box).to_have_attribute("data-step", "8")  # the step that answers is played to its end
+    page.wait_for_url("**answer=0**")
+    page.keyboard.press("End")
+    expect(box).to_have_attribute("data-step", "14")
+
+
 @pytest.mark.slow
 def test_answering_does_not_stop_the_player(page, app_url):
     page.goto(app_url + "/lessons?lesson=ring")

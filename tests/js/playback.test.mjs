@@ -60,6 +60,23 @@ test("another component that shows the same run goes on from its moment, at its 
   assert.deepEqual(stateOf(afterwards.clock), { t: 3, playing: true, speed: 4 });
 });
 
+test("nothing plays or seeks beyond the limit of a clock, and it plays on once there is none", () => {
+  const clock = createClock(),
+    frames = [];
+  globalThis.requestAnimationFrame = (act) => frames.push(act);
+  clock.on(() => {}, SECONDS, 1);
+  clock.limit = 3;
+  clock.seek(7);
+  assert.equal(clock.t, 3);
+  clock.seek(2.99);
+  clock.play();
+  for (let now = 1000; frames.length && now < 3000; now += 50) frames.shift()(now);
+  assert.deepEqual(stateOf(clock), { t: 3, playing: false, speed: 1 });
+  clock.limit = null;
+  clock.seek(7);
+  assert.equal(clock.t, 7);
+});
+
 test("a reload keeps the moment, a link that is followed does not", async () => {
   for (const [type, t] of [
     ["reload", 3],

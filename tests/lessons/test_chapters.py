@@ -152,3 +152,17 @@ def test_what_a_page_caches_of_a_section_can_be_pickled():
     pictures = SECTIONS["hang"][1].fill_texts().lanes_after
     (picture,) = pickle.loads(pickle.dumps(pictures))
     assert picture.html(0) == pictures[0].html(0)
+
+
+def test_the_step_that_answers_a_question_is_found_in_the_run():
+    """In the ring a rank holds a finished sum after it and none before; the others need the run to its end."""
+    told = {name: section.fill_texts() for name, (_, section) in SECTIONS.items()}
+    answered = {name: one.answer_step for name, one in told.items() if one.answer_step is not None}
+    assert set(answered) == {"ring", "pipelined", "broken", "dispatch"}
+    schedule = told["ring"].trace.schedule
+    cells = [(rank, chunk) for rank in range(schedule.ranks) for chunk in range(schedule.chunks)]
+    writes = [write for cell in cells for write in cs.verify.list_contributions(schedule, *cell)]
+    assert answered["ring"] == 1 + min(step for step, terms in writes if len(terms) == schedule.ranks)
+    for name in ("pipelined", "broken", "dispatch"):
+        rows = told[name].trace.schedule.transfers
+        assert answered[name] == 1 + rows["step"].max(), name

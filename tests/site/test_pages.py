@@ -67,6 +67,10 @@ def test_a_lesson_plays_from_a_file(visit, language):
     assert page.locator("p.lead").count() == len(SECTIONS["ring"][1].before)
     card = page.locator(".question").first
     assert card.inner_text().startswith("1. " + SECTIONS["ring"][1].ask[language == "zh"])
+    page.keyboard.press("End")
+    assert shown.get_attribute("data-step") == "6"  # the next step answers the question
+    card.get_by_role("button").first.click()
+    page.wait_for_selector("#player [role=group][data-step='8']")
     assert not page.locator("details p").first.is_visible()
     page.locator("summary").click()
     assert page.locator("details p").first.is_visible()

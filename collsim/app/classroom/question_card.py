@@ -190,6 +190,11 @@ def draw_class_question(posed: PosedQuestion, draw_navigation: Callable[[], None
     return not is_revealed and posed.number >= 0
 
 
+def reveal_class_answer() -> None:
+    """Reveal the answer to the question that is put to the class of this tab."""
+    get_class_sessions().reveal(get_session().panels.class_key, get_session_client())
+
+
 def draw_free_question() -> None:
     """Draw the teacher's side of a class on a page that asks nothing: a question of the teacher's own, and how to
     join."""

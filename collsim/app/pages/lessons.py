@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -23,18 +24,20 @@ from ..classroom.question_card import (
     draw_class_button,
     draw_class_question,
     is_leading_class,
+    reveal_class_answer,
 )
 from ..scenario.address_parameters import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
 from ..shell.address import get_remembered, remember, write_page_address
 from ..shell.notes import complain, draw_note, format_title
 from ..shell.page import register_page
-from ..shell.player import mount_player
+from ..shell.player import OpenQuestion, mount_player
 from ..shell.session import choose_text, get_language, get_session, is_dark, t
 from ..styles import read_style
 
 PAGE = "lessons"
 NAMES = list(SECTIONS)
+SKIPPED = -1
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Reading:
 
     Attributes:
         lesson: Key of the section.
-        answers: The choice that was made, by key of the section.
+        answers: The choice that was made, by key of the section; `SKIPPED` where the answer was revealed without one.
     """
 
     lesson: str = NAMES[0]
@@ -63,6 +66,7 @@ class Content:
         timeline: What the player draws.
         lanes: Pictures of rank programs above the question.
         lanes_after: Pictures of rank programs that appear with the answer.
+        answer_step: The step of the run, counted from 1, in which the answer is seen; None where no step shows it.
     """
 
     before: tuple[Text, ...]
@@ -73,6 +77,7 @@ class Content:
     timeline: dict[str, object]
     lanes: tuple[LanePicture, ...] = ()
     lanes_after: tuple[LanePicture, ...] = ()
+    answer_step: int | None = None
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
@@ -83,7 +88,7 @@ def load_lesson(name: str) -> Content:
         name: Name of the lesson's section.
     """
     content = SECTIONS[name][1].fill_texts()
-    drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after
+    drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after, content.answer_step
     return Content(content.before, content.question, content.after, content.table, content.view, *drawn)
 
 
@@ -102,7 +107,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     before: Reading | None = get_session().page_values.get(PAGE)
     reading = Reading(fields.get("lesson", NAMES[0]), before.answers if before else {})
     most = len(load_lesson(reading.lesson).question.choices)
-    word = Word("answer", count("answer", most), instead=t("lessons.predict"))
+    word = Word("answer", count("answer", most, least=0), instead=t("lessons.predict"))
     if "answer" in query:
         answer = word.read_fields(query["answer"], None, complaints)
     else:
@@ -113,7 +118,8 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
 
 
 def _adapt_address(reading: Reading, query: dict[str, str]) -> dict[str, str]:
-    """The lesson, with the answer that is open in it; the first lesson has a bare address until it is answered."""
+    """The lesson, with the answer that is open in it, 0 where the question was skipped; the first lesson has a bare
+    address until it is answered."""
     answer = reading.answers.get(reading.lesson)
     if answer is None:
         return query
@@ -142,7 +148,11 @@ def draw() -> None:
     with picture, st.container(key="lessonstage"):
         start = {"view": content.view, **get_session().start}
         key = f"player_lesson_{reading.lesson}"
-        mount_player(content.timeline, reading.lesson, start, key, hides="phases" if is_hidden else "")
+        if is_hidden:
+            question = OpenQuestion(content.answer_step, partial(_skip, reading.lesson))
+            mount_player(content.timeline, reading.lesson, start, key, hides="phases", question=question)
+        else:
+            mount_player(content.timeline, reading.lesson, start, key)
 
 
 def _draw_text(reading: Reading, content: Content) -> bool:
@@ -206,6 +216,14 @@ def _on_answer(lesson: str, choice: int | None) -> None:
     remember(PAGE, replace(reading, answers=answers if choice is None else {**answers, lesson: choice}))
 
 
+def _skip(lesson: str) -> None:
+    """Reveal the answer without a choice, to the class if there is one."""
+    if is_leading_class():
+        reveal_class_answer()
+    else:
+        _on_answer(lesson, SKIPPED)
+
+
 def _draw_question(reading: Reading, content: Content) -> bool:
     """The question, answered alone or by a class; once the answer is known, every choice with its reason, and what
     follows. Return whether it is hidden."""
@@ -224,9 +242,11 @@ def _draw_question(reading: Reading, content: Content) -> bool:
         draw_choices(question, keys, lambda k: _on_answer(reading.lesson, k))
         with st.container(key="ask_row", horizontal=True, gap="small", vertical_alignment="center"):
             draw_class_button()
+            skip = (reading.lesson, SKIPPED)
+            st.button(t("lessons.skip"), key="skip", type="tertiary", on_click=_on_answer, args=skip)
             draw_note(t("lessons.waits"), kind="small")
         return True
-    draw_answer(question, answer)
+    draw_answer(question, None if answer == SKIPPED else answer)
     _draw_rest(reading, content)
     again = (reading.lesson, None)
     st.button(t("lessons.again"), key=f"again_{reading.lesson}", type="tertiary", on_click=_on_answer, args=again)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -13,6 +14,21 @@ from collsim.viz.race.race_document import RacingRun, describe_runners
 
 from .filebox import hear_export
 from .session import get_language, is_dark
+
+
+@dataclass(frozen=True)
+class OpenQuestion:
+    """A question that is not answered yet.
+
+    Attributes:
+        answer_step: The step, counted from 1, in which the run shows the answer: the player stops before it. None where
+            no step shows it.
+        skip: Is called when somebody wants to see the answer without choosing one.
+    """
+
+    answer_step: int | None
+    skip: Callable[[], None]
+
 
 Hidden = Literal["", "phases", "figures"]
 
@@ -29,6 +45,7 @@ def mount_player(
     key: str = "player",
     *,
     hides: Hidden = "",
+    question: OpenQuestion | None = None,
     panel: Mapping[str, Any] | None = None,
     exports: Mapping[str, Any] | None = None,
     on_edit: Callable[[], None] | None = None,
@@ -42,15 +59,22 @@ def mount_player(
         start: `t` (s), `view` and open `node` at which it begins, as far as they are given.
         key: of the component, another one on every page.
         hides: What a question that is open asks: where phases end, or all figures of the run. Empty: nothing.
+        question: The question that is open beside the run, where a step of it shows the answer.
         panel: what can be changed of the machine in the picture; None for nothing.
         exports: What its menu offers, as `filebox.build_exports` returns it; None for what the browser makes alone.
         on_edit: is called when somebody changes it; the component's `edit` says what.
     """
     mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
-    data = {"id": run, "timeline": timeline, "hides": hides, "editing": panel, "exports": exports, **look(), **begins}
-    heard = partial(hear_export, key)
-    mount(key=key, data=data, on_edit_change=on_edit or _ignore, on_export_change=heard)
+    answer_step = None if question is None else question.answer_step
+    options = {"hides": hides, "answerStep": answer_step, "editing": panel, "exports": exports}
+    mount(
+        key=key,
+        data={"id": run, "timeline": timeline, **options, **look(), **begins},
+        on_edit_change=on_edit or _ignore,
+        on_export_change=partial(hear_export, key),
+        on_skip_change=_ignore if question is None else question.skip,
+    )
 
 
 def _ignore() -> None:

@@ -12,7 +12,8 @@ def _build_step_facts() -> LessonFacts:
     t = simulate_algorithm("allreduce_ring", ring(8, bandwidth="25GB/s", alpha="1us"))
     n = t.schedule.ranks
     steps = [step for r in range(n) for step, terms in list_contributions(t.schedule, r, 0) if len(terms) == n]
-    return build_facts(t, t=t, n=n, others=n - 1, full=min(steps) + 1, half=n // 2, half_held=n // 2 + 1)
+    full = min(steps) + 1
+    return build_facts(t, t=t, n=n, others=n - 1, full=full, half=n // 2, half_held=n // 2 + 1, answer_step=full)
 
 
 def _build_volume_facts() -> LessonFacts:

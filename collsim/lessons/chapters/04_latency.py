@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ...units import format_time
-from ..lesson import Lesson, LessonFacts, Section, build_facts, build_switch, format_ratio, simulate_algorithm
+from ..lesson import (
+    Lesson,
+    LessonFacts,
+    Section,
+    build_facts,
+    build_switch,
+    find_last_send,
+    format_ratio,
+    simulate_algorithm,
+)
 
 _RING, _TREE, _DOUBLING = "allreduce_ring", "allreduce_tree", "allreduce_recursive_doubling"
 
@@ -60,6 +69,7 @@ def _build_pipeline_facts() -> LessonFacts:
         leaf=f"{least:.4g}",
         inner_half=f"{sent.max():.4g}",
         leaf_half=f"{sent.min():.4g}",
+        answer_step=find_last_send(double_tree),
     )
 
 

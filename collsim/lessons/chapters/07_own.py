@@ -35,10 +35,12 @@ def _build_broken_facts() -> LessonFacts:
     assert trace is not None  # a schedule without one of its sends is still a schedule
     n = good.schedule.ranks
     ends = replay(trace.schedule, np.ones((n, n), np.int64))
+    is_wrong = (ends != n).any(axis=1)
     return build_facts(
         trace,
         n=n,
-        wrong=int((ends != n).any(axis=1).sum()),
+        wrong=int(is_wrong.sum()),
+        answer_step=trace.schedule.steps,
         lost=tuple(broken.what for broken in lost),
         lost_says=tuple(broken.verdict for broken in lost),
         twice=tuple(broken.what for broken in twice),

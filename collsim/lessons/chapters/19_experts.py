@@ -84,6 +84,7 @@ def _build_dispatch_facts() -> LessonFacts:
         layers=len(blocks),
         each=sum(task.repeats for task in tasks) // len(blocks) // microbatches,
         ratio=format_ratio(ring, alltoall),
+        answer_step=alltoall.schedule.steps,
     )
 
 

@@ -5,42 +5,60 @@ import { withPlayback } from "./playback.js";
 import { createPlayer } from "./ui/player.js";
 
 /**
- * Streamlit: data = {id, timeline, language, theme, t, view, node, header, compact, idle, editing}.
+ * Streamlit: data = {id, timeline, language, theme, t, view, node, header, compact, idle, hides, answerStep,
+ * editing}.
  * A call with the same id changes neither the moment nor whether it plays.
  */
-const streamlit = component((box, { language, theme, view, t, node, header, compact, idle, hides }, send) => {
-  const onEdit = (value) => send.trigger("edit", value),
-    onExport = (kind, moment) => send.trigger("export", { kind, t: moment }),
-    player = createPlayer(box, { language, theme, view, t, node, header, compact, idle, hides, onEdit, onExport });
-  let data = null,
-    ready = Promise.resolve();
-  return withPlayback("run", {
-    clock: player.clock,
-    update(next) {
-      if (data?.id !== next.id) ready = player.setTimeline(next.timeline, true, next.t);
-      else if (next.t != null && next.t !== data.t) player.seek(next.t);
-      const isOtherView = data && next.view !== data.view;
-      player.set({
-        language: next.language,
-        theme: next.theme,
-        header: next.header,
-        hides: next.hides,
-        compact: next.compact,
-        editing: next.editing ?? null,
-        exports: next.exports,
-        ...(isOtherView && { view: next.view }),
+const streamlit = component(
+  (box, { language, theme, view, t, node, header, compact, idle, hides, answerStep }, send) => {
+    const onEdit = (value) => send.trigger("edit", value),
+      onExport = (kind, moment) => send.trigger("export", { kind, t: moment }),
+      onSkip = () => send.trigger("skip", true),
+      heard = { onEdit, onExport, onSkip },
+      player = createPlayer(box, {
+        language,
+        theme,
+        view,
+        t,
+        node,
+        header,
+        compact,
+        idle,
+        hides,
+        answerStep,
+        ...heard,
       });
-      data = next;
-      return ready;
-    },
-    save() {
-      const { view: viewName, node: open } = player.state();
-      return { view: viewName, node: open };
-    },
-    restore: (saved) => player.set(saved),
-    destroy: player.destroy,
-  });
-});
+    let data = null,
+      ready = Promise.resolve();
+    return withPlayback("run", {
+      clock: player.clock,
+      update(next) {
+        if (data?.id !== next.id) ready = player.setTimeline(next.timeline, true, next.t);
+        else if (next.t != null && next.t !== data.t) player.seek(next.t);
+        const isOtherView = data && next.view !== data.view;
+        player.set({
+          language: next.language,
+          theme: next.theme,
+          header: next.header,
+          hides: next.hides,
+          answerStep: next.answerStep ?? null,
+          compact: next.compact,
+          editing: next.editing ?? null,
+          exports: next.exports,
+          ...(isOtherView && { view: next.view }),
+        });
+        data = next;
+        return ready;
+      },
+      save() {
+        const { view: viewName, node: open } = player.state();
+        return { view: viewName, node: open };
+      },
+      restore: (saved) => player.set(saved),
+      destroy: player.destroy,
+    });
+  },
+);
 
 /**
  * anywidget: a model with `timeline`, `language`, `theme`, `view` and `t` (a change of it seeks); `state` is written

@@ -74,7 +74,7 @@ export function drawRows(ctx, view, geo, bars) {
       cut = Math.max(0, Math.min(bars.width, Math.round((x - x0) * dpr)));
     if (cut > 0) ctx.drawImage(bars, 0, 0, cut, bars.height, x0, 0, cut / dpr, bars.height / dpr);
     ctx.globalAlpha = 0.3;
-    if (cut < bars.width)
+    if (cut < bars.width && !view.isHidden)
       ctx.drawImage(
         bars,
         cut,

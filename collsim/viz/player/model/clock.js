@@ -12,7 +12,8 @@ export const SPEEDS = [
 
 /**
  * A clock in simulated seconds. Players subscribe; a race gives one clock to several players (opts.clock), each of
- * which shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1.
+ * which shows min(t, its own end). `base` is simulated seconds per second on screen at speed 1. Nothing plays or seeks
+ * beyond `limit`, while there is one.
  */
 export function createClock() {
   const timer = { subs: new Map(), frame: 0, last: 0 };
@@ -24,10 +25,11 @@ export function createClock() {
     total: 0,
     loop: null,
     until: null,
+    limit: null,
     on: (fn, total = 0, base = 0) => subscribe(clock, timer, fn, { total, base }),
     seek(t) {
       clock.until = null;
-      clock.t = Math.min(clock.total, Math.max(0, clean(t)));
+      clock.t = Math.min(clock.limit ?? clock.total, clock.total, Math.max(0, clean(t)));
       tell(clock, timer, "seek");
     },
     play: (until = null) => start(clock, timer, until),
@@ -86,10 +88,10 @@ function tick(clock, timer, now) {
   const dt = timer.last ? Math.min(0.1, (now - timer.last) / 1000) : 0; // a hidden tab must not leap
   timer.last = now;
   let t = clock.t + dt * clock.base * clock.speed,
-    end = clock.total;
+    end = Math.min(clock.limit ?? clock.total, clock.total);
   if (clock.loop) {
     const [a, b] = clock.loop;
-    if (t >= b || t < a) t = a;
+    if (t >= Math.min(b, end) || t < a) t = a;
   } else if (clock.until != null) end = Math.min(end, clock.until);
   clock.t = Math.min(t, end);
   if (clock.t >= end && !clock.loop) {

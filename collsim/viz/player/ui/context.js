@@ -94,6 +94,15 @@ export const stateOf = (ui) => ({
   done: !!ui.model && doneAt(ui.model, Math.min(ui.clock.t, ui.model.total)),
 });
 
+/** While a question is open that a step of the run answers, nothing plays beyond the end of the step before it. */
+export function limitClock({ model, clock, opts }) {
+  const start = opts.answerStep == null ? null : model?.step0[opts.answerStep - 1];
+  clock.limit = start == null ? null : start * (1 - 1e-9);
+}
+
+/** Whether the run has come to the step that answers the open question. */
+export const isHeld = ({ clock }) => clock.limit != null && clock.t >= clock.limit;
+
 export function toast(ui, text) {
   const { parts, state } = ui;
   parts.toast.textContent = text;

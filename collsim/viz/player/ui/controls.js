@@ -27,6 +27,13 @@ export function stepForward(ui) {
   else clock.play(target);
 }
 
+/** Play to the end of a step, counted from 1. */
+export function playStep({ model, clock, still }, step) {
+  const end = nextStart(model, step - 1);
+  if (still.matches) clock.seek(end);
+  else clock.play(end);
+}
+
 export function stepBack(ui) {
   const { model, clock } = ui;
   if (!model?.nsteps) return;

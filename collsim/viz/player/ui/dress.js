@@ -34,6 +34,7 @@ export function dress(ui) {
   parts.speedWord.textContent = words.speed;
   parts.live.setAttribute("aria-label", words.stageLabel);
   parts.scrub.setAttribute("aria-label", words.time);
+  parts.skip.textContent = words.skip;
   parts.textlink.textContent = state.words ? words.hideText : words.asText;
   parts.matrixTitle.textContent =
     model.goal > 1 && model.goals.every((k) => k === model.goal)

@@ -78,6 +78,7 @@ function sceneAt(ui) {
     marks: ui.opts.marks ?? [],
     hidesPhases: ui.opts.hides === "phases",
     hidesFigures: ui.opts.hides === "figures",
+    isHidden: clock.limit != null,
     fill: !ui.opts.marks, // on a way hop by hop nothing is finished
     grid: before?.grid,
     drawn: before?.drawn ?? [],

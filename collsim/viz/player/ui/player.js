@@ -2,7 +2,17 @@
 
 import { chooseLanguage } from "../../words/choice.js";
 import { buildCard } from "./card.js";
-import { createContext, forgetDrawn, invalidate, sayProblem, stateOf, toast, wordsOf } from "./context.js";
+import {
+  createContext,
+  forgetDrawn,
+  invalidate,
+  isHeld,
+  limitClock,
+  sayProblem,
+  stateOf,
+  toast,
+  wordsOf,
+} from "./context.js";
 import { copyText } from "../export/copy.js";
 import {
   dragTime,
@@ -12,6 +22,7 @@ import {
   seekMistake,
   shareLink,
   stepBack,
+  playStep,
   stepForward,
   toggleLoop,
 } from "./controls.js";
@@ -40,6 +51,8 @@ import { problem, unpack } from "../model/read.js";
  *             a machine)
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
  *   hides     what a question that is open asks is not shown: "phases" (where one ends) or "figures" (all of the run)
+ *   answerStep  the step, counted from 1, that shows the answer to a question that is open: nothing plays beyond its start
+ *   onSkip()  when somebody wants the answer without a choice
  *   node      number of the node that is open, where nodes are boxes
  *   editing   what of the machine can be changed (`app/editor/panel_document.py`)
  *   onEdit(value)        when somebody wants to change it
@@ -157,6 +170,7 @@ function dressForPaper(ui, before) {
 function setOptions(ui, o) {
   const { state, opts } = ui;
   let changed = false;
+  const heldStep = opts.answerStep;
   const change = (current, name, value) => {
     changed ||= current[name] !== value;
     current[name] = value;
@@ -169,9 +183,13 @@ function setOptions(ui, o) {
     opts.exports = o.exports;
     ui.exports.set(wordsOf(ui).exports, o.exports);
   }
-  for (const name of ["header", "compact", "marks", "hides", "idle"]) if (name in o) change(opts, name, o[name]);
+  for (const name of ["header", "compact", "marks", "hides", "idle", "answerStep"])
+    if (name in o) change(opts, name, o[name]);
   if ("editing" in o) changed = setEditing(ui, o.editing) || changed;
   if (!changed) return;
+  const wasHeld = isHeld(ui);
+  limitClock(ui);
+  if (wasHeld && opts.answerStep == null) playStep(ui, heldStep);
   ui.narrated = "";
   dress(ui);
 }
@@ -212,6 +230,7 @@ function wire(ui) {
   parts.wrong.onclick = () => seekMistake(ui);
   parts.link.onclick = () => shareLink(ui);
   parts.full.onclick = () => present(ui);
+  parts.skip.onclick = () => opts.onSkip?.();
   parts.channel.onchange = () => {
     state.channel = Number(parts.channel.value);
     forgetDrawn(ui);
@@ -296,11 +315,13 @@ function accept(ui, model, f) {
     model.total / Math.max(1, Math.min(30, model.nsteps)),
   );
   clock.loop = null;
+  limitClock(ui);
   if (!opts.clock) clock.t = model.mistake && !clock.playing ? mistakeTime(model) : f * model.total;
   if (opts.t != null) {
     clock.t = Math.min(model.total, Math.max(0, clean(opts.t)));
     opts.t = null;
   }
+  clock.t = Math.min(clock.t, clock.limit ?? model.total);
   state.view ??= parts.root.clientWidth < 600 && model.tl.logical ? "logical" : "physical";
   if (model.groups.length || state.chart === "groups") state.chart = model.groups.length ? "groups" : "links";
   state.slotChannel = slotChannels(model);

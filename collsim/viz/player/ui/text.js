@@ -1,7 +1,7 @@
 // The run in words: narration, tables, data attributes; for screen readers and tests.
 
 import { cellAt, doneAt } from "../model/cells.js";
-import { wordsOf } from "./context.js";
+import { isHeld, wordsOf } from "./context.js";
 import { el, icon, setText } from "../draw/elements.js";
 import { busySeconds, linkBytes, usedLinks } from "../model/load.js";
 import { phaseOf } from "../model/model.js";
@@ -14,6 +14,8 @@ export function buildWords(ui) {
   const { parts, state, model } = ui;
   const words = wordsOf(ui),
     text = model.tl.text,
+    isOpen = ui.clock.limit != null, // a question that a step answers: no table holds that step
+    seen = isOpen ? ui.opts.answerStep - 1 : model.nsteps,
     table = (caption, head, rows) => {
       const t = el("table", el("caption", caption));
       if (head) t.append(el("tr", ...head.map((h) => el("th", h))));
@@ -24,14 +26,14 @@ export function buildWords(ui) {
     text
       ? table(
           words.asText,
-          ["", ...Array.from({ length: model.nsteps }, (_, s) => String(s + 1))],
-          text.row.map((r, q) => [r, ...text.cell[q].map((c) => String(c ?? ""))]),
+          ["", ...Array.from({ length: seen }, (_, s) => String(s + 1))],
+          text.row.map((r, q) => [r, ...text.cell[q].slice(0, seen).map((c) => String(c ?? ""))]),
         )
       : el("p", words.big),
   ];
   state.textTable = text ? kids[0] : null;
   const links = model.tl.links,
-    used = usedLinks(model);
+    used = isOpen ? [] : usedLinks(model);
   kids.push(
     table(
       words.linkTable,
@@ -96,7 +98,7 @@ export function mirror(ui) {
   parts.full.setAttribute("aria-pressed", String(state.present));
   for (const b of [parts.play, parts.first, parts.back, parts.next, parts.loop, parts.busy])
     b.disabled = !(model.total > 0);
-  narrate(ui, ended ? "end" : `s${s}`, ended, phase);
+  narrate(ui, ended ? "end" : isHeld(ui) ? "held" : `s${s}`, ended, phase);
   const a = {
     t: String(Number(view.t.toPrecision(9))),
     playing: String(clock.playing),
@@ -166,7 +168,10 @@ function narrate(ui, key, ended, phase) {
   const wrong = view.s >= 0 && model.mistake?.step != null && model.step0[model.mistake.step] === model.step0[view.s];
   let head = "",
     text;
-  if (!model.n) text = model.ranks === 1 ? words.none : words.idleRun;
+  if (isHeld(ui)) {
+    head = words.predictFirst;
+    text = "";
+  } else if (!model.n) text = model.ranks === 1 ? words.none : words.idleRun;
   else if (ended && model.mistake) {
     head = words.overWrong;
     text = textAt(model.mistake.text, 0, state.language);
@@ -184,7 +189,8 @@ function narrate(ui, key, ended, phase) {
     text = textAt(model.tl.steps.text, view.s, state.language);
   }
   parts.say.replaceChildren(el("b", head), head && state.language === "en" ? " " : "", text);
-  parts.nar.classList.toggle("wrong", wrong || (ended && !!model.mistake));
+  parts.root.classList.toggle("held", isHeld(ui));
+  parts.nar.classList.toggle("wrong", !isHeld(ui) && (wrong || (ended && !!model.mistake)));
   parts.nar.classList.remove("long");
   parts.nar.classList.toggle("long", parts.say.scrollHeight > parts.nar.clientHeight + 2);
 }
