@@ -28,7 +28,7 @@ from ..model.prediction_interval import LEVEL, Interval, compute_interval, compu
 from ..model.unknown_inputs import list_incast_inputs
 from ..nccl_prediction import parse_collective
 from .backends import parse_tensor_device
-from .loggp import WIRES, Host
+from .loggp import Host
 
 #: Bytes of a segment at most, and how many a rank has on the way at once (gloo/allreduce.h maxSegmentSize,
 #: gloo/allreduce.cc ring).
@@ -292,7 +292,7 @@ def _time_alltoall(facts: Facts, size: float, loop: Loopback) -> float:
     between = 0.0
     if facts.nodes > 1:
         between = local * (n - local) / n * size / compute_card_rate(facts)
-    return _get_hop(facts, loop)[0] + (n - 2) * WIRES["tcp"].gap + (between or inside)
+    return _get_hop(facts, loop)[0] + (between or inside)
 
 
 def _time_sendrecv(facts: Facts, size: float, loop: Loopback) -> float:

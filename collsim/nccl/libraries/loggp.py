@@ -23,7 +23,6 @@ class Wire:
 
     Attributes:
         latency: of an empty message.
-        gap: between two messages of one node.
         rendezvous: what agreeing on a large message takes.
         carries: share of a card's rate.
         rails: cards that one message is spread over.
@@ -32,7 +31,6 @@ class Wire:
     """
 
     latency: float
-    gap: float
     rendezvous: float
     carries: float
     rails: int
@@ -48,32 +46,32 @@ EXTRA_COPIES: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0
 
 #: InfiniBand: 0.97 to 1.47 us and 12.3 of 12.5, 24.5 of 25 GB/s (github.com/stackhpc, aistabci/abci2.0benchmark,
 #: osu_latency and osu_bw; perftest on ND A100 v4). UCX spreads a large message over two rails (UCX_MAX_RNDV_RAILS), 48
-#: GB/s with four cards of 25 there; a rank of a collective moves 8 to 22 of 25 GB/s (read off, PICO's runs); 80 million
-#: messages/s (osu_mbw_mr there). RoCE: 1.37 to 1.44 us, 3.06 of 3.125 GB/s there. Slingshot, read off: 2.3 to 3.5 us a
-#: round on 4 to 32 nodes, and 6.2 to 6.7 GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs).
-#: EFA: 15.5 us (AWS, EFA for HPC), one path of 12.5 GB/s at most. TCP: 25 us in clouds, read off their smallest
-#: collectives; 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`). Cray's MPICH copies up to 16 KiB
-#: (FI_CXI_RDZV_THRESHOLD, HPE's intro_mpi(3); CXIP_RDZV_THRESHOLD of libfabric).
+#: GB/s with four cards of 25 there; a rank of a collective moves 8 to 22 of 25 GB/s (read off, PICO's runs). RoCE: 1.37
+#: to 1.44 us, 3.06 of 3.125 GB/s there. Slingshot, read off: 2.3 to 3.5 us a round on 4 to 32 nodes, and 6.2 to 6.7
+#: GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs). EFA: 15.5 us (AWS, EFA for HPC), one
+#: path of 12.5 GB/s at most. TCP: 75 us a round, read off full nodes of clouds (56 and 96 ranks on each of 32 to 256);
+#: 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`). Slingshot's provider copies up to 16 KiB
+#: (CXIP_RDZV_THRESHOLD in libfabric 2.4, prov/cxi/include/cxip/common.h, commit 7208ce0; 2 KiB in older releases).
 WIRES: Final[dict[str, Wire]] = {
-    "ib": Wire(1.3e-6, 2e-8, 4.5e-6, 0.95, 2, 17e9),
-    "roce": Wire(1.6e-6, 4e-8, 5e-6, 0.95, 2, _FREE),
-    "slingshot": Wire(2.7e-6, 4e-8, 6e-6, 0.9, 1, 7e9, 16384.0),
-    "efa": Wire(16e-6, 2e-7, 20e-6, 0.9, 1, 5e9),
-    "tcp": Wire(25e-6, 1e-6, 25e-6, 0.8, 1, 4.2e9),
+    "ib": Wire(1.3e-6, 4.5e-6, 0.95, 2, 17e9),
+    "roce": Wire(1.6e-6, 5e-6, 0.95, 2, _FREE),
+    "slingshot": Wire(2.7e-6, 6e-6, 0.9, 1, 7e9, 16384.0),
+    "efa": Wire(16e-6, 20e-6, 0.9, 1, 5e9),
+    "tcp": Wire(75e-6, 25e-6, 0.8, 1, 4.2e9),
 }
 
 
 @dataclass(frozen=True)
 class Host:
-    """Constants of a node and of the libraries: those of memory and caches, `span` and `busy` are read off published
+    """Constants of a node and of the libraries: those of memory and caches, and `span`, are read off published
     collectives of few systems (docs/accuracy.md), not of tests between two ranks.
 
     Attributes:
         call: s of any call.
         near: s of latency inside a node.
         span: s that a round takes longer with every doubling of the nodes beyond two: more switches, and the slowest
-            of more messages (Hoefler, Schneider, Lumsdaine, SC10). Per job of PICO 0.05 to 0.7 us.
-        busy: s of a socket, for every rank that waits while cores of full nodes serve it.
+            of more messages (Hoefler, Schneider, Lumsdaine, SC10). Per job of PICO 0.05 to 0.7 us; 27 runs without
+            Leonardo fit best with 0.5 us, and nearly as well with 0.35 to 0.7 us.
         copy: B/s of these copies.
         shared: B/s of one rank through shared memory.
         memory: B/s of all ranks of a node, which pass messages.
@@ -90,7 +88,6 @@ class Host:
     call: float = 5e-7
     near: float = 5e-7
     span: float = 3.5e-7
-    busy: float = 2e-7
     copy: float = 3.5e9
     shared: float = 5e9
     memory: float = 24e9
@@ -199,9 +196,7 @@ def _time_between(message_round: Round, placement: Placement, host: Host, far: f
     cards = placement.cards * placement.card_rate * wire.carries
     alone = min(wire.rails, placement.cards) * placement.card_rate * wire.carries
     rate = min(alone, cards / far, wire.flow) * host.rate
-    waits = (wire.latency + host.span * math.log2(placement.nodes / 2)) * host.latency + wire.gap * (
-        far * message_round.sends - 1
-    )
+    waits = (wire.latency + host.span * math.log2(placement.nodes / 2)) * host.latency
     if message_round.nbytes <= wire.eager:
         return waits, message_round.nbytes / host.copy + (message_round.sends - 1) * message_round.nbytes / rate
     return waits + (

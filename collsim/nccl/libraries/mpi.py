@@ -349,10 +349,7 @@ def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
     aside = 0.0
     if ours:
         aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh
-    busy = 0.0
-    if net == "tcp":
-        busy = ranks * host.busy
-    parts = MpiParts(host.call + busy + waits, moves + aside)
+    parts = MpiParts(host.call + waits, moves + aside)
     inputs: tuple[UnknownInput, ...] = ()
     if nodes > 1 and ranks / nodes > _MANY:
         inputs += (_FULL_NODES,)
