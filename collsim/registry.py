@@ -91,10 +91,10 @@ class Algorithm:
         helpers: number of endpoints beyond the ranks as a function of n; None: it has none.
         helpers_on: what the helpers are: a `host`, or a switch that reduces.
         ranks: returns why a number of ranks is not possible, or None where it is; None: every number is possible.
-        cost: seconds as a function of (n, S, alpha, beta, gamma) and options, as many of them as it names: S bytes of
+        cost: seconds as a function of (n, K, alpha, beta, gamma) and options, as many of them as it names: K bytes of
             the operation, alpha seconds per message, beta and gamma seconds per byte sent and reduced, on full-duplex
             ports; None where no formula is known.
-        formula: the same as people write it, with K for S, in English and Chinese.
+        formula: the same as people write it, in English and Chinese.
         network: the generic topology on which the formula is exact: `switch` (one port per rank) unless said otherwise.
         when: one sentence in English and one in Chinese: when it is the best choice.
         most_ranks: more are refused before memory runs out.
@@ -268,7 +268,7 @@ class Algorithm:
         """
         n = parse_count(n, "ranks")
         complete = self._complete_options(n, options)
-        return self._evaluate_number("cost", n, {**complete, "S": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
+        return self._evaluate_number("cost", n, {**complete, "K": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
 
     def claim(self, what: Literal["steps", "sent"], n: int, **options: object) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options.
@@ -496,8 +496,8 @@ def algorithm(
         helpers_on: what they are: a `host`, or a switch that reduces: the `nvswitch` of each node, the one `fabric`
             switch between nodes, or any `switch`.
         ranks: returns why a number of ranks is not possible, or None.
-        cost: seconds as a function of (n, S, alpha, beta, gamma) and options; see `Algorithm`.
-        formula: the same as people write it, with K for S; in English and Chinese where it has words.
+        cost: seconds as a function of (n, K, alpha, beta, gamma) and options; see `Algorithm`.
+        formula: the same as people write it, in English and Chinese where it has words.
         network: the generic topology on which the formula is exact.
         when: one sentence in English and one in Chinese: when it is the best choice.
         most_ranks: refuse more, before memory runs out: most algorithms move n chunks at each of n ranks. With

@@ -220,7 +220,7 @@ def test_a_chunk_beyond_the_promised_ones_is_scratch_not_result():
 def test_a_claim_that_fails_is_told():
     with pytest.raises(cs.CollsimError, match="mine: its chunks= fails for n = 4: ZeroDivisionError"):
         learner(lambda n: cs.reduce(0, 1, 0), chunks=lambda n: n / 0)
-    mine = cs.algorithm("allreduce", name="mine", cost=lambda n, S: S[0])(lambda n: cs.reduce(0, 1, 0))
+    mine = cs.algorithm("allreduce", name="mine", cost=lambda n, K: K[0])(lambda n: cs.reduce(0, 1, 0))
     with pytest.raises(cs.CollsimError, match="its cost= fails for n = 2: TypeError"):
         mine.price(2, 1e6, 1e-6, 1e-9)
 

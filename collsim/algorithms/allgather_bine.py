@@ -11,7 +11,7 @@ from .allreduce_swing import list_partners, scatter_reduce
     "allgather",
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * K * beta,
     formula="lg n·α + (n−1)/n·Kβ",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311; the distance-halving butterfly has "
     "Swing's partners",

@@ -37,9 +37,9 @@ def _count_steps(n, inner, outer, per_node, topology):
     )
 
 
-def _estimate_cost(n, S, alpha, beta, inner, outer, per_node, topology):
+def _estimate_cost(n, K, alpha, beta, inner, outer, per_node, topology):
     phases = find_parts("allgather", n, inner, outer, per_node, topology)
-    return sum(phase.price(size, part * S, alpha, beta) for phase, size, part in phases)
+    return sum(phase.price(size, part * K, alpha, beta) for phase, size, part in phases)
 
 
 @algorithm(

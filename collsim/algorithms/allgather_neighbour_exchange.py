@@ -18,7 +18,7 @@ def _require_even(n):
     "allgather",
     steps=lambda n: n // 2,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: n // 2 * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: n // 2 * alpha + (n - 1) / n * K * beta,
     formula="(n/2)α + (n−1)/n·Kβ",
     source="Chen et al. 2005 (neighbor exchange); Open MPI coll_base_allgather.c neighborexchange",
     chunks=lambda n: n,

@@ -10,7 +10,7 @@ from collsim.steps import copy
     "allgather",
     steps=lambda n: 2 if n > 1 else 1,
     sent=lambda n: max(n - 1, 1 / n),  # the switch, all ports; a rank sends 1/n
-    cost=lambda n, S, alpha, beta: (2 if n > 1 else 1) * alpha + S * beta,
+    cost=lambda n, K, alpha, beta: (2 if n > 1 else 1) * alpha + K * beta,
     source="NCCL src/device/all_gather.h (NVLS: multimem store), src/transport/nvls.cc; symmetric kernel "
     "AllGather_STMC, copy engines in src/ce_coll.cc with multicast",
     chunks=lambda n: n,

@@ -39,7 +39,7 @@ def count_pat_steps(n, aggregation):
     "allgather",
     steps=count_pat_steps,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, aggregation: count_pat_steps(n, aggregation) * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta, aggregation: count_pat_steps(n, aggregation) * alpha + (n - 1) / n * K * beta,
     source="Jeaugey 2025, arXiv 2506.20252; NCCL src/include/collectives.h PatAGAlgorithm",
     chunks=lambda n: n,
 )

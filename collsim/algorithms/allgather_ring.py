@@ -11,7 +11,7 @@ from collsim.topology.network import build_ring_orders
     "allgather",
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n - 1) * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n - 1) * alpha + (n - 1) / n * K * beta,
     formula="(n−1)α + (n−1)/n·Kβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Allgather; NCCL src/device/all_gather.h runRing",
     chunks=lambda n, channels: n * channels,

@@ -20,8 +20,8 @@ def _split_digits(n, base):
     "allreduce",
     steps=lambda n, base: 2 * len(_split_digits(n, base)),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma, base: (
-        2 * len(_split_digits(n, base)) * alpha + (n - 1) / n * S * (2 * beta + gamma)
+    cost=lambda n, K, alpha, beta, gamma, base: (
+        2 * len(_split_digits(n, base)) * alpha + (n - 1) / n * K * (2 * beta + gamma)
     ),
     source="Gloo gloo/allreduce.cc bcube; Guo et al. 2009 (BCube, SIGCOMM)",
     chunks=lambda n: n,

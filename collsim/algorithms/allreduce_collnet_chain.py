@@ -14,8 +14,8 @@ from collsim.trees import count_nodes
     sent=lambda n, per_node, topology: max(
         count_nodes(n, per_node, topology), 1 + (n > count_nodes(n, per_node, topology))
     ),
-    cost=lambda n, S, alpha, beta, per_node, topology, chunks: (
-        2 * (n // count_nodes(n, per_node, topology)) * (alpha + S * beta) if chunks == 1 else None
+    cost=lambda n, K, alpha, beta, per_node, topology, chunks: (
+        2 * (n // count_nodes(n, per_node, topology)) * (alpha + K * beta) if chunks == 1 else None
     ),
     source="NCCL src/device/all_reduce.h (COLLNET_CHAIN), src/transport/coll_net.cc",
     chunks=lambda n, chunks: chunks,

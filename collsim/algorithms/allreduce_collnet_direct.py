@@ -13,8 +13,8 @@ from collsim.trees import count_nodes
     sent=lambda n, per_node, topology: max(
         count_nodes(n, per_node, topology), 2 - count_nodes(n, per_node, topology) / n
     ),
-    cost=lambda n, S, alpha, beta, per_node, topology: (
-        (4 if n > count_nodes(n, per_node, topology) else 2) * alpha + 2 * S * beta
+    cost=lambda n, K, alpha, beta, per_node, topology: (
+        (4 if n > count_nodes(n, per_node, topology) else 2) * alpha + 2 * K * beta
     ),
     source="NCCL src/device/all_reduce.h (COLLNET_DIRECT), src/transport/coll_net.cc",
     helpers=lambda n: 1,

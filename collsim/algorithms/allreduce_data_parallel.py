@@ -9,7 +9,7 @@ from collsim.steps import copy, reduce
     "allreduce",
     steps=lambda n: 2 * (n - 1),
     sent=lambda n: n - 1,
-    cost=lambda n, S, alpha, beta, gamma: (n - 1) * (2 * alpha + 2 * S * beta + S * gamma),
+    cost=lambda n, K, alpha, beta, gamma: (n - 1) * (2 * alpha + 2 * K * beta + K * gamma),
     formula="2(n−1)(α + Kβ) + (n−1)Kγ",
     source="PyTorch torch/nn/parallel/{data_parallel,replicate,comm}.py (reduce_add, broadcast without NCCL)",
     chunks=lambda n: 1,

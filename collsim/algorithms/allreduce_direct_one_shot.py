@@ -14,7 +14,7 @@ from collsim.steps import reduce
     "allreduce",
     steps=lambda n: int(n > 1),
     sent=lambda n: n - 1,
-    cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) * S * (beta + gamma) if n > 1 else 0,
+    cost=lambda n, K, alpha, beta, gamma: alpha + (n - 1) * K * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)K(β + γ)",
     source="NVIDIA TensorRT-LLM customAllReduceKernels.cu oneShotAllReduceKernel; NCCL 2.27 symmetric kernel "
     "AllReduce_AGxLL_R; Chan et al. 2007 (short vectors)",

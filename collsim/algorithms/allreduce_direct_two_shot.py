@@ -11,7 +11,7 @@ from collsim.steps import copy, reduce
     "allreduce",
     steps=lambda n: 2 * (n > 1),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: 2 * alpha + (n - 1) / n * S * (2 * beta + gamma) if n > 1 else 0,
+    cost=lambda n, K, alpha, beta, gamma: 2 * alpha + (n - 1) / n * K * (2 * beta + gamma) if n > 1 else 0,
     formula="2α + 2(n−1)/n·Kβ + (n−1)/n·Kγ",
     source="NVIDIA TensorRT-LLM customAllReduceKernels.cu twoShotAllReduceKernel; NCCL 2.27 symmetric kernel "
     "AllReduce_RSxLD_AGxST; Jiang et al. 2020 (OSDI; BytePS, co-located servers)",

@@ -37,9 +37,9 @@ def _count_busiest(n, per_node, topology, pattern, channels):
     "allreduce",
     steps=_count_steps,
     sent=_count_busiest,
-    cost=lambda n, S, alpha, beta, chunks, per_node, topology, pattern, channels: (
+    cost=lambda n, K, alpha, beta, chunks, per_node, topology, pattern, channels: (
         _count_steps(n, chunks, per_node, topology, pattern)
-        * (alpha + _count_busiest(n, per_node, topology, pattern, channels) * S / chunks * beta)
+        * (alpha + _count_busiest(n, per_node, topology, pattern, channels) * K / chunks * beta)
     ),
     source="NCCL src/graph/trees.cc ncclGetDtree, src/graph/connect.cc connectTrees; Sanders, Speck & Träff 2009 "
     "(two-tree)",

@@ -28,10 +28,10 @@ def _count_sent(n):
     return 2 * (p - 1) / p + (1.5 if n > p else 0)
 
 
-def _estimate_cost(n, S, alpha, beta):
+def _estimate_cost(n, K, alpha, beta):
     p = _find_power(n)
     folded = n > p
-    return (2 * (p.bit_length() - 1) + 3 * folded) * alpha + (2 * (p - 1) / p + 2 * folded) * S * beta
+    return (2 * (p.bit_length() - 1) + 3 * folded) * alpha + (2 * (p - 1) / p + 2 * folded) * K * beta
 
 
 @algorithm(

@@ -30,9 +30,9 @@ def _count_sent(n, inner, outer, per_node, topology):
     )
 
 
-def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
+def _estimate_cost(n, K, alpha, beta, gamma, inner, outer, per_node, topology):
     phases = _find_parts(n, inner, outer, per_node, topology)
-    return sum(phase.price(size, part * S, alpha, beta, gamma) for phase, size, part in phases)
+    return sum(phase.price(size, part * K, alpha, beta, gamma) for phase, size, part in phases)
 
 
 @algorithm(

@@ -25,9 +25,9 @@ def _count_sent(n, servers, per_node, topology):
     return max(2 * inside + away, server)
 
 
-def _estimate_cost(n, S, alpha, beta, servers, per_node, topology):
+def _estimate_cost(n, K, alpha, beta, servers, per_node, topology):
     inside, away, server = _count_volumes(n, servers, per_node, topology)
-    return _count_steps(n, per_node, topology) * alpha + 2 * (inside + max(away, server)) * S * beta
+    return _count_steps(n, per_node, topology) * alpha + 2 * (inside + max(away, server)) * K * beta
 
 
 @algorithm(

@@ -16,12 +16,12 @@ def _count_sent(n, arity):
     return max(children + (np.arange(n) > 0))
 
 
-def _estimate_cost(n, S, alpha, beta, arity, chunks):
+def _estimate_cost(n, K, alpha, beta, arity, chunks):
     deep = _measure_depth(n, arity)
     steps = 2 * deep + chunks - 1
     busier = chunks - 1 if chunks > 2 and deep > 1 else 0  # steps in which children and parent meet at one port
     if n > 1:
-        return steps * alpha + (steps * min(arity, n - 1) + busier) * S / chunks * beta
+        return steps * alpha + (steps * min(arity, n - 1) + busier) * K / chunks * beta
     return 0
 
 

@@ -16,7 +16,7 @@ def _load(n, c):
     "allreduce",
     steps=lambda n, chunks: 3 + chunks,
     sent=lambda n: n + 1,  # the switch, all ports; a rank sends 1 + 1/n
-    cost=lambda n, S, alpha, beta, chunks: (3 + chunks) * alpha + _load(n, chunks) * S / chunks * beta,
+    cost=lambda n, K, alpha, beta, chunks: (3 + chunks) * alpha + _load(n, chunks) * K / chunks * beta,
     source="NCCL src/device/all_reduce.h (NVLS: multimem load-reduce and store), src/transport/nvls.cc; symmetric "
     "kernel AllReduce_RSxLDMC_AGxSTMC",
     chunks=lambda n, chunks: n * chunks,

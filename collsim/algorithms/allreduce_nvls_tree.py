@@ -22,9 +22,9 @@ def _count_sent(n, per_node, topology):
     "allreduce",
     steps=lambda n, chunks, per_node, topology: 3 + 2 * _measure_depth(n, per_node, topology) + chunks,
     sent=_count_sent,
-    cost=lambda n, S, alpha, beta, chunks, per_node, topology: (
+    cost=lambda n, K, alpha, beta, chunks, per_node, topology: (
         (3 + 2 * _measure_depth(n, per_node, topology) + chunks)
-        * (alpha + (1 + 3 * count_nodes(n, per_node, topology) / n) * S / chunks * beta)
+        * (alpha + (1 + 3 * count_nodes(n, per_node, topology) / n) * K / chunks * beta)
     ),
     source="NCCL src/device/all_reduce.h runTreeSplit with NVLS (NVLS_TREE), src/graph/connect.cc",
     helpers=lambda n, per_node, topology: count_nodes(n, per_node, topology),

@@ -12,8 +12,8 @@ from collsim.steps import copy, pipeline_chunks, reduce
     "allreduce",
     steps=lambda n, chunks, server: 1 + chunks if n > 1 or server == "helper" else 0,
     sent=lambda n, server: n if server == "helper" else n - 1,
-    cost=lambda n, S, alpha, beta, chunks, server: (
-        (1 + chunks) * (alpha + (n if server == "helper" else n - 1) * S / chunks * beta)
+    cost=lambda n, K, alpha, beta, chunks, server: (
+        (1 + chunks) * (alpha + (n if server == "helper" else n - 1) * K / chunks * beta)
         if n > 1 or server == "helper"
         else 0
     ),

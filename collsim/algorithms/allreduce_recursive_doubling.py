@@ -10,9 +10,9 @@ from collsim.steps import copy, reduce
     "allreduce",
     steps=lambda n: n.bit_length() - 1 + 2 * (n & (n - 1) != 0),
     sent=lambda n: n.bit_length() - 1 + (n & (n - 1) != 0),
-    cost=lambda n, S, alpha, beta, gamma: (
-        (n.bit_length() - 1 + 2 * (n & (n - 1) != 0)) * (alpha + S * beta)
-        + (n.bit_length() - 1 + (n & (n - 1) != 0)) * S * gamma
+    cost=lambda n, K, alpha, beta, gamma: (
+        (n.bit_length() - 1 + 2 * (n & (n - 1) != 0)) * (alpha + K * beta)
+        + (n.bit_length() - 1 + (n & (n - 1) != 0)) * K * gamma
     ),
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_allreduce.c "
     "recursivedoubling",

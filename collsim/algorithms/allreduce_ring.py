@@ -11,7 +11,7 @@ from collsim.topology.network import build_ring_orders
     "allreduce",
     steps=lambda n: 2 * (n - 1),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: 2 * (n - 1) * alpha + 2 * (n - 1) / n * S * beta + (n - 1) / n * S * gamma,
+    cost=lambda n, K, alpha, beta, gamma: 2 * (n - 1) * alpha + 2 * (n - 1) / n * K * beta + (n - 1) / n * K * gamma,
     formula="2(n−1)α + 2(n−1)/n·Kβ + (n−1)/n·Kγ",
     source="Patarasuk & Yuan 2009, section 3; NCCL src/device/all_reduce.h runRing",
     chunks=lambda n, channels: n * channels,

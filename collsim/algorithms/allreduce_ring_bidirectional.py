@@ -10,7 +10,7 @@ from collsim.steps import copy, reduce, repeat
     "allreduce",
     steps=lambda n: 2 * (n - 1),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: 2 * (n - 1) * alpha + (n - 1) / n * S * (beta + gamma) * (2 if n == 2 else 1),
+    cost=lambda n, K, alpha, beta, gamma: 2 * (n - 1) * alpha + (n - 1) / n * K * (beta + gamma) * (2 if n == 2 else 1),
     network="ring",
     source="NCCL src/graph/rings.cc (channels run both ways where links allow); "
     "Jeaugey 2019 (NCCL blog); Kumar et al. 2019 (2-D gradient summation)",

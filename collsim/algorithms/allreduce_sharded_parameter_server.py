@@ -20,8 +20,8 @@ def _count_sent(n, servers, server):
     "allreduce",
     steps=lambda n, server: 2 if n > 1 or server == "helper" else 0,
     sent=_count_sent,
-    cost=lambda n, S, alpha, beta, servers, server: (
-        2 * (alpha + (max(1, n / (servers or n)) if server == "helper" else (n - 1) / (servers or n)) * S * beta)
+    cost=lambda n, K, alpha, beta, servers, server: (
+        2 * (alpha + (max(1, n / (servers or n)) if server == "helper" else (n - 1) / (servers or n)) * K * beta)
         if n > 1 or server == "helper"
         else 0
     ),

@@ -10,7 +10,7 @@ from collsim.steps import copy, pipeline_chunks, reduce
     "allreduce",
     steps=lambda n, chunks: 1 + chunks,
     sent=lambda n: n,  # the switch, one copy per port; a rank sends 1
-    cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta),
+    cost=lambda n, K, alpha, beta, chunks: (1 + chunks) * (alpha + K / chunks * beta),
     source="Graham et al. 2016 (SHARP, COMHPC); NCCL src/transport/coll_net.cc",
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,

@@ -58,7 +58,7 @@ def scatter_reduce(partners, first=0, channel=0):
     "allreduce",
     steps=lambda n: 2 * (n.bit_length() - 1),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * S * (2 * beta + gamma),
+    cost=lambda n, K, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * K * (2 * beta + gamma),
     source="De Sensi et al. 2024 (Swing, NSDI), arXiv 2401.09356",
     ranks=require_power_of_two,
     phases=("reduce-scatter", "allgather"),

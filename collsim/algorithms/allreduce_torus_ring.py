@@ -51,8 +51,8 @@ def _reduce_scatters(side, order, sign, first):
     "allreduce",
     steps=lambda n, dims, topology: sum(2 * (d - 1) for d in find_sides(n, dims, topology)),
     sent=lambda n: 2 * (n - 1) / n,
-    cost=lambda n, S, alpha, beta, dims, topology: (
-        sum(2 * (d - 1) for d in find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * S * beta
+    cost=lambda n, K, alpha, beta, dims, topology: (
+        sum(2 * (d - 1) for d in find_sides(n, dims, topology)) * alpha + 2 * (n - 1) / n * K * beta
     ),
     source="Kumar et al. 2019 (2-D gradient summation); Sack & Gropp 2015; ASTRA-sim baseline multi-dimensional ring",
     phases=("reduce-scatter", "allgather"),

@@ -18,9 +18,9 @@ def _count_busiest(lg, chunks):
     "allreduce",
     steps=lambda n, chunks: 2 * (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
     sent=lambda n: (n - 1).bit_length(),
-    cost=lambda n, S, alpha, beta, chunks: (
+    cost=lambda n, K, alpha, beta, chunks: (
         (2 * (n - 1).bit_length() + chunks - 1) * alpha
-        + _count_busiest((n - 1).bit_length(), chunks) * S / chunks * beta
+        + _count_busiest((n - 1).bit_length(), chunks) * K / chunks * beta
         if n > 1
         else 0
     ),

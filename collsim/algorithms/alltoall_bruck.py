@@ -16,7 +16,7 @@ def _count_moved_blocks(n):
     "alltoall",
     steps=lambda n: max(1, (n - 1).bit_length()),
     sent=lambda n: _count_moved_blocks(n) / n,
-    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + _count_moved_blocks(n) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n - 1).bit_length() * alpha + _count_moved_blocks(n) / n * K * beta,
     source="Bruck et al. 1997 (index operation); Thakur, Rabenseifner & Gropp 2005, section Alltoall; Open MPI "
     "coll_base_alltoall.c bruck",
     chunks=lambda n: n,

@@ -10,7 +10,7 @@ from collsim.steps import copy
     "alltoall",
     steps=lambda n: 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: alpha + (n - 1) / n * S * beta if n > 1 else 0,
+    cost=lambda n, K, alpha, beta: alpha + (n - 1) / n * K * beta if n > 1 else 0,
     formula="α + (n−1)/n·Kβ",
     source="Open MPI coll_base_alltoall.c linear; NCCL src/collectives.cc ncclAlltoAll (grouped send and receive), "
     "copy engines in src/ce_coll.cc ncclCeAlltoAll",

@@ -27,8 +27,8 @@ def _count_sent(n, per_node, topology):
     "alltoall",
     steps=lambda n, per_node, topology: max(1, _count_stages(n, per_node, topology)),
     sent=_count_sent,
-    cost=lambda n, S, alpha, beta, per_node, topology: (
-        _count_stages(n, per_node, topology) * alpha + _count_sent(n, per_node, topology) * S * beta
+    cost=lambda n, K, alpha, beta, per_node, topology: (
+        _count_stages(n, per_node, topology) * alpha + _count_sent(n, per_node, topology) * K * beta
     ),
     source="NCCL 2.12 PXN (rail-local alltoall); Rajbhandari et al. 2022 (DeepSpeed-MoE, hierarchical all-to-all)",
     chunks=lambda n: n,

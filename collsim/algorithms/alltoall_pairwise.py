@@ -10,7 +10,7 @@ from collsim.steps import copy
     "alltoall",
     steps=lambda n: max(1, n - 1),
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
+    cost=lambda n, K, alpha, beta: (n - 1) * (alpha + K / n * beta),
     formula="(n−1)(α + K/n·β)",
     source="Thakur, Rabenseifner & Gropp 2005, section Alltoall (long messages); Open MPI "
     "coll_base_alltoall.c pairwise",

@@ -24,8 +24,8 @@ def count_port_shares(n, load, amounts):
     "alltoallv",
     steps=lambda n: min(1, n - 1),
     sent=lambda n, load, amounts: count_port_shares(n, load, amounts)[0],
-    cost=lambda n, S, alpha, beta, load, amounts: (
-        alpha + max(count_port_shares(n, load, amounts)) * S * beta if n > 1 else 0
+    cost=lambda n, K, alpha, beta, load, amounts: (
+        alpha + max(count_port_shares(n, load, amounts)) * K * beta if n > 1 else 0
     ),
     source="MPI 4.1, section 6.8 (MPI_Alltoallv); Open MPI coll_base_alltoallv.c linear; PyTorch ProcessGroupNCCL.cpp "
     "alltoall_base (grouped send and receive)",

@@ -31,8 +31,8 @@ def _count_ports(n, per_node, topology, load, amounts):
     sent=lambda n, per_node, topology, load, amounts: float(
         max(sum((out for out, _ in _count_ports(n, per_node, topology, load, amounts)), np.zeros(n)))
     ),
-    cost=lambda n, S, alpha, beta, per_node, topology, load, amounts: sum(
-        alpha + float(max(out.max(), into.max())) * S * beta
+    cost=lambda n, K, alpha, beta, per_node, topology, load, amounts: sum(
+        alpha + float(max(out.max(), into.max())) * K * beta
         for out, into in _count_ports(n, per_node, topology, load, amounts)
     ),
     source="NCCL 2.12 PXN (rail-local alltoall); DeepEP csrc/kernels/internode.cu (over the network to the GPU of the "

@@ -18,7 +18,7 @@ def _sum_largest_parts(n, load, amounts):
     "alltoallv",
     steps=lambda n: n - 1,
     sent=lambda n, load, amounts: count_port_shares(n, load, amounts)[0],
-    cost=lambda n, S, alpha, beta, load, amounts: (n - 1) * alpha + _sum_largest_parts(n, load, amounts) * S * beta,
+    cost=lambda n, K, alpha, beta, load, amounts: (n - 1) * alpha + _sum_largest_parts(n, load, amounts) * K * beta,
     source="Open MPI coll_base_alltoallv.c pairwise; MPICH alltoallv_intra_pairwise_sendrecv_replace.c",
     chunks=lambda n: n * n,
     shares=build_pair_shares,

@@ -19,7 +19,7 @@ def _encode_negabinary(r):
     "broadcast",
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: n.bit_length() - 1,
-    cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * (alpha + S * beta),
+    cost=lambda n, K, alpha, beta: (n.bit_length() - 1) * (alpha + K * beta),
     formula="lg n(α + Kβ)",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: 1,

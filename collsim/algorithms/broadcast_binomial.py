@@ -25,8 +25,8 @@ def broadcast_by_doubling(n, root):
     "broadcast",
     steps=lambda n, chunks: (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
     sent=lambda n: (n - 1).bit_length(),
-    cost=lambda n, S, alpha, beta, chunks: (
-        ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * beta if n > 1 else 0
+    cost=lambda n, K, alpha, beta, chunks: (
+        ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * K * beta if n > 1 else 0
     ),
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast; Open MPI coll_base_topo.c bmtree",
     chunks=lambda n, chunks: chunks,

@@ -12,7 +12,7 @@ from collsim.topology.network import build_ring_orders
     "broadcast",
     steps=lambda n, chunks: n - 2 + chunks if n > 1 else 0,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, chunks: (n - 2 + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
+    cost=lambda n, K, alpha, beta, chunks: (n - 2 + chunks) * (alpha + K / chunks * beta) if n > 1 else 0,
     source="NCCL src/device/broadcast.h runRing; Chan et al. 2007 (pipelined algorithms); Open MPI coll_base_bcast.c "
     "pipeline",
     chunks=lambda n, chunks, channels: chunks * channels,

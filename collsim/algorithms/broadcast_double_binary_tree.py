@@ -11,8 +11,8 @@ from collsim.trees import broadcast_down, build_double_binary_tree
     "broadcast",
     steps=lambda n, chunks: (n - 2).bit_length() + chunks if n > 1 else 0,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, chunks: (
-        ((n - 2).bit_length() + chunks) * (alpha + S / chunks * beta) if n > 1 else 0
+    cost=lambda n, K, alpha, beta, chunks: (
+        ((n - 2).bit_length() + chunks) * (alpha + K / chunks * beta) if n > 1 else 0
     ),
     source="Sanders, Speck & Träff 2009 (two-tree broadcast), doi 10.1016/j.parco.2009.09.001",
     chunks=lambda n, chunks: 2 * chunks,

@@ -8,7 +8,7 @@ from collsim.steps import copy
     "broadcast",
     steps=lambda n: n - 1,
     sent=lambda n: n - 1,
-    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S * beta),
+    cost=lambda n, K, alpha, beta: (n - 1) * (alpha + K * beta),
     formula="(n−1)(α + Kβ)",
     source="Open MPI coll_basic_bcast.c linear; Thakur, Rabenseifner & Gropp 2005 (the model)",
     chunks=lambda n: 1,

@@ -22,7 +22,7 @@ def _list_sends(n, radix):
     "broadcast",
     steps=lambda n, radix: len(list(_list_sends(n, radix))),
     sent=lambda n, radix: len(list(_list_sends(n, radix))),
-    cost=lambda n, S, alpha, beta, radix: len(list(_list_sends(n, radix))) * (alpha + S * beta),
+    cost=lambda n, K, alpha, beta, radix: len(list(_list_sends(n, radix))) * (alpha + K * beta),
     source="Open MPI coll_base_bcast.c knomial (radix 4); MPICH MPIR_Bcast_intra_tree",
     chunks=lambda n: 1,
     most_ranks=2**20,

@@ -10,7 +10,7 @@ from collsim.steps import copy, pipeline_chunks
     "broadcast",
     steps=lambda n, chunks: 1 + chunks if n > 1 else 0,
     sent=lambda n: n - 1,  # the switch, all ports; the root sends 1
-    cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * (alpha + S / chunks * beta) if n > 1 else 0,
+    cost=lambda n, K, alpha, beta, chunks: (1 + chunks) * (alpha + K / chunks * beta) if n > 1 else 0,
     source="NCCL src/transport/nvls.cc (multimem store); Graham et al. 2016 (SHARP, COMHPC)",
     chunks=lambda n, chunks: chunks,
     helpers=lambda n: 1,

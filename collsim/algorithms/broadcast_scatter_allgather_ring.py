@@ -12,7 +12,7 @@ from .scatter_binomial import scatter_binomial
     "broadcast",
     steps=lambda n: (n - 1).bit_length() + n - 1,
     sent=lambda n: 2 * (n - 1) / n,  # the root: n-1 blocks away, and n-1 more in the allgather
-    cost=lambda n, S, alpha, beta: ((n - 1).bit_length() + n - 1) * alpha + 2 * (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: ((n - 1).bit_length() + n - 1) * alpha + 2 * (n - 1) / n * K * beta,
     formula="(⌈lg n⌉+n−1)α + 2(n−1)/n·Kβ",
     source="Barnett et al. 1994 (van de Geijn); Thakur, Rabenseifner & Gropp 2005, section Broadcast; "
     "Open MPI bcast scatter_allgather_ring",

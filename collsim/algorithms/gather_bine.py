@@ -10,7 +10,7 @@ from .scatter_bine import scatter_bine
     "gather",
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: 1 / 2 if n > 1 else 0,
-    cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * K * beta,
     formula="lg n·α + (n−1)/n·Kβ",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: n,

@@ -10,7 +10,7 @@ from collsim.steps import copy
     "gather",
     steps=lambda n: (n - 1).bit_length(),
     sent=lambda n: max(n - 2 ** max(0, (n - 1).bit_length() - 1), 2 ** (n - 1).bit_length() // 4) / n if n > 1 else 0,
-    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * K * beta,
     formula="⌈lg n⌉α + (n−1)/n·Kβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast (its scatter, reversed); Open MPI coll_base_gather.c "
     "binomial",

@@ -10,7 +10,7 @@ from .broadcast_bine import broadcast_bine
     "reduce",
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, gamma: (n.bit_length() - 1) * (alpha + S * (beta + gamma)),
+    cost=lambda n, K, alpha, beta, gamma: (n.bit_length() - 1) * (alpha + K * (beta + gamma)),
     formula="lg n(α + Kβ + Kγ)",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: 1,

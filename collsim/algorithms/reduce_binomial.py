@@ -26,8 +26,8 @@ def reduce_by_halving(n, root):
     "reduce",
     steps=lambda n, chunks: (n - 1).bit_length() + chunks - 1 if n > 1 else 0,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, gamma, chunks: (
-        ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * S * (beta + gamma) if n > 1 else 0
+    cost=lambda n, K, alpha, beta, gamma, chunks: (
+        ((n - 1).bit_length() + chunks - 1) * alpha + (n - 1).bit_length() * K * (beta + gamma) if n > 1 else 0
     ),
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; Open MPI coll_base_reduce.c binomial",
     chunks=lambda n, chunks: chunks,

@@ -11,8 +11,8 @@ from collsim.topology.network import build_ring_orders
     "reduce",
     steps=lambda n, chunks: n - 2 + chunks if n > 1 else 0,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, gamma, chunks: (
-        (n - 2 + chunks) * (alpha + S / chunks * (beta + gamma)) if n > 1 else 0
+    cost=lambda n, K, alpha, beta, gamma, chunks: (
+        (n - 2 + chunks) * (alpha + K / chunks * (beta + gamma)) if n > 1 else 0
     ),
     source="NCCL src/device/reduce.h runRing; Chan et al. 2007 (pipelined algorithms)",
     chunks=lambda n, chunks, channels: chunks * channels,

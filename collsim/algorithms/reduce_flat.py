@@ -8,7 +8,7 @@ from collsim.steps import reduce
     "reduce",
     steps=lambda n: n - 1,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta, gamma: (n - 1) * (alpha + S * (beta + gamma)),
+    cost=lambda n, K, alpha, beta, gamma: (n - 1) * (alpha + K * (beta + gamma)),
     formula="(n−1)(α + Kβ + Kγ)",
     source="Open MPI coll_basic_reduce.c linear",
     chunks=lambda n: 1,

@@ -10,7 +10,7 @@ from .reduce_scatter_recursive_halving import reduce_scatter_recursive_halving
     "reduce",
     steps=lambda n: 2 * (n.bit_length() - 1),
     sent=lambda n: (n - 1) / n + 1 / 2 if n > 1 else 0,
-    cost=lambda n, S, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * S * (2 * beta + gamma),
+    cost=lambda n, K, alpha, beta, gamma: 2 * (n.bit_length() - 1) * alpha + (n - 1) / n * K * (2 * beta + gamma),
     formula="2lg n·α + 2(n−1)/n·Kβ + (n−1)/n·Kγ",
     source="Rabenseifner 2004; Thakur, Rabenseifner & Gropp 2005, section Reduce and Allreduce; MPICH "
     "reduce_intra_reduce_scatter_gather",

@@ -10,7 +10,7 @@ from .allreduce_swing import list_partners, scatter_reduce
     "reduce_scatter",
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: (n.bit_length() - 1) * alpha + (n - 1) / n * S * (beta + gamma),
+    cost=lambda n, K, alpha, beta, gamma: (n.bit_length() - 1) * alpha + (n - 1) / n * K * (beta + gamma),
     formula="lg n·α + (n−1)/n·K(β + γ)",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311; the distance-doubling butterfly has "
     "Swing's partners",

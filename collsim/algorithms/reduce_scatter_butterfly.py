@@ -13,8 +13,8 @@ from .allreduce_halving_doubling import reverse_bits
     "reduce_scatter",
     steps=lambda n: n.bit_length() - 1 + (n > 2),
     sent=lambda n: (n - 1) / n + (n > 2) / n,
-    cost=lambda n, S, alpha, beta, gamma: (
-        (n.bit_length() - 1 + (n > 2)) * alpha + (n - 1) / n * S * (beta + gamma) + (n > 2) * S / n * beta
+    cost=lambda n, K, alpha, beta, gamma: (
+        (n.bit_length() - 1 + (n > 2)) * alpha + (n - 1) / n * K * (beta + gamma) + (n > 2) * K / n * beta
     ),
     formula="(lg n + 1)α + Kβ + (n−1)/n·Kγ (n > 2)",
     source="Träff 2005 (butterfly reduce-scatter); Open MPI coll_base_reduce_scatter.c butterfly",

@@ -10,7 +10,7 @@ from collsim.steps import reduce
     "reduce_scatter",
     steps=lambda n: int(n > 1),
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: alpha + (n - 1) / n * S * (beta + gamma) if n > 1 else 0,
+    cost=lambda n, K, alpha, beta, gamma: alpha + (n - 1) / n * K * (beta + gamma) if n > 1 else 0,
     formula="α + (n−1)/n·K(β + γ)",
     source="Chan et al. 2007; NCCL 2.27 symmetric kernel ReduceScatter_LD; Li et al. 2024 (ForestColl, "
     "arXiv 2402.06787)",

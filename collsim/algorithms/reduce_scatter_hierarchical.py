@@ -18,9 +18,9 @@ def _count_steps(n, inner, outer, per_node, topology):
     )
 
 
-def _estimate_cost(n, S, alpha, beta, gamma, inner, outer, per_node, topology):
+def _estimate_cost(n, K, alpha, beta, gamma, inner, outer, per_node, topology):
     phases = find_parts("reduce_scatter", n, inner, outer, per_node, topology)
-    return sum(phase.price(size, part * S, alpha, beta, gamma) for phase, size, part in phases)
+    return sum(phase.price(size, part * K, alpha, beta, gamma) for phase, size, part in phases)
 
 
 @algorithm(

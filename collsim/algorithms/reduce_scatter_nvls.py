@@ -10,7 +10,7 @@ from collsim.steps import copy, pipeline_chunks, reduce
     "reduce_scatter",
     steps=lambda n, chunks: 1 + chunks,
     sent=lambda n: 1,
-    cost=lambda n, S, alpha, beta, chunks: (1 + chunks) * alpha + (1 + 1 / (n * chunks)) * S * beta,
+    cost=lambda n, K, alpha, beta, chunks: (1 + chunks) * alpha + (1 + 1 / (n * chunks)) * K * beta,
     source="NCCL src/device/reduce_scatter.h (NVLS: multimem load-reduce), src/transport/nvls.cc; symmetric kernel "
     "ReduceScatter_LDMC",
     chunks=lambda n, chunks: n * chunks,

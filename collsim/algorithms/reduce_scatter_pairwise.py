@@ -10,7 +10,7 @@ from collsim.steps import reduce
     "reduce_scatter",
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
+    cost=lambda n, K, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * K * (beta + gamma),
     formula="(n−1)α + (n−1)/n·K(β + γ)",
     source="Thakur, Rabenseifner & Gropp 2005, section Reduce-Scatter; MPICH MPIR_Reduce_scatter_intra_pairwise",
     chunks=lambda n: n,

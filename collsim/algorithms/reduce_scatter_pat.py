@@ -10,8 +10,8 @@ from .allgather_pat import allgather_pat, count_pat_steps
     "reduce_scatter",
     steps=count_pat_steps,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma, aggregation: (
-        count_pat_steps(n, aggregation) * alpha + (n - 1) / n * S * (beta + gamma)
+    cost=lambda n, K, alpha, beta, gamma, aggregation: (
+        count_pat_steps(n, aggregation) * alpha + (n - 1) / n * K * (beta + gamma)
     ),
     source="Jeaugey 2025, arXiv 2506.20252; NCCL src/include/collectives.h PatRSAlgorithm",
     chunks=lambda n: n,

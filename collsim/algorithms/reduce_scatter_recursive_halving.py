@@ -12,11 +12,11 @@ def _fold(n):
     return p, n - p
 
 
-def _estimate_cost(n, S, alpha, beta, gamma):
+def _estimate_cost(n, K, alpha, beta, gamma):
     p, beyond = _fold(n)
     blocks = sum(d + min(d, beyond) for d in (2**k for k in range(p.bit_length() - 1)))
     steps = p.bit_length() - 1 + 2 * (beyond > 0)
-    return steps * alpha + ((beyond > 0) + blocks / n) * S * (beta + gamma) + (beyond > 0) * S / n * beta
+    return steps * alpha + ((beyond > 0) + blocks / n) * K * (beta + gamma) + (beyond > 0) * K / n * beta
 
 
 @algorithm(

@@ -11,7 +11,7 @@ from collsim.topology.network import build_ring_orders
     "reduce_scatter",
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * S * (beta + gamma),
+    cost=lambda n, K, alpha, beta, gamma: (n - 1) * alpha + (n - 1) / n * K * (beta + gamma),
     formula="(n−1)α + (n−1)/n·K(β + γ)",
     source="Patarasuk & Yuan 2009, section 3; NCCL src/device/reduce_scatter.h runRing",
     chunks=lambda n, channels: n * channels,

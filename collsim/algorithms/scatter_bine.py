@@ -13,7 +13,7 @@ from .broadcast_bine import broadcast_bine
     "scatter",
     steps=lambda n: n.bit_length() - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n.bit_length() - 1) * alpha + (n - 1) / n * K * beta,
     formula="lg n·α + (n−1)/n·Kβ",
     source="De Sensi et al. 2025 (Bine trees, SC), arXiv 2508.17311",
     chunks=lambda n: n,

@@ -10,7 +10,7 @@ from collsim.steps import copy
     "scatter",
     steps=lambda n: (n - 1).bit_length(),
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * S * beta,
+    cost=lambda n, K, alpha, beta: (n - 1).bit_length() * alpha + (n - 1) / n * K * beta,
     formula="⌈lg n⌉α + (n−1)/n·Kβ",
     source="Thakur, Rabenseifner & Gropp 2005, section Broadcast (its scatter); Open MPI coll_base_scatter.c binomial",
     chunks=lambda n: n,

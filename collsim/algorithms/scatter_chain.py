@@ -10,7 +10,7 @@ from collsim.steps import copy
     "scatter",
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
+    cost=lambda n, K, alpha, beta: (n - 1) * (alpha + K / n * beta),
     source="Chan et al. 2007 (bucket scatter)",
     chunks=lambda n: n,
 )

@@ -8,7 +8,7 @@ from collsim.steps import copy
     "scatter",
     steps=lambda n: n - 1,
     sent=lambda n: (n - 1) / n,
-    cost=lambda n, S, alpha, beta: (n - 1) * (alpha + S / n * beta),
+    cost=lambda n, K, alpha, beta: (n - 1) * (alpha + K / n * beta),
     formula="(n−1)(α + K/n·β)",
     source="Open MPI coll_basic_scatter.c linear; NCCL src/collectives.cc ncclScatter (point to point), copy engines "
     "in src/ce_coll.cc ncclCeScatter",

@@ -10,7 +10,7 @@ from collsim.steps import copy
     "sendrecv",
     steps=lambda n: 1,
     sent=lambda n: min(n - 1, 1),
-    cost=lambda n, S, alpha, beta: alpha + S * beta if n > 1 else 0,
+    cost=lambda n, K, alpha, beta: alpha + K * beta if n > 1 else 0,
     formula="α + Kβ",
     source="nccl-tests src/sendrecv.cu; Hockney 1994 (the model)",
     chunks=lambda n: 1,

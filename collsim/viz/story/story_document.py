@@ -1,6 +1,6 @@
 """What the page ``story.js`` computes with: closed forms as the registry claims them, runs, steps of training.
 
-The page multiplies and adds, nothing else: a time on the switch is ``steps * alpha + share * S * beta + added * S *
+The page multiplies and adds, nothing else: a time on the switch is ``steps * alpha + share * K * beta + added * K *
 gamma`` with the three factors that an algorithm claims for each number of ranks. Tests hold that against runs.
 """
 
@@ -133,10 +133,10 @@ def build_story_document() -> dict[str, object]:
 
 
 def _evaluate_costs(name: str, options: Mapping[str, object]) -> list[dict[str, float]]:
-    """The claimed time for each number of ranks, in units of alpha, of S beta and of S gamma."""
+    """The claimed time for each number of ranks, in units of alpha, of K beta and of K gamma."""
     cost = algorithms()[name].cost
-    units = {"steps": {"alpha": 1}, "share": {"S": 1, "beta": 1}, "added": {"S": 1, "gamma": 1}}
-    terms_of = {unit: {"S": 0, "alpha": 0, "beta": 0, "gamma": 0, **scale, **options} for unit, scale in units.items()}
+    units = {"steps": {"alpha": 1}, "share": {"K": 1, "beta": 1}, "added": {"K": 1, "gamma": 1}}
+    terms_of = {unit: {"K": 0, "alpha": 0, "beta": 0, "gamma": 0, **scale, **options} for unit, scale in units.items()}
     return [{unit: float(call_claim(cost, n, terms)) for unit, terms in terms_of.items()} for n in RANKS]
 
 
