@@ -64,6 +64,10 @@ def test_a_picture_is_taken_as_every_kind_of_file(picture, chromium, tmp_path):
     else:
         assert float(root.get("data-t")) == pytest.approx(float(box.get_attribute("data-t")))
 
+    still = Image.open(io.BytesIO(taken(page, box, "PNG"))).convert("RGB")
+    assert min(still.size) > 300
+    assert len(still.getcolors(2**24)) > 20  # white paper alone has one
+
     film = Image.open(io.BytesIO(taken(page, box, "GIF")))
     assert film.n_frames > 20
 
@@ -86,6 +90,8 @@ def test_a_picture_is_taken_as_every_kind_of_file(picture, chromium, tmp_path):
             assert shown.get_attribute("data-step") == "4"
         else:
             assert float(shown.get_attribute("data-t")) == pytest.approx(float(box.get_attribute("data-t")), rel=1e-4)
+    article.keyboard.press("Space")  # before anything on the page was clicked
+    expect(shown).to_have_attribute("data-playing", "true")
     assert wrong == []
     assert page.errors == []
     article.context.close()

@@ -31,7 +31,13 @@ from .session import forget_widgets, get_language, get_session, queue_callback, 
 #: Of a kind of file and the moment (s) that is shown: what makes it, the seconds that takes, and its arguments.
 ExportWork = Callable[[str, float], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
 #: What the menu of a picture may ask for: the kinds of files that are made here, by their type.
-EXPORT_TYPES = {"svg": "image/svg+xml", "gif": "image/gif", "mp4": "video/mp4", "html": "text/html"}
+EXPORT_TYPES = {
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "gif": "image/gif",
+    "mp4": "video/mp4",
+    "html": "text/html",
+}
 #: Bytes up to which a file goes to the browser with the picture; a larger one is downloaded by a button.
 _LARGEST_SENT = 8 * 2**20
 #: Of the name of a format: what makes the file, the seconds that takes, and its arguments.

@@ -1,13 +1,17 @@
 // Offline pages: what Python wrote into them, and the address, by which an article that shows one in a frame moves it
 // without loading it again: #step=7, or #t=0.004 (seconds).
 
-/** An offline page: where the picture goes, its document, its options, and its language and theme. */
-export function readPage() {
+import { bindPageKeys } from "../player/pagekeys.js";
+
+/** An offline page, whose keys go to the picture wherever they are pressed: where the picture goes, its document, its options, and its language and theme. */
+export function openPage() {
   const read = (id) => JSON.parse(document.getElementById(id).textContent),
     { language, theme, ...options } = read("options"),
-    isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    isDark = matchMedia("(prefers-color-scheme: dark)").matches,
+    host = document.getElementById("player");
+  bindPageKeys(host);
   return {
-    host: document.getElementById("player"),
+    host,
     content: read("timeline"),
     options: { ...options, theme },
     look: { language, theme: theme ?? (isDark ? "dark" : "light") },

@@ -2,9 +2,9 @@
 // and an article that shows the file in a frame move it to a step (#step=7): the frame follows without loading again.
 
 import { createPlayer } from "../player/ui/player.js";
-import { followHash, readHash, readPage } from "./offline.js";
+import { followHash, readHash, openPage } from "./offline.js";
 
-const { host, content, options, look } = readPage(),
+const { host, content, options, look } = openPage(),
   at = readHash(),
   player = createPlayer(host, {
     timeline: content,

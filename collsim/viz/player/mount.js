@@ -1,27 +1,7 @@
 // A component of Streamlit (components v2): what the player, the race and the route are mounted by.
 
 import { bindUnits } from "./model/units.js";
-import { listenToPage } from "./pagekeys.js";
-
-/** The root of a picture that takes keys. */
-const pictureIn = (box) =>
-  [...box.children].find((e) => e.getAttribute("role") === "group" && e.getAttribute("tabindex") === "0");
-
-/** Keys of the page go to the picture in `box`, also to one that moves in later; returns what ends that. */
-function listenTo(box) {
-  let end = null;
-  const begin = () => {
-    const root = end ? null : pictureIn(box);
-    if (root) end = listenToPage(root);
-  };
-  begin();
-  const observer = new MutationObserver(begin);
-  observer.observe(box, { childList: true });
-  return () => {
-    observer.disconnect();
-    end?.();
-  };
-}
+import { bindPageKeys } from "./pagekeys.js";
 
 /**
  * The function that Streamlit calls at every run with {data, parentElement, setStateValue, setTriggerValue}.
@@ -42,7 +22,7 @@ export function component(create) {
       state: (name, value) => s.state?.(name, value),
       trigger: (name, value) => s.trigger?.(name, value),
     });
-    s.deaf ??= listenTo(parentElement);
+    s.deaf ??= bindPageKeys(parentElement);
     mounts.set(parentElement, s);
     s.shown.update(bound);
     const generation = ++s.generation;

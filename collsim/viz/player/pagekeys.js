@@ -41,7 +41,7 @@ function leaveMenu(page) {
  * Give `root` the keys that are pressed outside of every picture, as long as most of what is seen is in it. The menu
  * that led here lets go of the keyboard. Returns what ends that.
  */
-export function listenToPage(root) {
+function listenToPage(root) {
   const page = root.ownerDocument,
     pictures = picturesOf(page);
   const onKey = (ev) => {
@@ -67,5 +67,25 @@ export function listenToPage(root) {
     pictures.delete(root);
     page.removeEventListener("keydown", onKey);
     for (const type of ["pointerdown", "keyup"]) page.removeEventListener(type, onPress, true);
+  };
+}
+
+/** The root of a picture that takes keys. */
+const pictureIn = (box) =>
+  [...box.children].find((e) => e.getAttribute("role") === "group" && e.getAttribute("tabindex") === "0");
+
+/** Keys of the page go to the picture in `box`, also to one that moves in later; returns what ends that. */
+export function bindPageKeys(box) {
+  let end = null;
+  const begin = () => {
+    const root = end ? null : pictureIn(box);
+    if (root) end = listenToPage(root);
+  };
+  begin();
+  const observer = new MutationObserver(begin);
+  observer.observe(box, { childList: true });
+  return () => {
+    observer.disconnect();
+    end?.();
   };
 }

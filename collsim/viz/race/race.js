@@ -8,7 +8,6 @@ import { el, readMarkup, setText } from "../player/draw/elements.js";
 import raceMarkup from "./race.html" with { type: "text" };
 import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
-import { download } from "../player/export/download.js";
 import { createExportMenu } from "../player/export/menu.js";
 import { showSlide } from "../player/export/slide.js";
 import { component } from "../player/mount.js";
@@ -60,7 +59,7 @@ function buildRace(race, onExport) {
   Object.assign(race, { parts: {}, finished: -1 }, readMarkup(raceMarkup));
   race.exports = createExportMenu({
     root: race.root,
-    acts: { svg: () => download("collsim-race.svg", drawRaceSvg(race)), slide: () => turnSlide(race, true) },
+    acts: { picture: () => ({ name: "collsim-race", svg: drawRaceSvg(race) }), slide: () => turnSlide(race, true) },
     make: (kind) => onExport?.({ kind, t: race.clock.t }),
     place: () => `t=${Number(race.clock.t.toPrecision(6))}`,
     say: (text) => setText(race.parts.note, text),

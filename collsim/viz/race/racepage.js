@@ -1,9 +1,9 @@
 // A race as an offline file.
 
-import { followHash, readPage } from "../hosts/offline.js";
+import { followHash, openPage } from "../hosts/offline.js";
 import { createRace } from "./race.js";
 
-const { host, content, options, look } = readPage(),
+const { host, content, options, look } = openPage(),
   race = createRace(host);
 globalThis.race = race;
 race.update({ id: "race", verdict: true, ...look, t: options.t, ...content }).then(() => followHash(race.clock));

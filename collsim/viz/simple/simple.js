@@ -7,7 +7,6 @@ import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
 import { problem, unpack } from "../player/model/read.js";
 import { sayProblem } from "../player/ui/context.js";
-import { download } from "../player/export/download.js";
 import { createExportMenu } from "../player/export/menu.js";
 import { showSlide } from "../player/export/slide.js";
 import { SvgContext } from "../player/export/svgcontext.js";
@@ -123,7 +122,7 @@ function buildExports(simple) {
   simple.exports = createExportMenu({
     root,
     acts: {
-      svg: () => download(`collsim-step${step()}.svg`, drawSvg(simple, step())),
+      picture: () => ({ name: `collsim-step${step()}`, svg: drawSvg(simple, step()) }),
       slide: () => simple.slide(true),
     },
     make: (kind) => simple.on.exports?.({ kind, t: simple.clock.t }),

@@ -1,7 +1,7 @@
 // The story as an offline file.
 
-import { readPage } from "../hosts/offline.js";
+import { openPage } from "../hosts/offline.js";
 import { createStory } from "./story.js";
 
-const { host, content, look } = readPage();
+const { host, content, look } = openPage();
 globalThis.story = createStory(host, { story: content, ...look });

@@ -1,9 +1,9 @@
 // A step of training as an offline file: its timeline, and the players inside its collectives.
 
-import { followHash, readPage } from "../hosts/offline.js";
+import { followHash, openPage } from "../hosts/offline.js";
 import { createStep } from "./step.js";
 
-const { host, content: stored, options, look } = readPage();
+const { host, content: stored, options, look } = openPage();
 const empty = { ghost: [], rows: [], curve: [], bucket_bytes: 0, asked: false, every: false };
 let data = { id: "step", ...empty, ...look, ...stored };
 const step = createStep(host, {

@@ -55,7 +55,7 @@ def build_exports(choice: TrainingChoice) -> dict[str, object]:
         lambda kind, moment: (
             build_file,
             estimate_file,
-            (choice, kind, language, moment if kind in ("html", "svg") else None),
+            (choice, kind, language, moment if kind in ("html", "svg", "png") else None),
         ),
     )
 

@@ -2,17 +2,17 @@
 
 import { el, icon, nameButton } from "../draw/elements.js";
 import { copyText } from "./copy.js";
-import { downloadEncoded } from "./download.js";
+import { download, downloadEncoded, downloadPng } from "./download.js";
 import { fill } from "../../words/choice.js";
 
-/** Files that the server makes, in the order of the menu; a picture that makes one of them itself does. */
-const FILES = ["svg", "gif", "mp4", "html"];
+/** Files in the order of the menu. The server makes those that the picture does not make itself. */
+const FILES = ["svg", "png", "gif", "mp4", "html"];
 /** Ids of files that were handed over, for all bundles of the page: another mount of the same run gets them too. */
 const handed = () => (globalThis.collsimFiles ??= new Set());
 
 /**
  * The menu of `root`: {box, set(words, exports), receive(file), frame()}. `acts` are what a picture can do by itself
- * ({svg, png, slide}), `make(kind)` asks the server for a file, `place()` is the moment as the hash of an address, and
+ * ({picture, png, slide}; `picture()` is its moment as {name, svg}), `make(kind)` asks the server for a file, `place()` is the moment as the hash of an address, and
  * `say(text)` tells the reader what was done; `page` is the name of the file of the page that is made.
  */
 export function createExportMenu({ root, acts, make, place, say, page = "collsim.html" }) {
@@ -49,20 +49,30 @@ function setMenu(menu, words, exports) {
 /** What can be had here: files only where a server makes them. */
 function entriesOf(menu) {
   const { words, exports, acts, make } = menu,
-    own = ["svg", "png"].filter((kind) => acts[kind]).map((kind) => entry(menu, kind, acts[kind])),
-    kinds = exports ? FILES.filter((kind) => !acts[kind]) : [],
+    own = actsOf(acts),
+    kinds = FILES.filter((kind) => own[kind] || exports),
     files = kinds.map((kind) => {
+      if (own[kind]) return entry(menu, kind, own[kind]);
       const isMissing = kind === "mp4" && !exports.film;
       return entry(menu, isMissing ? "nofilm" : kind, isMissing ? null : () => order(menu, () => make(kind)));
     }),
     hasPage = exports || location.protocol === "file:"; // a page that a frame could show
   return [
     el("b", words.copyAs),
-    ...own,
     ...files,
     ...(hasPage ? [entry(menu, "frame", () => copyFrame(menu))] : []),
     entry(menu, "slide", acts.slide),
   ];
+}
+
+/** What the picture saves by itself, by kind: its drawing as SVG, and as PNG where it has no picture of its own. */
+function actsOf({ picture, png }) {
+  if (!picture) return {};
+  const save = (suffix, saveAs) => () => {
+    const { name, svg } = picture();
+    saveAs(`${name}.${suffix}`, svg);
+  };
+  return { svg: save("svg", download), png: png ?? save("png", downloadPng) };
 }
 
 function entry(menu, kind, act) {

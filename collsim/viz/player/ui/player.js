@@ -112,7 +112,7 @@ function middleOf({ shown, state }, endpoint) {
 /** The menu of files. */
 function buildExports(ui) {
   const { parts, opts } = ui,
-    nameOf = (suffix) => `collsim-${ui.model.tl.meta.collective ?? "run"}-step${ui.view.s + 1}.${suffix}`,
+    nameOf = () => `collsim-${ui.model.tl.meta.collective ?? "run"}-step${ui.view.s + 1}`,
     after = () => {
       forgetDrawn(ui); // what the picture drew is not what is on the screen
       invalidate(ui);
@@ -120,12 +120,13 @@ function buildExports(ui) {
     menu = createExportMenu({
       root: parts.card,
       acts: {
-        svg: () => {
-          download(nameOf("svg"), drawSvg(ui));
+        picture: () => {
+          const svg = drawSvg(ui);
           after();
+          return { name: nameOf(), svg };
         },
         png: () => {
-          pictureOf(ui).toBlob((blob) => download(nameOf("png"), blob));
+          pictureOf(ui).toBlob((blob) => download(`${nameOf()}.png`, blob));
           after();
         },
         slide: () => present(ui, true, true),
