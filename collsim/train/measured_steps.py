@@ -517,7 +517,8 @@ def _parse_data_strategy(row: Mapping[str, str], p: int, box: Topology) -> Paral
     if row.get("precision", "").lower().startswith("fp16") and re.search(r"Megatron|1F1B|recompute", mode):
         return _MEGATRON_FP16
     if any(word in mode for word in ("Megatron", _MEGATRON)):
-        return ddp(view=True)  # gradients are in one buffer (megatron/core/distributed/distributed_data_parallel.py)
+        # Gradients are in one buffer (megatron/core/distributed/distributed_data_parallel.py).
+        return ddp(view=True, hook="bf16" if _MEGATRON in mode else None)
     # "bucket_cap_mb=1" must not match 16 or 100.
     if "bucket_cap_mb=1" in mode and "bucket_cap_mb=1 " not in mode and not mode.endswith("=25"):
         return ddp(bucket="1MiB")

@@ -57,7 +57,8 @@ def test_units_become_seconds_of_a_step():
         ("FSDP FULL_SHARD, checkpointing=True, grad_accum=1", cs.fsdp()),
         ("FSDP SHARD_GRAD_OP, checkpointing=False", cs.fsdp(False)),
         ("HSDP, no AC, torch.compile", cs.fsdp(replicate=2)),
-        ("Pre-Training Performance: FSDP=0 CP=1 VP=n/a EP=n/a GA=", cs.ddp(view=True)),
+        # gradients travel in 16 bits (every recipe of Megatron-Bridge: grad_reduce_in_fp32 = False)
+        ("Pre-Training Performance: FSDP=0 CP=1 VP=n/a EP=n/a GA=", cs.ddp(view=True, hook="bf16")),
         ("Megatron-DeepSpeed, 1F1B", cs.ddp(view=True)),
         ("DDP, bucket_cap_mb=25", cs.ddp()),
     ],
@@ -187,7 +188,9 @@ def test_deepseek_predicts_a_second_token_unless_the_row_says_it_does_not():
 def test_megatrons_experts_are_shared_by_the_gpus_that_share_a_layer_too():
     """32 GPUs share the experts of 2 that share a layer: 16 blocks of those 2."""
     row = {**MIXED, "model": "Qwen3_235B_a22B", "gpus": "64", "tp": "2", "mode": "FSDP=0 CP=1 VP=1 EP=32 GA=32"}
-    assert parse_row(row).call["parallel"] == cs.tensor(2, sequence=True) * cs.expert(16) * cs.ddp(view=True)
+    assert parse_row(row).call["parallel"] == cs.tensor(2, sequence=True) * cs.expert(16) * cs.ddp(
+        view=True, hook="bf16"
+    )
 
 
 def test_megatron_on_hopper_has_the_attention_of_cudnn():

@@ -7,6 +7,7 @@ import pytest
 
 import collsim as cs
 from collsim.train import get_gpu_speed, list_gpus, read_profile
+from collsim.train.workload.step_graph import LayerWork
 
 RESNET = cs.model("resnet50")
 BOX = cs.machine("dgx-1v")
@@ -434,6 +435,20 @@ def test_products_of_experts_are_as_slow_as_their_launches():
         assert apart.estimate_seconds(1e6, 0, ops, **work) == pytest.approx(launched)
         assert apart.estimate_seconds(1e15, 0, ops, **work) == fused.estimate_seconds(1e15, 0, ops, **work)
     assert apart.with_graphs().estimate_seconds(1e6, 0, 8, "moe", 16) < 1e-6
+
+
+def test_clamps_and_biases_of_gpt_oss_have_kernels_of_their_own_where_its_products_have():
+    """A routed token of 2,880 elements: 11 and 23 accesses of the activation, 14 and 20 of the bias."""
+    fused = cs.train.get_gpu_speed("B200", "bfloat16")
+    layers = {layer.name: layer for layer in cs.model("gpt-oss-120b", seq=4096).layers}
+    for part, accesses in (("gate", (0, 0)), ("up", (11, 23)), ("down", (14, 20))):
+        layer = layers[f"h.0.mlp.{part}"]
+        for is_backward in (False, True):
+            work = LayerWork(0, layer.flops * (1 + is_backward), 1e9, 4.0, is_backward, 2)
+            apart = fused.with_separate_experts("bf16").estimate_layer_seconds(work, layer)
+            moved = 2 * accesses[is_backward] * 4096 * 4 * 2880
+            added = apart - fused.estimate_layer_seconds(work, layer)
+            assert added == pytest.approx(moved / (8e12 * 0.73), rel=1e-9, abs=1e-12)
 
 
 def test_a_mixture_has_as_many_experts_on_a_gpu_as_its_group_leaves():

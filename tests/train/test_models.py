@@ -87,6 +87,65 @@ def test_a_token_goes_through_as_many_parameters_of_a_mixture_as_published(name,
     assert matrices / (2 * model.tokens) == pytest.approx(active, rel=0.02)
 
 
+def count_accesses(torch, function, *inputs):
+    """Elements of 16 bits that the kernels of a function read and write in a forward and in a backward pass, of each
+    element of the first input, as torch runs them on tensors without memory."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Bytes(TorchDispatchMode):
+        def __torch_dispatch__(self, called, types, args=(), kwargs=None):
+            out = called(*args, **(kwargs or {}))
+            if not called.is_view and "detach" not in str(called):
+                tensors = [part for part in tree_leaves((args, out)) if isinstance(part, torch.Tensor)]
+                counts[-1] += sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+            return out
+
+    counts = [0]
+    with Bytes():
+        out = function(*inputs)
+    gradient = torch.zeros_like(out)
+    counts.append(0)
+    with Bytes():
+        out.backward(gradient)
+    return [nbytes / (2 * inputs[0].numel()) for nbytes in counts]
+
+
+def test_gpt_oss_reads_and_writes_beside_its_products_what_megatrons_lines_do():
+    """The lines of Megatron-LM's core_v0.16.0 (`_apply_bias`, `weighted_bias_quick_geglu_impl` up to its compiled kernel,
+    `_apply_rotary_pos_emb_bshd`). Compiled kernels read and write 3 elements forward, and 5 and 3 backward."""
+    torch = pytest.importorskip("torch")
+
+    def make(*shape, dtype=torch.bfloat16):
+        return torch.zeros(shape, dtype=dtype, device="meta", requires_grad=True)
+
+    def apply_bias(tokens, bias, probabilities):
+        parts = (part.split(4096) for part in (tokens, probabilities))
+        return torch.cat([t + b * p for t, b, p in zip(*parts, bias, strict=True)]).to(tokens.dtype)
+
+    def clamp(both):
+        gate, up = both.chunk(2, -1)
+        return torch.cat((gate.clamp(max=7.0), up.clamp(min=-7.0, max=7.0)), -1)
+
+    def rotate(heads, cosine, sine):
+        first, second = heads.chunk(2, -1)
+        turned = (heads * cosine) + (torch.cat((-second, first), -1) * sine)
+        return torch.cat((turned, heads[..., 64:]), -1)
+
+    table = torch.zeros(4096, 1, 64, dtype=torch.bfloat16, device="meta")
+    biased = count_accesses(
+        torch, apply_bias, make(8192, 256), [make(256), make(256)], make(8192, 1, dtype=torch.float32)
+    )
+    assert biased == pytest.approx([14, 20], rel=0.01)
+    forward, backward = (2 * accesses for accesses in count_accesses(torch, clamp, make(8192, 512)))
+    assert [forward + 3, backward + 8] == pytest.approx([11, 23], rel=0.01)
+    rotated = count_accesses(torch, rotate, make(4096, 64, 64), table, table)
+    layers = {layer.name: layer for layer in cs.model("gpt-oss-120b").layers}
+    plain = cs.train.transformer(2880, 1, 64, head_dim=64, kv_heads=8, seq=4096, bias=False, flash=True)
+    more = layers["h.0.attention.qkv"].traffic - plain.layers[2].traffic
+    assert 3 * more / (4096 * 72 * 64) == pytest.approx(sum(rotated), rel=0.02)
+
+
 def test_a_window_of_attention_has_the_scores_of_a_triangle_twice_as_wide():
     """Of 1,024 tokens each sees 128 before it: 1,024 · 128 scores, as a triangle of 1,024 · 256 has half of its own;
     every second block sees all."""

@@ -244,7 +244,7 @@ class EagerSpeed(GpuSpeed):
         if not elements:
             return 0.0
         if is_backward:
-            elements *= _get_backward_ratio(layer)
+            elements *= layer.backward_ratio
         if self.get_itemsize(layer) > find_itemsize(self.dtype) and layer.partition == "column":
             elements *= _PROMOTED_CASTS
         return self._move(elements * self.get_itemsize(layer), "pointwise")
@@ -285,7 +285,7 @@ class EagerSpeed(GpuSpeed):
             product = self.rates["product", ""]
             moved = self._get_score_bytes(layer)[is_backward] * layer.pointwise * done
             if is_backward:
-                moved *= _BACKWARD_POINTWISE
+                moved *= layer.backward_ratio
             return flops / (self.peak * product.share) + 2 * passes * product.seconds + self._move(moved, "pointwise")
         # FLOPs of attention grow with the square of tokens, outputs with tokens: their quotient is the length.
         tokens = max(1.0, layer.flops / (4 * layer.outputs))
@@ -340,7 +340,7 @@ class EagerSpeed(GpuSpeed):
         if not layer.buffers and layer.pointwise:  # huggingface's RMSNorm: kernels in float32 whatever the type
             elements = memory_bytes / find_itemsize(self.dtype) * layer.pointwise / layer.traffic
             if is_backward:
-                elements *= _get_backward_ratio(layer)
+                elements *= layer.backward_ratio
             return self._move(find_itemsize("float32") * elements, "pointwise")
         if not layer.buffers:
             memory_bytes *= self.get_itemsize(layer) / find_itemsize(self.dtype)
@@ -392,13 +392,6 @@ def fuse_layer(layer: Layer) -> Layer:
     traffic = max(0.0, layer.traffic - saved)
     ops = min(layer.ops, kernels)
     return replace(layer, pointwise=pointwise, backward_pointwise=0.0, traffic=traffic, ops=ops, python_ops=0)
-
-
-def _get_backward_ratio(layer: Layer) -> float:
-    """Reads and writes of the kernels beside a product in a backward pass, for one in a forward pass."""
-    if layer.backward_pointwise:
-        return layer.backward_pointwise / layer.pointwise
-    return _BACKWARD_POINTWISE
 
 
 def compute_samples(layer: Layer, flops: float, is_backward: bool) -> float:

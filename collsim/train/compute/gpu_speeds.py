@@ -15,6 +15,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ...dtypes import find_itemsize
 from ...errors import CollsimError, describe_unknown
 from ...topology.parts.gpus import load_gpu_speeds
 
@@ -177,6 +178,11 @@ class GpuSpeed:
             layer: The layer that it belongs to.
         """
         spent = self.estimate_seconds(work.flops, work.memory_bytes, work.ops, layer.kind, work.width, work.is_backward)
+        if layer.kind == "moe" and layer.backward_pointwise and any(self.expert_launches):
+            # Clamps and biases have kernels of their own, where products have. A backward pass has twice the FLOPs.
+            samples = work.flops / layer.flops
+            elements = samples * (layer.backward_pointwise / 2 if work.is_backward else layer.pointwise)
+            spent += elements * find_itemsize(self.dtype) / (self.memory_rate * self.memory_share)
         return spent + work.wait_count * self.wait_time
 
     def get_flop_rate(self, kind: str = "gemm", width: int = 0, is_backward: bool = False) -> float:

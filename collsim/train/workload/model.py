@@ -156,6 +156,13 @@ class Layer:
         return self.activations * itemsize + self.wide_activations * wide
 
     @property
+    def backward_ratio(self) -> float:
+        """Reads and writes of the operations beside its product in a backward pass, for one in a forward pass."""
+        if self.backward_pointwise:
+            return self.backward_pointwise / self.pointwise
+        return 1.5
+
+    @property
     def block(self) -> str:
         """Name of the block that it is part of, its own up to the first number: `h.3` of `h.3.mlp.up`; empty for a
         layer outside of blocks."""
