@@ -29,6 +29,11 @@ _BUSIER = 1.5
 _NEGLIGIBLE_SHARE = 0.005
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("lab", f"lateness.{key}", **values)
+
+
 def compute_step_ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
     """(runs, steps) s at which each step, and all before it, had ended.
 
@@ -134,25 +139,23 @@ def format_summary(trace: RealTrace, language: str = "en") -> str:
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     where = f"{trace.nbytes:,} bytes, {trace.dtype}, {trace.measured.on}"
     lines: tuple[Text, ...] = (
-        build_text(
-            "lab",
-            "lateness.processes_on_processors_this",
+        _text(
+            "processes_on_processors_this",
             schedule_label=trace.schedule.label,
             processes=processes,
             cores=cores,
             where=where,
         ),
-        build_text("lab", "lateness.predicted", predicted_time=format_time(trace.predicted.time)),
-        build_text(
-            "lab",
-            "lateness.measured_median_runs_middle",
+        _text("predicted", predicted_time=format_time(trace.predicted.time)),
+        _text(
+            "measured_median_runs_middle",
             trace_time=format_time(trace.time),
             times=len(trace.times),
             low=low,
             high=high,
             best=format_time(trace.best),
         ),
-        build_text("lab", "lateness.checked_elements_all_as", checked=f"{trace.measured.checked:,}"),
+        _text("checked_elements_all_as", checked=f"{trace.measured.checked:,}"),
     )
     return "\n".join([*(line[language_number] for line in lines), explain(trace, language)])
 
@@ -168,9 +171,8 @@ def write_sentences(trace: RealTrace) -> list[Text]:
     if delayed:
         run, step, more = max(delayed, key=lambda delay: delay[2])
         pairs.append(
-            build_text(
-                "lab",
-                "lateness.runs_were_held_up",
+            _text(
+                "runs_were_held_up",
                 delayed=len(delayed),
                 times=len(trace.times),
                 run=run + 1,
@@ -196,10 +198,7 @@ def _blame_rank(trace: RealTrace) -> list[Text] | None:
     if beyond < _RANK * trace.time or trace.difference <= _NEGLIGIBLE_SHARE:
         return None
     name, late_by = trace.schedule.name_endpoint(rank), format_time(beyond)
-    return [
-        build_text("lab", "lateness.far_off_begins_later", name=name, late_by=late_by),
-        build_text("lab", "lateness.likely_cause_its_process"),
-    ]
+    return [_text("far_off_begins_later", name=name, late_by=late_by), _text("likely_cause_its_process")]
 
 
 def _blame_step(trace: RealTrace) -> list[Text] | None:
@@ -210,10 +209,8 @@ def _blame_step(trace: RealTrace) -> list[Text] | None:
         return None
     most, all_of_it = format_time(float(late[worst])), format_time(total)
     return [
-        build_text("lab", "lateness.step_blame_come_late", worst=worst + 1, most=most, all_of_it=all_of_it),
-        build_text(
-            "lab", "lateness.likely_cause_processes_do" if worst == 0 else "lateness.likely_cause_something_this"
-        ),
+        _text("step_blame_come_late", worst=worst + 1, most=most, all_of_it=all_of_it),
+        _text("likely_cause_processes_do" if worst == 0 else "lateness.likely_cause_something_this"),
     ]
 
 
@@ -223,15 +220,14 @@ def _blame_all_steps(trace: RealTrace) -> list[Text]:
     late = np.median(compute_lateness(trace), axis=0)
     if abs(trace.difference) <= _NEGLIGIBLE_SHARE or not len(late):
         # Within what two runs differ by anyway, there is nothing to explain.
-        return [build_text("lab", "lateness.as_predicted_apart", difference=f"{abs(trace.difference):.1%}")]
+        return [_text("as_predicted_apart", difference=f"{abs(trace.difference):.1%}")]
     if trace.difference < 0:
         return [_explain_sooner(trace)]
     low, high = np.quantile(late, [0.1, 0.9])
     worst = int(np.argmax(late))
     pairs = [
-        build_text(
-            "lab",
-            "lateness.no_step_blame_most",
+        _text(
+            "no_step_blame_most",
             low=format_time(float(low)),
             high=format_time(float(high)),
             worst=worst + 1,
@@ -243,7 +239,7 @@ def _blame_all_steps(trace: RealTrace) -> list[Text]:
 
 def _explain_sooner(trace: RealTrace) -> Text:
     share = f"{-trace.difference:.1%}"
-    return build_text("lab", "lateness.sooner_than_predicted_nobody", share=share)
+    return _text("sooner_than_predicted_nobody", share=share)
 
 
 def _explain_cause(trace: RealTrace) -> Text:
@@ -251,16 +247,12 @@ def _explain_cause(trace: RealTrace) -> Text:
     cost, fitted = trace.calibrated, predict_calibrated(trace)
     processes, cores = trace.schedule.endpoints, trace.measured.cores
     if trace.network.bandwidth is None:
-        return build_text("lab", "lateness.likely_cause_processes_wait", processes=processes, cores=cores)
+        return _text("likely_cause_processes_wait", processes=processes, cores=cores)
     if cost is None or fitted is None:
-        return build_text("lab", "lateness.likely_cause_process_wakes", processes=processes, cores=cores)
+        return _text("likely_cause_process_wakes", processes=processes, cores=cores)
     more, late = fitted.time - trace.predicted.time, trace.time - trace.predicted.time
     explained, total = format_time(more), format_time(late)
     alpha, rate = format_time(cost.alpha), f"{cost.bandwidth / 1e6:.3g} MB/s"
     if more > _BUSIER * late:
-        return build_text(
-            "lab", "lateness.likely_cause_process_wakes_2", alpha=alpha, rate=rate, explained=explained, total=total
-        )
-    return build_text(
-        "lab", "lateness.likely_cause_message_costs", alpha=alpha, rate=rate, explained=explained, total=total
-    )
+        return _text("likely_cause_process_wakes_2", alpha=alpha, rate=rate, explained=explained, total=total)
+    return _text("likely_cause_message_costs", alpha=alpha, rate=rate, explained=explained, total=total)

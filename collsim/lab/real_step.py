@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("lab", f"real_step.{key}", **values)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RealStep(RepeatedRuns):
     """A step of training that ran on processes.
@@ -144,9 +149,8 @@ def _format_lines(real: RealStep) -> tuple[Text, ...]:
     sent = [step.tasks[number] for number in step.collectives]
     many, size = sum(task.repeats for task in sent), format_bytes(sum(task.repeats * task.nbytes for task in sent))
     return (
-        build_text(
-            "lab",
-            "real_step.processes_on_processors_this",
+        _text(
+            "processes_on_processors_this",
             model_name=step.model.name,
             step_label=step.label,
             ranks=step.ranks,
@@ -154,12 +158,9 @@ def _format_lines(real: RealStep) -> tuple[Text, ...]:
             many=many,
             size=size,
         ),
-        build_text(
-            "lab", "real_step.predicted_which_wait_network", predicted_time=format_time(predicted.time), waits=waits[0]
-        ),
-        build_text(
-            "lab",
-            "real_step.measured_which_wait_network",
+        _text("predicted_which_wait_network", predicted_time=format_time(predicted.time), waits=waits[0]),
+        _text(
+            "measured_which_wait_network",
             real_time=format_time(real.time),
             waits=waits[1],
             times=len(real.times),
@@ -167,7 +168,7 @@ def _format_lines(real: RealStep) -> tuple[Text, ...]:
             high=high,
             best=format_time(real.best),
         ),
-        build_text("lab", "real_step.checked_elements_all_as", checked=f"{real.checked:,}"),
+        _text("checked_elements_all_as", checked=f"{real.checked:,}"),
     )
 
 
@@ -182,11 +183,7 @@ def write_sentences(real: RealStep) -> list[Text]:
     key = "real_step.sooner_than_predicted"
     if late >= 0:
         key = "real_step.longer_than_predicted"
-    sentence = build_text(
-        "lab",
-        key,
-        share=f"{share:.1%}",
-    )
+    sentence = build_text("lab", key, share=f"{share:.1%}")
     task, more = _find_latest_task(real)
     if more <= 0:
         return [sentence]
@@ -194,14 +191,14 @@ def write_sentences(real: RealStep) -> list[Text]:
     key = "latest_task"
     if many:
         key = "latest_task_of_microbatch"
-    latest = build_text("lab", f"real_step.{key}", name=name, microbatch=task.microbatch + 1, more=format_time(more))
+    latest = _text(key, name=name, microbatch=task.microbatch + 1, more=format_time(more))
     return [sentence, latest, _explain_cause(real)]
 
 
 def _explain_cause(real: RealStep) -> Text:
     """Computing goes by its own clock, so what is late is what was sent."""
     ranks, cores = real.predicted.step.ranks, real.cores
-    return build_text("lab", "real_step.likely_cause_each_its", ranks=ranks, cores=cores)
+    return _text("likely_cause_each_its", ranks=ranks, cores=cores)
 
 
 def _find_latest_task(real: RealStep) -> tuple[StepTask, float]:

@@ -17,6 +17,11 @@ from .step_request import is_known_to_nccl
 from .step_trace import StepTrace
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("train", f"step_explanation.{key}", **values)
+
+
 def explain_step(trace: StepTrace, language: str = "en") -> str:
     """Sentences: what changed, what of the time the network takes and why, how much overlaps, memory, utilisation."""
     column = LANGUAGES.index(require_language(language))
@@ -58,23 +63,17 @@ def explain_change(trace: StepTrace) -> Text:
     if was is not None:
         moved = _find_most_changed_part(was, trace)
     if was is None or moved is None:
-        return build_text("train", "step_explanation.no_part_step_changes")
+        return _text("no_part_step_changes")
     # The part that changed most is what a reader looks for first.
     name, before, now = moved
     key = "now_per_old_batch"
     # With other numbers of samples two times are no comparison; they are brought to one number.
     if was.step.samples == trace.step.samples:
         key = "now"
-    line = build_text(
-        "train",
-        f"step_explanation.{key}",
-        part=build_text("train", f"step_explanation.part.{name}"),
-        before=format_time(before),
-        now=format_time(now),
-    )
+    line = _text(key, part=_text(f"part.{name}"), before=format_time(before), now=format_time(now))
     if name == "exposed" and trace.exposed:
-        return build_text("train", "step_explanation.now_with_waits", line=line, waits=describe_waits(trace))
-    return build_text("train", "step_explanation.sentence", line=line)
+        return _text("now_with_waits", line=line, waits=describe_waits(trace))
+    return _text("sentence", line=line)
 
 
 def describe_change(trace: StepTrace, language: str = "en") -> str:
@@ -130,7 +129,7 @@ def _note_links_alone(was: StepTrace, trace: StepTrace) -> Text | None:
     unknown = [request.algorithm or request.parallel.label for request in requests if not is_known_to_nccl(request)]
     if len(unknown) != 1 or {request.collectives for request in requests} != {"links"}:
         return None
-    return build_text("train", "step_explanation.links_alone", unknown=unknown[0])
+    return _text("links_alone", unknown=unknown[0])
 
 
 def _note_measured_before(was: StepTrace, trace: StepTrace) -> Text | None:
@@ -139,16 +138,16 @@ def _note_measured_before(was: StepTrace, trace: StepTrace) -> Text | None:
     changed = any(getattr(old, name) != getattr(new, name) for name in ("model", "micro_batch", "dtype", "recompute"))
     if not (changed and trace.costs.has_measured_passes and repr(old.compute) == repr(new.compute)):
         return None
-    return build_text("train", "step_explanation.computing_takes_was_measured")
+    return _text("computing_takes_was_measured")
 
 
 def _format_relative_change(by: float) -> Text:
     if abs(by) < 5e-4:
-        return build_text("train", "step_explanation.no_change")
+        return _text("no_change")
     percent = format_percent(abs(by))
     if by > 0:
-        return build_text("train", "step_explanation.more", much=percent)
-    return build_text("train", "step_explanation.less", much=percent)
+        return _text("more", much=percent)
+    return _text("less", much=percent)
 
 
 def _find_most_changed_part(was: StepTrace, trace: StepTrace) -> tuple[str, float, float] | None:
@@ -170,10 +169,9 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Text:
     key = "most_before_now_for_samples"
     if was.step.samples == trace.step.samples:
         key = "most_before_now"
-    return build_text(
-        "train",
-        f"step_explanation.{key}",
-        part=build_text("train", f"step_explanation.changed_part.{name}"),
+    return _text(
+        key,
+        part=_text(f"changed_part.{name}"),
         before=format_time(before),
         now=format_time(now),
         samples=f"{was.step.samples:,}",
@@ -186,34 +184,24 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Text:
 def _describe_exposed(trace: StepTrace) -> Text:
     total = format_time(trace.time)
     if not trace.communication:
-        return build_text("train", "step_explanation.nothing_sent", whole=total)
+        return _text("nothing_sent", whole=total)
     if trace.exposed <= 1e-9 * trace.time:
-        return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
+        return _text("no_gpu_waits_network", whole=total)
     costs, share = format_time(trace.exposed), format_percent(trace.exposed / trace.time)
     waiting = trace.exposed - trace.interference_time
     # Below a twentieth of a percent the sentence about interference would be about rounding.
     is_slowed = trace.interference_time > 5e-4 * trace.time
     if waiting <= 1e-9 * trace.time and not is_slowed:
-        return build_text("train", "step_explanation.no_gpu_waits_network", whole=total)
+        return _text("no_gpu_waits_network", whole=total)
     if not is_slowed:
         waits = describe_waits(trace)
-        return build_text(
-            "train", "step_explanation.gpu_waits_network", whole=total, costs=costs, share=share, waits=waits
-        )
+        return _text("gpu_waits_network", whole=total, costs=costs, share=share, waits=waits)
     slowed = format_time(trace.interference_time)
-    slower = build_text(
-        "train",
-        "step_explanation.computing_while_gpus_communicate",
-        slowed=slowed,
-        interference=f"{trace.interference:g}",
-    )
+    slower = _text("computing_while_gpus_communicate", slowed=slowed, interference=f"{trace.interference:g}")
     if waiting <= 1e-9 * trace.time:
-        return build_text(
-            "train", "step_explanation.network_costs_no_gpu", whole=total, costs=costs, share=share, slower=slower
-        )
-    return build_text(
-        "train",
-        "step_explanation.network_costs_gpus_wait",
+        return _text("network_costs_no_gpu", whole=total, costs=costs, share=share, slower=slower)
+    return _text(
+        "network_costs_gpus_wait",
         whole=total,
         costs=costs,
         share=share,
@@ -243,10 +231,10 @@ def describe_waits(trace: StepTrace) -> Text:
         return _describe_waits_of_kind(trace, waits)
     many, last = len(buckets), buckets[-1]
     if not parallel.overlap:
-        return build_text("train", "step_explanation.overlap_off_all_allreduces", many=many)
+        return _text("overlap_off_all_allreduces", many=many)
     size = format_bytes(trace.step.tasks[last].nbytes)
     if many == 1 and trace.request.step == 1:
-        return build_text("train", "step_explanation.first_step_all_gradients", size=size)
+        return _text("first_step_all_gradients", size=size)
     return _describe_last_bucket(trace, last, many, size)
 
 
@@ -258,17 +246,16 @@ def _describe_waits_of_kind(trace: StepTrace, waits: Sequence[NetworkWait]) -> T
     most = next(w for w in waits if w.strategy == strategy)
     task = trace.step.tasks[most.tasks[-1]]
     size, seconds_each = format_bytes(task.nbytes), format_time(most.seconds_each)
-    part = build_text("train", "step_explanation.of_that_for", seconds=format_time(seconds))
+    part = _text("of_that_for", seconds=format_time(seconds))
     # All of it, up to what the shown digits can tell.
     if seconds > (1 - 5e-4) * (trace.exposed - trace.interference_time):
-        part = build_text("train", "step_explanation.all_of_that_for")
+        part = _text("all_of_that_for")
     if task.name == "buffers":
-        return build_text("train", "step_explanation.broadcast_buffers_which_forward", part=part, size=size)
-    return build_text(
-        "train",
-        "step_explanation.above_all_each",
+        return _text("broadcast_buffers_which_forward", part=part, size=size)
+    return _text(
+        "above_all_each",
         part=part,
-        strategy=build_text("train", f"step_explanation.strategy.{strategy}"),
+        strategy=_text(f"strategy.{strategy}"),
         task_kind=task.kind,
         size=size,
         each=seconds_each,
@@ -279,15 +266,8 @@ def _describe_last_bucket(trace: StepTrace, last: int, many: int, size: str) -> 
     ready = max(trace.end[i] for i in trace.step.tasks[last].dependencies)
     duration, late = format_time(trace.end[last] - trace.begin[last]), trace.begin[last] - ready
     if late <= 1e-9 * trace.time:
-        return build_text("train", "step_explanation.last_buckets_takes_its", many=many, size=size, took=duration)
-    return build_text(
-        "train",
-        "step_explanation.buckets_queue_because_network",
-        many=many,
-        size=size,
-        took=duration,
-        late=format_time(late),
-    )
+        return _text("last_buckets_takes_its", many=many, size=size, took=duration)
+    return _text("buckets_queue_because_network", many=many, size=size, took=duration, late=format_time(late))
 
 
 def _describe_data_parallel(trace: StepTrace) -> Text:
@@ -297,7 +277,7 @@ def _describe_data_parallel(trace: StepTrace) -> Text:
             duration[task.kind] += end - begin
     out, back = format_time(duration["broadcast"]), format_time(duration["reduce"])
     rest = format_time(duration["scatter"] + duration["gather"])
-    return build_text("train", "step_explanation.gpu_0_broadcasts_parameters", out=out, rest=rest, back=back)
+    return _text("gpu_0_broadcasts_parameters", out=out, rest=rest, back=back)
 
 
 def _describe_idle_cards(trace: StepTrace) -> Text | None:
@@ -314,14 +294,14 @@ def _describe_idle_cards(trace: StepTrace) -> Text | None:
     idle_cards = find_idle_cards(facts, build_graph_search(facts))
     if idle_cards is None or not idle_cards.pcie:
         return None
-    return build_text("train", "step_explanation.sentence", line=idle_cards)
+    return _text("sentence", line=idle_cards)
 
 
 def _describe_overlap(trace: StepTrace) -> Text | None:
     if not trace.communication:
         return None
     share, total = format_percent(trace.overlapped), format_time(trace.communication)
-    return build_text("train", "step_explanation.communication_runs_beside_computing", share=share, whole=total)
+    return _text("communication_runs_beside_computing", share=share, whole=total)
 
 
 def describe_experts(trace: StepTrace) -> Text | None:
@@ -342,11 +322,11 @@ def describe_experts(trace: StepTrace) -> Text | None:
     sentences = []
     if load.busiest > 1 + 1e-9 and len(set(load.gpu_loads)) > 1:
         busiest = f"{load.busiest:.3g}"
-        sentences.append(build_text("train", "step_explanation.busiest_gpu_of_experts", busiest=busiest))
+        sentences.append(_text("busiest_gpu_of_experts", busiest=busiest))
     if load.dropped > 1e-9:
-        sentences.append(build_text("train", "step_explanation.tokens_dropped", share=format_percent(load.dropped)))
+        sentences.append(_text("tokens_dropped", share=format_percent(load.dropped)))
     if part is not None and part.padded:
-        sentences.append(build_text("train", "step_explanation.buffers_padded", factor=f"{part.capacity_factor:.3g}"))
+        sentences.append(_text("buffers_padded", factor=f"{part.capacity_factor:.3g}"))
     return join_texts("sentences", sentences) if sentences else None
 
 
@@ -357,31 +337,25 @@ def _describe_staleness(trace: StepTrace) -> Text | None:
     n = trace.staleness
     if not n:
         return None
-    return build_text("train", "step_explanation.nobody_waits_others_time", updates=n)
+    return _text("nobody_waits_others_time", updates=n)
 
 
 def _describe_idle(trace: StepTrace) -> Text | None:
     if trace.bubble < 1e-3 * trace.time:
         return None
     idle, share = format_time(trace.bubble), format_percent(trace.bubble / trace.time)
-    return build_text("train", "step_explanation.gpus_idle_on_average", idle=idle, share=share)
+    return _text("gpus_idle_on_average", idle=idle, share=share)
 
 
 def _describe_memory(trace: StepTrace) -> Text:
     peak_bytes = trace.memory.peak()
     kind, size = max(peak_bytes.items(), key=lambda item: item[1])
     total, most = format_bytes(sum(peak_bytes.values())), format_bytes(size)
-    return build_text(
-        "train",
-        "step_explanation.fullest_gpu_holds",
-        total=total,
-        most=most,
-        kind=MEMORY_KINDS[kind],
-    )
+    return _text("fullest_gpu_holds", total=total, most=most, kind=MEMORY_KINDS[kind])
 
 
 def _describe_mfu(trace: StepTrace) -> Text | None:
     if math.isnan(trace.mfu):
         return None
     used, peak = format_percent(trace.mfu), f"{trace.step.ranks} × {trace.peak_flops / 1e12:g} TFLOP/s"
-    return build_text("train", "step_explanation.mfu_flops_three_forward", used=used, peak=peak)
+    return _text("mfu_flops_three_forward", used=used, peak=peak)

@@ -3,10 +3,10 @@
 import time
 
 import pytest
+from goal_reader import read_goal
 
 import collsim as cs
 from collsim.io import load
-from collsim.io.goal import read_goal
 
 TREE = "h:1:1 [0] NCCL INFO Trees [0] 1/-1/-1->0->{}\nh:1:1 [0] NCCL INFO Trees [0] -1/-1/-1->1->{}\n"
 

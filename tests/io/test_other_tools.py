@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from goal_reader import read_goal
 
 import collsim as cs
 from collsim.io import load, save
-from collsim.io.goal import read_goal
 
 SIZE = 2**20
 

@@ -29,6 +29,11 @@ from .kinds.task import Partners, Task
 _REACHED = 1.005  # times the bound: what three digits would call 1
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("exercises", f"exercise.{key}", **values)
+
+
 @dataclass(frozen=True, repr=False)
 class Exercise(LocalizedTask):
     """A task in one language. `check(function)` says whether a function solves it; `hint(1)` to `hint(3)` help.
@@ -81,21 +86,21 @@ class Exercise(LocalizedTask):
         limits = list(self._limits(n))
         if not limits:
             return ""
-        return self.say(build_text("exercises", "exercise.wanted_ranks", n=n, limits=join_texts("semicolons", limits)))
+        return self.say(_text("wanted_ranks", n=n, limits=join_texts("semicolons", limits)))
 
     def _limits(self, n: int) -> Iterator[Text]:
         """What an answer has to keep to with n ranks: steps, bytes, partners, time."""
         task = self.task
         if task.steps is not None:
-            yield build_text("exercises", "exercise.at_most", steps=task.steps(n))
+            yield _text("at_most", steps=task.steps(n))
         if task.sent is not None:
             share = f"{task.sent(n):.4g}"
-            yield build_text("exercises", "exercise.no_rank_sends_more", share=share)
+            yield _text("no_rank_sends_more", share=share)
         if task.partners is not None:
-            yield build_text("exercises", "exercise.each_rank_sends", rule=task.partners.rule)
+            yield _text("each_rank_sends", rule=task.partners.rule)
         if task.within is not None:
             where, times, nbytes = self.topology.name, f"{task.within:g}", task.nbytes
-            yield build_text("exercises", "exercise.time_within_bound_on", times=times, nbytes=nbytes, where=where)
+            yield _text("time_within_bound_on", times=times, nbytes=nbytes, where=where)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,10 +169,7 @@ class Result(CheckedAnswer):
     def _shown_lines(self) -> list[str]:
         lines = [self.picture] if self.picture else []
         if self.printed.strip():
-            lines += [
-                self.exercise.say(build_text("exercises", "exercise.your_function_printed")),
-                self.printed.rstrip(),
-            ]
+            lines += [self.exercise.say(_text("your_function_printed")), self.printed.rstrip()]
         return lines
 
     def _repr_html_(self) -> str:
@@ -217,11 +219,11 @@ def _report_failure(
     else:
         who, chunk, step = schedule.name_endpoint(int(where["rank"])), where["chunk"], where["step"]
         if step is None:
-            pointer = build_text("exercises", "exercise.look_at_chunk", who=who, chunk=chunk)
+            pointer = _text("look_at_chunk", who=who, chunk=chunk)
         else:
-            pointer = build_text("exercises", "exercise.look_at_chunk_in_step", who=who, chunk=chunk, step=step + 1)
+            pointer = _text("look_at_chunk_in_step", who=who, chunk=chunk, step=step + 1)
         location = exercise.say(pointer)
-    head = exercise.say(build_text("exercises", "exercise.ranks", n=n)) if n is not None else ""
+    head = exercise.say(_text("ranks", n=n)) if n is not None else ""
     return Result(
         exercise,
         False,
@@ -237,26 +239,15 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     task = exercise.task
     if task.steps is not None and schedule.steps > task.steps(n):
         most = task.steps(n)
-        return exercise.say(
-            build_text(
-                "exercises",
-                "exercise.ranks_correct_but_takes",
-                n=n,
-                steps=schedule.steps,
-                most=most,
-            )
-        )
+        return exercise.say(_text("ranks_correct_but_takes", n=n, steps=schedule.steps, most=most))
     if task.one_peer and (crowd := _find_crowd(schedule)) is not None:
         step, whom, many = crowd
-        return exercise.say(
-            build_text("exercises", "exercise.ranks_correct_but_step", n=n, step=step + 1, whom=whom, many=many)
-        )
+        return exercise.say(_text("ranks_correct_but_step", n=n, step=step + 1, whom=whom, many=many))
     sent, who = _measure_most_sent(schedule)
     if task.sent is not None and sent > task.sent(n) * (1 + 1e-9):
         return exercise.say(
-            build_text(
-                "exercises",
-                "exercise.ranks_correct_but_sends",
+            _text(
+                "ranks_correct_but_sends",
                 n=n,
                 who=schedule.name_endpoint(who),
                 sent=f"{sent:.4g}",
@@ -266,15 +257,7 @@ def _check_budget(exercise: Exercise, n: int, schedule: Schedule) -> str | None:
     if task.partners is not None and (astray := _find_stray_transfer(schedule, task.partners, n)) is not None:
         step, whom, to = astray
         return exercise.say(
-            build_text(
-                "exercises",
-                "exercise.ranks_correct_but_partner",
-                n=n,
-                step=step + 1,
-                whom=whom,
-                to=to,
-                rule=task.partners.rule,
-            )
+            _text("ranks_correct_but_partner", n=n, step=step + 1, whom=whom, to=to, rule=task.partners.rule)
         )
     return None
 
@@ -321,13 +304,12 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
     sent, _ = _measure_most_sent(schedule)
     bound = format_time(trace.bound.time)
     if trace.gap < _REACHED:
-        gap = build_text("exercises", "exercise.which_reaches_bound", bound=bound)
+        gap = _text("which_reaches_bound", bound=bound)
     else:
-        gap = build_text("exercises", "exercise.x_bound", gap=f"{trace.gap:.3g}", bound=bound)
+        gap = _text("x_bound", gap=f"{trace.gap:.3g}", bound=bound)
     facts = exercise.say(
-        build_text(
-            "exercises",
-            "exercise.ranks_busiest_sends_its",
+        _text(
+            "ranks_busiest_sends_its",
             ranks=schedule.ranks,
             steps=schedule.steps,
             sent=f"{sent:.4g}",
@@ -338,14 +320,11 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
         )
     )
     if task.within is not None and trace.gap > task.within:
-        reason = exercise.say(
-            build_text("exercises", "exercise.correct_but_not_within", within=f"{task.within:g}", facts=facts)
-        )
+        reason = exercise.say(_text("correct_but_not_within", within=f"{task.within:g}", facts=facts))
         if trace.bottleneck is not None:
             reason += exercise.say(
-                build_text(
-                    "exercises",
-                    "exercise.bottleneck",
+                _text(
+                    "bottleneck",
                     bottleneck=trace.bottleneck,
                     name=trace.bottleneck.name,
                     share=f"{100 * trace.bottleneck.busy_share:.3g}",
@@ -355,5 +334,5 @@ def _compare_with_bound(exercise: Exercise, attempt: Attempt) -> Result:
             exercise, False, reason, ranks=schedule.ranks, schedule=schedule, trace=trace, printed=attempt.printed
         )
     tried = ", ".join(map(str, attempt.schedules))
-    right = exercise.say(build_text("exercises", "exercise.correct_n", tried=tried, facts=facts))
+    right = exercise.say(_text("correct_n", tried=tried, facts=facts))
     return Result(exercise, True, right, schedule=attempt.schedules[largest], trace=trace, printed=attempt.printed)

@@ -25,6 +25,11 @@ from .question import Alternative, Question
 Random = np.random.Generator
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("quiz", f"kinds.{key}", **values)
+
+
 @dataclass(frozen=True, eq=False)
 class QuestionRun:
     """A trace and what several questions need of it."""
@@ -82,7 +87,7 @@ def _build_choice(
 
 
 def _format_steps(count: int) -> Text:
-    return build_text("quiz", "kinds.steps", count=count)
+    return _text("steps", count=count)
 
 
 # ---- the schedule
@@ -93,36 +98,20 @@ def _ask_steps(run: QuestionRun, random: Random) -> Question | None:
     s, n = run.trace.schedule, run.n
     per_step = len(s) / s.steps
     ideas: list[tuple[int, Text]] = [
-        (
-            n,
-            build_text("quiz", "kinds.one_step_per_rank"),
-        ),
-        (
-            2 * n - 1,
-            build_text("quiz", "kinds.2n_1_counts_nccl"),
-        ),
-        (n - 1, build_text("quiz", "kinds.n_1_one_half")),
-        (
-            2 * (n - 1),
-            build_text("quiz", "kinds.2_n_1_ring"),
-        ),
-        (
-            max(1, (n - 1).bit_length()),
-            build_text("quiz", "kinds.log2_n_steps_possible"),
-        ),
-        (2, build_text("quiz", "kinds.out_again_would_be")),
+        (n, _text("one_step_per_rank")),
+        (2 * n - 1, _text("2n_1_counts_nccl")),
+        (n - 1, _text("n_1_one_half")),
+        (2 * (n - 1), _text("2_n_1_ring")),
+        (max(1, (n - 1).bit_length()), _text("log2_n_steps_possible")),
+        (2, _text("out_again_would_be")),
     ]
-    explanation = build_text(
-        "quiz",
-        "kinds.schedule_has_transfers_per",
-        steps=s.steps,
-        transfers=f"{len(s):,}",
-        per_step=f"{per_step:.3g}",
+    explanation = _text(
+        "schedule_has_transfers_per", steps=s.steps, transfers=f"{len(s):,}", per_step=f"{per_step:.3g}"
     )
-    right = Alternative(_format_steps(s.steps), build_text("quiz", "kinds.print_schedule_column_per"))
+    right = Alternative(_format_steps(s.steps), _text("print_schedule_column_per"))
     wrong = [Alternative(_format_steps(count), idea) for count, idea in ideas if count != s.steps]
     wrong = [wrong[k] for k in random.permutation(len(wrong))]
-    ask = build_text("quiz", "kinds.how_many_steps_does")
+    ask = _text("how_many_steps_does")
     return _build_choice("steps", ask, explanation, right, wrong, random)
 
 
@@ -136,10 +125,9 @@ def _ask_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     share = value / t.nbytes
     sent = t.schedule.by_rank(rank)
     count = int((sent["src"] == rank).sum()) - int(((sent["src"] == rank) & (sent["dst"] == rank)).sum())
-    ask = build_text("quiz", "kinds.how_many_bytes_does", rank=rank)
-    explanation = build_text(
-        "quiz",
-        "kinds.rank_sends_chunks_together",
+    ask = _text("how_many_bytes_does", rank=rank)
+    explanation = _text(
+        "rank_sends_chunks_together",
         rank=rank,
         count=count,
         size=format_bytes(value),
@@ -155,35 +143,20 @@ def _ask_total_sent_bytes(run: QuestionRun, random: Random) -> Question | None:
     total, busiest = int(t.sent_bytes.sum()), int(t.sent_bytes.max())
     if not total:
         return None
-    ask = build_text("quiz", "kinds.how_many_bytes_do")
-    explanation = build_text(
-        "quiz",
-        "kinds.busiest_endpoint_sends_over",
+    ask = _text("how_many_bytes_do")
+    explanation = _text(
+        "busiest_endpoint_sends_over",
         busiest=format_bytes(busiest),
         endpoints=t.schedule.endpoints,
         total=format_bytes(total),
         buffers=f"{total / t.nbytes:.4g}",
     )
-    right = Alternative(
-        _format_size(total), build_text("quiz", "kinds.each_transfer_counts_once", transfers=len(t.schedule))
-    )
+    right = Alternative(_format_size(total), _text("each_transfer_counts_once", transfers=len(t.schedule)))
     wrong = [
-        Alternative(
-            _format_size(busiest),
-            build_text("quiz", "kinds.one_endpoint_sends_busiest"),
-        ),
-        Alternative(
-            _format_size(2 * total),
-            build_text("quiz", "kinds.every_byte_sent_once"),
-        ),
-        Alternative(
-            _format_size(total // 2),
-            build_text("quiz", "kinds.one_two_halves_reduce"),
-        ),
-        Alternative(
-            _format_size(t.nbytes * run.n),
-            build_text("quiz", "kinds.n_buffers_would_be"),
-        ),
+        Alternative(_format_size(busiest), _text("one_endpoint_sends_busiest")),
+        Alternative(_format_size(2 * total), _text("every_byte_sent_once")),
+        Alternative(_format_size(total // 2), _text("one_two_halves_reduce")),
+        Alternative(_format_size(t.nbytes * run.n), _text("n_buffers_would_be")),
     ]
     return _build_choice("total", ask, explanation, right, wrong, random)
 
@@ -210,29 +183,19 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
         return None
     names = [_name_endpoint(t.schedule, e) for e in range(t.schedule.endpoints)]
     mean = t.sent_bytes.mean()
-    ask = build_text("quiz", "kinds.which_endpoint_sends_most")
-    explanation = build_text("quiz", "kinds.busiest_sends_mean_over", most=format_bytes(most), mean=format_bytes(mean))
-    same = build_text("quiz", "kinds.all_send_same")
+    ask = _text("which_endpoint_sends_most")
+    explanation = _text("busiest_sends_mean_over", most=format_bytes(most), mean=format_bytes(mean))
+    same = _text("all_send_same")
     if len(top) == 1:
         who = names[int(top[0])]
-        right = Alternative(who, build_text("quiz", "kinds.everybody_needs_goes_through", ratio=f"{most / mean:.3g}"))
-        wrong = [
-            Alternative(
-                same,
-                build_text("quiz", "kinds.would_be_ring_or"),
-            )
-        ]
+        right = Alternative(who, _text("everybody_needs_goes_through", ratio=f"{most / mean:.3g}"))
+        wrong = [Alternative(same, _text("would_be_ring_or"))]
     else:
-        right = Alternative(same, build_text("quiz", "kinds.every_endpoint_does_same", most=format_bytes(most)))
-        wrong = [
-            Alternative(
-                names[0],
-                build_text("quiz", "kinds.rank_0_special_only"),
-            )
-        ]
+        right = Alternative(same, _text("every_endpoint_does_same", most=format_bytes(most)))
+        wrong = [Alternative(names[0], _text("rank_0_special_only"))]
     others = [e for e in random.permutation(len(names)) if e not in top or len(top) > 1]
     for e in others[:2]:
-        reason = build_text("quiz", "kinds.sends_no_more_than", sent=format_bytes(int(t.sent_bytes[e])))
+        reason = _text("sends_no_more_than", sent=format_bytes(int(t.sent_bytes[e])))
         wrong.append(Alternative(names[e], reason))
     return _build_choice("hot", ask, explanation, right, wrong, random)
 
@@ -248,9 +211,9 @@ def _ask_contributions(run: QuestionRun, random: Random) -> Question | None:
     rank, chunk = int(random.integers(s.ranks)), int(random.integers(s.chunks))
     after = int(random.integers(1, s.steps))
     counts = [len(terms) for step, terms in list_contributions(s, rank, chunk) if step < after]
-    ask = build_text("quiz", "kinds.after_first_how_many", steps=after, chunk=chunk, rank=rank)
+    ask = _text("after_first_how_many", steps=after, chunk=chunk, rank=rank)
     writes = len(counts) - 1
-    explanation = build_text("quiz", "kinds.began_1_its_own", writes=writes, counts=counts[-1], ranks=s.ranks)
+    explanation = _text("began_1_its_own", writes=writes, counts=counts[-1], ranks=s.ranks)
     return Question("number", "contributions", ask, explanation, counts[-1], "count")
 
 
@@ -268,13 +231,10 @@ def _ask_who_has_chunk(run: QuestionRun, random: Random) -> Question | None:
         return None
     right_rank = int(random.choice(have))
     others = [int(r) for r in random.permutation(lack)[:3]]
-    ask = build_text("quiz", "kinds.which_these_ranks_holds", chunk=chunk, steps=after)
+    ask = _text("which_these_ranks_holds", chunk=chunk, steps=after)
     names = ", ".join(map(str, have))
-    explanation = build_text("quiz", "kinds.then_rank_hold_complete", have=len(have), names=names, ranks=s.ranks)
-    right = Alternative(
-        repeat_text(f"rank {right_rank}"),
-        _count_terms(run, right_rank, chunk, after, goal),
-    )
+    explanation = _text("then_rank_hold_complete", have=len(have), names=names, ranks=s.ranks)
+    right = Alternative(repeat_text(f"rank {right_rank}"), _count_terms(run, right_rank, chunk, after, goal))
     wrong = [Alternative(repeat_text(f"rank {r}"), _count_terms(run, r, chunk, after, goal)) for r in others]
     return _build_choice("who", ask, explanation, right, wrong, random)
 
@@ -285,7 +245,7 @@ def _list_terms(run: QuestionRun, rank: int, chunk: int, after: int) -> Terms:
 
 def _count_terms(run: QuestionRun, rank: int, chunk: int, after: int, goal: int) -> Text:
     count = len(_list_terms(run, rank, chunk, after))
-    return build_text("quiz", "kinds.holds_contributions_then", count=count, goal=goal)
+    return _text("holds_contributions_then", count=count, goal=goal)
 
 
 # ---- links
@@ -297,10 +257,8 @@ def _ask_link_bytes(run: QuestionRun, random: Random) -> Question | None:
     link = int(random.choice(run.used[: max(4, len(run.used) // 2)]))
     value, name = int(t.link_bytes[link]), t.topology.link_name(link)
     crossing = value / t.nbytes
-    ask = build_text("quiz", "kinds.how_many_bytes_cross", name=name)
-    explanation = build_text(
-        "quiz", "kinds.cross_buffers_other_direction", size=format_bytes(value), buffers=f"{crossing:.4g}"
-    )
+    ask = _text("how_many_bytes_cross", name=name)
+    explanation = _text("cross_buffers_other_direction", size=format_bytes(value), buffers=f"{crossing:.4g}")
     return Question("number", "link", ask, explanation, value, "bytes")
 
 
@@ -322,10 +280,9 @@ def _ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
     order = random.permutation(len(links))
     names = [t.topology.link_name(k) for k in links]
     choices = [Alternative(repeat_text(name), _explain_share(run, k)) for name, k in zip(names, links, strict=True)]
-    ask = build_text("quiz", "kinds.which_these_links_bottleneck")
-    explanation = build_text(
-        "quiz",
-        "kinds.carries_at_run",
+    ask = _text("which_these_links_bottleneck")
+    explanation = _text(
+        "carries_at_run",
         names=names[0],
         link_bytes=format_bytes(t.link_bytes[links[0]]),
         bandwidth=format_bandwidth(t.topology.links.bandwidth[links[0]]),
@@ -346,9 +303,9 @@ def _ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
 def _explain_share(run: QuestionRun, link: int) -> Text:
     carried, share = run.trace.link_bytes[link], f"{100 * run.trace.link_busy[link] / run.trace.duration:.3g} %"
     if not carried:
-        return build_text("quiz", "kinds.nothing_crosses")
+        return _text("nothing_crosses")
     size, rate = format_bytes(carried), format_bandwidth(run.trace.topology.links.bandwidth[link])
-    return build_text("quiz", "kinds.carries_at_busy_run", size=size, rate=rate, share=share)
+    return _text("carries_at_busy_run", size=size, rate=rate, share=share)
 
 
 def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
@@ -360,7 +317,7 @@ def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
     if not route:
         return None
     a, b = t.schedule.name_endpoint(src), t.schedule.name_endpoint(dst)
-    ask = build_text("quiz", "kinds.how_many_links_does", a=a, b=b)
+    ask = _text("how_many_links_does", a=a, b=b)
     return Question("number", "hops", ask, _explain_hops(t.topology, route), len(route), "count")
 
 
@@ -369,7 +326,7 @@ def _explain_hops(topology: Topology, route: Sequence[int]) -> Text:
     names, links, hops = topology.devices.name, topology.links, len(route)
     path = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
     alpha = format_time(float(links.alpha[route].sum()))
-    return build_text("quiz", "kinds.way_of_links", way=path, hops=hops, alpha=alpha)
+    return _text("way_of_links", way=path, hops=hops, alpha=alpha)
 
 
 # ---- time
@@ -382,38 +339,28 @@ def _ask_doubled_bandwidth(run: QuestionRun, random: Random) -> Question | None:
         return None
     kind = str(random.choice(sorted(neck.savings)))
     saved = neck.savings[kind]
-    links = build_text("quiz", "kinds.cable") if kind == "cable" else build_text("quiz", "kinds.link", kind=kind)
-    ask = build_text("quiz", "kinds.every_gets_twice_bandwidth", links=links)
+    links = _text("cable") if kind == "cable" else _text("link", kind=kind)
+    ask = _text("every_gets_twice_bandwidth", links=links)
     before, after = format_time(run.trace.duration), format_time(run.trace.duration * (1 - saved))
     if saved >= 0.0005:
-        result = build_text("quiz", "kinds.runs_shorter", before=before, after=after, saved=format_percent(saved))
+        result = _text("runs_shorter", before=before, after=after, saved=format_percent(saved))
     else:
-        result = build_text("quiz", "kinds.runs_as_long", before=before)
-    latency = build_text("quiz", "kinds.latencies_would_remain", share=format_percent(neck.latency))
+        result = _text("runs_as_long", before=before)
+    latency = _text("latencies_would_remain", share=format_percent(neck.latency))
     explanation = join_texts("sentences", [result, latency])
-    right = Alternative(_format_saving(saved), build_text("quiz", "kinds.running_again_says"))
+    right = Alternative(_format_saving(saved), _text("running_again_says"))
     ideas: list[tuple[float, Text]] = [
-        (
-            0.5,
-            build_text("quiz", "kinds.half_time_would_need"),
-        ),
-        (
-            0.0,
-            build_text("quiz", "kinds.would_change_nothing_only"),
-        ),
-        (0.25, build_text("quiz", "kinds.quarter_needs_half")),
+        (0.5, _text("half_time_would_need")),
+        (0.0, _text("would_change_nothing_only")),
+        (0.25, _text("quarter_needs_half")),
     ]
-    ideas += [
-        (other, build_text("quiz", "kinds.doubling_saves", name=name))
-        for name, other in neck.savings.items()
-        if name != kind
-    ]
+    ideas += [(other, _text("doubling_saves", name=name)) for name, other in neck.savings.items() if name != kind]
     wrong = [Alternative(_format_saving(value), idea) for value, idea in ideas if abs(value - saved) > 0.04]
     return _build_choice("doubling", ask, explanation, right, wrong, random)
 
 
 def _format_saving(share: float) -> Text:
-    return build_text("quiz", "kinds.not_at_all") if share < 0.0005 else repeat_text(format_percent(share))
+    return _text("not_at_all") if share < 0.0005 else repeat_text(format_percent(share))
 
 
 def _ask_time(run: QuestionRun, random: Random) -> Question | None:
@@ -428,15 +375,13 @@ def _ask_time(run: QuestionRun, random: Random) -> Question | None:
     alpha, beta, waiting = (format_time(part if part > 1e-9 * t.duration else 0.0) for part in parts)
     slowest = run.trace.topology.links
     link = int(run.used[0])
-    ask = build_text(
-        "quiz",
-        "kinds.busiest_link_has_alpha",
+    ask = _text(
+        "busiest_link_has_alpha",
         bandwidth=format_bandwidth(slowest.bandwidth[link]),
         alpha=format_time(slowest.alpha[link]),
     )
-    explanation = build_text(
-        "quiz",
-        "kinds.transfers_follow_from_one",
+    explanation = _text(
+        "transfers_follow_from_one",
         duration=format_time(t.duration),
         transfers=len(path.transfers),
         alpha=alpha,
@@ -452,10 +397,9 @@ def _ask_busbw(run: QuestionRun, random: Random) -> Question | None:
     if not t.busbw:
         return None
     factor = get_collective(t.schedule.collective).busbw(run.n)
-    ask = build_text("quiz", "kinds.run_s_algbw_ranks", algbw=format_bandwidth(t.algbw), n=run.n)
-    explanation = build_text(
-        "quiz",
-        "kinds.busbw_algbw_factor_ranks",
+    ask = _text("run_s_algbw_ranks", algbw=format_bandwidth(t.algbw), n=run.n)
+    explanation = _text(
+        "busbw_algbw_factor_ranks",
         factor=f"{factor:.4g}",
         collective=t.schedule.collective,
         n=run.n,
@@ -471,13 +415,8 @@ def _ask_latency(run: QuestionRun, random: Random) -> Question | None:
     if neck is None or neck.latency <= 0:
         return None
     left = neck.latency * t.duration
-    ask = build_text("quiz", "kinds.how_long_would_run")
-    explanation = build_text(
-        "quiz",
-        "kinds.only_latencies_remain_alphas",
-        steps=t.schedule.steps,
-        left=format_time(left),
-    )
+    ask = _text("how_long_would_run")
+    explanation = _text("only_latencies_remain_alphas", steps=t.schedule.steps, left=format_time(left))
     return Question("number", "latency", ask, explanation, left, "time", tolerance=0.05)
 
 
@@ -490,10 +429,9 @@ def _ask_doubled_bytes(run: QuestionRun, random: Random) -> Question | None:
         return None
     other = simulate(t.schedule, t.topology, 2 * t.nbytes, t.dtype, t.engine)
     factor = other.duration / t.duration
-    ask = build_text("quiz", "kinds.factor_does_time_grow")
-    explanation = build_text(
-        "quiz",
-        "kinds.instead_times_bytes_double",
+    ask = _text("factor_does_time_grow")
+    explanation = _text(
+        "instead_times_bytes_double",
         doubled=format_time(other.duration),
         before=format_time(t.duration),
         factor=f"{factor:.3g}",

@@ -25,6 +25,11 @@ _MARKED = 6  # ways of an answer that are marked in the picture
 _MAX_TRANSFERS = 200_000
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("quiz", f"moments.{key}", **values)
+
+
 @dataclass(frozen=True)
 class QuestionAtStep:
     """A question at the begin of a step.
@@ -101,12 +106,11 @@ def _ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
         return None
     quick, slowest = format_time(float(lasts.min())), format_time(float(lasts.max()))
     nbytes, count = format_bytes(int(size[0])), len(rows_of_step)
-    ask = build_text("quiz", "moments.step_all_pieces_leave", step=step + 1, count=count, nbytes=nbytes)
+    ask = _text("step_all_pieces_leave", step=step + 1, count=count, nbytes=nbytes)
     rate = run.trace.topology.route(*slow[0])
     hop = min(rate, key=lambda link: link.bandwidth)
-    explanation = build_text(
-        "quiz",
-        "moments.they_need_others_their",
+    explanation = _text(
+        "they_need_others_their",
         slowest=slowest,
         quick=quick,
         hop_label=hop.label,
@@ -114,19 +118,13 @@ def _ask_last_arrivals(run: _RunBySteps, step: int) -> QuestionAtStep | None:
     )
     choices = (
         Alternative(
-            build_text("quiz", "moments.all_at_same_time"),
-            build_text("quiz", "moments.they_have_same_size", nbytes=nbytes, quick=quick, slowest=slowest),
+            _text("all_at_same_time"), _text("they_have_same_size", nbytes=nbytes, quick=quick, slowest=slowest)
         ),
         Alternative(
             _format_pairs(slow),
-            build_text(
-                "quiz", "moments.they_leave_slowest_cables", nbytes=nbytes, bandwidth=format_bandwidth(hop.bandwidth)
-            ),
+            _text("they_leave_slowest_cables", nbytes=nbytes, bandwidth=format_bandwidth(hop.bandwidth)),
         ),
-        Alternative(
-            _format_pairs(after),
-            build_text("quiz", "moments.these_ranks_got_theirs"),
-        ),
+        Alternative(_format_pairs(after), _text("these_ranks_got_theirs")),
     )
     return _build_shuffled_question(step, "arrival", ask, explanation, choices, ((), slow[:_MARKED], after[:_MARKED]))
 
@@ -154,9 +152,8 @@ def _build_contributions_question(
     step: int, transfer: tuple[int, int, int], counts: tuple[int, int], ranks: int
 ) -> QuestionAtStep:
     (src, dst, chunk), (sent, receiver_count) = transfer, counts
-    ask = build_text(
-        "quiz",
-        "moments.step_rank_sends_chunk",
+    ask = _text(
+        "step_rank_sends_chunk",
         step=step + 1,
         src=src,
         chunk=chunk,
@@ -165,23 +162,13 @@ def _build_contributions_question(
         dst=dst,
         receiver_count=receiver_count,
     )
-    explanation = build_text(
-        "quiz",
-        "moments.receiver_adds_arrives_has",
-        sent=sent,
-        receiver_count=receiver_count,
-        total=sent + receiver_count,
+    explanation = _text(
+        "receiver_adds_arrives_has", sent=sent, receiver_count=receiver_count, total=sent + receiver_count
     )
     choices = (
-        Alternative(
-            build_text("quiz", "moments.text", sent=sent),
-            build_text("quiz", "moments.would_be_copy_which", receiver_count=receiver_count),
-        ),
-        Alternative(build_text("quiz", "moments.text", sent=sent + receiver_count), explanation),
-        Alternative(
-            build_text("quiz", "moments.text_2", ranks=ranks),
-            build_text("quiz", "moments.sum_not_complete_yet", missing=ranks - sent - receiver_count),
-        ),
+        Alternative(_text("text", sent=sent), _text("would_be_copy_which", receiver_count=receiver_count)),
+        Alternative(_text("text", sent=sent + receiver_count), explanation),
+        Alternative(_text("text_2", ranks=ranks), _text("sum_not_complete_yet", missing=ranks - sent - receiver_count)),
     )
     return _build_shuffled_question(step, "held", ask, explanation, choices)
 
@@ -198,29 +185,12 @@ def _ask_copy(run: _RunBySteps) -> QuestionAtStep | None:
     if comes != ranks or not 0 < there < ranks:
         return None
     chunk = int(row["chunk"])
-    ask = build_text(
-        "quiz",
-        "moments.step_rank_sends_chunk_2",
-        step=step + 1,
-        src=src,
-        chunk=chunk,
-        ranks=ranks,
-        dst=dst,
-        there=there,
-    )
-    explanation = build_text("quiz", "moments.sum_complete_added_once", there=there)
+    ask = _text("step_rank_sends_chunk_2", step=step + 1, src=src, chunk=chunk, ranks=ranks, dst=dst, there=there)
+    explanation = _text("sum_complete_added_once", there=there)
     choices = (
-        Alternative(
-            build_text("quiz", "moments.add_its_own"), build_text("quiz", "moments.then_some_would_count", there=there)
-        ),
-        Alternative(
-            build_text("quiz", "moments.put_place_its_own"),
-            build_text("quiz", "moments.copy_replaces", there=there, ranks=ranks),
-        ),
-        Alternative(
-            build_text("quiz", "moments.keep_its_own_pass"),
-            build_text("quiz", "moments.then_rank_would_never", dst=dst),
-        ),
+        Alternative(_text("add_its_own"), _text("then_some_would_count", there=there)),
+        Alternative(_text("put_place_its_own"), _text("copy_replaces", there=there, ranks=ranks)),
+        Alternative(_text("keep_its_own_pass"), _text("then_rank_would_never", dst=dst)),
     )
     return _build_shuffled_question(step, "copy", ask, explanation, choices)
 
@@ -235,27 +205,18 @@ def _ask_sent_bytes(run: _RunBySteps) -> QuestionAtStep | None:
     if not np.all(sent == total) or not total or len(guesses) < 2:
         return None
     step = run.schedule.steps - 1
-    ask = build_text("quiz", "moments.step_last_how_much", step=step + 1)
-    explanation = build_text(
-        "quiz",
-        "moments.counters_say_steps_come",
-        steps=run.schedule.steps,
-        total=format_bytes(total),
-        buffers=f"{total / nbytes:.4g}",
+    ask = _text("step_last_how_much", step=step + 1)
+    explanation = _text(
+        "counters_say_steps_come", steps=run.schedule.steps, total=format_bytes(total), buffers=f"{total / nbytes:.4g}"
     )
     reasons = {
-        nbytes: build_text("quiz", "moments.buffer_once_but_sums"),
-        2 * nbytes: build_text("quiz", "moments.buffer_twice_but_piece"),
-        nbytes // n: build_text("quiz", "moments.one_its_pieces", count=f"{total / (nbytes // n):.4g}"),
+        nbytes: _text("buffer_once_but_sums"),
+        2 * nbytes: _text("buffer_twice_but_piece"),
+        nbytes // n: _text("one_its_pieces", count=f"{total / (nbytes // n):.4g}"),
     }
     right = Alternative(
         _format_size(total),
-        build_text(
-            "quiz",
-            "moments.add_up_steps",
-            steps=run.schedule.steps,
-            per_step=format_bytes(total / run.schedule.steps),
-        ),
+        _text("add_up_steps", steps=run.schedule.steps, per_step=format_bytes(total / run.schedule.steps)),
     )
     wrong = [Alternative(_format_size(nbytes_guess), reasons[nbytes_guess]) for nbytes_guess in guesses[:2]]
     choices = tuple(sorted((right, *wrong), key=lambda nbytes_guess: _find_value(nbytes_guess, (total, *guesses))))
@@ -285,5 +246,5 @@ def _format_pairs(pairs: RankPairs) -> Text:
     texts = [f"{a} → {b}" for a, b in pairs[:_NAMED]]
     if more := len(pairs) - len(texts):
         named = join_texts("items", texts)
-        return build_text("quiz", "moments.more", named=named, more=more, pairs=len(pairs))
+        return _text("more", named=named, more=more, pairs=len(pairs))
     return join_texts("and", texts)

@@ -13,13 +13,20 @@ from .question import Alternative, Question
 from .step_questions import QuestionStep, _build_wrong_answers, _format_size, _format_time
 
 _SLOWER = 1.5
+
+
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("quiz", f"splits.{key}", **values)
+
+
 #: Ways of splitting, as people say them.
 _STRATEGIES: dict[str, Text] = {
-    "tensor": build_text("quiz", "splits.layers_shares_tensor_parallelism"),
-    "pipeline": build_text("quiz", "splits.next_stages_pipeline"),
-    "data": build_text("quiz", "splits.weights_gradients_data_parallelism"),
-    "context": build_text("quiz", "splits.keys_values_context_parallelism"),
-    "expert": build_text("quiz", "splits.tokens_experts_expert_parallelism"),
+    "tensor": _text("layers_shares_tensor_parallelism"),
+    "pipeline": _text("next_stages_pipeline"),
+    "data": _text("weights_gradients_data_parallelism"),
+    "context": _text("keys_values_context_parallelism"),
+    "expert": _text("tokens_experts_expert_parallelism"),
 }
 
 
@@ -49,15 +56,13 @@ def _ask_sharded_bytes(run: QuestionStep, random: Random) -> Question | None:
         return None
     t = run.trace
     sent, once = max(t.sent_bytes.values()), max(with_weights.sent_bytes.values())
-    ask = build_text("quiz", "splits.fsdp_gathers_weights_block")
-    explanation = build_text("quiz", "splits.blocks_gathered_twice_each", once=format_bytes(once))
-    right = Alternative(
-        _format_size(sent), build_text("quiz", "splits.two_gathers_reduction", extra=format_bytes(sent - once))
-    )
+    ask = _text("fsdp_gathers_weights_block")
+    explanation = _text("blocks_gathered_twice_each", once=format_bytes(once))
+    right = Alternative(_format_size(sent), _text("two_gathers_reduction", extra=format_bytes(sent - once)))
     wrong = _build_wrong_answers(
-        (_format_size(once), build_text("quiz", "splits.reshard_after_forward_false")),
-        (_format_size(t.step.model.parameters * 2), build_text("quiz", "splits.one_copy_weights_16")),
-        (_format_size(sent / t.step.ranks), build_text("quiz", "splits.part_one_shard")),
+        (_format_size(once), _text("reshard_after_forward_false")),
+        (_format_size(t.step.model.parameters * 2), _text("one_copy_weights_16")),
+        (_format_size(sent / t.step.ranks), _text("part_one_shard")),
     )
     return _build_choice("sharded", ask, explanation, right, wrong, random)
 
@@ -68,18 +73,15 @@ def _ask_prefetch(run: QuestionStep, random: Random) -> Question | None:
     if data is None or not data.prefetch or (off := run.changed(prefetch=False)) is None:
         return None
     t = run.trace
-    ask = build_text("quiz", "splits.prefetch_step_takes_how", time=format_time(t.time))
-    explanation = build_text(
-        "quiz",
-        "splits.gathers_have_no_computing",
-        waits=format_time(off.exposed),
-        waits_with_prefetch=format_time(t.exposed),
+    ask = _text("prefetch_step_takes_how", time=format_time(t.time))
+    explanation = _text(
+        "gathers_have_no_computing", waits=format_time(off.exposed), waits_with_prefetch=format_time(t.exposed)
     )
-    right = Alternative(_format_time(off.time), build_text("quiz", "splits.gathers_waited_reductions_not"))
+    right = Alternative(_format_time(off.time), _text("gathers_waited_reductions_not"))
     wrong = _build_wrong_answers(
-        (_format_time(t.time), build_text("quiz", "splits.bytes_same_moments_not")),
-        (_format_time(t.computing + t.communication), build_text("quiz", "splits.gradients_still_reduced_beside")),
-        (_format_time(t.computing), build_text("quiz", "splits.computing_alone")),
+        (_format_time(t.time), _text("bytes_same_moments_not")),
+        (_format_time(t.computing + t.communication), _text("gradients_still_reduced_beside")),
+        (_format_time(t.computing), _text("computing_alone")),
     )
     return _build_choice("prefetch", ask, explanation, right, wrong, random)
 
@@ -90,20 +92,19 @@ def _ask_microbatches(run: QuestionStep, random: Random) -> Question | None:
         return None
     t = run.trace
     few, many = t.bubble / t.time, more.bubble / more.time
-    ask = build_text("quiz", "splits.step_idle_time_pipeline", few=f"{100 * few:.3g}")
-    explanation = build_text(
-        "quiz",
-        "splits.ends_pipeline_waited_once",
+    ask = _text("step_idle_time_pipeline", few=f"{100 * few:.3g}")
+    explanation = _text(
+        "ends_pipeline_waited_once",
         idle=format_time(t.bubble),
         idle_with_more=format_time(more.bubble),
         more_time=format_time(more.time),
         time=format_time(t.time),
     )
-    right = Alternative(repeat_text(format_percent(many)), build_text("quiz", "splits.both_ends_waited_once"))
+    right = Alternative(repeat_text(format_percent(many)), _text("both_ends_waited_once"))
     wrong = _build_wrong_answers(
-        (repeat_text(format_percent(few)), build_text("quiz", "splits.there_more_compute_between")),
-        (repeat_text(format_percent(few / 2)), build_text("quiz", "splits.as_if_idle_time")),
-        (repeat_text(format_percent(min(1.0, 2 * few))), build_text("quiz", "splits.microbatches_fill_pipeline_they")),
+        (repeat_text(format_percent(few)), _text("there_more_compute_between")),
+        (repeat_text(format_percent(few / 2)), _text("as_if_idle_time")),
+        (repeat_text(format_percent(min(1.0, 2 * few))), _text("microbatches_fill_pipeline_they")),
     )
     return _build_choice("bubble", ask, explanation, right, wrong, random)
 
@@ -114,19 +115,17 @@ def _ask_held_activations(run: QuestionStep, random: Random) -> Question | None:
         return None
     micros = run.trace.request.accumulate
     most = pipe.time_passes(micros).peak_activations
-    ask = build_text(
-        "quiz", "splits.stages_microbatches_schedule_how", pipe_size=pipe.size, micros=micros, schedule=pipe.schedule
-    )
-    explanation = build_text("quiz", "splits.microbatch_held_from_its", held=", ".join(f"{x:g}" for x in most))
+    ask = _text("stages_microbatches_schedule_how", pipe_size=pipe.size, micros=micros, schedule=pipe.schedule)
+    explanation = _text("microbatch_held_from_its", held=", ".join(f"{x:g}" for x in most))
 
     def format_count(count: float) -> Text:
         return repeat_text(f"{count:g}")
 
-    right = Alternative(format_count(float(most[0])), build_text("quiz", "splits.its_way_there_back"))
+    right = Alternative(format_count(float(most[0])), _text("its_way_there_back"))
     wrong = _build_wrong_answers(
-        (format_count(micros), build_text("quiz", "splits.would_be_all_them")),
-        (format_count(float(most[-1])), build_text("quiz", "splits.last_gpu_holds")),
-        (format_count(micros / pipe.size), build_text("quiz", "splits.stages_share_layers_not")),
+        (format_count(micros), _text("would_be_all_them")),
+        (format_count(float(most[-1])), _text("last_gpu_holds")),
+        (format_count(micros / pipe.size), _text("stages_share_layers_not")),
     )
     return _build_choice("held", ask, explanation, right, wrong, random)
 
@@ -139,13 +138,13 @@ def _ask_most_sent(run: QuestionStep, random: Random) -> Question | None:
     sent = rows[rows["lane"] == 0].groupby("strategy")["nbytes"].sum().sort_values(ascending=False)
     if len(sent) < 2 or any(name not in _STRATEGIES for name in sent.index):
         return None
-    ask = build_text("quiz", "splits.does_gpu_first_stage", step_label=run.trace.step.label)
+    ask = _text("does_gpu_first_stage", step_label=run.trace.step.label)
     first = format_bytes(float(sent.iloc[0]))
-    explanation = build_text("quiz", "splits.so_fastest_links", first=first, sum=format_bytes(float(sent.sum())))
-    right = Alternative(_STRATEGIES[sent.index[0]], build_text("quiz", "splits.step", first=first))
+    explanation = _text("so_fastest_links", first=first, sum=format_bytes(float(sent.sum())))
+    right = Alternative(_STRATEGIES[sent.index[0]], _text("step", first=first))
     wrong = _build_wrong_answers(
         *(
-            (_STRATEGIES[str(name)], build_text("quiz", "splits.only", nbytes=format_bytes(float(nbytes))))
+            (_STRATEGIES[str(name)], _text("only", nbytes=format_bytes(float(nbytes))))
             for name, nbytes in sent.iloc[1:].items()
         )
     )
@@ -161,22 +160,15 @@ def _ask_straggler(run: QuestionStep, random: Random) -> Question | None:
     rank, n = t.step.lanes[0][0], t.step.ranks
     if (late := run.changed(slow={rank: _SLOWER})) is None:
         return None
-    ask = build_text(
-        "quiz",
-        "splits.step_takes_on_gpus",
-        time=format_time(t.time),
-        n=f"{n:,}",
-        rank=rank,
-        slower=f"{100 * (_SLOWER - 1):g}",
+    ask = _text(
+        "step_takes_on_gpus", time=format_time(t.time), n=f"{n:,}", rank=rank, slower=f"{100 * (_SLOWER - 1):g}"
     )
-    explanation = build_text("quiz", "splits.all_wait_every_microbatch", late_time=format_time(late.time - t.time))
-    right = Alternative(
-        _format_time(late.time), build_text("quiz", "splits.slowest_sets_pace", times=f"{late.time / t.time:.3g}")
-    )
+    explanation = _text("all_wait_every_microbatch", late_time=format_time(late.time - t.time))
+    right = Alternative(_format_time(late.time), _text("slowest_sets_pace", times=f"{late.time / t.time:.3g}"))
     wrong = _build_wrong_answers(
-        (_format_time(t.time * (1 + (_SLOWER - 1) / n)), build_text("quiz", "splits.as_if_others_took")),
-        (_format_time(_SLOWER * t.time), build_text("quiz", "splits.as_if_step_were")),
-        (_format_time(t.time), build_text("quiz", "splits.as_if_nobody_needed")),
+        (_format_time(t.time * (1 + (_SLOWER - 1) / n)), _text("as_if_others_took")),
+        (_format_time(_SLOWER * t.time), _text("as_if_step_were")),
+        (_format_time(t.time), _text("as_if_nobody_needed")),
     )
     return _build_choice("straggler", ask, explanation, right, wrong, random)
 

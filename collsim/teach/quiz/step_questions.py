@@ -23,6 +23,11 @@ _ACCUMULATED = 4
 _SMALL = 2**20  # bytes of a bucket that is asked about
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("quiz", f"steps.{key}", **values)
+
+
 @dataclass(frozen=True, eq=False)
 class QuestionStep:
     """A step of training, with what several questions need of it.
@@ -63,7 +68,7 @@ def _format_size(nbytes: float) -> Text:
 
 
 def _format_count(many: int) -> Text:
-    return build_text("quiz", "steps.allreduce", many=many)
+    return _text("allreduce", many=many)
 
 
 def _build_wrong_answers(*ideas: tuple[Text, Text]) -> list[Alternative]:
@@ -78,17 +83,13 @@ def _ask_buckets(run: QuestionStep, random: Random) -> Question | None:
     count = len(small.request.parallel.list_bucket_bytes(model))  # type: ignore[attr-defined]
     even = math.ceil(model.nbytes / _SMALL)
     size = format_bytes(model.nbytes)
-    ask = build_text(
-        "quiz", "steps.has_gradient_tensors_all", model_name=model.name, tensors=len(model.tensors), size=size
-    )
-    explanation = build_text("quiz", "steps.bucket_closes_as_soon", count=count)
-    right = Alternative(
-        _format_count(count), build_text("quiz", "steps.bucket_cap_mb_lower", mean=format_bytes(model.nbytes / count))
-    )
+    ask = _text("has_gradient_tensors_all", model_name=model.name, tensors=len(model.tensors), size=size)
+    explanation = _text("bucket_closes_as_soon", count=count)
+    right = Alternative(_format_count(count), _text("bucket_cap_mb_lower", mean=format_bytes(model.nbytes / count)))
     wrong = _build_wrong_answers(
-        (_format_count(even), build_text("quiz", "steps.would_split_tensors_at")),
-        (_format_count(len(model.tensors)), build_text("quiz", "steps.one_each_tensor_small")),
-        (_format_count(1), build_text("quiz", "steps.one_bucket_first_step")),
+        (_format_count(even), _text("would_split_tensors_at")),
+        (_format_count(len(model.tensors)), _text("one_each_tensor_small")),
+        (_format_count(1), _text("one_bucket_first_step")),
     )
     return _build_choice("buckets", ask, explanation, right, wrong, random)
 
@@ -104,20 +105,14 @@ def _ask_exposed_collective(run: QuestionStep, random: Random) -> Question | Non
     if waits[most] <= 0.001 * trace.time:
         return None
     sizes = [format_bytes(trace.step.tasks[i].nbytes) for i in run.buckets]
-    names = [build_text("quiz", "steps.bucket", number=k, size=size) for k, size in enumerate(sizes)]
-    ask = build_text("quiz", "steps.buckets_go_out_order")
-    explanation = build_text("quiz", "steps.gpus_wait_others_run", beside=format_time(waits[most]))
-    right = Alternative(names[most], build_text("quiz", "steps.nothing_left_compute_beside"))
+    names = [_text("bucket", number=k, size=size) for k, size in enumerate(sizes)]
+    ask = _text("buckets_go_out_order")
+    explanation = _text("gpus_wait_others_run", beside=format_time(waits[most]))
+    right = Alternative(names[most], _text("nothing_left_compute_beside"))
     largest = max(range(len(names)), key=lambda k: trace.step.tasks[run.buckets[k]].nbytes)
     # The largest and the ends of the order are the guesses that people make.
     others = [k for k in dict.fromkeys((largest, 0, len(names) - 1, *range(len(names)))) if k != most]
-    wrong = [
-        Alternative(
-            names[k],
-            build_text("quiz", "steps.gpus_wait_only", beside=format_time(waits[k])),
-        )
-        for k in others
-    ]
+    wrong = [Alternative(names[k], _text("gpus_wait_only", beside=format_time(waits[k]))) for k in others]
     return _build_choice("exposed", ask, explanation, right, wrong, random)
 
 
@@ -129,25 +124,18 @@ def _ask_exposed_time(run: QuestionStep, random: Random) -> Question | None:
     last = t.communication / 2
     if run.buckets:
         last = t.end[run.buckets[-1]] - t.begin[run.buckets[-1]]
-    ask = build_text("quiz", "steps.all_collectives_step_take", communication=format_time(t.communication))
-    explanation = build_text(
-        "quiz", "steps.communication_runs_beside_computing", overlapped=f"{100 * t.overlapped:.3g}"
-    )
+    ask = _text("all_collectives_step_take", communication=format_time(t.communication))
+    explanation = _text("communication_runs_beside_computing", overlapped=f"{100 * t.overlapped:.3g}")
     without_network = format_time(t.time - t.exposed)
     right = Alternative(
         _format_time(t.exposed),
-        build_text(
-            "quiz", "steps.communication_without_computing_beside", time=format_time(t.time), without=without_network
-        ),
+        _text("communication_without_computing_beside", time=format_time(t.time), without=without_network),
     )
     wrong = _build_wrong_answers(
-        (_format_time(t.communication), build_text("quiz", "steps.as_if_nothing_ran")),
-        (_format_time(0.0), build_text("quiz", "steps.as_if_all_were")),
-        (_format_time(float(last)), build_text("quiz", "steps.all_last_bucket")),
-        (
-            _format_time(t.communication / 2),
-            build_text("quiz", "steps.half_nobody_s_rule", overlapped=f"{100 * t.overlapped:.3g}"),
-        ),
+        (_format_time(t.communication), _text("as_if_nothing_ran")),
+        (_format_time(0.0), _text("as_if_all_were")),
+        (_format_time(float(last)), _text("all_last_bucket")),
+        (_format_time(t.communication / 2), _text("half_nobody_s_rule", overlapped=f"{100 * t.overlapped:.3g}")),
     )
     return _build_choice("waits", ask, explanation, right, wrong, random)
 
@@ -157,16 +145,16 @@ def _ask_first_step(run: QuestionStep, random: Random) -> Question | None:
     if not run.ddp or (first := run.changed(first_step=True)) is None:
         return None
     t = run.trace
-    ask = build_text("quiz", "steps.steady_step_takes_how", time=format_time(t.time))
-    explanation = build_text("quiz", "steps.order_gradients_not_known")
+    ask = _text("steady_step_takes_how", time=format_time(t.time))
+    explanation = _text("order_gradients_not_known")
     right = Alternative(
         _format_time(first.time),
-        build_text("quiz", "steps.nothing_overlaps", exposed=format_time(first.exposed), before=format_time(t.exposed)),
+        _text("nothing_overlaps", exposed=format_time(first.exposed), before=format_time(t.exposed)),
     )
     wrong = _build_wrong_answers(
-        (_format_time(t.time), build_text("quiz", "steps.as_if_buckets_were")),
-        (_format_time(t.time + t.communication), build_text("quiz", "steps.adds_all_communication_whole")),
-        (_format_time(t.computing), build_text("quiz", "steps.computing_alone")),
+        (_format_time(t.time), _text("as_if_buckets_were")),
+        (_format_time(t.time + t.communication), _text("adds_all_communication_whole")),
+        (_format_time(t.computing), _text("computing_alone")),
     )
     return _build_choice("first", ask, explanation, right, wrong, random)
 
@@ -176,18 +164,14 @@ def _ask_doubled_network(run: QuestionStep, random: Random) -> Question | None:
     if not run.trace.communication or (fast := run.changed(network=2)) is None:
         return None
     t = run.trace
-    ask = build_text("quiz", "steps.step_takes_all_links", time=format_time(t.time))
-    explanation = build_text(
-        "quiz", "steps.gpus_waited_network_now", before=format_time(t.exposed), now=format_time(fast.exposed)
-    )
-    right = Alternative(
-        _format_time(fast.time), build_text("quiz", "steps.only_was_exposed_can", exposed=format_time(t.exposed))
-    )
+    ask = _text("step_takes_all_links", time=format_time(t.time))
+    explanation = _text("gpus_waited_network_now", before=format_time(t.exposed), now=format_time(fast.exposed))
+    right = Alternative(_format_time(fast.time), _text("only_was_exposed_can", exposed=format_time(t.exposed)))
     wrong = _build_wrong_answers(
-        (_format_time(t.time / 2), build_text("quiz", "steps.computing_does_not_get")),
-        (_format_time(t.time - t.communication / 2), build_text("quiz", "steps.most_communication_was_hidden")),
-        (_format_time(t.time - t.exposed), build_text("quiz", "steps.would_be_network_takes")),
-        (_format_time(t.time), build_text("quiz", "steps.would_be_so_if")),
+        (_format_time(t.time / 2), _text("computing_does_not_get")),
+        (_format_time(t.time - t.communication / 2), _text("most_communication_was_hidden")),
+        (_format_time(t.time - t.exposed), _text("would_be_network_takes")),
+        (_format_time(t.time), _text("would_be_so_if")),
     )
     return _build_choice("network", ask, explanation, right, wrong, random)
 
@@ -202,16 +186,15 @@ def _ask_no_sync(run: QuestionStep, random: Random) -> Question | None:
         return None
     rank = run.trace.step.lanes[0][0]
     sent, all_ = quiet.sent_bytes[rank], loud.sent_bytes[rank]
-    ask = build_text("quiz", "steps.step_microbatches_no_sync", accumulated=_ACCUMULATED, rank=rank)
-    explanation = build_text("quiz", "steps.gradients_added_up_on", all=format_bytes(all_))
+    ask = _text("step_microbatches_no_sync", accumulated=_ACCUMULATED, rank=rank)
+    explanation = _text("gradients_added_up_on", all=format_bytes(all_))
     right = Alternative(
-        _format_size(sent),
-        build_text("quiz", "steps.one_allreduce_every_bucket", count=len(run.buckets), accumulated=_ACCUMULATED),
+        _format_size(sent), _text("one_allreduce_every_bucket", count=len(run.buckets), accumulated=_ACCUMULATED)
     )
     wrong = _build_wrong_answers(
-        (_format_size(all_), build_text("quiz", "steps.sends_without_no_sync")),
-        (_format_size(sent / _ACCUMULATED), build_text("quiz", "steps.sums_as_large_as")),
-        (_format_size(run.trace.step.model.nbytes), build_text("quiz", "steps.one_copy_gradients_ring")),
+        (_format_size(all_), _text("sends_without_no_sync")),
+        (_format_size(sent / _ACCUMULATED), _text("sums_as_large_as")),
+        (_format_size(run.trace.step.model.nbytes), _text("one_copy_gradients_ring")),
     )
     return _build_choice("no_sync", ask, explanation, right, wrong, random)
 
@@ -223,23 +206,19 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
         return None
     root, other = t.step.lanes[0][0], t.step.lanes[1][0]
     sent, n = t.sent_bytes[root], t.step.ranks
-    ask = build_text("quiz", "steps.dataparallel_on_gpus_how", n=n, root=root)
+    ask = _text("dataparallel_on_gpus_how", n=n, root=root)
     by_nccl = t.request.parallel.uses_nccl
     key = "steps.broadcasts_with_copies"
     if by_nccl:
         key = "steps.broadcasts_with_nccl"
-    explanation = build_text(
-        "quiz",
-        key,
-        model_nbytes=format_bytes(t.step.model.nbytes),
-    )
-    right = Alternative(_format_size(sent), build_text("quiz", "steps.parameters_out_its_share"))
+    explanation = build_text("quiz", key, model_nbytes=format_bytes(t.step.model.nbytes))
+    right = Alternative(_format_size(sent), _text("parameters_out_its_share"))
     gradient_bytes = t.step.model.nbytes
     wrong = _build_wrong_answers(
-        (_format_size(2 * (n - 1) / n * gradient_bytes), build_text("quiz", "steps.rank_ddp_ring")),
-        (_format_size((n - 1) * gradient_bytes), build_text("quiz", "steps.counts_parameters_each_others")),
-        (_format_size(gradient_bytes), build_text("quiz", "steps.parameters_once_no_inputs")),
-        (_format_size(t.sent_bytes[other]), build_text("quiz", "steps.gpu_sends", other=other)),
+        (_format_size(2 * (n - 1) / n * gradient_bytes), _text("rank_ddp_ring")),
+        (_format_size((n - 1) * gradient_bytes), _text("counts_parameters_each_others")),
+        (_format_size(gradient_bytes), _text("parameters_once_no_inputs")),
+        (_format_size(t.sent_bytes[other]), _text("gpu_sends", other=other)),
     )
     return _build_choice("hub", ask, explanation, right, wrong, random)
 
@@ -255,20 +234,14 @@ def _ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
     def name_kind(kind: str) -> Text:
         return tuple(MEMORY_KINDS[kind].text(language) for language in LANGUAGES)
 
-    ask = build_text("quiz", "steps.fullest_gpu_holds_most", total=format_bytes(sum(sizes.values())))
-    parts = [
-        build_text("quiz", "steps.kind_and_size", kind=name_kind(kind), size=format_bytes(sizes[kind]))
-        for kind in order[:3]
-    ]
-    explanation = build_text("quiz", "steps.largest_kinds", kinds=join_texts("clauses", parts))
-    grows = build_text("quiz", "steps.grows_model")
+    ask = _text("fullest_gpu_holds_most", total=format_bytes(sum(sizes.values())))
+    parts = [_text("kind_and_size", kind=name_kind(kind), size=format_bytes(sizes[kind])) for kind in order[:3]]
+    explanation = _text("largest_kinds", kinds=join_texts("clauses", parts))
+    grows = _text("grows_model")
     if order[0] == "activations":
-        grows = build_text("quiz", "steps.grows_samples_gpu")
+        grows = _text("grows_samples_gpu")
     right = Alternative(name_kind(order[0]), grows)
-    wrong = [
-        Alternative(name_kind(kind), build_text("quiz", "steps.only", sizes=format_bytes(sizes[kind])))
-        for kind in order[1:]
-    ]
+    wrong = [Alternative(name_kind(kind), _text("only", sizes=format_bytes(sizes[kind]))) for kind in order[1:]]
     return _build_choice("memory", ask, explanation, right, wrong, random)
 
 
@@ -277,15 +250,13 @@ def _ask_straggling_worker(run: QuestionStep, random: Random) -> Question | None
     if not run.ddp or (plain := run.changed(overlap=False)) is None:
         return None
     t = run.trace
-    ask = build_text(
-        "quiz",
-        "steps.all_allreduces_step_take",
+    ask = _text(
+        "all_allreduces_step_take",
         communication=format_time(plain.communication),
         computing=format_time(plain.computing),
     )
-    explanation = build_text(
-        "quiz",
-        "steps.stay_exposed_overlap",
+    explanation = _text(
+        "stay_exposed_overlap",
         computing=format_time(plain.computing),
         exposed=format_time(plain.exposed),
         plain_time=format_time(plain.time),

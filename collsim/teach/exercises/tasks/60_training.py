@@ -21,6 +21,11 @@ _WAITING, _SLOWER = 0.25, 1.2  # of the time; times as long as DDP
 _SIZES = tuple(f"{n}KiB" for n in (256, 1024, 4096, 10240, 25600, 32768, 40960, 51200, 65536, 81920, 102400, 524288))
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("exercises", f"60_training.{key}", **values)
+
+
 @cache
 def _build_network() -> Topology:
     return switch(16, bandwidth="3GB/s", alpha="50us")
@@ -49,15 +54,7 @@ def _judge_bucket(value: Any) -> tuple[bool, Text, StepTrace]:
     step, best = _simulate_step("resnet50", _build_network(), ddp(bucket=value), 32), _find_best_bucket()
     count = sum(task.bucket >= 0 and not task.is_compute for task in step.step.tasks)
     step_time, waits, least = format_time(step.time), format_time(step.exposed), format_time(best.time)
-    reason = build_text(
-        "exercises",
-        "60_training.bucket_gpus_wait_network",
-        took=step_time,
-        count=count,
-        waits=waits,
-        sizes=len(_SIZES),
-        least=least,
-    )
+    reason = _text("bucket_gpus_wait_network", took=step_time, count=count, waits=waits, sizes=len(_SIZES), least=least)
     return step.time <= _CLOSE * best.time, reason, step
 
 
@@ -80,10 +77,10 @@ def _judge_accumulation(value: object) -> tuple[bool, Text, StepTrace]:
     right, reason = judge_edge(
         count >= fewest,
         count > fewest,
-        build_text("exercises", "60_training.gpus_wait_step", share=share),
-        build_text("exercises", "60_training.still_too_much"),
-        build_text("exercises", "60_training.enough_but_fewer_would"),
-        build_text("exercises", "60_training.one_less_more"),
+        _text("gpus_wait_step", share=share),
+        _text("still_too_much"),
+        _text("enough_but_fewer_would"),
+        _text("one_less_more"),
     )
     return right, reason, step
 
@@ -102,12 +99,8 @@ def _judge_hub_bytes(value: object) -> tuple[bool, Text, StepTrace]:
     size, copies = format_bytes(nbytes), nbytes / step.step.model.nbytes
     if abs(nbytes - sent) <= 0.01 * sent:
         most = format_bytes(sent)
-        return True, build_text("exercises", "60_training.gpu_0_sends", most=most), step
-    return (
-        False,
-        build_text("exercises", "60_training.would_be_copies_parameters", size=size, copies=f"{copies:.3g}"),
-        step,
-    )
+        return True, _text("gpu_0_sends", most=most), step
+    return (False, _text("would_be_copies_parameters", size=size, copies=f"{copies:.3g}"), step)
 
 
 # ---- when it is good enough ------------------------------------------------------------------------------------------
@@ -138,10 +131,10 @@ def _judge_samples(value: object) -> tuple[bool, Text, StepTrace]:
     right, reason = judge_edge(
         samples >= _find_smallest(),
         samples > _find_smallest(),
-        build_text("exercises", "60_training.dataparallel_takes_longer_than", more=more),
-        build_text("exercises", "60_training.too_much"),
-        build_text("exercises", "60_training.good_enough_but_fewer"),
-        build_text("exercises", "60_training.one_sample_less_too"),
+        _text("dataparallel_takes_longer_than", more=more),
+        _text("too_much"),
+        _text("good_enough_but_fewer"),
+        _text("one_sample_less_too"),
     )
     return right, reason, step
 

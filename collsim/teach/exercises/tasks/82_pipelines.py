@@ -19,6 +19,11 @@ _BUBBLE, _SMALLER = 0.12, 0.05  # of the step
 _MICROBATCHES = 32
 
 
+def _text(key: str, **values: object) -> Text:
+    """A text of this module in every language."""
+    return build_text("exercises", f"82_pipelines.{key}", **values)
+
+
 @cache
 def _time_passes(schedule: str, microbatches: int) -> PipelineTiming:
     return pipeline(_STAGES, schedule).time_passes(microbatches, forward=1, backward=2)
@@ -35,10 +40,10 @@ def _judge_microbatches(value: object) -> tuple[bool, Text, PipelineTiming]:
     right, reason = judge_edge(
         timing.bubble < _BUBBLE,
         count > 1 and _time_passes("1f1b", count - 1).bubble < _BUBBLE,
-        build_text("exercises", "82_pipelines.bubble_step", share=share),
-        build_text("exercises", "82_pipelines.still_too_much"),
-        build_text("exercises", "82_pipelines.enough_but_fewer_microbatches"),
-        build_text("exercises", "82_pipelines.one_microbatch_less_too"),
+        _text("bubble_step", share=share),
+        _text("still_too_much"),
+        _text("enough_but_fewer_microbatches"),
+        _text("one_microbatch_less_too"),
     )
     return right, reason, timing
 
@@ -48,22 +53,12 @@ def _judge_order(value: object) -> tuple[bool, Text, PipelineTiming]:
     timing = _time_passes(name, _MICROBATCHES)
     share, most_held = format_percent(timing.bubble), f"{timing.peak_activations.max():g}"
     fits, small = timing.peak_activations.max() <= _STAGES, timing.bubble < _SMALLER
-    reason = build_text(
-        "exercises",
-        "82_pipelines.bubble_and_microbatches",
-        bubble=build_text("exercises", f"82_pipelines.bubble_{'small' if small else 'large'}", share=share),
-        microbatches=build_text("exercises", f"82_pipelines.{'fits' if fits else 'too_many'}", count=most_held),
+    reason = _text(
+        "bubble_and_microbatches",
+        bubble=_text(f"bubble_{'small' if small else 'large'}", share=share),
+        microbatches=_text(f"{'fits' if fits else 'too_many'}", count=most_held),
     )
     return bool(fits and small), reason, timing
 
 
-TASKS = (
-    SettingTask(
-        "small-bubble",
-        judge=_judge_microbatches,
-    ),
-    SettingTask(
-        "order-that-fits",
-        judge=_judge_order,
-    ),
-)
+TASKS = (SettingTask("small-bubble", judge=_judge_microbatches), SettingTask("order-that-fits", judge=_judge_order))
