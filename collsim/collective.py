@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Bools, Floats, Ints, Longs
 from .display.catalog import Catalog, Row
 from .errors import CollsimError, format_value, require_word
 
@@ -97,7 +98,7 @@ class Collective:
             return 2 * chunks
         return chunks
 
-    def mark_initial_slots(self, ranks: int, chunks: int, root: int = 0) -> npt.NDArray[np.bool_]:
+    def mark_initial_slots(self, ranks: int, chunks: int, root: int = 0) -> Bools:
         """(ranks, slots): the slots that hold a rank's data before the first step.
 
         Args:
@@ -109,9 +110,7 @@ class Collective:
         filled[:, :chunks] = _mark_slots(self.before, ranks, chunks, root)
         return filled
 
-    def find_expected_contributions(
-        self, ranks: int, chunks: int, root: int = 0
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def find_expected_contributions(self, ranks: int, chunks: int, root: int = 0) -> tuple[Ints, Ints]:
         """Two arrays (ranks, slots): whose contribution each slot must hold afterwards, and of which chunk.
 
         The first is a rank, EVERY (each rank exactly once) or NOTHING (anything may be there).
@@ -147,9 +146,7 @@ class Collective:
         contributor[expected] = np.broadcast_to(source, expected.shape)[expected]
         return contributor, chunk
 
-    def chunk_sizes(
-        self, total: int, ranks: int, chunks: int, shares: npt.ArrayLike | None = None
-    ) -> npt.NDArray[np.int64]:
+    def chunk_sizes(self, total: int, ranks: int, chunks: int, shares: npt.ArrayLike | None = None) -> Longs:
         """Elements of each of `chunks` chunks when the whole buffer has `total`: as even as whole elements allow.
 
         Where the buffer is n blocks it is cut into blocks first, then each block into its chunks.
@@ -166,7 +163,7 @@ class Collective:
         if shares is not None:
             # The ends of chunks are rounded, not their sizes, so that no element is lost or counted twice.
             ends = np.rint(np.cumsum(shares) / np.sum(shares) * total).astype(np.int64)
-            sizes: npt.NDArray[np.int64] = np.diff(ends, prepend=0)
+            sizes: Longs = np.diff(ends, prepend=0)
             return sizes
         if self.has_blocks and chunks % ranks == 0:
             return np.concatenate([split_evenly(int(b), chunks // ranks) for b in split_evenly(total, ranks)])
@@ -194,7 +191,7 @@ class Collective:
         return count, count * itemsize * ranks
 
 
-def find_owners(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+def find_owners(ranks: int, chunks: int) -> Longs:
     """The rank to whose block each chunk belongs.
 
     Args:
@@ -235,7 +232,7 @@ def count_chunks_per_rank(ranks: int, chunks: int) -> int:
     return chunks // ranks
 
 
-def find_targets(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
+def find_targets(ranks: int, chunks: int) -> Longs:
     """The rank that each chunk of an alltoallv is for: a rank's block has a part for each rank.
 
     Args:
@@ -254,7 +251,7 @@ def find_targets(ranks: int, chunks: int) -> npt.NDArray[np.int64]:
     return np.arange(chunks) % (chunks // ranks) // (chunks // ranks**2)
 
 
-def split_evenly(total: int, parts: int) -> npt.NDArray[np.int64]:
+def split_evenly(total: int, parts: int) -> Longs:
     """Split a whole number into parts that differ by at most one, the larger ones first.
 
     Args:
@@ -279,7 +276,7 @@ Load = Literal["even", "zipf", "hot"]
 _HOT = 4.0
 
 
-def build_load_profile(n: int, load: str | float = "even") -> npt.NDArray[np.float64]:
+def build_load_profile(n: int, load: str | float = "even") -> Floats:
     """What each of n receivers gets, the largest part first.
 
     Args:
@@ -332,7 +329,7 @@ def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tup
     return tuple((table / table.sum()).ravel().tolist())
 
 
-def _parse_amounts(n: int, amounts: object) -> npt.NDArray[np.float64]:
+def _parse_amounts(n: int, amounts: object) -> Floats:
     """(n,) or (n, n) numbers."""
     rows: object = amounts
     if isinstance(amounts, str):
@@ -351,7 +348,7 @@ def _parse_amounts(n: int, amounts: object) -> npt.NDArray[np.float64]:
     return table
 
 
-def _mark_slots(where: Where, ranks: int, chunks: int, root: int) -> npt.NDArray[np.bool_]:
+def _mark_slots(where: Where, ranks: int, chunks: int, root: int) -> Bools:
     marked = np.zeros((ranks, chunks), bool)
     if where in ("all", "peer", "neighbour"):
         marked[:] = True

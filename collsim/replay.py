@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Bools, Longs
 from .collective import NOTHING, Collective, get_collective
 from .errors import CollsimError, ScheduleError, format_value, require_word
 from .limits import Extent, require_extent
@@ -35,7 +36,7 @@ OPERATORS: dict[str, Combine] = {
 
 #: Runs a schedule in place on `values` (endpoints, slots, ...) and `filled` (endpoints, slots), as
 #: `apply_schedule` does.
-Mover = Callable[[Schedule, Array, npt.NDArray[np.bool_], Combine], None]
+Mover = Callable[[Schedule, Array, Bools, Combine], None]
 
 
 def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: str | None = None) -> Array:
@@ -175,7 +176,7 @@ def _divide_towards_zero(values: Array, by: int) -> Array:
     return np.where(values >= 0, values // by, -(-values // by)).astype(values.dtype)
 
 
-def mark_initial_slots(schedule: Schedule) -> npt.NDArray[np.bool_]:
+def mark_initial_slots(schedule: Schedule) -> Bools:
     """(endpoints, slots): what holds data before the first step, from the collective's condition.
 
     At least as many slots as the condition speaks of, also where the schedule uses fewer.
@@ -202,7 +203,7 @@ def require_memory(schedule: Schedule, numbers: int) -> None:
 def apply_schedule(
     schedule: Schedule,
     values: Array,
-    filled: npt.NDArray[np.bool_],
+    filled: Bools,
     combine: Combine,
     watch: Callable[[int, Step], None] | None = None,
 ) -> None:
@@ -229,7 +230,7 @@ def apply_schedule(
         apply_step(step, values, filled, combine)
 
 
-def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine: Combine) -> None:
+def apply_step(step: Step, values: Array, filled: Bools, combine: Combine) -> None:
     """Run one step in place, as `apply_schedule` does, but do not check that the slots that it reads hold data.
 
     Args:
@@ -250,7 +251,7 @@ def apply_step(step: Step, values: Array, filled: npt.NDArray[np.bool_], combine
     filled[step.dst, step.into] = True
 
 
-def are_reads_filled(schedule: Schedule, step: Step, filled: npt.NDArray[np.bool_]) -> bool:
+def are_reads_filled(schedule: Schedule, step: Step, filled: Bools) -> bool:
     """Does every slot that a step reads hold data?
 
     Args:
@@ -262,15 +263,13 @@ def are_reads_filled(schedule: Schedule, step: Step, filled: npt.NDArray[np.bool
     return not (sends_empty.any() or adds_to_empty.any())
 
 
-def _find_empty_reads(
-    schedule: Schedule, step: Step, filled: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+def _find_empty_reads(schedule: Schedule, step: Step, filled: Bools) -> tuple[Bools, Bools]:
     """(transfers,) which send an empty slot, and which reduce into a rank's empty one."""
     sends_empty = ~filled[step.src, step.chunk]
     return sends_empty, step.reduce & (step.dst < schedule.ranks) & ~filled[step.dst, step.into]
 
 
-def _require_filled(schedule: Schedule, number: int, step: Step, filled: npt.NDArray[np.bool_]) -> None:
+def _require_filled(schedule: Schedule, number: int, step: Step, filled: Bools) -> None:
     empty, missing = _find_empty_reads(schedule, step, filled)
     if empty.any():
         row = int(np.argmax(empty))
@@ -298,9 +297,7 @@ def _require_filled(schedule: Schedule, number: int, step: Step, filled: npt.NDA
         )
 
 
-def _add(
-    values: Array, filled: npt.NDArray[np.bool_], dst: Array, into: Array, moving: Array, combine: Combine
-) -> None:
+def _add(values: Array, filled: Bools, dst: Array, into: Array, moving: Array, combine: Combine) -> None:
     """Combine arrivals into their slots, those of one slot one after another in row order."""
     for rows in _split_by_target(dst.astype(np.int64) * values.shape[1] + into):
         d, i, arriving = dst[rows], into[rows], moving[rows]
@@ -313,7 +310,7 @@ def _add(
             filled[d, i] = True
 
 
-def _split_by_target(target: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+def _split_by_target(target: Longs) -> list[Longs]:
     """Rows in as few groups as no target is twice in a group, in row order for each target."""
     order = np.argsort(target, kind="stable")
     key = target[order]

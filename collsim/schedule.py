@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Longs
 from .errors import ScheduleError, Sentence, Words, require_word
 from .errors.attributes import NamesNearAttributes
 from .limits import Extent, find_row_limit, require_extent
@@ -91,7 +92,7 @@ class Schedule(NamesNearAttributes):
     root: int = 0
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     helpers_on: HelperLocation = "host"
-    depends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
+    depends: tuple[Longs, Longs] | None = None
     original: Schedule | None = None
     shares: tuple[float, ...] | None = None
 
@@ -375,8 +376,8 @@ class Schedule(NamesNearAttributes):
 
 
 def _compare_dependencies(
-    first: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
-    second: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None,
+    first: tuple[Longs, Longs] | None,
+    second: tuple[Longs, Longs] | None,
 ) -> bool:
     if first is None or second is None:
         return first is second
@@ -605,9 +606,7 @@ def _check_groups(label: str, number: int, step: Step, ranks: int, slots: int) -
             _refuse(label, number, step, row, reason, ranks)
 
 
-def _check_written_once(
-    label: str, number: int, step: Step, ranks: int, slots: int, before: npt.NDArray[np.int64]
-) -> None:
+def _check_written_once(label: str, number: int, step: Step, ranks: int, slots: int, before: Longs) -> None:
     """No slot is written twice in one step, of which once by a copy. Of rows that meet in a slot, some are neighbours
     in the order of slots; `before` counts the endpoints of earlier steps for each row."""
     target = (step.dst + before) * slots + step.into

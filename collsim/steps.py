@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Bools, Ints
 from .errors import ScheduleError, format_value
 
 #: What a helper endpoint is: a host of its own (a parameter server), the NVSwitch of a node (NVLS), the switch between
@@ -29,7 +30,6 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-Ints = npt.NDArray[np.int32]
 COLUMNS = ("src", "dst", "chunk", "into", "reduce", "channel")
 MAX_ROWS = 60_000_000  # of one step written out
 
@@ -66,7 +66,7 @@ class Step:
     dst: Ints
     chunk: Ints
     into: Ints
-    reduce: npt.NDArray[np.bool_]
+    reduce: Bools
     channel: Ints
     times: int = 1
     shift: int = 0

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from .arrays import Longs
 from .steps import Step, copy, reduce
 
 if TYPE_CHECKING:
     from .topology import Topology
 
-Parents = npt.NDArray[np.int64]
+Parents = Longs
 
 
 def build_kary_tree(n: int, arity: int) -> Parents:
@@ -78,7 +79,7 @@ def rename_ranks(parent: Parents, name: npt.ArrayLike) -> Parents:
     return result
 
 
-def measure_depths(parent: Parents) -> npt.NDArray[np.int64]:
+def measure_depths(parent: Parents) -> Longs:
     """Number of edges from each rank to its root.
 
     Args:
@@ -172,7 +173,7 @@ def build_node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parent
     return trees[0], trees[1]
 
 
-def order_chains(rings: npt.ArrayLike, nodes: int) -> npt.NDArray[np.int64]:
+def order_chains(rings: npt.ArrayLike, nodes: int) -> Longs:
     """(channels, ranks): the chain of node 0, then that of node 1 ..., each in the order in which a channel's ring
     crosses it.
 

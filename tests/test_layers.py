@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
-    {"package_data"},
+    {"package_data", "arrays"},
     {"locale", "interrupts"},
     {"errors"},
     {"units", "dtypes", "display", "files", "steps", "maxflow", "plugins"},

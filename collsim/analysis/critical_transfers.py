@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors import CollsimError
 from ..simulate import Trace
 from ..units import format_time
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,7 +42,7 @@ class CriticalPath:
     """
 
     trace: Trace
-    transfers: npt.NDArray[np.int64]
+    transfers: Longs
     alpha: Floats
     beta: Floats
     waiting: Floats
@@ -130,7 +128,7 @@ def _find_before(start: Floats, ends: Floats, by_finish: Longs, moment: float, t
     return by_finish[:low][-1:]
 
 
-def _choose_cause(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], row: int) -> int:
+def _choose_cause(table: npt.NDArray[np.void], before: Longs, row: int) -> int:
     """Of the transfers that end when a row starts, the one it most likely waited for."""
     transfer, earlier = table[row], table[before]
     brings = (earlier["dst"] == transfer["src"]) & (earlier["into"] == transfer["chunk"])
@@ -141,7 +139,7 @@ def _choose_cause(table: npt.NDArray[np.void], before: npt.NDArray[np.int64], ro
     return int(before[np.argmax(2 * brings + near)])
 
 
-def _split_times(trace: Trace, rows: npt.NDArray[np.int64]) -> CriticalPath:
+def _split_times(trace: Trace, rows: Longs) -> CriticalPath:
     """The path over these rows, with the seconds of each split."""
     if not len(rows):
         return CriticalPath(trace, rows, *np.zeros((3, 0)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..collective import get_collective
 from ..schedule import Schedule
 from ..steps import Step
@@ -16,9 +16,6 @@ from ..verify import CountedReplay, Counts
 
 if TYPE_CHECKING:
     from ..simulate import Trace
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +41,11 @@ class Moment:
     sent_contributions: Counts
     had: Counts
     has: Counts
-    finished: Ints
-    nbytes: Ints
+    finished: Longs
+    nbytes: Longs
     seconds: Floats
-    limit: Ints
-    crowd: Ints
+    limit: Longs
+    crowd: Longs
     load: Floats
 
 
@@ -73,7 +70,7 @@ def list_moments(trace: Trace, replay: CountedReplay) -> tuple[Moment, ...]:
     schedule, bandwidth = trace.schedule, trace.topology.links.bandwidth
     full, row = count_goal(schedule), 0
     route_cache: dict[bytes, Routes] = {}
-    limits: dict[bytes, tuple[Ints, Ints, Floats]] = {}
+    limits: dict[bytes, tuple[Longs, Longs, Floats]] = {}
     moments = []
     for number, counts in enumerate(replay):
         step = counts.step
@@ -108,7 +105,7 @@ def _get_routes(trace: Trace, step: Step, key: bytes, route_cache: dict[bytes, R
     return route_cache[key]
 
 
-def _find_limits(routes: Routes, nbytes: Ints, bandwidth: Floats) -> tuple[Ints, Ints, Floats]:
+def _find_limits(routes: Routes, nbytes: Longs, bandwidth: Floats) -> tuple[Longs, Longs, Floats]:
     """For each transfer the link of its route that needs longest for what it carries in this step, its transfers, its
     seconds."""
     hops = routes.hops

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..topology import Topology
 
 #: Ranks up to which all pairs are priced for a tour, and the bytes of a message in that price.
@@ -69,15 +69,15 @@ def _build_tour(topology: Topology) -> tuple[int, ...]:
     return tuple(order)
 
 
-def _compute_prices(topology: Topology) -> npt.NDArray[np.float64]:
+def _compute_prices(topology: Topology) -> Floats:
     """(ranks, ranks): seconds of a message over every link of the route, one link after another."""
     n, links = topology.ranks, topology.links
     src, dst = np.divmod(np.arange(n * n), n)
     routes = topology.routes(src, dst)
     link_seconds = links.alpha[routes.link] + _MESSAGE / links.bandwidth[routes.link]
-    total: npt.NDArray[np.float64] = np.bincount(
-        np.repeat(np.arange(n * n), routes.hops), weights=link_seconds, minlength=n * n
-    ).astype(float)
+    total: Floats = np.bincount(np.repeat(np.arange(n * n), routes.hops), weights=link_seconds, minlength=n * n).astype(
+        float
+    )
     return total.reshape(n, n)
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..display.catalog import Catalog
 from ..display.progress import open_progress, require_progress
 from ..errors import CollsimError, TopologyError, format_value
@@ -37,8 +38,6 @@ from ..units import ByteSize, DataType, RankSelection, parse_count
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 #: Runs of one call; a distribution shows long before that.
 _MAX_SEEDS = 100_000
 _COUNTED = "runs done", "in all"

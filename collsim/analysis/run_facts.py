@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Longs
 from ..errors import CollsimError
 from ..registry import find_schedule_algorithm
 from ..simulate.concurrent_results import MergedTrace
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ..simulate import Trace
     from ..topology.network import Routes
 
-Ints = npt.NDArray[np.int64]
 #: Transfers beyond which a run is not repeated only to say what would change.
 MAX_TRANSFERS_RERUN = 200_000
 
@@ -72,7 +71,7 @@ class RunFacts:
     # ---- who talks to whom, over which links
 
     @cached_property
-    def _pair_numbers(self) -> Ints:
+    def _pair_numbers(self) -> Longs:
         """A number for each pair of endpoints that ever has a transfer, in rising order."""
         n = self.trace.schedule.endpoints
         parts = [np.unique(p.src.astype(np.int64) * n + p.dst) for p in self.trace.schedule.patterns]
@@ -81,17 +80,17 @@ class RunFacts:
         return np.unique(np.concatenate(parts))
 
     @cached_property
-    def pairs(self) -> tuple[Ints, Ints]:
+    def pairs(self) -> tuple[Longs, Longs]:
         """(src, dst) of every pair that ever has a transfer, once, ordered by sender."""
         src, dst = np.divmod(self._pair_numbers, self.trace.schedule.endpoints)
         return src, dst
 
     @cached_property
-    def pair_of_transfer(self) -> Ints:
+    def pair_of_transfer(self) -> Longs:
         """(transfers,) position of each transfer's endpoints among `pairs`."""
         rows = self.trace.schedule.transfers
         numbers = rows["src"].astype(np.int64) * self.trace.schedule.endpoints + rows["dst"]
-        position: Ints = np.searchsorted(self._pair_numbers, numbers).astype(np.int64)
+        position: Longs = np.searchsorted(self._pair_numbers, numbers).astype(np.int64)
         return position
 
     @cached_property
@@ -121,7 +120,7 @@ class RunFacts:
         hot[list(limit.links)] = True
         return self._compute_saving(hot), self._compute_saving(~hot)
 
-    def _compute_saving(self, which: npt.NDArray[np.bool_]) -> float:
+    def _compute_saving(self, which: Bools) -> float:
         """Part of the time that some links save where they are twice as fast."""
         links = self.trace.topology.links
         bandwidth = np.where(which, 2, 1) * links.bandwidth

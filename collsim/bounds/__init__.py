@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..collective import Collective, get_collective, split_evenly
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
@@ -170,10 +171,10 @@ def _bound_by_cuts(
     kind: Collective,
     topology: Topology,
     nbytes: int,
-    blocks: npt.NDArray[np.int64],
+    blocks: Longs,
     root: int,
     helpers: bool,
-    pairs: npt.NDArray[np.int64] | None,
+    pairs: Longs | None,
 ) -> tuple[float, Cut | None]:
     """The larger of what ranks' own links need and what must cross a cut of the network; and that cut."""
     time, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
@@ -187,10 +188,10 @@ def _bound_by_rank_links(
     kind: Collective,
     topology: Topology,
     nbytes: int,
-    blocks: npt.NDArray[np.int64],
+    blocks: Longs,
     root: int,
     helpers: bool,
-    pairs: npt.NDArray[np.int64] | None,
+    pairs: Longs | None,
 ) -> tuple[float, Cut | None]:
     """What the links of single ranks, and of all ranks together, need; and the rank, where it is one."""
     n = len(blocks)
@@ -226,9 +227,9 @@ def _find_network_cut(
     kind: Collective,
     topology: Topology,
     nbytes: int,
-    blocks: npt.NDArray[np.int64],
+    blocks: Longs,
     root: int,
-    pairs: npt.NDArray[np.int64] | None,
+    pairs: Longs | None,
 ) -> Cut | None:
     """The cut that needs longest for what must cross it; None where no cut is searched, or none carries anything."""
     if pairs is not None:
@@ -267,9 +268,7 @@ def _find_largest_cut(
     return build_cut(topology, side, n, float(size * crossing_blocks), reverse=reverse)
 
 
-def _compute_pair_bytes(
-    kind: Collective, nbytes: int, n: int, item: int, shares: npt.ArrayLike | None
-) -> npt.NDArray[np.int64]:
+def _compute_pair_bytes(kind: Collective, nbytes: int, n: int, item: int, shares: npt.ArrayLike | None) -> Longs:
     """(ranks, ranks) bytes that each rank has for each: whole elements; a last partial one keeps its bytes."""
     elements = -(-nbytes // item)
     pairs = kind.chunk_sizes(elements, n, n * n, shares) * item
@@ -279,7 +278,7 @@ def _compute_pair_bytes(
     return pairs.reshape(n, n)
 
 
-def _find_worst_node(topology: Topology, pairs: npt.NDArray[np.int64]) -> Cut | None:
+def _find_worst_node(topology: Topology, pairs: Longs) -> Cut | None:
     """The cut around one node that needs longest for what its ranks send to others, or receive from them."""
     n = len(pairs)
     node_of_device = topology.devices.node
@@ -297,7 +296,7 @@ def _find_worst_node(topology: Topology, pairs: npt.NDArray[np.int64]) -> Cut | 
     return max(cuts, key=lambda cut: cut.time, default=None)
 
 
-def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]:
+def compute_block_bytes(nbytes: int, n: int, item: int) -> Longs:
     """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes.
 
     Args:
@@ -323,10 +322,10 @@ def compute_block_bytes(nbytes: int, n: int, item: int) -> npt.NDArray[np.int64]
 def compute_required_bytes(
     kind: Collective,
     nbytes: int,
-    blocks: npt.NDArray[np.int64],
+    blocks: Longs,
     root: int = 0,
-    pairs: npt.NDArray[np.int64] | None = None,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
+    pairs: Longs | None = None,
+) -> tuple[Floats, Floats, float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
 
     Args:

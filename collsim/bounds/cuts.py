@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Longs
 from ..errors import TopologyError
 from ..maxflow import Arcs, build_arcs, max_flow
 from ..topology import Topology
@@ -46,9 +46,7 @@ _MAX_SPECTRAL, _WAVES = 256, 4
 _GOLDEN = (5**0.5 - 1) / 2
 _MAX_NAMED = 8
 
-Side = npt.NDArray[np.bool_]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Side = Bools
 
 
 @dataclass(frozen=True)
@@ -284,9 +282,7 @@ def find_routed_cut(topology: Topology, ranks: int, rank: int, *, leaving: bool)
     return float(links.bandwidth[crossing].sum()), tuple(int(link) for link in crossing)
 
 
-def _find_cut_side(
-    topology: Topology, used: npt.NDArray[np.int64], rank: int, others: npt.NDArray[np.int64], leaving: bool
-) -> Side | None:
+def _find_cut_side(topology: Topology, used: Longs, rank: int, others: Longs, leaving: bool) -> Side | None:
     """Devices on the near side of the smallest cut, in the links used, between a rank and one point behind all
     others."""
     links, device, point = topology.links, topology.endpoint_device, len(topology.devices)

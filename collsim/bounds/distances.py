@@ -15,12 +15,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Ints, Longs
 from ..collective import Collective
 from ..topology import Topology
 from .cuts import find_usable_bandwidth
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _MAX_LINKS = 200_000  # beyond it the farthest rank is not searched for; a smaller latency bound is still a bound
 _MAX_WORK = 4_000_000  # ranks times links up to which all distances are searched for, in half a second
 _MAX_RATES = 6  # of links, up to which links no faster than each are counted alone
@@ -123,9 +122,7 @@ def compute_latency(kind: Collective, topology: Topology, ranks: int, root: int)
     return float(max(distances.get(int(topology.endpoint_device[rank]), 0.0) for rank in waiting))
 
 
-def _sum_latencies(
-    src: npt.NDArray[np.int32], dst: npt.NDArray[np.int32], alpha: npt.NDArray[np.float64], start: int
-) -> dict[int, float]:
+def _sum_latencies(src: Ints, dst: Ints, alpha: Floats, start: int) -> dict[int, float]:
     """Least sums of alpha from one device to all that it reaches (Dijkstra 1959); networkx would take longer to load
     than to answer."""
     neighbours: dict[int, list[tuple[int, float]]] = {}

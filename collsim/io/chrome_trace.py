@@ -14,15 +14,13 @@ import json
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors import CollsimError
 from ..files import FilePath, create_file
 from ..simulate import Trace
 from .file_formats import register_built_in
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _US = 1e6
 
 

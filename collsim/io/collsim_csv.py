@@ -17,8 +17,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Longs
 from ..collective import get_collective
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MAX_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
@@ -174,9 +174,7 @@ def _parse_facts(path: FilePath, line: str) -> dict[str, object]:
     return facts
 
 
-def _parse_table(
-    path: FilePath, text: str, offset: int
-) -> tuple[npt.NDArray[np.int64], list[int], list[list[str]] | None]:
+def _parse_table(path: FilePath, text: str, offset: int) -> tuple[Longs, list[int], list[list[str]] | None]:
     """(rows, 7): step, src, dst, chunk, into, reduce, channel; the line of each row; and its `after`, where there is
     such a column."""
     rows: list[int] = []
@@ -239,7 +237,7 @@ def _parse_row_carefully(path: FilePath, cells: list[str], columns: dict[str, in
     yield parse_whole_number(path, where, "channel", cell["channel"], 0, MAX_CHANNEL) if cell.get("channel") else 0
 
 
-def _build_steps(path: FilePath, table: npt.NDArray[np.int64], lines: list[int]) -> Iterator[Step]:
+def _build_steps(path: FilePath, table: Longs, lines: list[int]) -> Iterator[Step]:
     number = table[:, 0]
     jump = np.diff(number, prepend=-1)
     # Steps rise by one or stay: anything else is a row out of place.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Ints
 from ..errors import require_language
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..simulate import Trace
@@ -17,7 +17,6 @@ from .real_trace import RealTrace
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 #: A run is held up if it takes longer than the median by this share and by this many times the usual distance from it.
 _HELD_SHARE, _HELD_TIMES = 0.05, 5.0
 #: A step is to blame that has more than this share of all that is late; a rank, that begins by this share of a run
@@ -34,7 +33,7 @@ def _text(key: str, **values: object) -> Text:
     return build_text("lab", f"lateness.{key}", **values)
 
 
-def compute_step_ends(schedule_steps: npt.NDArray[np.int32], finish: Floats, steps: int) -> Floats:
+def compute_step_ends(schedule_steps: Ints, finish: Floats, steps: int) -> Floats:
     """(runs, steps) s at which each step, and all before it, had ended.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Bools, Longs
 from ..collective import NOTHING, get_collective
 from ..display.progress import open_progress
 from ..dtypes import find_itemsize
@@ -78,7 +79,7 @@ class RealRun:
     on: str
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> Longs:
         """(slots,) elements of each slot, as many slots as the collective's condition speaks of."""
         slots = max(self.schedule.slots, get_collective(self.schedule.collective).slots(self.schedule.chunks))
         return np.resize(
@@ -342,7 +343,7 @@ def require_time_limit(seconds_per_run: float, repeat: int, limit: float) -> Non
 
 def draw_numbers(
     request: RealRun, seed: int = 0
-) -> tuple[npt.NDArray[np.generic], npt.NDArray[np.bool_], dict[int, dict[int, npt.NDArray[np.generic]]]]:
+) -> tuple[npt.NDArray[np.generic], Bools, dict[int, dict[int, npt.NDArray[np.generic]]]]:
     """Draw what all slots hold at the start, and what the collective promises of it.
 
     Only one period of each slot is drawn: it repeats through the slot, so that large arrays need no memory here.
@@ -386,7 +387,7 @@ def _find_operator(request: RealRun) -> Combine:
 def _run_processes(
     request: RealRun,
     values: npt.NDArray[np.generic],
-    has_data: npt.NDArray[np.bool_],
+    has_data: Bools,
     expected: dict[int, dict[int, npt.NDArray[np.generic]]],
     give: bool,
     report_progress: ReportProgress | None,
@@ -432,9 +433,7 @@ def _run_on_buffers(
     """The same on somebody's data: processes move it in the place of replay, and replay's result is what it must be."""
     runs: list[list[RankOutcome]] = []
 
-    def by_processes(
-        schedule: Schedule, values: npt.NDArray[np.generic], has_data: npt.NDArray[np.bool_], combine: Combine
-    ) -> None:
+    def by_processes(schedule: Schedule, values: npt.NDArray[np.generic], has_data: Bools, combine: Combine) -> None:
         # The replay's own result is what the processes must reach, slot by slot.
         end, full = values.copy(), has_data.copy()
         apply_schedule(schedule, end, full, combine)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import require_language
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..train import StepTask, StepTrace
@@ -20,8 +20,6 @@ from .real_trace import RepeatedRuns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Floats = npt.NDArray[np.float64]
 
 
 def _text(key: str, **values: object) -> Text:

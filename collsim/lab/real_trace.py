@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats
 from ..simulate import Bottleneck, Engine, Trace
 from ..simulate.lockstep import Segments, Timing
 from ..topology import Topology
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from .prediction import MessageCost
     from .ranks.emulated_network import ImitatedNetwork
 
-Floats = npt.NDArray[np.float64]
 #: A measured run stands where a Trace names its engine; `simulate` does not take it.
 ENGINE = cast(Engine, "real")
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Bools, Longs
 from . import loops
 
-Longs = npt.NDArray[np.int64]
 # Endless capacities of two arcs can be added within int64.
 ENDLESS = np.int64(2**62)
 #: Arcs up to which the flow is found before the compiler would be loaded (half a second).
@@ -70,7 +70,7 @@ def build_arcs(nodes: int, src: npt.ArrayLike, dst: npt.ArrayLike, capacity: npt
 
 def max_flow(
     graph: Arcs, capacity: Longs, source: int, sink: int, limit: int = int(ENDLESS)
-) -> tuple[int, npt.NDArray[np.bool_] | None]:
+) -> tuple[int, Bools | None]:
     """The value of a maximum flow, and the source's side of a minimum cut: all nodes from which no more can reach the
     sink.
 
@@ -99,9 +99,7 @@ def _is_loaded() -> bool:
     return "numba" in sys.modules
 
 
-def _run_uncompiled(
-    graph: Arcs, capacity: Longs, source: int, sink: int, limit: int
-) -> tuple[int, npt.NDArray[np.bool_] | None]:
+def _run_uncompiled(graph: Arcs, capacity: Longs, source: int, sink: int, limit: int) -> tuple[int, Bools | None]:
     """The same without the compiler, on lists, which plain Python reads faster than arrays."""
     level, path, queue = ([0] * graph.nodes for _ in range(3))
     residual = capacity.tolist()

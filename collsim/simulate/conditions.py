@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors import CollsimError, describe_unknown, require_word
 from ..topology import Topology
 from ..topology.cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from ..units import Bandwidth, ByteSize, Duration, RankSelection, parse_bytes, parse_count, parse_time
 
-Floats = npt.NDArray[np.float64]
 #: How a run is timed: with a barrier after each step, or without.
 Engine = Literal["lockstep", "event"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
@@ -47,9 +47,9 @@ class Flows:
         2
     """
 
-    src: npt.NDArray[np.int64]
-    dst: npt.NDArray[np.int64]
-    nbytes: npt.NDArray[np.int64]
+    src: Longs
+    dst: Longs
+    nbytes: Longs
     start: Floats
 
     def __len__(self) -> int:
@@ -127,7 +127,7 @@ def build_flows(
     )
 
 
-def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> npt.NDArray[np.int64]:
+def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> Longs:
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Longs
 from ..steps import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions
 from .event_layout import Job, find_routes
 from .paths import Slots, group_by_pairs
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _VISITS_PER_MOMENT = 1.0  # of a begin or an end itself, whatever it changes
 
 
@@ -153,7 +152,7 @@ def _estimate_visits(
     shared = np.bincount(routes.link, minlength=links) > 1
     noticed = np.bincount(owner[shared[routes.link]], minlength=n) > 1  # others follow the one link that they share
 
-    def count_visits(selected: npt.NDArray[np.bool_]) -> float:
+    def count_visits(selected: Bools) -> float:
         """Visits where flows change one another's rates over these links of their routes."""
         owners, link = owner[selected], routes.link[selected].astype(np.int64)
         # Flows that share no link never meet, so each part of the traffic that hangs together is counted for itself.

@@ -47,8 +47,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Ints
 from ..errors import CollsimError, ScheduleError, Sentence, Words, join_words
 from ..limits import find_memory_limit
 from ..topology import Topology
@@ -71,8 +71,6 @@ from .waiting import defer_interrupt
 if TYPE_CHECKING:
     from .kernels.kernel_records import Records
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
 _SLICE = 200_000  # transfers between two calls of progress
 _ENDLESS = 2**62  # what is simulated may fill the machine, unless `limits.within` says otherwise
 _ROW_BYTES, _GATE_BYTES = 32, 64  # per transfer: tables.ROW; the tables of `gates.build` and what they need
@@ -353,7 +351,7 @@ def _reverse_edges(edges: Edges, rows: int) -> Edges:
     return Edges(start, owner[np.argsort(edges.row, kind="stable")])
 
 
-def _explain_circle(plan: NumberedJobs, edges: Edges, pending: npt.NDArray[np.bool_]) -> ScheduleError:
+def _explain_circle(plan: NumberedJobs, edges: Edges, pending: Bools) -> ScheduleError:
     """The circle in which transfers wait for one another."""
     row = int(np.argmax(pending))
     # Following any unfinished predecessor must come back to a transfer that was seen: the rest would have ended.

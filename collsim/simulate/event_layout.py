@@ -9,8 +9,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Ints, Longs
 from ..errors import ScheduleError
 from ..schedule import Schedule
 from ..steps import Step
@@ -19,10 +19,6 @@ from .conditions import Conditions, Flows
 
 if TYPE_CHECKING:
     from .kernels.kernel_records import Records
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

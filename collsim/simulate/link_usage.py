@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors import CollsimError
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from .lockstep import Segments
-
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,14 +22,13 @@ from typing import NamedTuple
 from weakref import ref
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..schedule import Schedule
 from ..topology import Topology
 from .conditions import Progress
 from .paths import LinearTimes, Paths, Slots, Space, find_paths, group_by_pairs
 
-Floats = npt.NDArray[np.float64]
 #: Links crossed by all routes of a schedule; more take too much memory to be stored between runs (8 bytes each).
 _MAX_STORED_HOPS = 2**20
 
@@ -46,8 +45,8 @@ class _LinearSteps(NamedTuple):
     """
 
     times: list[tuple[LinearTimes, int]]
-    number: npt.NDArray[np.int64]
-    repetitions: npt.NDArray[np.int64]
+    number: Longs
+    repetitions: Longs
     crossings: Floats
 
 
@@ -115,13 +114,13 @@ class Segments(NamedTuple):
         rate: (segments,) B/s.
     """
 
-    row: npt.NDArray[np.int64]
-    link: npt.NDArray[np.int64]
+    row: Longs
+    link: Longs
     begin: Floats
     end: Floats
     rate: Floats
 
-    def select(self, which: npt.NDArray[np.int64]) -> Segments:
+    def select(self, which: Longs) -> Segments:
         """Some of them, in the order given; any of them several times."""
         return Segments(self.row[which], self.link[which], self.begin[which], self.end[which], self.rate[which])
 
@@ -140,8 +139,8 @@ def _delay_times(transfers: Callable[[], tuple[Floats, Floats]], seconds: float)
 def run_lockstep(
     schedule: Schedule,
     topology: Topology,
-    slot_bytes: npt.NDArray[np.int64],
-    placement: npt.NDArray[np.int64],
+    slot_bytes: Longs,
+    placement: Longs,
     progress: Progress | None = None,
 ) -> Timing:
     """Run a schedule step by step. Steps with the same pairs are timed together, whatever is between them.
@@ -168,7 +167,7 @@ def run_lockstep(
 
 
 def _find_linear_steps(
-    schedule: Schedule, topology: Topology, placement: npt.NDArray[np.int64], progress: Progress | None
+    schedule: Schedule, topology: Topology, placement: Longs, progress: Progress | None
 ) -> _LinearSteps:
     """Route all steps and count their links, unless that is stored."""
     stored, placed = _last_paths, placement.tobytes()
@@ -200,7 +199,7 @@ def _find_linear_steps(
 def _time_steps(
     schedule: Schedule,
     topology: Topology,
-    placement: npt.NDArray[np.int64],
+    placement: Longs,
     slots: Slots,
     progress: Progress | None,
 ) -> tuple[Floats, Floats, list[Floats | Paths]]:
@@ -228,9 +227,7 @@ def _time_steps(
     return durations, link_bytes, rows
 
 
-def iterate_paths(
-    schedule: Schedule, topology: Topology, placement: npt.NDArray[np.int64]
-) -> Iterator[tuple[list[int], Paths]]:
+def iterate_paths(schedule: Schedule, topology: Topology, placement: Longs) -> Iterator[tuple[list[int], Paths]]:
     """Find the paths of all steps; those of the last schedule are stored where they are few, because sweeps run one
     schedule with many sizes.
 

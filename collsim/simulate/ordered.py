@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Ints, Longs
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
 from ..schedule import Schedule
@@ -21,9 +21,6 @@ from .conditions import Background, parse_conditions, parse_moment
 from .event import find_spans
 from .event_layout import Job, build_delay_job, build_flow_job, build_schedule_job, build_shape
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 #: Helpers on switches: how many, on which kind, and the ranks that they serve.
 _Helpers: TypeAlias = tuple[int, HelperLocation, tuple[int, ...] | None]
 

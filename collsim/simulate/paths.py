@@ -13,12 +13,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Ints, Longs
 from ..steps import Step
 from ..topology import Topology
 from ..topology.network import Column
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 #: Entries at a time, so that what is computed between stays in the processor's cache.
 _SLICE = 2**15
 #: Of the type of what it is added to: for mixed types `np.add.at` takes a slow way.
@@ -159,7 +158,7 @@ class Paths:
                 np.add.at(load, links, nbytes[part] if pair is None else nbytes[pair[part]])
         return load, self.alpha + self._longest(load / self.bandwidth)
 
-    def count_crossings(self, space: Space | None = None) -> tuple[npt.NDArray[np.int32], LinearTimes]:
+    def count_crossings(self, space: Space | None = None) -> tuple[Ints, LinearTimes]:
         """Count the pairs on each link where every pair sends as many bytes.
 
         Args:
@@ -177,7 +176,7 @@ class Paths:
         return count, LinearTimes(self.alpha, longest).shorten()
 
     @cached_property
-    def crossings(self) -> tuple[npt.NDArray[np.int32], LinearTimes]:
+    def crossings(self) -> tuple[Ints, LinearTimes]:
         """What `count_crossings` gives, stored: for few routes, which are loaded again and again."""
         return self.count_crossings()
 
@@ -190,7 +189,7 @@ class Paths:
         """Do two of the pairs cross the same link, or one of them twice?"""
         return bool(self.hops) and bool(self.count_crossings()[0].max(initial=0) > 1)
 
-    def add(self, link_bytes: Floats, count: npt.NDArray[np.int32], nbytes: float) -> None:
+    def add(self, link_bytes: Floats, count: Ints, nbytes: float) -> None:
         """Add `count` times `nbytes` to the bytes of all links.
 
         Args:
@@ -222,7 +221,7 @@ class Space:
     def __init__(self) -> None:
         self._count, self._flow = np.empty(0, np.int32), np.empty(0)
 
-    def get_arrays(self, links: int) -> tuple[npt.NDArray[np.int32], Floats]:
+    def get_arrays(self, links: int) -> tuple[Ints, Floats]:
         """Both, for so many links, with anything in them."""
         if len(self._count) < links:
             self._count, self._flow = np.empty(links, np.int32), np.empty(links)

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import NamedTuple, TypeAlias, Unpack, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..collective import get_collective
 from ..display.progress import open_progress, require_progress
 from ..dtypes import find_itemsize
@@ -62,7 +62,6 @@ _SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (
     5e-7,
     200.0,
 )
-Longs = npt.NDArray[np.int64]
 #: Runs the same again on another topology, perhaps without bytes.
 Rerun: TypeAlias = Callable[[Topology, bool], list[Trace]]
 
@@ -512,7 +511,7 @@ def simulate_flows(
     src: RankSelection | int,
     dst: RankSelection | int,
     nbytes: ByteSize | Sequence[ByteSize] | Longs,
-    start: Duration | Sequence[Duration] | npt.NDArray[np.float64] = 0.0,
+    start: Duration | Sequence[Duration] | Floats = 0.0,
     sharing: Sharing = "fair",
     *,
     progress: Progress | bool | None = None,
@@ -577,7 +576,7 @@ def simulate_many(
     seed: int = 0,
     progress: Progress | bool | None = None,
     **options: Unpack[ManyRunOptions],
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Time many runs of the event engine that differ only in their jitter.
 
     Args:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..bounds import Bound, lower_bound
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from .concurrent_results import FlowTrace
     from .conditions import Conditions, Engine
 
-Floats = npt.NDArray[np.float64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 SMALL = 0.0005  # a part of the time too small to be told
 _BELOW_BOUND = 1e-6  # a part of the bound by which a time must be below it: more than sums of floats differ by
@@ -158,8 +158,8 @@ class Trace(NamesNearAttributes):
     nbytes: int
     dtype: str
     engine: Engine
-    slot_bytes: npt.NDArray[np.int64]
-    placement: npt.NDArray[np.int64]
+    slot_bytes: Longs
+    placement: Longs
     timing: Timing
     rerun: Callable[[Topology, bool], Trace] | None = None
     conditions: Conditions | None = None
@@ -237,16 +237,16 @@ class Trace(NamesNearAttributes):
     # ---- traffic
 
     @cached_property
-    def link_bytes(self) -> npt.NDArray[np.int64]:
+    def link_bytes(self) -> Longs:
         """(links,) bytes that crossed each directed link."""
         return _freeze_array(_round_total(self.timing.link_bytes, self._sum_link_bytes, self.slot_bytes))
 
-    def _sum_link_bytes(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+    def _sum_link_bytes(self, slot_bytes: Longs) -> Floats:
         """The same for slots of other sizes: what crosses a link follows from routes alone, whatever the engine."""
         return run_lockstep(self.schedule, self.topology, slot_bytes, self.placement).link_bytes
 
     @cached_property
-    def other_bytes(self) -> npt.NDArray[np.int64]:
+    def other_bytes(self) -> Longs:
         """(links,) bytes that others put on each directed link between launch and end of this run: collectives,
         background traffic."""
         return _freeze_array(_require_countable(np.rint(self._other_bytes)).astype(np.int64))
@@ -274,20 +274,20 @@ class Trace(NamesNearAttributes):
         return _freeze_array((self.link_bytes + self._other_bytes) / self.topology.links.bandwidth)
 
     @cached_property
-    def sent_bytes(self) -> npt.NDArray[np.int64]:
+    def sent_bytes(self) -> Longs:
         """(endpoints,) bytes that left each endpoint; local copies do not count."""
         return self._count_endpoint_bytes("src")
 
     @cached_property
-    def received_bytes(self) -> npt.NDArray[np.int64]:
+    def received_bytes(self) -> Longs:
         """(endpoints,) bytes that arrived at each endpoint; local copies do not count."""
         return self._count_endpoint_bytes("dst")
 
-    def _count_endpoint_bytes(self, side: str) -> npt.NDArray[np.int64]:
+    def _count_endpoint_bytes(self, side: str) -> Longs:
         sum_bytes = partial(self._sum_endpoint_bytes, side)
         return _freeze_array(_round_total(sum_bytes(self.slot_bytes), sum_bytes, self.slot_bytes))
 
-    def _sum_endpoint_bytes(self, side: str, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+    def _sum_endpoint_bytes(self, side: str, slot_bytes: Longs) -> Floats:
         total = np.zeros(self.schedule.endpoints)
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
@@ -403,7 +403,7 @@ class Trace(NamesNearAttributes):
             }
         )
 
-    def _sum_step_bytes(self, slot_bytes: npt.NDArray[np.int64]) -> Floats:
+    def _sum_step_bytes(self, slot_bytes: Longs) -> Floats:
         """(steps,) bytes that the transfers of each step carry."""
         moved: list[float] = []
         slots = Slots(slot_bytes)
@@ -662,9 +662,7 @@ class Trace(NamesNearAttributes):
         return "\n".join(lines)
 
 
-def _round_total(
-    total: Floats, sum_bytes: Callable[[npt.NDArray[np.int64]], Floats], slot_bytes: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def _round_total(total: Floats, sum_bytes: Callable[[Longs], Floats], slot_bytes: Longs) -> Longs:
     """A sum of slots' bytes as whole numbers: `total` where floats hold it, else worked out anew for the upper and the
     lower bits of every slot, which they do. Raises CollsimError above 2^63."""
     if total.max(initial=0.0) < 2**53:

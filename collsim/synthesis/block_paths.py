@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Longs
 from ..maxflow.kernels import compile_kernel
 from .pairs.alltoall_rates import Pairs
 from .pairs.matching import pop, push
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+Flags = Bools
 Graph = tuple[Longs, Longs, Longs, Longs, Longs, Floats, Flags]
 _TREES, _DIRECT_TREES = 16, 4  # paths from which each block chooses; the second where all pairs are direct
 _BUSY = 0.95, 0.8, 0.0  # parts of the busiest link's use: links of more have a price in a bound

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Longs
 from ..collective import Collective, get_collective
 from ..errors import CollsimError, Sentence
 from ..schedule import Schedule, freeze
@@ -25,8 +25,6 @@ from .pairs.matching import Network, Queue, match
 from .pairs.pair_channels import color_pairs
 from .personalized import PERSONALIZED, SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 MAX_CELLS = 300_000_000  # ranks times chunks of a matching
 MAX_BLOCKS = 1_100_000  # chunks that take a path each: an alltoall of 1,024 ranks
 FOR_ONE_RANK = ("alltoall", "scatter")  # each chunk has a single goal
@@ -114,7 +112,7 @@ def match_chunks(
     return Matching(usable[table[:, 0]], table[:, 1], table[:, 2], float(finish.max(initial=0.0)))
 
 
-def _require_brought(pairs: Pairs, lacking: npt.NDArray[np.bool_]) -> None:
+def _require_brought(pairs: Pairs, lacking: Bools) -> None:
     """Refuse a result in which a rank lacks a chunk that it wants."""
     if lacking.any():
         rank, chunk = (int(x) for x in np.argwhere(lacking)[0])

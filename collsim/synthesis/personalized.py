@@ -8,14 +8,12 @@ keeps it in a slot of scratch beyond both.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Ints, Longs
 from ..collective import Collective
 from ..steps import Step
 
-Longs = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int32]
+Flags = Bools
 PERSONALIZED = ("alltoall",)
 #: The collectives for which matching and the solver search, one after the other, and whether each is played backwards.
 SEARCHED_AS = {

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..collective import Collective, get_collective
 from ..display.progress import open_progress
 from ..errors import CollsimError
@@ -30,7 +29,6 @@ from .synthesizer import Effort, SearchProgress, parse_ranks, synthesize
 from .tree_packing.forests import FORESTS
 from .tree_packing.tree_rates import MAX_PAIRS_OF_PROGRAM, TreeDemand, TreeRates, find_joint_rates
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 _MAX_GROUPS = 256
 _LEAST = 1e-6  # of its bandwidth that each group keeps of every link
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors import TopologyError
 from ..topology import Routes, Topology
 from ..topology.graph import ShortestPaths, require_connected
@@ -21,8 +21,6 @@ from ..topology_names import TopologyLike, resolve_topology
 from .block_paths import Graph, build_graph, find_prices, grow_trees
 from .pairs.alltoall_rates import Pairs
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _MAX_RANKS, _MAX_DEVICES = 1024, 4096
 _TREES, _SWEEPS = 8, 4  # trees from which each rank chooses, and how often all choose
 _STEEPNESS = 40.0  # exponent of the price of the busiest link when ranks choose

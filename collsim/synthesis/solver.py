@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Longs
 from ..collective import Collective, get_collective
 from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
@@ -28,7 +28,6 @@ from .pairs.optional_solver import require_solver
 from .pairs.pair_channels import color_pairs
 from .personalized import SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
 
-Longs = npt.NDArray[np.int64]
 MAX_VARIABLES = 400_000
 #: Of a search, unless the caller says otherwise.
 _SECONDS = 300.0

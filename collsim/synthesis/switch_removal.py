@@ -12,8 +12,8 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools
 from ..maxflow import ENDLESS, build_arcs, max_flow
 from ..topology import Topology
 from ..topology.graph import ShortestPaths, build_topology, require_connected
@@ -22,7 +22,6 @@ from ..topology_names import TopologyLike
 from ..units import format_bandwidth
 from .route_choice import require_free_routes
 
-Longs = npt.NDArray[np.int64]
 _MAX_RANKS, _MAX_DEVICES = 64, 256
 _WIDEST = 1e6  # of what enters the slowest rank, that a link counts
 _SOURCE = "shares of the cables of a network with switches"
@@ -202,7 +201,7 @@ class _Removal:
 
     def _max_flow(
         self, near: list[int], far: list[int], sink: int, feed: int, factor: int, limit: int
-    ) -> tuple[int, npt.NDArray[np.bool_] | None]:
+    ) -> tuple[int, Bools | None]:
         """The flow from a point that feeds every rank and holds the near devices, to a rank with the far ones."""
         count, src_dst = len(self.capacity), np.nonzero(self.capacity)
         # The far devices are joined to the sink itself, but for the sink, which is where it is.

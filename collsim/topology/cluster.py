@@ -30,12 +30,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Bools, Ints, Longs
 from ..errors import Sentence, TopologyError, Words
 from ..steps import HelperLocation
 from .fabrics import Fabric
 from .graph import ShortestPaths
 from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, PXN, SYS, Machine, MachinePaths, Path
-from .network import Column, Ints, Longs, NoRoute
+from .network import Column, NoRoute
 
 Local = tuple[int, ...]
 
@@ -204,7 +205,7 @@ class ClusterRouter:
 
     # ---- what is broken
 
-    def without(self, lost: npt.NDArray[np.bool_]) -> ClusterRouter:
+    def without(self, lost: Bools) -> ClusterRouter:
         """The same with links (numbered as now) gone.
 
         Args:
@@ -256,7 +257,7 @@ class ClusterRouter:
         return [MachinePaths(self.machine, hurt.links) for hurt in self._hurt[0]]
 
     @cached_property
-    def _fabric_repair(self) -> tuple[npt.NDArray[np.bool_], ShortestPaths] | None:
+    def _fabric_repair(self) -> tuple[Bools, ShortestPaths] | None:
         """Which fabric links are lost, and shortest ways over the others; None while all cables between switches are
         there."""
         if self.fabric is None:
@@ -317,9 +318,7 @@ class ClusterRouter:
         keys = np.stack(np.unravel_index(code[first], shape), axis=1).tolist()
         return [self._leg(tuple(key), int(i)) for key, i in zip(keys, first, strict=True)], which
 
-    def _stand_ins(
-        self, src: Longs, dst: Longs, starts: npt.NDArray[np.bool_], ends: npt.NDArray[np.bool_]
-    ) -> tuple[Longs, Longs]:
+    def _stand_ins(self, src: Longs, dst: Longs, starts: Bools, ends: Bools) -> tuple[Longs, Longs]:
         """For the switch between the nodes, the same device of the next node: the way to that passes through it."""
         inside = self.nodes * len(self.machine.devices)
         there, here = (dst + len(self.machine.devices)) % inside, (src + len(self.machine.devices)) % inside

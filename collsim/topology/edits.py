@@ -13,14 +13,14 @@ from numbers import Real
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Longs
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from .facts import Call
 from .graph import ShortestPaths, format_ranks, require_connected
-from .network import Cable, Floats, Links, Router, Topology
+from .network import Cable, Links, Router, Topology
 
 _FACTORS = {"half": 0.5, "double": 2.0, "quarter": 0.25, "third": 1 / 3, "twice": 2.0}
 _MULTIPLE = re.compile(r"[x×]\s*(\d*\.?\d+(?:[eE][+-]?\d+)?)")
@@ -31,7 +31,7 @@ _PERCENT = re.compile(r"(\d*\.?\d+)\s*%")
 class ReroutingRouter(Protocol):
     """A router that finds other routes when links are lost."""
 
-    def without(self, lost: npt.NDArray[np.bool_]) -> Router:
+    def without(self, lost: Bools) -> Router:
         """The same with the links marked in `lost` (by their numbers now) gone and the rest renumbered."""
         ...
 
@@ -140,7 +140,7 @@ def remove_device(topology: Topology, device: str | int) -> Topology:
     return _remove_links(topology, lost, f"without {name}", ("without_device", {"device": name}))
 
 
-def _remove_links(topology: Topology, lost: npt.NDArray[np.bool_], text: str, call: Call) -> Topology:
+def _remove_links(topology: Topology, lost: Bools, text: str, call: Call) -> Topology:
     old = topology.links
     remaining = ~lost
     links = Links(
@@ -202,7 +202,7 @@ def _explain_separation(topology: Topology) -> Sentence | None:
     return Sentence(template, name=topology.name, near=format_ranks(near), far=format_ranks(far))
 
 
-def _find_cable_links(topology: Topology, a: str | int, b: str | int) -> npt.NDArray[np.int64]:
+def _find_cable_links(topology: Topology, a: str | int, b: str | int) -> Longs:
     first, second = topology.device(a), topology.device(b)
     links = topology.links
     between = np.flatnonzero(
@@ -220,7 +220,7 @@ def _find_cable_links(topology: Topology, a: str | int, b: str | int) -> npt.NDA
     return between
 
 
-def _relabel_links(links: Links, which: npt.NDArray[np.int64], rate: Floats, delay: Floats) -> Links:
+def _relabel_links(links: Links, which: Longs, rate: Floats, delay: Floats) -> Links:
     """Links with their own Cable for the changed ones, so that its label and source say that it was changed."""
     cables, column = list(links.cables), links.cable.copy()
     for i in which:

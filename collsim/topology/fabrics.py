@@ -19,11 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Longs
 from ..errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ..limits import Extent, require_extent
 from ..units import parse_count
 from .generic import Groups, TorusNextHop
-from .network import Cable, Longs, NextHop
+from .network import Cable, NextHop
 
 #: (switch of the sender, switch of the receiver, number whose digits pick the cables upwards) -> (pairs, hops) cables'
 #: links between switches, -1 where fewer.

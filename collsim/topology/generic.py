@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError
 from ..errors.keywords import check_keywords
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from .facts import DragonflyGroup, TopologyFacts
-from .network import DEVICE_KINDS, Cable, Devices, Ints, Links, Longs, Names, NextHop, Topology
+from .network import DEVICE_KINDS, Cable, Devices, Links, Names, NextHop, Topology
 
 BANDWIDTH = "25GB/s"
 ALPHA = "1us"

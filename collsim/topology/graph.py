@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
 from ..units import format_bandwidth
 from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_implausible
-from .network import DEVICE_KINDS, Cable, Devices, Floats, Ints, Links, Longs, NodeName, Topology
+from .network import DEVICE_KINDS, Cable, Devices, Links, NodeName, Topology
 
 if TYPE_CHECKING:
     import networkx as nx

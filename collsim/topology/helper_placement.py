@@ -21,12 +21,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..arrays import Ints, Longs
 from ..errors import Sentence, TopologyError, describe_unknown
 from ..limits import Extent, require_extent
 from ..steps import HELPER_LOCATIONS, HelperLocation
 from ..units import parse_count
 from .graph import ShortestPaths
-from .network import DEVICE_KINDS, Devices, Ints, Links, Longs, Topology
+from .network import DEVICE_KINDS, Devices, Links, Topology
 
 #: More than any cluster has nodes: beyond it is a typing error.
 _MAX_HELPERS = 2**15

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Floats, Ints, Longs
 from ..errors import Sentence, TopologyError, Words, describe_unknown
 from ..errors.attributes import NamesNearAttributes
 from ..errors.keywords import check_keywords
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 #: How somebody names the nodes of a graph.
 NodeName = TypeVar("NodeName", bound=Hashable)
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 #: Registered by higher layers (`files`, viz), which this module must not import: how a Topology is written and drawn.
 views: dict[str, Callable[..., object]] = {}
@@ -300,7 +298,7 @@ class Links(_Columns[Link]):
     dst: Ints
     alpha: Floats
     bandwidth: Floats
-    cable: npt.NDArray[np.int32]
+    cable: Ints
     cables: tuple[Cable, ...]
 
     def __post_init__(self) -> None:
@@ -369,7 +367,7 @@ class Routes:
         [[0, 2], [2]]
     """
 
-    start: npt.NDArray[np.int64]
+    start: Longs
     link: Ints
 
     def __len__(self) -> int:
@@ -379,7 +377,7 @@ class Routes:
         return self.link[self.start[pair] : self.start[pair + 1]]
 
     @property
-    def hops(self) -> npt.NDArray[np.int64]:
+    def hops(self) -> Longs:
         return np.diff(self.start)
 
 
@@ -599,7 +597,7 @@ class Topology(NamesNearAttributes):
         self._require_endpoints(s, d)
         return [*self._find_routes(s, d), *self._find_memory_links(s, d)]
 
-    def _find_memory_links(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
+    def _find_memory_links(self, src: Longs, dst: Longs) -> list[Column]:
         """Links to itself of the devices that several ranks share, for the pairs that stay on them."""
         if not len(self.memory_links):
             return []
@@ -610,11 +608,11 @@ class Topology(NamesNearAttributes):
         return [Column(stays, self.link_between(device[stays], device[stays]))] if len(stays) else []
 
     @cached_property
-    def memory_links(self) -> npt.NDArray[np.int64]:
+    def memory_links(self) -> Longs:
         """Numbers of the links of a GPU to itself, its memory, which there are where several ranks share it."""
         return np.flatnonzero(self.links.src == self.links.dst)
 
-    def _require_endpoints(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> None:
+    def _require_endpoints(self, src: Longs, dst: Longs) -> None:
         for array in (src, dst):
             bad = (array < 0) | (array >= self.endpoints)
             if not bad.any():
@@ -625,7 +623,7 @@ class Topology(NamesNearAttributes):
             message = "{name} has no endpoint {endpoint}: its ranks are 0 to {last}, its helpers up to {end}"
             raise TopologyError(message, **values, end=self.endpoints - 1)
 
-    def _find_routes(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[Column]:
+    def _find_routes(self, src: Longs, dst: Longs) -> list[Column]:
         """Ask the router, or walk all pairs at once, one link a turn."""
         goal = self.endpoint_device[dst].astype(np.int64)
         current = self.endpoint_device[src].astype(np.int64)
@@ -659,7 +657,7 @@ class Topology(NamesNearAttributes):
         return columns
 
     @cached_property
-    def _link_keys(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _link_keys(self) -> tuple[Longs, Longs]:
         keys = self.links.src.astype(np.int64) * len(self.devices) + self.links.dst
         order = np.argsort(keys, kind="stable")
         return keys[order], order

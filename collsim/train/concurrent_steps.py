@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors import CollsimError, require_language
 from ..locale import join_texts, translate
 from ..topology import Topology
@@ -59,7 +59,7 @@ class ConcurrentSteps:
         return max(trace.time for trace in self.traces)
 
     @property
-    def slowdown(self) -> npt.NDArray[np.float64]:
+    def slowdown(self) -> Floats:
         """(steps,) how many times longer each takes than alone."""
         return np.array([a.time / b.time for a, b in zip(self.traces, self.alone, strict=True)])
 
@@ -120,7 +120,7 @@ class ConcurrentSteps:
         return f"<ConcurrentSteps on {self.topology.name}: {parts}>"
 
 
-def _get_link_bytes(trace: StepTrace) -> npt.NDArray[np.int64]:
+def _get_link_bytes(trace: StepTrace) -> Longs:
     if trace.link_bytes is None:
         return np.zeros(0, np.int64)
     return trace.link_bytes
@@ -186,6 +186,6 @@ def _is_same_network(first: Topology, second: Topology) -> bool:
     )
 
 
-def _list_task_seconds(trace: StepTrace) -> npt.NDArray[np.float64]:
+def _list_task_seconds(trace: StepTrace) -> Floats:
     """Seconds of each task by itself."""
     return trace.costs.seconds + get_collective_model(trace.request).time_collectives(trace.step)

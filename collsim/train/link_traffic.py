@@ -6,8 +6,8 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Longs
 from .step_request import get_collective_model
 from .workload.collective_model import CollectiveModel
 from .workload.group_link_sharing import count_pair_bytes, count_sent_bytes
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from ..topology import Topology
     from .step_request import StepRequest
     from .step_trace import StepTrace
-
-
-Longs = npt.NDArray[np.int64]
 
 
 def count_rank_bytes(step: TrainingStep, topology: Topology, request: StepRequest) -> dict[int, int]:
@@ -151,7 +148,7 @@ class _LinkByteCounter:
         self.bandwidth.setdefault(kind, float(links.bandwidth[exits].max()))
         return kind
 
-    def _list_narrowest_kinds(self, src: npt.NDArray[np.int64], dst: npt.NDArray[np.int64]) -> list[str]:
+    def _list_narrowest_kinds(self, src: Longs, dst: Longs) -> list[str]:
         """The kind of the narrowest link of each route."""
         routes, links = self.topology.routes(src, dst), self.topology.links
         kinds = []

@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import CollsimError, Sentence
 from .workload.step_graph import TrainingStep
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = npt.NDArray[np.float64]
 #: What GPUs hold, by its kind, in words.
 MEMORY_KINDS = {
     kind.key: kind

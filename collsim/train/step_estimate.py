@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools, Floats, Longs
 from .compute.gpu_speeds import GpuSpeed
 from .parallel.combined_split import Split
 from .parallel.replica_sync import ReplicaSync, UnitEstimate
@@ -281,7 +281,7 @@ class StepEstimator:
 
 _Stage = list[tuple[ModelUnit, UnitEstimate]]
 #: Of the passes of a rank in order: which of its stages, forward or not, the first backward pass of the stage or not.
-_Passes = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
+_Passes = tuple[Longs, Bools, Bools]
 
 
 @lru_cache(maxsize=4096)
@@ -309,10 +309,10 @@ def _list_unit_passes(units: int, micros: int) -> _Passes:
 def _find_peak(
     stages: list[_Stage],
     data: ReplicaSync,
-    stage: npt.NDArray[np.int64],
-    forward: npt.NDArray[np.bool_],
-    first: npt.NDArray[np.bool_],
-    beside: float | npt.NDArray[np.float64] = 0.0,
+    stage: Longs,
+    forward: Bools,
+    first: Bools,
+    beside: float | Floats = 0.0,
 ) -> tuple[float, float]:
     """Most bytes of activations and gradients together, and what is `beside`, and of them activations. Activations come
     with the forward pass of a stage and go behind its backward pass, in which some are there again; gradients come with

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..errors.keywords import check_keywords
 from ..rank_engine.garbage_collection import pause_collection
@@ -473,7 +473,7 @@ def _parse_stragglers(factors: Mapping[int, float] | None, ranks: tuple[int, ...
     return out
 
 
-def _compute_slowdowns(step: TrainingStep, slow: Mapping[int, float]) -> npt.NDArray[np.float64]:
+def _compute_slowdowns(step: TrainingStep, slow: Mapping[int, float]) -> Floats:
     """(tasks,) how many times as long each computes: as long as the slowest GPU of its lanes."""
     lanes = [max([1.0, *(slow[rank] for rank in slow if rank in ranks)]) for ranks in step.lanes]
     boxes = step.tasks.boxes

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Floats, Longs
 from ..errors.attributes import NamesNearAttributes
 from ..simulate.trace import views
 from ..topology import Topology
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from .step_request import StepRequest
 
-Floats = npt.NDArray[np.float64]
 #: Share of a step's time below which a time is a rounding error.
 _ROUNDED = 1e-12
 
@@ -74,7 +73,7 @@ class StepTrace(NamesNearAttributes):
     request: StepRequest
     previous: StepTrace | None = None
     notes: tuple[str, ...] = ()
-    link_bytes: npt.NDArray[np.int64] | None = field(default=None)
+    link_bytes: Longs | None = field(default=None)
 
     # ---- the figures ------------------------------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ Only when something is wrong are exact counts made, to say in a sentence what is
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ..arrays import Bools
 from ..collective import get_collective
 from ..errors import ScheduleError, Sentence
 from ..replay import apply_schedule, mark_initial_slots, require_memory, require_schedule
@@ -123,7 +123,7 @@ def _add_origin(schedule: Schedule, error: ScheduleError) -> ScheduleError:
     return traced
 
 
-def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
+def _explain(schedule: Schedule, wrong: Bools) -> ScheduleError:
     start = find_origin(schedule)
     rank, slot = _choose_cell(wrong, start)
     want = find_expected_terms(schedule, rank, slot)
@@ -164,7 +164,7 @@ def _explain(schedule: Schedule, wrong: npt.NDArray[np.bool_]) -> ScheduleError:
     return error
 
 
-def _choose_cell(wrong: npt.NDArray[np.bool_], start: Origin | None) -> tuple[int, int]:
+def _choose_cell(wrong: Bools, start: Origin | None) -> tuple[int, int]:
     """The cell whose end is told: the one where it begins, if that is wrong at the end; else another of its chunk."""
     cells = np.argwhere(wrong)
     if start is not None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..arrays import Bools
 from ..collective import EVERY, NOTHING, get_collective
 from ..errors import ScheduleError, Sentence, Words
 from ..replay import apply_step, are_reads_filled, mark_initial_slots
@@ -290,9 +291,7 @@ class CountedReplay:
         self.is_right = reads_filled and not find_wrong_cells(schedule, first_weights, values[..., 1], filled).any()
 
 
-def find_wrong_cells(
-    schedule: Schedule, first_weights: Counts, weights: Counts, filled: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
+def find_wrong_cells(schedule: Schedule, first_weights: Counts, weights: Counts, filled: Bools) -> Bools:
     """Cells that do not hold at the end what the collective promises.
 
     Args:
@@ -311,6 +310,6 @@ def find_wrong_cells(
         want = first_weights.sum(axis=0, dtype=np.uint64)[chunk]
     else:
         want = first_weights[np.maximum(contributor, 0), chunk]
-    wrong: npt.NDArray[np.bool_] = (weights[ranks, columns] != want) | ~filled[ranks, columns]
+    wrong: Bools = (weights[ranks, columns] != want) | ~filled[ranks, columns]
     wrong &= contributor != NOTHING
     return wrong

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Longs
 from ...errors import CollsimError, FormatError, ScheduleError
 from ...schedule import Schedule, freeze
 from ...steps import Step
@@ -27,7 +27,7 @@ from .interpreter import BufferLayout, InterpretedRun, Spot
 from .msccl_program import Instruction, Program
 
 Slot = tuple[int, int]  # gpu, slot number
-Depends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Depends = tuple[Longs, Longs]
 _MAX_SLOTS = 32_000_000
 _MAX_WAITS = 10_000_000
 _MAX_EDGES = 4_000_000
@@ -490,7 +490,7 @@ def _build_rows(graph: _Graph, steps: list[int]) -> tuple[list[Step], Depends | 
     first = np.zeros(len(steps), np.int64)
     first[order] = np.cumsum(size[order]) - size[order]
     counts: list[int] = []
-    parts: list[npt.NDArray[np.int64]] = []
+    parts: list[Longs] = []
     for k in order:
         node = graph.nodes[k]
         table[steps[k]] += [

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Longs
 from ...collective import get_collective
 from ...errors import CollsimError, Sentence, describe_unknown
 from ...files import FilePath, read_text, refuse
@@ -165,7 +165,7 @@ def _build_channel(
     return _build_ring(name, np.array(order), channels, c)
 
 
-def _build_ring(name: str, order: npt.NDArray[np.int64], channels: int, c: int) -> Iterator[Step]:
+def _build_ring(name: str, order: Longs, channels: int, c: int) -> Iterator[Step]:
     """Reduce-scatter and allgather around a ring: block b of the buffer belongs to rank b, the channel's part of it is
     b * channels + c.
 
@@ -181,7 +181,7 @@ def _build_ring(name: str, order: npt.NDArray[np.int64], channels: int, c: int) 
         yield copy(order, after, order[(position - k) % n] * channels + c, channel=c)
 
 
-def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: npt.NDArray[np.int64], c: int) -> Iterator[Step]:
+def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: Longs, c: int) -> Iterator[Step]:
     """Broadcast from the root around the ring; reduce towards it (src/device/broadcast.h, reduce.h)."""
     ranks = np.roll(np.array(order), -order.index(root) - (name == "reduce"))
     make = copy
@@ -191,7 +191,7 @@ def _build_chain(name: str, order: tuple[int, ...], root: int, chunks: npt.NDArr
     yield from pipeline_chunks(hops, len(chunks), int(chunks[1] - chunks[0]) if len(chunks) > 1 else 1)
 
 
-def _build_tree(parent: tuple[int, ...], chunks: npt.NDArray[np.int64], c: int) -> Iterator[Step]:
+def _build_tree(parent: tuple[int, ...], chunks: Longs, c: int) -> Iterator[Step]:
     """Up the tree with sums, down with results (src/device/all_reduce.h runTreeUpDown)."""
     rank, above = np.arange(len(parent)), np.array(parent)
     depth = measure_depths(above)

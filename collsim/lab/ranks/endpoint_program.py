@@ -10,11 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from ...arrays import Bools
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from ...schedule import Schedule
 
 #: What a write does to its slot.
@@ -66,7 +64,7 @@ class RankProgram:
         return {move.peer for move in (*self.sends, *self.receives)} - {self.endpoint}
 
 
-def build_programs(schedule: Schedule, has_data: npt.NDArray[np.bool_]) -> list[RankProgram]:
+def build_programs(schedule: Schedule, has_data: Bools) -> list[RankProgram]:
     """A program for each endpoint.
 
     A reduce into what a helper does not hold yet is a copy, as `replay` has it.

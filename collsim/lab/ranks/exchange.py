@@ -13,11 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats
 from .endpoint_program import REDUCE, Move, RankProgram
 from .nic import Outgoing, RankNic, wait_until
 from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire
-
-Floats = npt.NDArray[np.float64]
 
 
 class Moments(NamedTuple):

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Longs
 from ...errors import CollsimError
 from .emulated_network import ImitatedNetwork
 from .endpoint_program import RankProgram
@@ -72,7 +73,7 @@ class RankTask:
     network: ImitatedNetwork
     token: bytes
     values: npt.NDArray[np.generic]
-    sizes: npt.NDArray[np.int64]
+    sizes: Longs
     combine: str
     expected: dict[int, npt.NDArray[np.generic]]
     give: bool = False

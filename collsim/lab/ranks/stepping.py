@@ -17,15 +17,13 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from .emulated_network import ImitatedNetwork
 from .exchange import Exchange, Moments
 from .nic import RankNic, wait_until
 from .rank_process import PreparedRun, RankTask, compare_slots, connect_peers, fill_slots, serve
 from .wire import PeerWire
-
-Floats = npt.NDArray[np.float64]
 
 
 class StepMoments(NamedTuple):

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...arrays import Floats
 from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cables import Nic, apply_rates, find_nic
 from ...topology.cluster import ClusterRouter
 from ...topology.machine_builder import Machine
-from ...topology.network import Cable, Floats
+from ...topology.network import Cable
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Ints
 from .kernel_records import (
     ONE_GATE,
     Gates,
-    Ints,
     Parts,
     Rows,
     allocate_aligned,

@@ -13,6 +13,7 @@ The marks of a group are a pairing heap (Fredman, Sedgewick, Sleator & Tarjan, A
 
 from __future__ import annotations
 
+from ...arrays import Ints, Longs
 from .heap import drop, push
 from .kernel_records import (
     BITS,
@@ -23,10 +24,8 @@ from .kernel_records import (
     SIZE,
     Gates,
     Heap,
-    Ints,
     Links,
     Log,
-    Longs,
     Nodes,
     Seats,
     compile_inlined,

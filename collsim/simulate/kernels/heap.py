@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kernel_records import HEAP, Heap, Longs, compile_inlined, compile_inner
+from ...arrays import Longs
+from .kernel_records import HEAP, Heap, compile_inlined, compile_inner
 
 
 def build_heap(items: int) -> Heap:

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Ints, Longs
+
 Kernel: TypeAlias = Callable[..., Any]
 #: Something of numba, which has no types.
 Numba: TypeAlias = Any
@@ -148,10 +150,7 @@ Seats: TypeAlias = Records
 Nodes: TypeAlias = Records
 Heap: TypeAlias = Records
 Log: TypeAlias = Records
-Gates: TypeAlias = npt.NDArray[np.int32]  # a row each, columns in `queue`
-Floats: TypeAlias = npt.NDArray[np.float64]
-Ints: TypeAlias = npt.NDArray[np.int32]
-Longs: TypeAlias = npt.NDArray[np.int64]
+Gates: TypeAlias = Ints  # a row each, columns in `queue`
 
 
 def _map_types() -> dict[str, Numba]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...arrays import Ints, Longs
 from .groups import change, enter, leave
 from .heap import drop, push
 from .kernel_records import (
@@ -30,9 +31,7 @@ from .kernel_records import (
     VISITED,
     Gates,
     Heap,
-    Ints,
     Links,
-    Longs,
     Nodes,
     Seats,
     compile_inlined,

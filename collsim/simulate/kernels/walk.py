@@ -4,20 +4,8 @@
 
 from __future__ import annotations
 
-from .kernel_records import (
-    FAIR,
-    FIFO,
-    Floats,
-    Ints,
-    Links,
-    Longs,
-    Parts,
-    Routes,
-    Rows,
-    Units,
-    compile_inner,
-    compile_kernel,
-)
+from ...arrays import Floats, Ints, Longs
+from .kernel_records import FAIR, FIFO, Links, Parts, Routes, Rows, Units, compile_inner, compile_kernel
 
 
 @compile_kernel

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Bools, Floats, Longs
 from ...bounds.cuts import compute_route_rates, find_worst_cut
 from ...errors import Sentence, TopologyError
 from ...maxflow import Arcs, build_arcs, max_flow
 from ...topology import Routes, Topology
 from ...topology.graph import format_ranks
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 MAX_PAIRS = 300_000
 # Rounds at the most, the part of the highest possible rate that ends them, and the factor for pairs across the
 # narrowest cut in each.
@@ -276,7 +274,7 @@ def find_group_size(pairs: Pairs) -> int:
     return pairs.ranks
 
 
-def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[float, npt.NDArray[np.bool_]]:
+def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[float, Bools]:
     """The cut that limits trees most, min B+(S) / demand in S.
 
     Args:

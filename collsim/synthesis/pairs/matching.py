@@ -7,14 +7,10 @@ nothing to do wakes when its source receives something.
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Bools, Floats, Longs
 from ...maxflow.kernels import compile_kernel
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
+Flags = Bools
 Network = tuple[Longs, Longs, Floats, Floats, Longs, Longs]
 Chunks = tuple[Flags, Flags, Flags, Longs, Longs]
 Queue = tuple[Longs, Longs, Floats, Longs, Longs, Longs]

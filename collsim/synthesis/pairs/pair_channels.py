@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Longs = npt.NDArray[np.int64]
+from ...arrays import Longs
 
 
 def color_pairs(src: Longs, dst: Longs) -> Longs:

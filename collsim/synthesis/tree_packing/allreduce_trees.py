@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ...steps import Step
 from ...topology import Routes
 from ..pairs.alltoall_rates import Pairs
@@ -22,8 +22,6 @@ from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps
 from .tree_rates import TreeRates
 from .whole_trees import holds_trees, round_rates, search_rate
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _GROWTH = 1.15  # from one number of trees that is tried to the next, beyond the first few
 
 

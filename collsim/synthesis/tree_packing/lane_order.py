@@ -18,16 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ...maxflow.kernels import compile_kernel
 from ...steps import Step
 from ..pairs.matching import pop, push
 from ..pairs.pair_channels import color_pairs
 from .pipelined import Forest, build_steps
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _AHEAD = 3  # pieces that a tree may be ahead for each level that it still has to go
 
 

@@ -8,16 +8,14 @@ regrown as long as that relieves it. Packing starts anew with all trees; here a 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Bools, Floats
 from ...bounds.cuts import find_worst_cut
 from ..pairs.alltoall_rates import Pairs, find_highest_rate
 from .forests import ForestPlan
 from .packing import Tree
 from .pipelined import Forest, build_forest
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 _STEEPNESS = 30.0  # exponent of the price of the busiest link
 _PARTS, _TREES = 16, 60  # trees of a share, and trees, at the least: a tree is cut so that a part of it can move
 _TRIES = 24  # branches on the busiest links that are tried without relief before the search ends
@@ -122,7 +120,7 @@ class _Grove:
         """Edges that are as they were."""
         return int(((self.above == self.before) & (self.above >= 0)).sum())
 
-    def find_branch(self, tree: int, rank: int) -> npt.NDArray[np.bool_]:
+    def find_branch(self, tree: int, rank: int) -> Bools:
         """(ranks,) the rank and all below it."""
         branch = np.arange(self.pairs.ranks) == rank
         while True:
@@ -141,7 +139,7 @@ class _Grove:
                 branch |= self.find_branch(tree, rank)
             self.regrow(tree, branch)
 
-    def regrow(self, tree: int, branch: npt.NDArray[np.bool_]) -> None:
+    def regrow(self, tree: int, branch: Bools) -> None:
         """Take the ranks of a branch off their tree and attach them again, one after another, where it costs least."""
         parents = self.above[tree]
         for rank in np.flatnonzero(branch).tolist():

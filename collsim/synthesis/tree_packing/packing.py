@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Longs
 from ...errors import CollsimError
 from ...maxflow import build_arcs, max_flow
 
-Longs = npt.NDArray[np.int64]
 MAX_RANKS_IN_ONE_GRAPH = 40  # ranks whose trees are grown side by side, in a graph with a node for each
 
 

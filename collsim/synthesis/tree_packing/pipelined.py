@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Bools, Longs
 from ...steps import Step
 from ..pairs.alltoall_rates import Pairs, find_group_size
 from ..pairs.pair_channels import color_pairs
 from .packing import Tree
 
-Longs = npt.NDArray[np.int64]
 #: Within 0.2 % of the least time: so small a gain is not worth more transfers.
 _NEAR = 1.002
 
@@ -51,7 +50,7 @@ class Forest:
     alpha: float
     height: int
     reverse: bool
-    unshared: npt.NDArray[np.bool_]
+    unshared: Bools
     group: int
 
     @property
@@ -92,7 +91,7 @@ def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, r
     return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, unshared, group)
 
 
-def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> npt.NDArray[np.bool_]:
+def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> Bools:
     """(edges,) does no link of the pair's route lie on the route of another pair that is used?"""
     number = np.full((pairs.ranks, pairs.ranks), -1, np.int64)
     number[pairs.src, pairs.dst] = np.arange(len(pairs))
@@ -120,7 +119,7 @@ def pipeline_trees(forest: Forest, pieces: int) -> Iterator[Step]:
 
 
 def pipeline_levels(
-    ends: tuple[Longs, Longs], level: Longs, unit: Longs, reduces: npt.NDArray[np.bool_], pieces: int
+    ends: tuple[Longs, Longs], level: Longs, unit: Longs, reduces: Bools, pieces: int
 ) -> Iterator[Step]:
     """In step t an edge carries piece t - level.
 
@@ -159,7 +158,7 @@ def build_steps(forest: Forest, pieces: int, step: Longs, channel: Longs) -> Ite
 
 
 def place_in_steps(
-    ends: tuple[Longs, Longs], unit: Longs, reduces: npt.NDArray[np.bool_], step: Longs, channel: Longs
+    ends: tuple[Longs, Longs], unit: Longs, reduces: Bools, step: Longs, channel: Longs
 ) -> Iterator[Step]:
     """Each piece of each edge in the step that is given for it.
 

@@ -18,15 +18,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Bools, Floats
 from ...collective import Collective, get_collective
 from ...maxflow import max_flow
 from ..pairs.alltoall_rates import Pairs, build_fed_graph
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+Mask = Bools
 MAX_PAIRS_OF_PROGRAM = 12_000  # beyond, the program takes seconds
 _UNITS = 2**30  # of the total rate: maximum flows count in whole numbers
 _LIMITING = 1e-9  # the price of a group's row from which on it limits the level

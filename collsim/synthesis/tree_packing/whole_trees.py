@@ -13,13 +13,11 @@ from math import gcd
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ...maxflow import max_flow
 from ..pairs.alltoall_rates import Pairs, build_demand, build_fed_graph, find_group_size
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 Fitting = TypeVar("Fitting")
 _STEPS = 12  # of the search for the rate of a tree: to 1 part in 4096 of the gap that is left
 

@@ -13,11 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...arrays import Longs
 from ...errors import FormatError, Sentence, join_words
 from ..facts import TopologyFacts
 from ..generic import build_both_directions
 from ..graph import ShortestPaths, require_connected
-from ..network import DEVICE_KINDS, Cable, Devices, Links, Longs, Names, Topology
+from ..network import DEVICE_KINDS, Cable, Devices, Links, Names, Topology
 from .yaml_document import build_value, compose
 
 _KINDS = ("Ring", "FullyConnected", "Switch")

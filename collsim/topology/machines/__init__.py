@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Ints
 from ...display.catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value, require_word
 from ...errors.keywords import require_keywords
@@ -28,7 +29,7 @@ from ..cluster import ClusterRouter, Policy
 from ..fabrics import FABRIC_OPTIONS, Fabric, PathChoice, build_fabric, parse_path_choice
 from ..facts import Assumption, Call, TopologyFacts
 from ..machine_builder import LEVELS, LOC, P2C, PXB, SYS, Machine
-from ..network import DEVICE_KINDS, Cable, Devices, Ints, Links, Topology, views
+from ..network import DEVICE_KINDS, Cable, Devices, Links, Topology, views
 from ..node_names import NodeNames
 from ..parts.gpus import find_model, find_nearest_model, label_gpu
 from ..parts.refit import refit_machine

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Bools, Longs
 from ...errors import CollsimError, Sentence, TopologyError, join_words
 from ...units import RankSelection, parse_count
 from ..graph import format_ranks
@@ -22,7 +22,7 @@ from .shared_gpus import share_gpus
 _MAX_NAMED = 4
 
 
-def select_ranks(topology: Topology, count: int) -> npt.NDArray[np.int64]:
+def select_ranks(topology: Topology, count: int) -> Longs:
     """Choose the ranks of a topology that take part where only their number is given.
 
     Args:
@@ -95,7 +95,7 @@ def restrict_ranks(topology: Topology, ranks: int | RankSelection | None) -> Top
     return replace(topology, ranks=len(selected), endpoint_device=devices, orders=None)
 
 
-def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence:
+def describe_ranks(topology: Topology, ranks: Longs) -> Sentence:
     """Say which GPUs of which nodes take part.
 
     Args:
@@ -136,14 +136,14 @@ def describe_ranks(topology: Topology, ranks: npt.NDArray[np.int64]) -> Sentence
     return Sentence("{count} ranks: {parts}", count=count, parts=join_words(named))
 
 
-def _list_nodes(topology: Topology) -> npt.NDArray[np.int64]:
+def _list_nodes(topology: Topology) -> Longs:
     """(ranks,) the node that each rank is on; all on one where the network has none."""
     return topology.devices.node[topology.endpoint_device[: topology.ranks]].astype(np.int64)
 
 
-def _find_gpus(topology: Topology) -> npt.NDArray[np.bool_]:
+def _find_gpus(topology: Topology) -> Bools:
     """(devices,) whether each is a GPU, or another device that is a rank."""
-    is_gpu: npt.NDArray[np.bool_] = topology.devices.kind == DEVICE_KINDS.index("gpu")
+    is_gpu: Bools = topology.devices.kind == DEVICE_KINDS.index("gpu")
     is_gpu[topology.endpoint_device[: topology.ranks]] = True
     return is_gpu
 
@@ -158,7 +158,7 @@ def has_unused_gpus(topology: Topology, count: int) -> bool:
     return count < int(_find_gpus(topology).sum())
 
 
-def _number_gpus(topology: Topology) -> npt.NDArray[np.int64]:
+def _number_gpus(topology: Topology) -> Longs:
     """(ranks,) the number of each rank's GPU among those of its node, from 0, whether or not they all are ranks."""
     numbers = np.zeros(len(topology.devices), np.int64)
     gpus = np.flatnonzero(_find_gpus(topology))

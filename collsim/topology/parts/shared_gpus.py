@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Longs
 from ...errors import CollsimError, Sentence, TopologyError, join_words
 from ..cables import apply_rates, build_gpu_memory
 from ..network import Links, Topology
@@ -22,7 +22,7 @@ _WHAT_LIBRARIES_DO = Sentence(
 )
 
 
-def share_gpus(topology: Topology, ranks: npt.NDArray[np.int64]) -> Topology:
+def share_gpus(topology: Topology, ranks: Longs) -> Topology:
     """Add the memory of each GPU on which several of the ranks sit: a link of the GPU to itself.
 
     Args:

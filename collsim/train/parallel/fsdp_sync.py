@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK
 from .rank_groups import Groups
@@ -114,7 +114,7 @@ class FsdpSync(ReplicaSync):
             ends += parts * time_collective("reduce_scatter", -(-self.count_gradient_bytes(root) // parts), groups)
         return self.workload.accumulate * exposed + ends
 
-    def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> npt.NDArray[np.float64]:
+    def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> Floats:
         """Estimate the bytes of gathered weights and of gradients not yet reduced, unit by unit of a forward and a
         backward pass: beside the root the block and the next one, or all that has been gathered; gradients of the root,
         of the block and of the one before.

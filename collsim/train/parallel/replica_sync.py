@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
+from ...arrays import Floats
 from ...dtypes import find_itemsize
 from ..workload.step_graph import NETWORK, require_tasks
 from .buckets import HOOK_ITEM_BYTES
@@ -171,7 +169,7 @@ class ReplicaSync:
         """
         return 0.0
 
-    def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> float | npt.NDArray[np.float64]:
+    def estimate_gathered_bytes(self, pairs: EstimatedUnits, micros: int) -> float | Floats:
         """Estimate the bytes of gathered weights and of gradients not yet reduced.
 
         Args:

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ...errors import CollsimError
 from .passes import BACKWARD, FORWARD, WEIGHT, Action, PassOrder
 from .pipeline_formulas import PipelineFormulas
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

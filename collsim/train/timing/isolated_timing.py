@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ..workload.step_graph import COMPUTE, Spans, TrainingStep
 from .time_spans import find_slowed_end, insert_span
-
-Floats = npt.NDArray[np.float64]
 
 
 def time_alone(step: TrainingStep, seconds: Floats, interference: float) -> tuple[Floats, Floats]:

@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ..workload.step_graph import TrainingStep
 from .link_footprints import Footprint, Footprints
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 #: Of a collective: the number of its step, and that of its task.
 CollectiveId = tuple[int, int]
 #: Part of the time of a run by which two may overlap that follow one another: what rounding does.

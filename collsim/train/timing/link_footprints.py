@@ -6,16 +6,13 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ...schedule import Schedule
 from ...simulate.ordered import HelperPlacement
 from ..workload.collective_model import CollectiveModel
 from ..workload.group_link_sharing import count_pair_bytes
 from ..workload.step_graph import StepTask, TrainingStep
-
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 
 
 class Footprint(NamedTuple):

@@ -13,11 +13,10 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ..workload.step_graph import TrainingStep
 
-Floats = npt.NDArray[np.float64]
 #: Longest paths that are looked for: at most so many, and so many tasks in all of them. Where the time has more corners
 #: than that, the shares still add up; only how neighbouring collectives divide them is less exact.
 _MAX_PATHS, _MAX_TASKS = 64, 2_000_000

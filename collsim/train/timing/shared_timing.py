@@ -14,8 +14,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Bools, Floats, Longs
 from ...errors import CollsimError
 from ...limits import Extent, require_extent
 from ...schedule import Schedule
@@ -27,8 +27,6 @@ from .isolated_timing import time_alone
 from .link_contention import CollectiveId, LinkContention
 from .link_footprints import Footprints
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
 #: How long computing takes depends on how long collectives beside it do: at most so many runs, until that moves by
 #: less than this part of the time; from a run on the mean of two goes on, for those that swing.
 _MAX_ITERATIONS, _TOLERANCE, _DAMP_AFTER = 60, 1e-12, 8
@@ -63,7 +61,7 @@ class SharedTiming:
 
     begin: Floats
     end: Floats
-    link_bytes: npt.NDArray[np.int64]
+    link_bytes: Longs
 
 
 def time_shared(
@@ -341,7 +339,7 @@ def _add_chain_launches(
     return rows
 
 
-def _list_chains(step: TrainingStep, written: dict[int, _Entries], later: npt.NDArray[np.bool_]) -> list[list[int]]:
+def _list_chains(step: TrainingStep, written: dict[int, _Entries], later: Bools) -> list[list[int]]:
     """The tasks marked in `later`, in entries of the run: delays that nothing comes between are one."""
     waited = np.zeros(len(step.tasks), int)
     for before in step.predecessors:

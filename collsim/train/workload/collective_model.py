@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ...collective import build_pair_shares
 from ...errors import CollsimError, require_word
 from ...faults import require_right
@@ -33,8 +33,6 @@ from ...topology import Topology
 from .group_link_sharing import GroupLinkSharing, measure_link_sharing
 from .step_graph import Ranks, StepTask, TrainingStep
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Longs: TypeAlias = npt.NDArray[np.int64]
 CollectiveSource: TypeAlias = Literal["nccl", "links"]
 LIBRARIES: tuple[CollectiveSource, ...] = get_args(CollectiveSource)
 #: Algorithms where links are simulated and none is named: rings; for one root a chain in pieces of NCCL's slot (its

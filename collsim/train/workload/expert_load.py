@@ -14,12 +14,11 @@ from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ...collective import Load, build_load_profile
 from ...errors import CollsimError, format_value
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 #: How uneven routing is: a word of alltoallv, the exponent of Zipf's law, or what experts, or GPUs, were measured to
 #: receive.
 Imbalance: TypeAlias = Load | float | str | Sequence[float]

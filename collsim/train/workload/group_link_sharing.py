@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ...arrays import Floats, Longs
 from ...nccl.machine.link_loads import LinkLoads
 from ...nccl.model.algorithm_time import Call
 from ...schedule import Schedule
@@ -23,8 +24,6 @@ from ...simulate.run import compute_slot_bytes
 from ...topology import Topology
 from .step_graph import Ranks
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Longs: TypeAlias = npt.NDArray[np.int64]
 #: Sorts of links that a prediction counts the bytes of (`nccl.machine.link_loads.LinkLoads`).
 LinkSort = Literal["gpu", "pcie", "memory", "socket", "card", "fabric"]
 _SORTS: Final[dict[str, LinkSort]] = {

@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from ...arrays import Floats
 from ...errors import CollsimError
 from ...limits import MAX_TASKS, require_few
 from .model import Model
@@ -181,7 +181,7 @@ class StepTasks(Sequence[StepTask]):
         self.microbatches.append(microbatch)
         return number
 
-    def spread(self, values: Sequence[float]) -> npt.NDArray[np.float64]:
+    def spread(self, values: Sequence[float]) -> Floats:
         """Give each task the value of its box.
 
         Args:
@@ -445,9 +445,7 @@ class StepBuilder:
             self.allocations.append((lane, kind, nbytes, first, last))
 
 
-def list_busy_spans(
-    step: TrainingStep, begin: npt.NDArray[np.float64], end: npt.NDArray[np.float64]
-) -> tuple[list[Spans], list[Spans]]:
+def list_busy_spans(step: TrainingStep, begin: Floats, end: Floats) -> tuple[list[Spans], list[Spans]]:
     """List when the GPUs of each lane are busy.
 
     Args:
