@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Bools, Floats, Ints, Longs
 from .display.catalog import Catalog, Row
+from .dtypes import Bools, Floats, Ints, Longs
 from .errors import CollsimError, format_value, require_word
 
 Where = Literal["all", "own", "root", "peer", "neighbour", "target"]

@@ -1,8 +1,18 @@
-"""Element types of NCCL (nccl.h ncclDataType_t) and their sizes in bytes."""
+"""Element types of NCCL (nccl.h ncclDataType_t) and their sizes in bytes; names of the arrays that hold figures."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
 from .errors import require_word
+
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int32]
+Longs: TypeAlias = npt.NDArray[np.int64]
 
 _ITEMSIZE = {
     "int8": 1,

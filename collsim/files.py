@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from .errors import CollsimError, FormatError, Sentence, Words, format_value, require_path
+from .errors.dependencies import pandas as pd
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-    import pandas as pd
 
 #: Where a file is: a text or a Path.
 FilePath: TypeAlias = str | os.PathLike[str]
@@ -679,7 +679,6 @@ def format_csv(frame: pd.DataFrame) -> str:
     Returns:
         The text.
     """
-    from .errors.dependencies import pandas as pd
 
     def guard(value: Any) -> Any:
         is_text = not isinstance(value, Number) and not (pd.api.types.is_scalar(value) and pd.isna(value))

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Bools, Longs
 from .collective import NOTHING, Collective, get_collective
+from .dtypes import Bools, Longs
 from .errors import CollsimError, ScheduleError, format_value, require_word
 from .limits import Extent, require_extent
 from .schedule import Schedule, format_endpoint

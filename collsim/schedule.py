@@ -13,20 +13,18 @@ from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Longs
+from .dtypes import Longs
 from .errors import ScheduleError, Sentence, Words, require_word
 from .errors.attributes import NamesNearAttributes
+from .errors.dependencies import pandas as pd
 from .limits import Extent, find_row_limit, require_extent
 from .steps import COLUMNS, HELPER_LOCATIONS, HelperLocation, Step, join_steps, merge
 from .units import parse_count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Filled by packages above (`collsim/__init__.py`), so that a schedule can show itself in a notebook.
 views: dict[str, Callable[..., Any]] = {}
@@ -170,8 +168,6 @@ class Schedule(NamesNearAttributes):
             1     1    0    2      0     0   False        0
             2     1    1    3      0     0   False        0
         """
-        from .errors.dependencies import pandas as pd
-
         return pd.DataFrame({name: self.transfers[name] for name in TRANSFER.names or ()})
 
     @cached_property

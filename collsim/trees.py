@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from .arrays import Longs
+from .dtypes import Longs
 from .steps import Step, copy, reduce
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ ROOT = Path(__file__).parent.parent / "collsim"
 
 # Lowest first; modules of one layer are blind to each other unless BESIDE says otherwise.
 LAYERS = [
-    {"package_data", "arrays"},
+    {"package_data"},
     {"locale", "interrupts"},
     {"errors"},
-    {"units", "dtypes", "display", "files", "steps", "maxflow", "plugins"},
+    {"dtypes"},
+    {"units", "display", "files", "steps", "maxflow", "plugins"},
     {"limits"},
     {"collective", "rank_engine", "topology", "schedule"},
     {"topology_names"},

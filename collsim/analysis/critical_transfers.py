@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError
 from ..simulate import Trace
 from ..units import format_time

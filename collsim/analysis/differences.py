@@ -6,17 +6,14 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words
+from ..errors.dependencies import pandas as pd
 from ..faults import UnverifiedError, require_right
 from ..simulate import Trace
 from ..units import format_bytes, format_time
 from .critical_transfers import CriticalPath, critical_path
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,8 +74,6 @@ class Comparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Two columns, a row per figure: time, algbw, busbw, bound, gap, steps, transfers, alpha, beta, waiting."""
-        from ..errors.dependencies import pandas as pd
-
         columns = {}
         for name, trace, path in zip("ab", (self.a, self.b), self.paths, strict=True):
             row = trace.row()

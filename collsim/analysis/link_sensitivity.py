@@ -8,17 +8,14 @@ twice the bandwidth.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..simulate import Trace
 from ..topology import Topology
 from ..units import parse_count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: So much more bandwidth gives the slope: small enough for a straight line, far above what rounding changes.
 _STEP = 0.01
@@ -46,8 +43,6 @@ def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
            what   name  elasticity  doubled
         0  kind  cable       -0.99      0.5
     """
-    from ..errors.dependencies import pandas as pd
-
     if not isinstance(trace, Trace):
         raise CollsimError("sensitivity wants a Trace, got {trace!r}; simulate(...) makes one", trace=trace)
     most_links = parse_count(most_links, "most_links", least=0)

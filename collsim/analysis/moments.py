@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats, Longs
 from ..collective import get_collective
+from ..dtypes import Floats, Longs
 from ..schedule import Schedule
 from ..steps import Step
 from ..topology.network import Routes

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Floats
+from ..dtypes import Floats
 from ..topology import Topology
 
 #: Ranks up to which all pairs are priced for a tour, and the bytes of a message in that price.

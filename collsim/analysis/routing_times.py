@@ -13,15 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Longs
 from ..display.catalog import Catalog
 from ..display.progress import open_progress, require_progress
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError, TopologyError, format_value
+from ..errors.dependencies import pandas as pd
 from ..errors.keywords import check_keywords
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
@@ -34,9 +34,6 @@ from ..topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from ..topology.network import DEVICE_KINDS
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, RankSelection, parse_count
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Runs of one call; a distribution shows long before that.
 _MAX_SEEDS = 100_000
@@ -118,8 +115,6 @@ class RoutingTimes:
         Returns:
             One row for each seed: `seed`, `time` (s), `flows`.
         """
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame({"seed": self.seeds, "time": self.times, "flows": self.flows})
 
     def __repr__(self) -> str:

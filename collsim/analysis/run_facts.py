@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Bools, Longs
+from ..dtypes import Bools, Longs
 from ..errors import CollsimError
 from ..registry import find_schedule_algorithm
 from ..simulate.concurrent_results import MergedTrace

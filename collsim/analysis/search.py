@@ -8,10 +8,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words
+from ..errors.dependencies import pandas as pd
 from ..errors.keywords import check_keywords
 from ..faults import find_fault, require_right
 from ..registry import Algorithm, algorithms, get_algorithm
@@ -26,9 +27,6 @@ from ..units import ByteSize, Duration, format_bytes, parse_bytes, parse_count, 
 from .differences import require_one_collective
 from .rank_orders import improve_order, reorder_ranks
 from .ranking import get_sort_key, round_time, sort_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Chunk counts tried for pipelined algorithms; the best is then refined between its neighbours.
 _CHUNKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -105,8 +103,6 @@ def best(
         >>> fastest.trace.schedule.name
         'allreduce_tree'
     """
-    from ..errors.dependencies import pandas as pd
-
     topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
     size, kind = parse_bytes(nbytes), get_collective(collective).name
@@ -392,8 +388,6 @@ def cheapest(
         >>> cs.analysis.cheapest({"slow": 1, "fast": 2}, networks, "broadcast", "1MiB", "90us")["machine"].tolist()
         ['fast', 'slow']
     """
-    from ..errors.dependencies import pandas as pd
-
     target = parse_time(within, "within")
     _require_prices(prices, machines)
     rows = []

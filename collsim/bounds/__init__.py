@@ -23,9 +23,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Longs
 from ..collective import Collective, get_collective, split_evenly
-from ..dtypes import find_itemsize
+from ..dtypes import Floats, Longs, find_itemsize
 from ..errors import CollsimError
 from ..errors.keywords import check_keywords
 from ..topology import Topology

@@ -29,7 +29,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Longs
+from ..dtypes import Bools, Floats, Longs
 from ..errors import TopologyError
 from ..maxflow import Arcs, build_arcs, max_flow
 from ..topology import Topology

@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Ints, Longs
 from ..collective import Collective
+from ..dtypes import Floats, Ints, Longs
 from ..topology import Topology
 from .cuts import find_usable_bandwidth
 

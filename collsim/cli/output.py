@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..files import format_csv, require_writable_file, write_text
 from ..units import format_bandwidth, format_time
 
@@ -124,7 +125,6 @@ def save_rows(rows: object, out: Path | None) -> None:
     if out.suffix == ".json":
         write_text(out, json.dumps(to_plain(rows), allow_nan=False, indent=1) + "\n")
         return
-    from ..errors.dependencies import pandas as pd
     from ..io import save
 
     frame = pd.DataFrame(to_plain(rows))

@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import CollsimError, FormatError
+from ..errors.dependencies import pandas as pd
 from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..locale import translate
 from ..units import format_bandwidth, format_bytes
@@ -24,8 +25,6 @@ from .job import list_tested_hosts
 from .job_diagnosis import Diagnosis, diagnose
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..train import Model
 
 FleetVerdict = Literal["odd", "alike", "unknown"]
@@ -194,8 +193,6 @@ class FleetDiagnosis:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the findings as a table, a row each."""
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(self.list_rows(), columns=list(_COLUMNS))
 
     def to_json(self) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from ..errors import UnknownEntryError, describe_unknown
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ..errors.dependencies import pandas as pd
 
 T = TypeVar("T")
 Row = Mapping[str, object]
@@ -65,8 +63,6 @@ class Catalog(Mapping[str, T]):
         Returns:
             One row for each entry, with the columns of `rows()`.
         """
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(self.rows())
 
     def __repr__(self) -> str:

@@ -1,4 +1,5 @@
-"""Packages that only a part of collsim needs: `from .errors.dependencies import pandas as pd`, where that part runs.
+"""Packages that only a part of collsim needs: `from .errors.dependencies import pandas as pd` imports none of them; the
+first name of one that is asked for does.
 
 The core needs numpy and small packages of the command line; an extra of the installation brings the others. One that
 is missing ends in a CollsimError that names the extra, and not in a traceback.
@@ -12,20 +13,24 @@ from typing import TYPE_CHECKING
 
 from . import CollsimError
 
+#: The extra that brings each package; `pyproject.toml` has the versions.
+EXTRAS = {"matplotlib": "plot", "networkx": "graph", "pandas": "table", "PIL": "plot"}
+
+
+class _LatePackage(ModuleType):
+    """Stands for a package and imports it where one of its names is asked for."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(require_package(self.__name__), name)
+
+
 if TYPE_CHECKING:
     import matplotlib as matplotlib
     import networkx as networkx
     import pandas as pandas
     import PIL as PIL
-
-#: The extra that brings each package; `pyproject.toml` has the versions.
-EXTRAS = {"matplotlib": "plot", "networkx": "graph", "pandas": "table", "PIL": "plot"}
-
-
-def __getattr__(name: str) -> ModuleType:
-    if name not in EXTRAS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return require_package(name)
+else:
+    matplotlib, networkx, pandas, PIL = map(_LatePackage, EXTRAS)
 
 
 def require_package(name: str) -> ModuleType:

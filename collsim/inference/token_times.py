@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..nccl import predict
 from ..nccl.predicted_schedule import predict_and_simulate
@@ -44,9 +45,6 @@ from .kv_cache import (
     name_slowest_link,
     simulate_kv_transfer,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What one collective takes.
 TimeCall: TypeAlias = "Callable[[CollectiveCall], InferenceCall]"
@@ -250,8 +248,6 @@ class InferenceTimes:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each call, as `list_rows` lists them."""
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(self.list_rows())
 
     def row(self) -> dict[str, object]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError
 from ..files import FilePath, create_file
 from ..simulate import Trace

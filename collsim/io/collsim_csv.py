@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Longs
 from ..collective import get_collective
+from ..dtypes import Longs
 from ..errors import CollsimError, FormatError, Sentence, Words
 from ..files import MAX_ELEMENTS, FilePath, guard_json, parse_whole_number, read_text, refuse, write_text
 from ..schedule import MAX_CHANNEL, Schedule, freeze

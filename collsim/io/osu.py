@@ -20,17 +20,14 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ..collective import get_collective
 from ..errors import Sentence
+from ..errors.dependencies import pandas as pd
 from ..files import FilePath, parse_real_number, parse_whole_number, read_text, refuse
 from ..package_data import read_toml
 from ..units import parse_count
 from .file_formats import register_built_in
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Titles as OMB writes them, without spaces and hyphens, and our collectives.
 _WORDS = read_toml(__file__, "osu.toml")
@@ -187,8 +184,6 @@ def _parse_values(path: FilePath, where: Sentence, seen: _Table, tokens: list[st
 
 
 def _build_frame(rows: list[dict[str, object]]) -> pd.DataFrame:
-    from ..errors.dependencies import pandas as pd
-
     columns = [
         "table",
         "test",

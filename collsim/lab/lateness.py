@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..dtypes import Floats, Ints
 from ..errors import require_language
+from ..errors.dependencies import pandas as pd
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..simulate import Trace
 from ..units import format_time
 from .prediction import predict_run
 from .real_trace import RealTrace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: A run is held up if it takes longer than the median by this share and by this many times the usual distance from it.
 _HELD_SHARE, _HELD_TIMES = 0.05, 5.0
@@ -68,8 +64,6 @@ def compare_steps(trace: RealTrace) -> pd.DataFrame:
     Args:
         trace: All of its runs count.
     """
-    from ..errors.dependencies import pandas as pd
-
     steps, count = trace.schedule.transfers["step"], trace.schedule.steps
     late = compute_lateness(trace)
     low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
@@ -209,7 +203,7 @@ def _blame_step(trace: RealTrace) -> list[Text] | None:
     most, all_of_it = format_time(float(late[worst])), format_time(total)
     return [
         _text("step_blame_come_late", worst=worst + 1, most=most, all_of_it=all_of_it),
-        _text("likely_cause_processes_do" if worst == 0 else "lateness.likely_cause_something_this"),
+        _text("likely_cause_processes_do" if worst == 0 else "likely_cause_something_this"),
     ]
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Bools, Longs
 from ..collective import NOTHING, get_collective
 from ..display.progress import open_progress
-from ..dtypes import find_itemsize
+from ..dtypes import Bools, Longs, find_itemsize
 from ..errors import CollsimError, require_word
 from ..errors.keywords import check_keywords
 from ..registry import schedule as registered

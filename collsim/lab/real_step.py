@@ -6,20 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats
+from ..dtypes import Floats
 from ..errors import require_language
+from ..errors.dependencies import pandas as pd
 from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..train import StepTask, StepTrace
 from ..units import format_bytes, format_time
 from .ranks.emulated_network import ImitatedNetwork
 from .real_trace import RepeatedRuns
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def _text(key: str, **values: object) -> Text:
@@ -89,8 +86,6 @@ class RealStep(RepeatedRuns):
         """A row per task: task, name, kind, micro, bucket, nbytes; predicted and measured end (of the median run);
         late: by how much later the last rank ended it, the median over the runs, with its quartiles low and high; all
         in s."""
-        from ..errors.dependencies import pandas as pd
-
         late = np.fmax.reduce(self.end, axis=1) - self.predicted.end
         low, median, high = np.quantile(late, [0.25, 0.5, 0.75], axis=0)
         tasks = self.predicted.step.tasks
@@ -178,10 +173,10 @@ def write_sentences(real: RealStep) -> list[Text]:
         real: Of `training_step_for_real`.
     """
     share, late = abs(real.difference), real.time - real.predicted.time
-    key = "real_step.sooner_than_predicted"
+    key = "sooner_than_predicted"
     if late >= 0:
-        key = "real_step.longer_than_predicted"
-    sentence = build_text("lab", key, share=f"{share:.1%}")
+        key = "longer_than_predicted"
+    sentence = _text(key, share=f"{share:.1%}")
     task, more = _find_latest_task(real)
     if more <= 0:
         return [sentence]

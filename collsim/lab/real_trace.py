@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats
+from ..dtypes import Floats
 from ..simulate import Bottleneck, Engine, Trace
 from ..simulate.lockstep import Segments, Timing
 from ..topology import Topology

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Bools, Longs
+from ..dtypes import Bools, Longs
 from . import loops
 
 # Endless capacities of two arcs can be added within int64.

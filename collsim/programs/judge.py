@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words, join_words
+from ..errors.dependencies import pandas as pd
 from ..rank_engine.engine import (
     MAIN,
     MAX_BYTES,
@@ -51,9 +52,6 @@ from .library_comparison import LibraryComparison, compare_with_library
 from .message_schedule import build_message_schedule
 from .program_timing import ProgramTimeline, build_plain_network, time_events
 from .sum_fault import SumFault
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Verdict = Literal["right", "ends", "wrong", "hangs", "error", "race"]
 _LONGEST_VALUE, _LONGEST_ERROR = 60, 200  # characters of a result, and of an error, in a sentence
@@ -164,8 +162,6 @@ class ProgramRun:
         """The messages, a row for each in the order of the sends: `src`, `dst`, `tag`, `nbytes`; `posted`, `matched`
         and `arrived` in seconds (when the send was called, when both ends had been, when the last byte was there; empty
         for what never happened); `send_line` and `recv_line`."""
-        from ..errors.dependencies import pandas as pd
-
         names = ["src", "dst", "tag", "nbytes", "posted", "matched", "arrived", "send_line", "recv_line"]
         rows = [
             [m.src, m.dst, m.tag, m.nbytes, t.posted, t.matched, t.arrived, m.send_line, m.recv_line]

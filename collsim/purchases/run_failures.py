@@ -14,16 +14,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..package_data import read_toml
 from ..train import StepTrace
 from ..units import Duration, format_time, parse_count, parse_time
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _HOUR, _DAY, _MINUTE = 3600.0, 86400.0, 60.0
 #: Newton's steps double the digits that are right; so many are far more than a double has.
@@ -223,8 +221,6 @@ def tabulate_goodput(runs: Sequence[Goodput]) -> pd.DataFrame:
         >>> cs.purchases.tabulate_goodput(runs)["goodput"].round(3).tolist()
         [0.998, 0.972]
     """
-    from ..errors.dependencies import pandas as pd
-
     return pd.DataFrame([run.row() for run in runs])
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING
 
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..topology import Topology
 from ..topology.parts.gpus import find_model
 from ..train import StepTrace
 from ..units import format_energy, format_plain, format_time
 from .part_changes import MachineParts
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DAY, _HOUR, _KWH = 86400.0, 3600.0, 3.6e6
 
@@ -199,6 +196,4 @@ def tabulate_costs(costs: tuple[RunningCost, ...]) -> pd.DataFrame:
         >>> tabulate_costs(estimate_costs(step, watts=400)).columns[:3].tolist()
         ['stretch', 'steps', 'seconds']
     """
-    from ..errors.dependencies import pandas as pd
-
     return pd.DataFrame([{**vars(cost), "days": cost.days} for cost in costs])

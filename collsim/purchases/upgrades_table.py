@@ -8,19 +8,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from ..display.markup import escape_text
 from ..display.progress import open_progress
 from ..errors import CollsimError, describe_unknown
+from ..errors.dependencies import pandas as pd
 from ..locale import LANGUAGES, translate
 from ..units import format_percent, format_time
 from .part_changes import COMPUTING_PARTS, PART_NAMES, PartChange
 from .part_prices import divide_by_price, parse_prices, sum_prices
 from .timed_runs import AnyRun, TimedRun, wrap_run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Shares of the time below which a change is said to bring nothing worth buying.
 _WORTH = 0.02
@@ -211,8 +208,6 @@ class Upgrades:
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a table, with the columns of `list_records`."""
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(self.list_records())
 
     def to_record(self) -> dict[str, object]:

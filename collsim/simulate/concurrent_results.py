@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..arrays import Floats, Longs
 from ..bounds import Bound
+from ..dtypes import Floats, Longs
+from ..errors.dependencies import pandas as pd
 from ..schedule import Schedule
 from ..steps import Step
 from ..topology import Topology
@@ -19,9 +20,6 @@ from ..units import format_time
 from .link_usage import Usage, compute_usage, require_link
 from .lockstep import Segments, Timing
 from .trace import Trace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,8 +79,6 @@ class FlowTrace:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per flow: src, dst, bytes, start, finish (s)."""
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(
             {"src": self.src, "dst": self.dst, "bytes": self.nbytes, "start": self.start, "finish": self.finish}
         )
@@ -220,8 +216,6 @@ class ConcurrentTrace:
     def to_frame(self) -> pd.DataFrame:
         """A row per collective: the figures of its Trace (`time` is the moment at which it ends), begin, duration,
         alone (its duration with no other collective, s) and slowdown."""
-        from ..errors.dependencies import pandas as pd
-
         frame = pd.DataFrame([t.row() for t in self.traces])
         frame["begin"], frame["duration"] = [t.begin for t in self.traces], [t.duration for t in self.traces]
         frame["alone"] = [t.duration for t in self.alone]

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError, describe_unknown, require_word
 from ..topology import Topology
 from ..topology.cable_figures import parse_cable_alpha, parse_cable_bandwidth

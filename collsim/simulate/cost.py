@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Bools, Floats, Longs
+from ..dtypes import Bools, Floats, Longs
 from ..steps import Step
 from ..topology import Routes, Topology
 from .conditions import Conditions

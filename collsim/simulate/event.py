@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Ints
+from ..dtypes import Bools, Floats, Ints
 from ..errors import CollsimError, ScheduleError, Sentence, Words, join_words
 from ..limits import find_memory_limit
 from ..topology import Topology

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Longs
+from ..dtypes import Floats, Ints, Longs
 from ..errors import ScheduleError
 from ..schedule import Schedule
 from ..steps import Step

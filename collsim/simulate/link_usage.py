@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError
 from ..schedule import Schedule
 from ..topology import Routes, Topology

@@ -23,7 +23,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..schedule import Schedule
 from ..topology import Topology
 from .conditions import Progress

@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Longs
-from ..dtypes import find_itemsize
+from ..dtypes import Floats, Ints, Longs, find_itemsize
 from ..errors import CollsimError
 from ..schedule import Schedule
 from ..steps import HelperLocation

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Ints, Longs
+from ..dtypes import Floats, Ints, Longs
 from ..steps import Step
 from ..topology import Topology
 from ..topology.network import Column

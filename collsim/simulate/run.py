@@ -10,10 +10,9 @@ from typing import NamedTuple, TypeAlias, Unpack, overload
 
 import numpy as np
 
-from ..arrays import Floats, Longs
 from ..collective import get_collective
 from ..display.progress import open_progress, require_progress
-from ..dtypes import find_itemsize
+from ..dtypes import Floats, Longs, find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..errors.keywords import check_keywords, require_keywords
 from ..schedule import Schedule

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Longs
 from ..bounds import Bound, lower_bound
 from ..collective import get_collective
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError, Sentence
 from ..errors.attributes import NamesNearAttributes
+from ..errors.dependencies import pandas as pd
 from ..schedule import Schedule
 from ..topology import Routes, Topology
 from ..topology.parts.rank_selection import describe_ranks, has_unused_gpus
@@ -27,8 +28,6 @@ from .lockstep import Segments, Timing, run_lockstep
 from .paths import Slots
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .concurrent_results import FlowTrace
     from .conditions import Conditions, Engine
 
@@ -366,8 +365,6 @@ class Trace(NamesNearAttributes):
 
     @cached_property
     def _links(self) -> pd.DataFrame:
-        from ..errors.dependencies import pandas as pd
-
         links, names = self.topology.links, self.topology.devices.name
         return pd.DataFrame(
             {
@@ -387,8 +384,6 @@ class Trace(NamesNearAttributes):
     @cached_property
     def steps(self) -> pd.DataFrame:
         """A row per step: step, start, end, time (s), transfers, bytes."""
-        from ..errors.dependencies import pandas as pd
-
         sizes = [len(p) * p.width for p in self.schedule.patterns for _ in range(p.times)]
         moved = _round_total(self._sum_step_bytes(self.slot_bytes), self._sum_step_bytes, self.slot_bytes)
         begin, end = self.timing.step_start, self.timing.step_end
@@ -424,8 +419,6 @@ class Trace(NamesNearAttributes):
 
     def to_frame(self) -> pd.DataFrame:
         """A row per transfer: step, src, dst, chunk, into, reduce, channel, bytes, start, finish (s)."""
-        from ..errors.dependencies import pandas as pd
-
         t = self.schedule.transfers
         frame = pd.DataFrame({name: t[name] for name in t.dtype.names or ()})
         frame["bytes"] = self.slot_bytes[t["chunk"]]

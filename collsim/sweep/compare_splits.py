@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..topology import Topology
 from .scenario import OneOrMany, StrategyEntry, list_pairs
 from .step_sweep import list_splits
 from .sweep_runner import sweep
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..train import Model
 
 #: Bytes that close a bucket of ddp, as they are tried beside torch's own rule (None): from many small allreduces to a
@@ -90,8 +89,6 @@ def _select_best(tried: pd.DataFrame) -> dict[str, object]:
 
 
 def _build_table(rows: list[dict[str, object]], tried: list[str]) -> pd.DataFrame:
-    from ..errors.dependencies import pandas as pd
-
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
     table = table.sort_values("samples_per_second", ascending=False, kind="stable", ignore_index=True)
     table.attrs["search"] = ", ".join(tried)

@@ -18,6 +18,7 @@ import numpy as np
 from ..analysis.ranking import get_sort_key
 from ..bounds.cuts import Cut
 from ..errors import CollsimError, Sentence, Words, join_words
+from ..errors.dependencies import pandas as pd
 from ..errors.keywords import check_keywords
 from ..faults import require_right
 from ..registry import algorithms, schedule
@@ -29,8 +30,6 @@ from ..units import ByteSize, format_bandwidth, format_bytes, format_time
 from .synthesized_algorithm import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..synthesis.synthesizer import Effort, SearchProgress
 
 #: What the synthesized schedule is raced against: the first of each that the collective has and that runs here.
@@ -148,8 +147,6 @@ class SynthesisRace:
 
     def to_frame(self) -> pd.DataFrame:
         """The same as a table."""
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(self.rows())
 
     def __str__(self) -> str:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from ..errors.dependencies import pandas as pd
 from ..purchases.part_changes import PART_NAMES, PartChange
 from ..purchases.part_prices import divide_by_price, sum_prices
 from ..topology import Topology
 from .scenario import Work
 from .step_sweep import StepWork
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def list_part_changes(before: Topology, after: Topology) -> list[PartChange] | None:
@@ -68,8 +65,6 @@ def add_cost_columns(frame: pd.DataFrame, work: Sequence[Work | StepWork], price
             if piece.topology is first and time is not None:
                 times[key] = time
             records.append(_price_row(changes, times.get(key), time, prices))
-    from ..errors.dependencies import pandas as pd
-
     return frame.join(pd.DataFrame(records, frame.index))
 
 

@@ -8,13 +8,11 @@ import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import CollsimError, FormatError, format_value, require_path
+from ..errors.dependencies import pandas as pd
 from ..files import format_csv, replace_file, require_writable_file
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Row = dict[str, Any]
 
@@ -130,8 +128,6 @@ class Store:
 
     def build_frame(self, wanted: Sequence[str]) -> pd.DataFrame:
         """The rows with these ids as a frame whose columns hold numbers and texts only."""
-        from ..errors.dependencies import pandas as pd
-
         frame = pd.DataFrame(self.rows(wanted))
         return frame.assign(**{name: frame[name].map(json.dumps) for name in _OPTION_COLUMNS if name in frame})
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Longs
+from ..dtypes import Bools, Floats, Longs
 from ..maxflow.kernels import compile_kernel
 from .pairs.alltoall_rates import Pairs
 from .pairs.matching import pop, push

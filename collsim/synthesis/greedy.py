@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Longs
 from ..collective import Collective, get_collective
+from ..dtypes import Bools, Floats, Longs
 from ..errors import CollsimError, Sentence
 from ..schedule import Schedule, freeze
 from ..steps import Step

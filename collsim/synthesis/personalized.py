@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Bools, Ints, Longs
 from ..collective import Collective
+from ..dtypes import Bools, Ints, Longs
 from ..steps import Step
 
 Flags = Bools

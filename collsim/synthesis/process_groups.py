@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Floats
 from ..collective import Collective, get_collective
 from ..display.progress import open_progress
+from ..dtypes import Floats
 from ..errors import CollsimError
 from ..schedule import Schedule
 from ..simulate import simulate

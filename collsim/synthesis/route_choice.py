@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors import TopologyError
 from ..topology import Routes, Topology
 from ..topology.graph import ShortestPaths, require_connected

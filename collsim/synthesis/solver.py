@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Longs
 from ..collective import Collective, get_collective
+from ..dtypes import Longs
 from ..errors import CollsimError, Sentence, Words
 from ..schedule import Schedule, freeze
 from ..steps import Step

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Bools
+from ..dtypes import Bools
 from ..maxflow import ENDLESS, build_arcs, max_flow
 from ..topology import Topology
 from ..topology.graph import ShortestPaths, build_topology, require_connected

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Bools, Ints, Longs
+from ..dtypes import Bools, Ints, Longs
 from ..errors import Sentence, TopologyError, Words
 from ..steps import HelperLocation
 from .fabrics import Fabric

@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Longs
+from ..dtypes import Bools, Floats, Longs
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .cable_figures import parse_cable_alpha, parse_cable_bandwidth

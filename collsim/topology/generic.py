@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Ints, Longs
+from ..dtypes import Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError
 from ..errors.keywords import check_keywords
 from ..limits import Extent, require_extent

@@ -11,19 +11,17 @@ from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Ints, Longs
+from ..dtypes import Floats, Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
+from ..errors.dependencies import networkx as nx
 from ..units import format_bandwidth
 from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_implausible
 from .network import DEVICE_KINDS, Cable, Devices, Links, NodeName, Topology
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 #: Destinations whose next hops are kept.
 _MAX_CACHED = 4096
@@ -203,8 +201,6 @@ def from_networkx(graph: nx.Graph[NodeName], name: str = "graph") -> Topology:
         >>> cs.Topology.from_networkx(graph)
         <Topology graph: 4 ranks, 4 devices, 8 links>
     """
-    from ..errors.dependencies import networkx as nx
-
     if not isinstance(graph, nx.Graph):
         message = "from_networkx wants a networkx graph, got {graph!r}; make one with networkx.Graph()"
         raise TopologyError(message, graph=graph)
@@ -438,8 +434,6 @@ def to_networkx(topology: Topology) -> nx.DiGraph[Any]:
         A graph with a node for each device (`kind`, `node`, `rank`) and an edge for each link (`bandwidth` in B/s,
         `alpha` in s, `kind`, `label`, `source`).
     """
-    from ..errors.dependencies import networkx as nx
-
     graph: nx.DiGraph[Any] = nx.DiGraph(name=topology.name)
     names, devices, links = list(topology.devices.name), topology.devices, topology.links
     for name, kind, node in zip(names, devices.kind.tolist(), devices.node.tolist(), strict=True):

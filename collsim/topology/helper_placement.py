@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..arrays import Ints, Longs
+from ..dtypes import Ints, Longs
 from ..errors import Sentence, TopologyError, describe_unknown
 from ..limits import Extent, require_extent
 from ..steps import HELPER_LOCATIONS, HelperLocation

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Ints, Longs
+from ..dtypes import Floats, Ints, Longs
 from ..errors import Sentence, TopologyError, Words, describe_unknown
 from ..errors.attributes import NamesNearAttributes
+from ..errors.dependencies import pandas as pd
 from ..errors.keywords import check_keywords
 from ..steps import HelperLocation
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
@@ -28,7 +29,6 @@ from .facts import TopologyFacts
 
 if TYPE_CHECKING:
     import networkx as nx
-    import pandas as pd
 
 #: How somebody names the nodes of a graph.
 NodeName = TypeVar("NodeName", bound=Hashable)
@@ -203,8 +203,6 @@ class _Columns(Sequence[Row]):
         Returns:
             One row for each entry, numbered as the entries are; the columns are the fields of a row but its number.
         """
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame(self._build_columns(len(self)))
 
     def _build_columns(self, rows: int) -> dict[str, object]:
@@ -216,8 +214,6 @@ class _Columns(Sequence[Row]):
         return f"<{type(self).__name__} {len(self):,}: {kinds}>"
 
     def _repr_html_(self) -> str:
-        from ..errors.dependencies import pandas as pd
-
         table = pd.DataFrame(self._build_columns(min(len(self), _MAX_SHOWN))).to_html()
         return f"<p>{escape(repr(self).strip('<>'))}</p>{table}"
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors import CollsimError, require_language
+from ..errors.dependencies import pandas as pd
 from ..locale import join_texts, translate
 from ..topology import Topology
 from ..units import format_time
 from .step_request import get_collective_model
 from .step_trace import StepTrace
 from .timing import RunningStep, time_shared
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,8 +106,6 @@ class ConcurrentSteps:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per step: the figures of its StepTrace, with alone (s) and slowdown."""
-        from ..errors.dependencies import pandas as pd
-
         frame = pd.DataFrame([trace.row() for trace in self.traces])
         frame["alone"], frame["slowdown"] = [trace.time for trace in self.alone], self.slowdown
         return frame

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Longs
+from ..dtypes import Longs
+from ..errors.dependencies import pandas as pd
 from .step_request import get_collective_model
 from .workload.collective_model import CollectiveModel
 from .workload.group_link_sharing import count_pair_bytes, count_sent_bytes
 from .workload.step_graph import StepTask, TrainingStep
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..topology import Topology
     from .step_request import StepRequest
     from .step_trace import StepTrace
@@ -65,8 +64,6 @@ def count_crossing_bytes(trace: StepTrace) -> pd.DataFrame:
         receiver), with the mean bytes over the lane's GPUs (`nbytes`), the nominal B/s of such a link (`bandwidth`),
         and the s that the strategy's collectives take (`time`).
     """
-    from ..errors.dependencies import pandas as pd
-
     step, counter = trace.step, _LinkByteCounter(trace)
     lane_of = {rank: lane for lane, ranks in enumerate(step.lanes) for rank in ranks}
     sent_bytes: dict[tuple[int, str, str], float] = {}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Floats
+from ..dtypes import Floats
 from ..errors import CollsimError, Sentence
+from ..errors.dependencies import pandas as pd
 from .workload.step_graph import TrainingStep
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What GPUs hold, by its kind, in words.
 MEMORY_KINDS = {
@@ -143,8 +140,6 @@ class Memory:
 
     def to_frame(self) -> pd.DataFrame:
         """A row per moment and lane: lane, gpus (how many), time (s), bytes of each kind, total."""
-        from ..errors.dependencies import pandas as pd
-
         parts = []
         for lane, ranks in enumerate(self.step.lanes):
             moments, sizes = self.trace_bytes(lane)

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..errors import CollsimError, Words, require_list, require_word
+from ..errors.dependencies import pandas as pd
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
@@ -20,9 +21,6 @@ from .step_request import ScalingOptions, get_collective_model, training_step
 from .step_trace import StepTrace
 from .timing.link_footprints import Footprints
 from .workload.model import Model
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCALING_KINDS = ("strong", "weak")
 #: How many times as long a straggler computes, unless said.
@@ -73,8 +71,6 @@ def measure_scaling(
         0      1     8    256
         1      2    16    512
     """
-    from ..errors.dependencies import pandas as pd
-
     require_word("kind of scaling", kind, SCALING_KINDS)
     counts = _parse_nodes(nodes)
     first = parse_count(batch, "batch")
@@ -188,8 +184,6 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
         >>> table.what.tolist()
         ['slow', 'cable']
     """
-    from ..errors.dependencies import pandas as pd
-
     if not isinstance(trace, StepTrace):
         raise CollsimError("losses wants a StepTrace, got {trace!r:.200}; training_step makes one", trace=trace)
     require_list("slow", slow, "[1.1, 1.5]")

@@ -15,9 +15,10 @@ from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import CollsimError, require_list
+from ..errors.dependencies import pandas as pd
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count
 from .compute.compute_costs import Compute, create_unknown_speed_error, find_gpu_speed
 from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
@@ -28,9 +29,6 @@ from .step_estimate import StepEstimator
 from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model
 from .workload.transformer import RECOMPUTE, Recompute
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: A split, samples of a microbatch, and what is recomputed.
 Candidate = tuple[Split, int, Recompute]
@@ -404,8 +402,6 @@ def build_frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
     Returns:
         The table.
     """
-    from ..errors.dependencies import pandas as pd
-
     least = math.inf
     for row in sorted((row for row in rows if row["fits"]), key=lambda row: (row["time"], row["memory"])):
         row["pareto"] = row["memory"] < least

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from ..errors import CollsimError
+from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from .step_explanation import describe_change
 from .step_request import time_by_one_model
 from .step_trace import StepTrace
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Seconds that add up to the time of a step.
 PARTS = ("computing", "exposed", "bubble")
@@ -44,15 +41,11 @@ class StepComparison:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """Two columns, a row per figure of `StepTrace.row`."""
-        from ..errors.dependencies import pandas as pd
-
         return pd.DataFrame({"a": self.a.row(), "b": self.b.row()}, dtype=object)
 
     @cached_property
     def parts(self) -> pd.DataFrame:
         """What makes up the time, s: a row for computing, exposed and bubble; columns a, b and the difference b - a."""
-        from ..errors.dependencies import pandas as pd
-
         table = pd.DataFrame(
             {name: [getattr(step, part) for part in PARTS] for name, step in (("a", self.a), ("b", self.b))},
             index=list(PARTS),

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..arrays import Bools, Floats, Longs
+from ..dtypes import Bools, Floats, Longs
 from .compute.gpu_speeds import GpuSpeed
 from .parallel.combined_split import Split
 from .parallel.replica_sync import ReplicaSync, UnitEstimate

@@ -106,11 +106,10 @@ def _describe_change(trace: StepTrace) -> Text | None:
         return None
     old, new = format_time(was.time), format_time(trace.time)
     n, m = was.step.samples, trace.step.samples
-    key = "step_explanation.becomes_per_sample"
+    key = "becomes_per_sample"
     if n == m:
-        key = "step_explanation.becomes"
-    sentence = build_text(
-        "train",
+        key = "becomes"
+    sentence = _text(
         key,
         old=old,
         new=new,

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..arrays import Floats
+from ..dtypes import Floats
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
 from ..errors.keywords import check_keywords
 from ..rank_engine.garbage_collection import pause_collection

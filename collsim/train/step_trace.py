@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Floats, Longs
+from ..dtypes import Floats, Longs
 from ..errors.attributes import NamesNearAttributes
+from ..errors.dependencies import pandas as pd
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
@@ -31,8 +32,6 @@ from .workload.step_graph import Spans, TrainingStep, list_busy_spans
 if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
-
-    import pandas as pd
 
     from .step_request import StepRequest
 
@@ -193,7 +192,6 @@ class StepTrace(NamesNearAttributes):
             >>> bool(abs(step.split_exposed().exposed.sum() - step.exposed) < 1e-9 * step.time)
             True
         """
-        from ..errors.dependencies import pandas as pd
         from .network_waits import list_exposed_parts
 
         return pd.DataFrame(list_exposed_parts(self))

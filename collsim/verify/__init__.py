@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Bools
 from ..collective import get_collective
+from ..dtypes import Bools
 from ..errors import ScheduleError, Sentence
 from ..replay import apply_schedule, mark_initial_slots, require_memory, require_schedule
 from ..schedule import Schedule

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Bools
 from ..collective import EVERY, NOTHING, get_collective
+from ..dtypes import Bools
 from ..errors import ScheduleError, Sentence, Words
 from ..replay import apply_step, are_reads_filled, mark_initial_slots
 from ..schedule import Schedule

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...arrays import Longs
+from ...dtypes import Longs
 from ...errors import CollsimError, FormatError, ScheduleError
+from ...errors.dependencies import networkx as nx
 from ...schedule import Schedule, freeze
 from ...steps import Step
 from ...verify import verify
@@ -457,8 +458,6 @@ def _build_identifier(name: str) -> str:
 
 def _compute_levels(graph: _Graph) -> tuple[list[int], set[int]]:
     """The earliest step of every node; or the nodes that would each have to come before the other."""
-    from ...errors.dependencies import networkx as nx
-
     g: nx.DiGraph[int] = nx.DiGraph()
     g.add_nodes_from(range(len(graph.nodes)))
     g.add_edges_from(graph.edges)

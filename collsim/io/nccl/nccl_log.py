@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...arrays import Longs
 from ...collective import get_collective
+from ...dtypes import Longs
 from ...errors import CollsimError, Sentence, describe_unknown
 from ...files import FilePath, read_text, refuse
 from ...schedule import Schedule, freeze

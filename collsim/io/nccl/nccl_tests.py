@@ -16,17 +16,15 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from ...collective import collectives, get_collective
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, FormatError, Sentence, Words
+from ...errors.dependencies import pandas as pd
 from ...files import FilePath, parse_real_number, parse_whole_number, read_json, read_text, refuse, write_text
 from ...package_data import read_package_file, read_toml
 from ..file_formats import register_built_in
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of a row and their values.
 Row: TypeAlias = dict[str, Any]
@@ -233,8 +231,6 @@ def _parse_half(path: FilePath, where: Words, tokens: list[str], prefix: str) ->
 
 
 def _build_frame(rows: list[Row]) -> pd.DataFrame:
-    from ...errors.dependencies import pandas as pd
-
     columns = [
         "table",
         "collective",

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...arrays import Bools
+from ...dtypes import Bools
 
 if TYPE_CHECKING:
     from ...schedule import Schedule

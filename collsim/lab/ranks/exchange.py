@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from .endpoint_program import REDUCE, Move, RankProgram
 from .nic import Outgoing, RankNic, wait_until
 from .wire import ARRIVED, CLEAR, DATA, Frame, PeerWire

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Longs
+from ...dtypes import Longs
 from ...errors import CollsimError
 from .emulated_network import ImitatedNetwork
 from .endpoint_program import RankProgram

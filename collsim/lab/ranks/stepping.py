@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from .emulated_network import ImitatedNetwork
 from .exchange import Exchange, Moments
 from .nic import RankNic, wait_until

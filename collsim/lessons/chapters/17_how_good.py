@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from ...errors.dependencies import networkx as nx
 from ...schedule import Schedule, freeze
 from ...simulate import Trace
 from ...steps import Step, copy
@@ -24,8 +25,6 @@ _SECOND: Tree = ((0, 1, 0), (0, 3, 0), (1, 2, 1))
 @cache
 def _build_graph() -> Topology:
     """A square and one of its diagonals."""
-    from ...errors.dependencies import networkx as nx
-
     graph: nx.Graph[int] = nx.Graph()
     graph.add_edges_from(_CABLES, bandwidth=_RATE, alpha="1us")
     return Topology.from_networkx(graph, "square with a diagonal")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from ...errors import CollsimError
 from ...topology import Topology
 from ...topology.cables import Nic, apply_rates, find_nic

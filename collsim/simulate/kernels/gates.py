@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Ints
+from ...dtypes import Ints
 from .kernel_records import (
     ONE_GATE,
     Gates,

@@ -13,7 +13,7 @@ The marks of a group are a pairing heap (Fredman, Sedgewick, Sleator & Tarjan, A
 
 from __future__ import annotations
 
-from ...arrays import Ints, Longs
+from ...dtypes import Ints, Longs
 from .heap import drop, push
 from .kernel_records import (
     BITS,

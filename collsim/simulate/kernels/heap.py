@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Longs
+from ...dtypes import Longs
 from .kernel_records import HEAP, Heap, compile_inlined, compile_inner
 
 

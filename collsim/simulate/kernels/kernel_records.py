@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Ints, Longs
+from ...dtypes import Ints, Longs
 
 Kernel: TypeAlias = Callable[..., Any]
 #: Something of numba, which has no types.

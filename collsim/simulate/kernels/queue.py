@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ...arrays import Ints, Longs
+from ...dtypes import Ints, Longs
 from .gates import RECEIVES, SENDS, fetch_behind, finish_job, open_gate, open_writes, pass_gate
 from .groups import end_front, set_ends
 from .heap import drop, find_second, push

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Ints, Longs
+from ...dtypes import Ints, Longs
 from .groups import change, enter, leave
 from .heap import drop, push
 from .kernel_records import (

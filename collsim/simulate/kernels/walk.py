@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from ...arrays import Floats, Ints, Longs
+from ...dtypes import Floats, Ints, Longs
 from .kernel_records import FAIR, FIFO, Links, Parts, Routes, Rows, Units, compile_inner, compile_kernel
 
 

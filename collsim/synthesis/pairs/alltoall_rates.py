@@ -16,8 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...arrays import Bools, Floats, Longs
 from ...bounds.cuts import compute_route_rates, find_worst_cut
+from ...dtypes import Bools, Floats, Longs
 from ...errors import Sentence, TopologyError
 from ...maxflow import Arcs, build_arcs, max_flow
 from ...topology import Routes, Topology

@@ -7,7 +7,7 @@ nothing to do wakes when its source receives something.
 
 from __future__ import annotations
 
-from ...arrays import Bools, Floats, Longs
+from ...dtypes import Bools, Floats, Longs
 from ...maxflow.kernels import compile_kernel
 
 Flags = Bools

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Longs
+from ...dtypes import Longs
 
 
 def color_pairs(src: Longs, dst: Longs) -> Longs:

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from ...arrays import Floats, Longs
+from ...dtypes import Floats, Longs
 from ...steps import Step
 from ...topology import Routes
 from ..pairs.alltoall_rates import Pairs

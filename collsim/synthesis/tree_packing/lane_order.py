@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...arrays import Floats, Longs
+from ...dtypes import Floats, Longs
 from ...maxflow.kernels import compile_kernel
 from ...steps import Step
 from ..pairs.matching import pop, push

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Bools, Floats
 from ...bounds.cuts import find_worst_cut
+from ...dtypes import Bools, Floats
 from ..pairs.alltoall_rates import Pairs, find_highest_rate
 from .forests import ForestPlan
 from .packing import Tree

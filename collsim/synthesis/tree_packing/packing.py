@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arrays import Longs
+from ...dtypes import Longs
 from ...errors import CollsimError
 from ...maxflow import build_arcs, max_flow
 

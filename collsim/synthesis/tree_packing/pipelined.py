@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Bools, Longs
+from ...dtypes import Bools, Longs
 from ...steps import Step
 from ..pairs.alltoall_rates import Pairs, find_group_size
 from ..pairs.pair_channels import color_pairs

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Bools, Floats
 from ...collective import Collective, get_collective
+from ...dtypes import Bools, Floats
 from ...maxflow import max_flow
 from ..pairs.alltoall_rates import Pairs, build_fed_graph
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ...arrays import Floats, Longs
+from ...dtypes import Floats, Longs
 from ...maxflow import max_flow
 from ..pairs.alltoall_rates import Pairs, build_demand, build_fed_graph, find_group_size
 

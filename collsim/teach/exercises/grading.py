@@ -10,10 +10,10 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...display.progress import open_progress
 from ...errors import CollsimError, describe_unknown, require_language
+from ...errors.dependencies import pandas as pd
 from ...files import format_csv, require_writable_file, unguard_cell
 from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
 from ...sandbox.attempt import Ended, read_attempt
@@ -26,9 +26,6 @@ from .kinds.program_task import ProgramTask
 from .program_exercise import ProgramExercise, ProgramResult, judge_ended
 from .submissions import Submission, list_submissions
 from .tasks import GRADED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ["student", "exercise", "passed", "reason", "gap", "digest"]
 _DID_NOT_RETURN = "its code was run and ended the grading; start the grading again to go on with the others"
@@ -144,8 +141,6 @@ def summarize(frame: pd.DataFrame) -> pd.DataFrame:
         >>> cs.teach.summarize(frame).passed.to_dict()
         {'ada': 1, 'bob': 0}
     """
-    from ...errors.dependencies import pandas as pd
-
     order = [name for name in GRADED if name in set(frame["exercise"])]
     table = frame[frame["exercise"] != ""].pivot_table(
         index="student", columns="exercise", values="passed", aggfunc="max"
@@ -281,8 +276,6 @@ def _split_known(
 
 
 def _build_frame(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
-    from ...errors.dependencies import pandas as pd
-
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     return frame.astype({"passed": bool, "gap": float})
 
@@ -303,8 +296,6 @@ def _write_table(target: Path | None, rows: Sequence[dict[str, object]]) -> None
 
 def _read_known_rows(target: Path | None) -> list[dict[str, object]]:
     """Rows of an earlier grading."""
-    from ...errors.dependencies import pandas as pd
-
     if target is None or not target.is_file():
         return []
     try:

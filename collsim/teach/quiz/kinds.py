@@ -168,10 +168,10 @@ def _format_size(nbytes: float) -> Text:
 def _name_endpoint(schedule: Schedule, endpoint: int) -> Text:
     if endpoint < schedule.ranks:
         return repeat_text(f"rank {endpoint}")
-    key = "kinds.switch"
+    key = "switch"
     if schedule.helpers_on == "host":
-        key = "kinds.server"
-    return build_text("quiz", key, number=endpoint - schedule.ranks)
+        key = "server"
+    return _text(key, number=endpoint - schedule.ranks)
 
 
 def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:

@@ -208,10 +208,10 @@ def _ask_hub(run: QuestionStep, random: Random) -> Question | None:
     sent, n = t.sent_bytes[root], t.step.ranks
     ask = _text("dataparallel_on_gpus_how", n=n, root=root)
     by_nccl = t.request.parallel.uses_nccl
-    key = "steps.broadcasts_with_copies"
+    key = "broadcasts_with_copies"
     if by_nccl:
-        key = "steps.broadcasts_with_nccl"
-    explanation = build_text("quiz", key, model_nbytes=format_bytes(t.step.model.nbytes))
+        key = "broadcasts_with_nccl"
+    explanation = _text(key, model_nbytes=format_bytes(t.step.model.nbytes))
     right = Alternative(_format_size(sent), _text("parameters_out_its_share"))
     gradient_bytes = t.step.model.nbytes
     wrong = _build_wrong_answers(

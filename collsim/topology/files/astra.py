@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Longs
+from ...dtypes import Longs
 from ...errors import FormatError, Sentence, join_words
 from ..facts import TopologyFacts
 from ..generic import build_both_directions

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Ints
 from ...display.catalog import Catalog, Row
+from ...dtypes import Ints
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value, require_word
 from ...errors.keywords import require_keywords
 from ...limits import Extent, require_extent

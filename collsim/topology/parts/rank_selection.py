@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Bools, Longs
+from ...dtypes import Bools, Longs
 from ...errors import CollsimError, Sentence, TopologyError, join_words
 from ...units import RankSelection, parse_count
 from ..graph import format_ranks

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...arrays import Longs
+from ...dtypes import Longs
 from ...errors import CollsimError, Sentence, TopologyError, join_words
 from ..cables import apply_rates, build_gpu_memory
 from ..network import Links, Topology

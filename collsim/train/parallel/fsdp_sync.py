@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import Floats
-from ...dtypes import find_itemsize
+from ...dtypes import Floats, find_itemsize
 from ..workload.step_graph import NETWORK
 from .rank_groups import Groups
 from .replica_sync import EstimatedUnits, ReplicaSync, TimeCollective

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...arrays import Floats
-from ...dtypes import find_itemsize
+from ...dtypes import Floats, find_itemsize
 from ..workload.step_graph import NETWORK, require_tasks
 from .buckets import HOOK_ITEM_BYTES
 from .rank_groups import Groups

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from ...errors import CollsimError
 from .passes import BACKWARD, FORWARD, WEIGHT, Action, PassOrder
 from .pipeline_formulas import PipelineFormulas

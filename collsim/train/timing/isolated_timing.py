@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from ..workload.step_graph import COMPUTE, Spans, TrainingStep
 from .time_spans import find_slowed_end, insert_span
 

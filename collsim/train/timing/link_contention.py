@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Floats, Longs
+from ...dtypes import Floats, Longs
 from ..workload.step_graph import TrainingStep
 from .link_footprints import Footprint, Footprints
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats, Longs
+from ...dtypes import Floats, Longs
 from ...schedule import Schedule
 from ...simulate.ordered import HelperPlacement
 from ..workload.collective_model import CollectiveModel

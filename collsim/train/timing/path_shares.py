@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from ..workload.step_graph import TrainingStep
 
 #: Longest paths that are looked for: at most so many, and so many tasks in all of them. Where the time has more corners

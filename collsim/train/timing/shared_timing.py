@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Bools, Floats, Longs
+from ...dtypes import Bools, Floats, Longs
 from ...errors import CollsimError
 from ...limits import Extent, require_extent
 from ...schedule import Schedule

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ...arrays import Floats, Longs
 from ...collective import build_pair_shares
+from ...dtypes import Floats, Longs
 from ...errors import CollsimError, require_word
 from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts

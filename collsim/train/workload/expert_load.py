@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ...arrays import Floats
 from ...collective import Load, build_load_profile
+from ...dtypes import Floats
 from ...errors import CollsimError, format_value
 
 #: How uneven routing is: a word of alltoallv, the exponent of Zipf's law, or what experts, or GPUs, were measured to

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ...arrays import Floats, Longs
+from ...dtypes import Floats, Longs
 from ...nccl.machine.link_loads import LinkLoads
 from ...nccl.model.algorithm_time import Call
 from ...schedule import Schedule

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypedDict, overload
 
 import numpy as np
 
-from ...arrays import Floats
+from ...dtypes import Floats
 from ...errors import CollsimError
 from ...limits import MAX_TASKS, require_few
 from .model import Model

@@ -14,6 +14,7 @@ from math import ceil, cos, hypot, pi, sin, sqrt
 
 import numpy as np
 
+from ...errors.dependencies import networkx as nx
 from ...topology.facts import TopologyFacts
 from .geometry import Box, Point, center_box, draw_straight, split_directions
 from .reduction import Picture
@@ -533,8 +534,6 @@ def _has_ranks_on_switches(picture: Picture) -> bool:
 
 def _place_by_springs(picture: Picture) -> list[Point]:
     """networkx's spring layout, from a circle, so always the same."""
-    from ...errors.dependencies import networkx as nx
-
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(len(picture)))
     graph.add_edges_from((a, b) for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True) if a < b)

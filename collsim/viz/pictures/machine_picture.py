@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...errors.dependencies import matplotlib as mpl
 from ...errors.dependencies import require_package
 from ...locale import translate
 from ...package_data import read_toml
@@ -108,8 +109,6 @@ def write_machine_picture(trace: Trace, path: Path, language: str = "en", dpi: i
         language: `en` or `zh`.
         dpi: Dots per inch.
     """
-    from ...errors.dependencies import matplotlib as mpl
-
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "collsim"}):
         figure = draw_machine_figure(trace, language)
         metadata: dict[str, str | None] = {"Software": "collsim"}

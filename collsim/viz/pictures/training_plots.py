@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import require_word
+from ...errors.dependencies import matplotlib as mpl
 from ...errors.dependencies import require_package
 from ...files import replace_file
 from ...train.scaling_study import SCALING_KINDS
@@ -185,8 +186,6 @@ def write_step_picture(trace: StepTrace, path: Path, language: str = "en", t: fl
         language: `en` or `zh`.
         t: A moment that is marked, seconds; None for none.
     """
-    from ...errors.dependencies import matplotlib as mpl
-
     ax = plot(trace, language=language)
     if t is not None:
         _mark_moment(ax, t)

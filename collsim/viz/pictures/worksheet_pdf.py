@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from ...errors import CollsimError
+from ...errors.dependencies import matplotlib as mpl
 from ...errors.dependencies import require_package
 from .machine_picture import CHINESE, find_fonts
 
@@ -234,8 +235,6 @@ def render_machine(topology: Topology, form: str, language: str) -> bytes:
         form: Suffix of the format without the dot: `png`, `svg`, ...
         language: `en` or `zh`.
     """
-    from ...errors.dependencies import matplotlib as mpl
-
     out = BytesIO()
     try:
         with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine

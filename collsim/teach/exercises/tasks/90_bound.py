@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from ....errors.dependencies import networkx as nx
 from ....topology import Topology
 from ..kinds.task import Task
 
 
 def _with_chords(n: int) -> Topology:
     """A ring whose opposite ranks are joined as well."""
-    from ....errors.dependencies import networkx as nx
-
     graph: nx.Graph[int] = nx.circulant_graph(n, [1, n // 2])
     graph.add_edges_from(list(graph.edges), bandwidth="25GB/s", alpha="1us")
     return Topology.from_networkx(graph, "ring with chords")
