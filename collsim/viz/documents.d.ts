@@ -153,6 +153,14 @@ export interface TimelineHops {
   t1: number[];
 }
 
+/** The picture for a narrow screen: the same devices and links in other places. */
+export interface NarrowStage {
+  stage: TimelineStage;
+  panels: TimelinePanel[];
+  devices: Record<string, number[] | (string | Record<string, string>)[]>;
+  path: number[][];
+}
+
 /** Everything that a player needs of a run. */
 export interface Timeline {
   schema: string;
@@ -177,6 +185,7 @@ export interface Timeline {
   flows?: Record<string, number[]>;
   groups?: Record<string, any>[];
   inside?: Record<string, any>[];
+  narrow?: NarrowStage;
   code?: Record<string, any>;
 }
 

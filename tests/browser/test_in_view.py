@@ -38,6 +38,7 @@ QUICK = (
     ("first", "projector", "en"),
     ("lesson ring", "projector", "zh"),
     ("race", "phone", "zh"),
+    ("lesson between", "phone", "en"),
 )
 WITHOUT_A_PICTURE = {"class", "inference", "routing", "diagnosis", "measured", "compare", "script"}
 
@@ -109,6 +110,9 @@ def describe_faults(tab, page):
         share = tab.locator(STAGES.get(page, ".cs .stage")).first.evaluate(SHARE_SEEN)
         if share < MIN_SHARE:
             faults.append(f"{share:.0%} of the picture is in view")
+    sideways = tab.locator(".cs .stage:visible").evaluate_all("(all) => all.map((e) => e.scrollWidth - e.clientWidth)")
+    if max(sideways, default=0) > 1:
+        faults.append(f"a picture scrolls sideways by {max(sideways)} px")
     if page not in STILL_PAGES:
         plays = tab.get_by_role("button", name=re.compile(r"^((Play|Pause)\b(?! it)|播放|暂停)")).all()
         boxes = [play.bounding_box() for play in plays]

@@ -5,7 +5,15 @@ import { waitText } from "../../collsim/viz/player/charts/links.js";
 import { barsHeight } from "../../collsim/viz/player/draw/bars.js";
 import { ranksWaiting, waitingAt } from "../../collsim/viz/player/model/cells.js";
 import { shape } from "../../collsim/viz/player/model/geometry.js";
-import { insideOf, nodeAt, nodesAlike, nodesOf, openNode } from "../../collsim/viz/player/model/inside.js";
+import {
+  insideOf,
+  narrowStage,
+  nodeAt,
+  nodesAlike,
+  nodesOf,
+  openNode,
+  stageFor,
+} from "../../collsim/viz/player/model/inside.js";
 import { linkBytes } from "../../collsim/viz/player/model/load.js";
 import { linkName } from "../../collsim/viz/player/model/names.js";
 import { index } from "../../collsim/viz/player/model/model.js";
@@ -126,4 +134,21 @@ test("the row of waiting ranks counts the chunks that have rings, and ranks with
   assert.equal(waitText(at(0.5)), "1 of 4 ranks");
   assert.equal(waitText(at(2)), "3 of 4 ranks, 1 chunk landed");
   assert.equal(waitText(at(4)), "0 of 4 ranks");
+});
+
+test("a run has another picture where there is little room: other places, the same cables and their bytes", () => {
+  const tl = ring4(),
+    n = tl.devices.x.length,
+    path = tl.links.path.map(() => [1, 2, 3, 4]);
+  assert.equal(stageFor(tl, 300), tl.stage);
+  const places = { x: new Array(n).fill(7), label: new Array(n).fill("a") };
+  tl.narrow = { stage: { w: 90, h: 80, pipe: 1 }, panels: [], devices: places, path };
+  assert.equal(stageFor(tl, 300), tl.narrow.stage);
+  assert.equal(stageFor(tl, 1000), tl.stage);
+  const wide = index(tl),
+    narrow = narrowStage(wide);
+  assert.deepEqual([narrow.tl.stage.w, narrow.tl.devices.x[0], narrow.tl.links.path[0]], [90, 7, [1, 2, 3, 4]]);
+  assert.equal(narrow.tl.devices.y, wide.tl.devices.y);
+  assert.equal(linkBytes(narrow, 0, 1), linkBytes(wide, 0, 1));
+  assert.notEqual(wide.tl.devices.x[0], 7);
 });

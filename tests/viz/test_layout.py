@@ -130,6 +130,22 @@ def test_every_machine_with_everything_drawn_and_with_what_is_idle_left_out(name
         check(made)
         if not machine_of(name, 1).facts.dims and nodes < 33:
             check_legible(made)
+        if made.narrow is not None:
+            check(made.narrow)
+            check_legible(made.narrow)
+
+
+@pytest.mark.parametrize("name", [name for name in machines() if not machine(name).facts.dims])
+def test_one_or_two_nodes_have_a_picture_for_narrow_screens(name):
+    """With the same devices and links, as wide as a phone shows them at two thirds of their size or more, and not so
+    high that its height makes it smaller."""
+    for nodes in (1, 2):
+        for made in drawn(machine_of(name, nodes)):
+            fitting = made.narrow or made
+            assert fitting.picture is made.picture
+            gpus = made.picture.kind.count("gpu") / nodes
+            assert fitting.w < (580 if gpus <= 8 else 730) or gpus > 16, "racks are drawn tray by tray"
+            assert fitting.h < 1000
 
 
 def pasted(gpus, cards, word, nodes=1):

@@ -31,7 +31,7 @@ from ..scenario.choice import count, create_name_reader
 from ..shell.address import get_remembered, remember, write_page_address
 from ..shell.notes import complain, draw_note, format_title
 from ..shell.page import register_page
-from ..shell.player import OpenQuestion, mount_player
+from ..shell.player import UnansweredQuestion, mount_player
 from ..shell.session import choose_text, get_language, get_session, is_dark, t
 from ..styles import read_style
 
@@ -149,7 +149,7 @@ def draw() -> None:
         start = {"view": content.view, **get_session().start}
         key = f"player_lesson_{reading.lesson}"
         if is_hidden:
-            question = OpenQuestion(content.answer_step, partial(_skip, reading.lesson))
+            question = UnansweredQuestion(content.answer_step, partial(_skip, reading.lesson))
             mount_player(content.timeline, reading.lesson, start, key, hides="phases", question=question)
         else:
             mount_player(content.timeline, reading.lesson, start, key)

@@ -17,7 +17,7 @@ from .session import get_language, is_dark
 
 
 @dataclass(frozen=True)
-class OpenQuestion:
+class UnansweredQuestion:
     """A question that is not answered yet.
 
     Attributes:
@@ -45,7 +45,7 @@ def mount_player(
     key: str = "player",
     *,
     hides: Hidden = "",
-    question: OpenQuestion | None = None,
+    question: UnansweredQuestion | None = None,
     panel: Mapping[str, Any] | None = None,
     exports: Mapping[str, Any] | None = None,
     on_edit: Callable[[], None] | None = None,

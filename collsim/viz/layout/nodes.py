@@ -16,12 +16,13 @@ from .levels import find_levels
 from .one_node import arrange_single_node
 from .rack import draw_rack, is_rack
 from .reduction import Picture
-from .row_of_nodes import arrange_side_by_side
+from .row_of_nodes import arrange_side_by_side, arrange_stacked
 from .shapes import StageLayout
 from .sheet import NodeDevices, Sheet, finish_sheet
 from .two_nodes import arrange_facing, is_on_rails
 
 _MAX_IN_A_ROW = 16
+_NARROW_WIDTH = 500.0  # CSS pixels; a wider picture has another one for narrow screens
 
 
 def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
@@ -58,7 +59,12 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
         key = arrange_facing(sheet, nodes, title)
     else:
         arrange_side_by_side(sheet, nodes, title)
-    return finish_sheet(sheet, key)
+    stage = finish_sheet(sheet, key)
+    if most and len(nodes) <= 2 and most <= _MAX_IN_A_ROW and stage.w > _NARROW_WIDTH:
+        narrow = Sheet(picture, sheet.pipe, sheet.chips)
+        arrange_stacked(narrow, nodes, title)
+        stage.narrow = finish_sheet(narrow, None)
+    return stage
 
 
 def _has_levels(picture: Picture, nodes: list[NodeDevices]) -> bool:

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ...locale import Text
 from .geometry import Box, center_box
-from .levels import place_fabric_on_top
-from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_insides
+from .levels import find_levels, place_fabric_on_top
+from .reduction import Picture
+from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_fabric, name_insides
 
 _EDGE = 12.0  # between a panel and what is in it
 _PANEL_GAP = 8.0  # between panels
 _LEVEL_CARD_PITCH = 84.0  # pixels from GPU to GPU from which on cards are drawn level; below it they stand upright
-_SOCKET_WIDTH = 50.0  # width of a socket that stands between its switches
+#: On a narrow screen: pixels of a row of GPUs, between rows, and of a switch that has its name written level.
+_STACKED_WIDTH, _STACKED_GAP, _NAMED_SLOT = 320.0, 26.0, 80.0
+_STACKED_CARD, _STACKED_SOCKET = 58.0, 66.0  # there: height of a card, width of a socket, in which names can be read
 
 
 @dataclass(eq=False)
@@ -33,6 +38,7 @@ class _Rows:
     bar: float = 0.0
     height: float = 0.0  # of the whole panel
     card: float = 20.0  # height of a card
+    socket: float = 50.0  # width of a socket that stands between its switches
 
 
 @dataclass(eq=False)
@@ -92,6 +98,13 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: Text, wi
         ),
     )
     rows = _find_rows(sheet, nodes, upright=pitch < _LEVEL_CARD_PITCH)
+    _place_row(sheet, nodes, title, pitch, rows)
+    right = max(panel.box.right for panel in sheet.panels) + _PANEL_GAP
+    place_fabric_on_top(sheet, [d for n in nodes for d in n.get_devices("nic")], _PANEL_GAP, right)
+
+
+def _place_row(sheet: Sheet, nodes: list[NodeDevices], title: Text, pitch: float, rows: _Rows) -> None:
+    """Nodes side by side, each in its panel."""
     insides = [_Inside(sheet, n, pitch, rows) for n in nodes]
     for inside in insides:
         _assign_columns(inside)
@@ -104,9 +117,6 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: Text, wi
         sheet.panels.append(replace(panel, foot=True))
         draw_cables_to_bars(sheet, inside.node)
         draw_arches(sheet, inside.node, rows.height - rows.gpu - 76)
-    place_fabric_on_top(
-        sheet, [d for n in nodes for d in n.get_devices("nic")], _PANEL_GAP, len(nodes) * (panel_width + _PANEL_GAP)
-    )
 
 
 def list_rank_devices(node: NodeDevices) -> list[int]:
@@ -133,14 +143,14 @@ def find_parent(node: NodeDevices, switch: int) -> int | None:
     return None
 
 
-def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True) -> _Rows:
-    """Where the rows are: those that no node needs take no room."""
+def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True, card: float = 50.0) -> _Rows:
+    """Where the rows are: those that no node needs take no room. `card`: height of one that stands upright."""
     kinds = {sheet.picture.kind[d] for n in nodes for d in n.members}
     rows = _Rows()
     top = rows.nic
     if "nic" in kinds:
         if upright and max(len(n.get_devices("nic")) for n in nodes) > 2:
-            rows.card = 50.0
+            rows.card = card
         else:
             rows.card = 20.0
         top += rows.card + 30
@@ -216,12 +226,13 @@ def _assign_column(inside: _Inside, device: int) -> None:
 def _assign_own_column(inside: _Inside, device: int) -> None:
     """Room for a socket by itself; its cards above it, and beside it those that its memory leaves no room for."""
     cards, has_no_memory = inside.list_nics(device), not inside.list_memory(device)
-    inside.span[device] = (inside.x, inside.x + _SOCKET_WIDTH)
+    width = inside.rows.socket
+    inside.span[device] = (inside.x, inside.x + width)
     for i, card in enumerate(cards):
-        inside.cards[card] = inside.x + _SOCKET_WIDTH + 16 + 32 * (i - has_no_memory)
+        inside.cards[card] = inside.x + width + 16 + 32 * (i - has_no_memory)
     if has_no_memory and cards:
-        inside.cards[cards[0]] = inside.x + _SOCKET_WIDTH / 2
-    inside.x += _SOCKET_WIDTH + 32 * max(0, len(cards) - has_no_memory) + 4
+        inside.cards[cards[0]] = inside.x + width / 2
+    inside.x += width + 32 * max(0, len(cards) - has_no_memory) + 4
 
 
 # ---- boxes and cables
@@ -258,8 +269,8 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
     for c in node.get_devices("cpu"):
         for m in inside.list_memory(c):
             box = sheet.boxes[c]
-            if box.w <= _SOCKET_WIDTH:
-                x, memory_width = box.cx, 46
+            if box.w <= rows.socket:
+                x, memory_width = box.cx, rows.socket - 4
             else:
                 x, memory_width = box.x + 30, 58
             sheet.boxes[m] = center_box(x, rows.memory + 10, memory_width, 20)
@@ -333,3 +344,114 @@ def _join_sockets(sheet: Sheet, node: NodeDevices) -> None:
                 sheet.add_cable(
                     a, b, (first.right - 4, first.y), (first.right - 4, y), (second.x + 4, y), (second.x + 4, second.y)
                 )
+
+
+# ---- on a narrow screen
+
+
+def arrange_stacked(sheet: Sheet, nodes: list[NodeDevices], title: Text) -> None:
+    """Place one node below the fabric, or two above and below it: the upper one upside down, so that the cards of both
+    face the fabric.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes, cables and names are added to it.
+        nodes: Devices of each node, one or two.
+        title: Name of the machine in every language.
+    """
+    levels = _sort_fabric(sheet.picture, nodes)
+    pitch = min(64.0, max(34.0, _STACKED_WIDTH / max(len(list_rank_devices(n)) for n in nodes)))
+    y = _PANEL_GAP
+    for node in nodes:
+        alone = Sheet(sheet.picture, sheet.pipe, sheet.chips)
+        rows = _find_rows(alone, [node], card=_STACKED_CARD)
+        rows.socket = _STACKED_SOCKET
+        _place_row(alone, [node], title, pitch, rows)
+        height = _squeeze_rows(alone)
+        is_last = node is nodes[-1]
+        if is_last:
+            y = _place_levels(sheet, levels, y, alone.panels[0].box.w)
+        _add_node(sheet, alone, y, height, is_flipped=not is_last)
+        y += height
+        bars = node.get_devices("nvswitch")
+        cables = [(gpu, bar) for gpu in node.get_devices("gpu") for bar in bars]
+        sheet.narrow_cables(cables, 0.4 * (pitch - 6) / max(1, len(bars)))
+    name_fabric(sheet, [d for level in levels for d in level])
+    for d in (d for level in levels for d in level):
+        for card in [c for c in sheet.picture.neighbours()[d] if sheet.picture.kind[c] == "nic"]:
+            _draw_card_cable(sheet, card, d)
+
+
+def _sort_fabric(picture: Picture, nodes: list[NodeDevices]) -> list[list[int]]:
+    """Levels of switches from the upper node to the lower one: those that only one node touches stand on its side."""
+    levels = find_levels(picture, [d for n in nodes for d in n.get_devices("nic")])
+    if not levels:
+        return []
+    near, sides = picture.neighbours(), {}
+    for d in levels[0]:
+        sides[d] = {picture.node[c] for c in near[d] if picture.kind[c] == "nic"}
+    upper, lower = ([d for d in levels[0] if len(nodes) > 1 and sides[d] == {n.number}] for n in (nodes[0], nodes[-1]))
+    shared = [d for d in levels[0] if d not in upper and d not in lower]
+    return [level for level in (upper, shared, *levels[1:], lower) if level]
+
+
+def _squeeze_rows(sheet: Sheet) -> float:
+    """Bring the rows of one node nearer to each other where only cables are between them; the height of its panel."""
+    before, after = [0.0], [0.0]
+    for box in sorted(sheet.boxes.values(), key=lambda box: box.y):
+        if box.bottom <= before[-1]:
+            continue
+        gap = max(0.0, box.y - before[-1])
+        top = after[-1] + min(gap, _STACKED_GAP)
+        before += [before[-1] + gap, box.bottom]
+        after += [top, top + box.bottom - before[-2]]
+    panel = sheet.panels[0]
+    height = after[-1] + panel.box.h - before[-1]
+    before.append(panel.box.h)
+    after.append(height)
+    for d, box in sheet.boxes.items():
+        sheet.boxes[d] = replace(box, y=float(np.interp(box.y, before, after)))
+    for pair, corners in sheet.bends.items():
+        sheet.bends[pair] = [(x, float(np.interp(y, before, after))) for x, y in corners]
+    sheet.panels[0] = replace(panel, box=replace(panel.box, h=height))
+    return height
+
+
+def _place_levels(sheet: Sheet, levels: list[list[int]], y: float, width: float) -> float:
+    """Boxes of the fabric below `y`, a row for each level; the y at which what follows begins."""
+    for level in levels:
+        slot = width / len(level)
+        if slot > _NAMED_SLOT:
+            tall = 26.0
+        else:
+            tall = 60.0
+        y += _STACKED_GAP
+        for i, d in enumerate(level):
+            sheet.boxes[d] = Box(_PANEL_GAP + i * slot + 2, y, slot - 4, tall)
+        y += tall
+    return y + _STACKED_GAP
+
+
+def _add_node(sheet: Sheet, alone: Sheet, y: float, height: float, *, is_flipped: bool) -> None:
+    """Put the drawing of one node on the sheet, from `y` downwards, as it is or upside down."""
+    sign, start = 1.0, y
+    if is_flipped:
+        sign, start = -1.0, y + height
+    for d, box in alone.boxes.items():
+        middle = start + sign * box.cy
+        sheet.boxes[d] = center_box(box.cx, middle, box.w, box.h)
+    for pair, corners in alone.bends.items():
+        sheet.bends[pair] = [(x, start + sign * corner_y) for x, corner_y in corners]
+    sheet.left_hand |= alone.left_hand
+    sheet.names |= alone.names
+    panel = alone.panels[0]
+    sheet.panels.append(replace(panel, box=panel.box.shift(0, y), foot=not is_flipped))
+
+
+def _draw_card_cable(sheet: Sheet, card: int, switch: int) -> None:
+    """From a card to a switch above or below it: straight where the switch is as wide, else slanting."""
+    box, other = sheet.boxes[card], sheet.boxes[switch]
+    x = min(max(box.cx, other.x + 6), other.right - 6)
+    if other.y > box.y:
+        sheet.add_cable(card, switch, (box.cx, box.bottom), (x, other.y))
+    else:
+        sheet.add_cable(card, switch, (box.cx, box.y), (x, other.bottom))

@@ -59,6 +59,7 @@ class StageLayout:
         w, h: Width and height in CSS pixels.
         pipe: pixels of a cable's width per square root of GB/s; both directions of every cable fit side by side.
         key: a free box for the legend of cables, or None.
+        narrow: The same for a narrow screen, where this one would be too wide for it.
     """
 
     picture: Picture
@@ -70,6 +71,7 @@ class StageLayout:
     h: float = 0.0
     pipe: float = 1.1
     key: Box | None = None
+    narrow: StageLayout | None = None
 
     def find_panel(self, device: int) -> int:
         """Index of the panel that a device belongs to, or -1.

@@ -10,6 +10,7 @@ import { drawFlags } from "./finish.js";
 import { buildLane, dressLane } from "./lane.js";
 import { createExportMenu } from "../player/export/menu.js";
 import { showSlide } from "../player/export/slide.js";
+import { stageFor } from "../player/model/inside.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { chooseSpeed } from "../transport/transport.js";
@@ -115,11 +116,11 @@ function arrangeRace(race) {
     room = inColumns(lanes, wide, across);
   // nodes are named over a small stage
   const names = cards.some(({ player }) => player.model?.panels.x.length) ? 36 : 0;
-  const tall = cards.map(({ player: { model } }) =>
-    model ? model.tl.stage.h * Math.min(1.3, room / model.tl.stage.w) : 0,
-  );
+  const stages = cards.flatMap(({ player: { model } }) => (model ? [stageFor(model.tl, room)] : [])),
+    tall = stages.map((stage) => stage.h * Math.min(1.3, room / stage.w)),
+    isStacked = cards.some(({ player: { model } }) => model && stages.includes(model.tl.narrow?.stage));
   // a plain network stays readable when it is small, and leaves room for the bars below it
-  const around = root.classList.contains("slide") ? 330 : 590;
+  const around = root.classList.contains("slide") || isStacked ? 330 : 590;
   const most = Math.max(names ? 230 : 186, globalThis.innerHeight - around);
   setHeights(cards, names + Math.round(Math.min(Math.max(140, ...tall), most)));
   setRuler(race);

@@ -5,6 +5,7 @@
 
 import { el, icon, readMarkup } from "../player/draw/elements.js";
 import routeMarkup from "./route.html" with { type: "text" };
+import { stageFor } from "../player/model/inside.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { mirrorClock, turnTo } from "../transport/transport.js";
@@ -106,7 +107,7 @@ function drawRoutesButton({ root, clock, data, button }) {
 function arrangeRoutes({ root, pair, cards }) {
   const wide = root.clientWidth;
   if (!wide || !cards.length) return;
-  const stages = cards.map(({ timeline }) => timeline.stage),
+  const stages = cards.map(({ timeline }) => stageFor(timeline, wide)),
     widest = Math.max(...stages.map((stage) => stage.w)),
     // too small side by side: one under the other
     columns = wide < 820 || (wide - 100) / cards.length < 0.7 * widest ? 1 : cards.length,
@@ -114,7 +115,7 @@ function arrangeRoutes({ root, pair, cards }) {
   root.classList.toggle("small", wide < 1340);
   pair.classList.toggle("two", columns > 1);
   const tall = stages.map((stage) => stage.h * Math.min(1.3, room / stage.w));
-  setHeights(cards, Math.round(Math.min(460, Math.max(160, ...tall))));
+  setHeights(cards, Math.round(Math.min(520, Math.max(160, ...tall))));
 }
 
 export default component((box, _, send) =>

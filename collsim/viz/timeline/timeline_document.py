@@ -47,6 +47,7 @@ from .schedule_phases import Phase, list_phases
 from .timeline_types import (
     EncodedTimeline,
     LinkRow,
+    NarrowStage,
     Timeline,
     TimelineCause,
     TimelineFigures,
@@ -139,6 +140,8 @@ def _build_columns(
         optional["groups"] = concurrent_timeline.describe_groups(several)
     if drawing.insides:
         optional["inside"] = describe_insides(trace, drawing)
+    if drawing.stage.narrow is not None:
+        optional["narrow"] = _describe_narrow_stage(trace, drawing.stage.narrow)
     lines = build_rows(facts, drawing)
     document: dict[str, object] = {
         "schema": SCHEMA,
@@ -402,12 +405,8 @@ def _describe_panels(layout: StageLayout) -> list[TimelinePanel]:
 
 def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, object]:
     layout = drawing.stage
-    what = layout.picture
-    rank_of = {int(position): rank for rank, position in enumerate(trace.placement)}  # the ranks that the schedule uses
-    endpoints = [rank_of.get(e, -1) if e >= 0 else -1 for e in what.endpoint]
-    columns: dict[str, object] = {
-        k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")
-    }
+    what, endpoints = layout.picture, _list_endpoints(trace, layout)
+    columns: dict[str, object] = {**_describe_boxes(layout)}
     if what.shape == "cluster":
         columns["holds"] = list_ranks_in_devices(trace, layout)
         columns["bars"] = drawing.build_bars(trace)
@@ -418,6 +417,28 @@ def _describe_devices(trace: Trace, drawing: Drawing) -> dict[str, object]:
         "panel": [layout.find_panel(d) for d in range(len(what))],
         "endpoint": endpoints,
         **columns,
+    }
+
+
+def _list_endpoints(trace: Trace, layout: StageLayout) -> list[int]:
+    """For each device the rank or helper of the schedule on it, -1 for none."""
+    rank_of = {int(position): rank for rank, position in enumerate(trace.placement)}  # the ranks that the schedule uses
+    return [rank_of.get(e, -1) if e >= 0 else -1 for e in layout.picture.endpoint]
+
+
+def _describe_boxes(layout: StageLayout) -> dict[str, list[float]]:
+    return {k: [round(float(getattr(b, k)), 2) for b in layout.boxes] for k in ("x", "y", "w", "h")}
+
+
+def _describe_narrow_stage(trace: Trace, layout: StageLayout) -> NarrowStage:
+    return {
+        "stage": _describe_stage(layout),
+        "panels": _describe_panels(layout),
+        "devices": {
+            **_describe_boxes(layout),
+            "label": _label_devices(trace, layout, _list_endpoints(trace, layout)),
+        },
+        "path": [flatten_points(line) for line in layout.lines],
     }
 
 

@@ -177,6 +177,15 @@ class TimelineHops(TypedDict):
     t1: list[float]
 
 
+class NarrowStage(TypedDict):
+    """The picture for a narrow screen: the same devices and links in other places."""
+
+    stage: TimelineStage
+    panels: list[TimelinePanel]
+    devices: dict[str, list[float] | list[str | TextPair]]
+    path: list[list[float]]
+
+
 class Timeline(TypedDict):
     """Everything that a player needs of a run."""
 
@@ -202,6 +211,7 @@ class Timeline(TypedDict):
     flows: NotRequired[dict[str, list[float]]]
     groups: NotRequired[list[dict[str, object]]]
     inside: NotRequired[list[dict[str, object]]]
+    narrow: NotRequired[NarrowStage]
     code: NotRequired[dict[str, object]]
 
 

@@ -1,4 +1,7 @@
-// Nodes that are drawn as boxes can be opened: the same run, drawn inside one node under a strip of all nodes.
+// Other pictures of the same run: inside one node, under a strip of all nodes, where nodes are drawn as boxes; and that
+// for narrow screens.
+
+import { readPanels } from "./read.js";
 
 /** How node k is drawn from inside: its group of nodes that are alike, and what is its own; null where it cannot be. */
 export function insideOf(model, node) {
@@ -61,6 +64,25 @@ export function openNode(model, node) {
     tl = { ...model.tl, stage: group.stage, devices, links };
   const at = { node, strip: n, opened: n + strip.device.indexOf(ownNode.device) };
   return Object.assign(Object.create(model), KEPT, { tl, panels, ...at });
+}
+
+/** Pixels of room below which a picture is the one for narrow screens, where a run has one. */
+const NARROW_ROOM = 500;
+
+/** The stage of a timeline for so many pixels of room. */
+export const stageFor = (tl, room) => (tl.narrow && room < NARROW_ROOM ? tl.narrow.stage : tl.stage);
+
+/** The model in the places of a narrow screen: all of the run is as it was. */
+export function narrowStage(model) {
+  const { stage, panels, devices, path } = model.tl.narrow,
+    { links } = model.tl;
+  const tl = {
+    ...model.tl,
+    stage,
+    devices: { ...model.tl.devices, ...devices },
+    links: { ...links, path: [...path, ...links.path.slice(path.length)] },
+  };
+  return Object.assign(Object.create(model), KEPT, { tl, panels: readPanels(panels) });
 }
 
 /** The table of links where only those of the open node have ends and ways. */

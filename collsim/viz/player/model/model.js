@@ -4,7 +4,7 @@ import { aims, contributions } from "./cells.js";
 import { hopOffsets } from "./hops.js";
 import { linkSeries } from "./load.js";
 import { groups, upTo } from "./order.js";
-import { columns } from "./read.js";
+import { columns, readPanels } from "./read.js";
 
 /** @import { Timeline } from "../../documents.js" */
 
@@ -47,7 +47,7 @@ export function index(tl) {
     lockstep: tl.meta.engine !== "event",
     sharing: tl.meta.sharing ?? "fair",
     mistake: tl.mistake ?? null,
-    panels: columns(tl.panels, ["x", "y", "w", "h", "label", "note", "foot"]),
+    panels: readPanels(tl.panels),
     rows: columns(tl.rows, ["label", "note", "links", "hot"]),
     phases: tl.phases ?? [],
     key: tl.key ?? [],

@@ -50,6 +50,11 @@ export function textAt(column, i, language) {
   return typeof text === "object" ? String(text[language] ?? text.en ?? "") : String(text);
 }
 
+const PANEL = ["x", "y", "w", "h", "label", "note", "foot"];
+
+/** Panels of a picture as columns. */
+export const readPanels = (table) => columns(table, PANEL);
+
 // Tables may come as columns or as a list of rows; inside they are columns.
 export function columns(table, names) {
   if (!Array.isArray(table)) return { ...Object.fromEntries(names.map((k) => [k, []])), ...(table ?? {}) };

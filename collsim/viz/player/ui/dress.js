@@ -6,6 +6,7 @@ import { forgetDrawn, invalidate, report, sayProblem, themeOf, wordsOf } from ".
 import { el, nameButton, segment } from "../draw/elements.js";
 import { buildLegend } from "./legend.js";
 import { hideTip } from "./pointer.js";
+import { narrowStage, stageFor } from "../model/inside.js";
 import { textAt } from "../model/read.js";
 import { chartsOf, linesOf, rowSize } from "../charts/rows.js";
 import { KEY_SCALE } from "../draw/ruler.js";
@@ -140,7 +141,7 @@ export function arrange(ui) {
   state.narrow = outer < 1340 || state.present;
   nameWidth(ui, outer, compact);
   const leftW = state.narrow ? inner : inner - 424,
-    st = ui.shown.tl.stage;
+    st = chooseStage(ui, leftW).tl.stage;
   const n = linesOf(model, state.chart, wordsOf(ui), state.language).length;
   const roomH = compact
     ? opts.compact
@@ -149,7 +150,7 @@ export function arrange(ui) {
       : roomForStage(ui);
   let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
   // far too small to read: the stage scrolls sideways instead, but not beside a question, which wants all of it in view
-  if (k < MIN_SCALE && (!compact || opts.editing) && opts.hides !== "figures")
+  if (k < MIN_SCALE && st !== model.tl.narrow?.stage && (!compact || opts.editing) && opts.hides !== "figures")
     k = Math.max(k, Math.min(SCROLLING_SCALE, roomH / st.h));
   k = Math.min(k, 8000 / st.w); // browsers refuse very wide canvases
   state.k = k;
@@ -191,6 +192,18 @@ export function arrange(ui) {
   invalidate(ui);
 }
 
+/** The picture of the run that fits a width: another one on a narrow screen, unless a node is open. */
+function chooseStage(ui, width) {
+  const { state, model } = ui;
+  if (state.node != null) return ui.shown;
+  const isNarrow = stageFor(model.tl, width) !== model.tl.stage;
+  model.narrowed ??= isNarrow ? narrowStage(model) : null;
+  const next = isNarrow ? model.narrowed : model;
+  if (next !== ui.shown) hideTip(ui);
+  ui.shown = next;
+  return next;
+}
+
 /** Pixels of height that the logical view wants. */
 const leastLogical = (leftW, { endpoints }) => (leftW < 700 ? 380 : endpoints <= 4 ? 340 : 420);
 
@@ -202,8 +215,9 @@ const MIN_SHARE = 0.7; // of the height that a stage would take on a page of its
 function roomForStage(ui) {
   const { parts, state } = ui,
     tall = (e) => e.getBoundingClientRect?.().height ?? 0,
-    free = Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 330 : 610))),
-    between = [parts.crumbs, parts.running, parts.kinds, parts.tr, parts.scrubBox].reduce(
+    free = Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 300 : 610))),
+    isPhone = parts.root.classList.contains("phone"), // on which the rest stands below the buttons
+    between = [parts.crumbs, parts.tr, ...(isPhone ? [] : [parts.running, parts.kinds, parts.scrubBox])].reduce(
       (sum, part) => sum + tall(part),
       0,
     ),
@@ -272,6 +286,9 @@ function arrangePanels(ui) {
   show(parts.modes, !state.present && (!narrow || state.tab === 0));
   show(parts.mode, state.chart === "links" || state.chart === "each");
   show(parts.kinds, state.kinds);
+  // on a phone the picture and the controls come first
+  if (parts.root.classList.contains("phone")) parts.nar.before(parts.kinds);
+  else parts.note.after(parts.kinds);
   const home = narrow ? parts.tabs : parts.scrubBox;
   if (parts.modes.parentNode !== home) home.append(parts.modes); // moving it would take the focus away
   (narrow ? parts.legend : parts.foot).prepend(parts.patterns);

@@ -51,8 +51,8 @@ import { problem, unpack } from "../model/read.js";
  *             a machine)
  *   marks     [{link, text}]: numbers beside cables, a route hop by hop
  *   hides     what a question that is open asks is not shown: "phases" (where one ends) or "figures" (all of the run)
- *   answerStep  the step, counted from 1, that shows the answer to a question that is open: nothing plays beyond its start
- *   onSkip()  when somebody wants the answer without a choice
+ *   answerStep  the step, from 1, that shows the answer to a question that is open: nothing plays beyond its start
+ *   onSkip()    when somebody wants the answer without a choice
  *   node      number of the node that is open, where nodes are boxes
  *   editing   what of the machine can be changed (`app/editor/panel_document.py`)
  *   onEdit(value)        when somebody wants to change it

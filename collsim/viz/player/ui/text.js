@@ -98,7 +98,7 @@ export function mirror(ui) {
   parts.full.setAttribute("aria-pressed", String(state.present));
   for (const b of [parts.play, parts.first, parts.back, parts.next, parts.loop, parts.busy])
     b.disabled = !(model.total > 0);
-  narrate(ui, ended ? "end" : isHeld(ui) ? "held" : `s${s}`, ended, phase);
+  narrate(ui, isHeld(ui) ? "held" : `s${s}${ended ? "end" : ""}`, ended, phase);
   const a = {
     t: String(Number(view.t.toPrecision(9))),
     playing: String(clock.playing),
