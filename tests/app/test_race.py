@@ -64,6 +64,18 @@ def test_picking_a_race_changes_runners_and_address_and_the_address_opens_it_aga
     assert sent(fine(opened(**address(at))))["id"] == sent(at)["id"]
 
 
+def test_the_list_of_races_is_sent_what_is_chosen_when_that_comes_back():
+    """A browser that is sent no value shows the first option, and would send it back with the next click."""
+    at = fine(opened())
+    fine(at.selectbox(key="w_race_algorithms").set_value("p2p").run())
+    fine(at.selectbox(key="w_race_p2p").set_value("algorithms").run())
+    fine(at.selectbox(key="w_race_algorithms").set_value("p2p").run())
+    box = at.selectbox(key="w_race_p2p")
+    assert box.value == "p2p"
+    assert box.proto.set_value
+    assert box.proto.raw_value.startswith("GPUDirect P2P")
+
+
 def test_a_race_of_ones_own_is_in_the_address():
     at = fine(opened())
     fine(at.selectbox(key="w_r_algorithm2").set_value("allreduce_halving_doubling").run())

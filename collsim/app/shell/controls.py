@@ -153,7 +153,9 @@ def choose_start(
 def _on_start_picked(name: str, before: str, words: Mapping[str, str], on_pick: Callable[[str, str], None]) -> None:
     key = f"{WIDGETS}{name}_{before}"
     chosen, get_session().typed[name] = _read_typed([st.session_state[key]], words)
-    st.session_state[key] = before  # the browser shows a typed word until it is sent a value
+    # The control begins again, and the browser is sent its value. Until then it shows a typed word; and one that comes
+    # back later would show its first option, and send it with the next click.
+    del st.session_state[key]
     for option in chosen:
         on_pick(option, before)
 
