@@ -25,10 +25,7 @@ from .ranks.rank_process import RankOutcome, RankTask
 from .ranks.wire import accept_ranks, new_token, open_listener
 
 #: Open MPI starts no more ranks than there are cores unless told to (5 and 4 by these names); MPICH reads neither.
-_MORE_THAN_CORES = {
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-}
+_MORE_THAN_CORES = {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
 
 def require_library(on: str) -> None:

@@ -137,11 +137,7 @@ def _delay_times(transfers: Callable[[], tuple[Floats, Floats]], seconds: float)
 
 
 def run_lockstep(
-    schedule: Schedule,
-    topology: Topology,
-    slot_bytes: Longs,
-    placement: Longs,
-    progress: Progress | None = None,
+    schedule: Schedule, topology: Topology, slot_bytes: Longs, placement: Longs, progress: Progress | None = None
 ) -> Timing:
     """Run a schedule step by step. Steps with the same pairs are timed together, whatever is between them.
 
@@ -197,11 +193,7 @@ def _find_linear_steps(
 
 
 def _time_steps(
-    schedule: Schedule,
-    topology: Topology,
-    placement: Longs,
-    slots: Slots,
-    progress: Progress | None,
+    schedule: Schedule, topology: Topology, placement: Longs, slots: Slots, progress: Progress | None
 ) -> tuple[Floats, Floats, list[Floats | Paths]]:
     """Seconds of each step and bytes on each link where slots differ in size, and the seconds of each pattern's rows;
     the paths where rows differ between repetitions, because all of their seconds could fill the memory."""

@@ -56,11 +56,7 @@ _SECONDS_TRANSFER, _QUEUED, _ROUTED, _CROSSED, _PLAIN, _BYTES = 5e-8, 8.0, 6.0, 
 _SECONDS_RUN = 1e-3  # of a run that does next to nothing
 #: What a run of the lockstep engine takes: s for each step, s for each row, and bytes for each row of the longest step,
 #: whose routes are in memory.
-_SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (
-    1e-4,
-    5e-7,
-    200.0,
-)
+_SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (1e-4, 5e-7, 200.0)
 #: Runs the same again on another topology, perhaps without bytes.
 Rerun: TypeAlias = Callable[[Topology, bool], list[Trace]]
 

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 #: What reads plans and keeps results on disk is loaded when it is asked for.
 _LATE = {"best_parallel": "split_sweep", "read_plan": "plan"}
 
-__all__ = [
-    "close_gap",
-    "read_plan",
-]
+__all__ = ["close_gap", "read_plan"]
 
 
 if not TYPE_CHECKING:  # a checker that saw it would let every name pass

@@ -215,11 +215,7 @@ def _require_some(**lists: Sequence[object]) -> None:
 
 
 def _build_key(
-    row: Inputs,
-    version: str,
-    network: str,
-    order: tuple[int, ...] | None,
-    entry: Algorithm | Schedule | str,
+    row: Inputs, version: str, network: str, order: tuple[int, ...] | None, entry: Algorithm | Schedule | str
 ) -> str:
     source = ""
     if isinstance(entry, Schedule):

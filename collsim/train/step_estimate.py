@@ -307,12 +307,7 @@ def _list_unit_passes(units: int, micros: int) -> _Passes:
 
 
 def _find_peak(
-    stages: list[_Stage],
-    data: ReplicaSync,
-    stage: Longs,
-    forward: Bools,
-    first: Bools,
-    beside: float | Floats = 0.0,
+    stages: list[_Stage], data: ReplicaSync, stage: Longs, forward: Bools, first: Bools, beside: float | Floats = 0.0
 ) -> tuple[float, float]:
     """Most bytes of activations and gradients together, and what is `beside`, and of them activations. Activations come
     with the forward pass of a stage and go behind its backward pass, in which some are there again; gradients come with

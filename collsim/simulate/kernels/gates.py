@@ -215,16 +215,7 @@ def open_writes(gates: Gates, row: int, ready: Ints, n: int, rows: Rows, t: floa
 
 
 @compile_inner
-def finish_job(
-    row: int,
-    jobs: Gates,
-    of_row: Gates,
-    follows: Gates,
-    ready: Ints,
-    n: int,
-    rows: Rows,
-    t: float,
-) -> int:
+def finish_job(row: int, jobs: Gates, of_row: Gates, follows: Gates, ready: Ints, n: int, rows: Rows, t: float) -> int:
     """One row of a job is done; after the last of them, the jobs that waited for this one alone begin: their rows that
     wait for nothing else are ready.
 

@@ -261,14 +261,7 @@ def _join_others(
 
 @compile_inlined
 def attach(
-    seat: int,
-    seats: Seats,
-    route_link: Ints,
-    links: Links,
-    nodes: Nodes,
-    heap: Heap,
-    work: Gates,
-    counters: Longs,
+    seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes, heap: Heap, work: Gates, counters: Longs
 ) -> bool:
     """Put a flow on its links; is it alone on all of them? If not, its neighbours need new rates, and so does it."""
     s = seats[seat]
@@ -340,14 +333,7 @@ def detach(seat: int, seats: Seats, route_link: Ints, links: Links, nodes: Nodes
 
 @compile_inner
 def _release(
-    here: int,
-    route_link: Ints,
-    links: Links,
-    nodes: Nodes,
-    seats: Seats,
-    heap: Heap,
-    work: Gates,
-    counters: Longs,
+    here: int, route_link: Ints, links: Links, nodes: Nodes, seats: Seats, heap: Heap, work: Gates, counters: Longs
 ) -> None:
     """A link has more for its flows than it had: none of them holds its old rate any longer, on any link. They stay in
     the lists where they are: nearly all get their new rate from the same link."""

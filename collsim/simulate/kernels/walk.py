@@ -10,15 +10,7 @@ from .kernel_records import FAIR, FIFO, Links, Parts, Routes, Rows, Units, compi
 
 @compile_kernel
 def lay_out(
-    part: Parts,
-    shift: int,
-    modulus: int,
-    times: int,
-    row: int,
-    sizes: Floats,
-    start: float,
-    delay: Floats,
-    rows: Rows,
+    part: Parts, shift: int, modulus: int, times: int, row: int, sizes: Floats, start: float, delay: Floats, rows: Rows
 ) -> None:
     """Write all `times` repetitions of a pattern into the table of rows; `sizes` are the bytes of each slot.
 
@@ -42,14 +34,7 @@ def lay_out(
 
 @compile_kernel
 def sum_up(
-    rows: Rows,
-    steps: Longs,
-    last: int,
-    routes: Routes,
-    route_link: Ints,
-    begin: Floats,
-    end: Floats,
-    carried: Floats,
+    rows: Rows, steps: Longs, last: int, routes: Routes, route_link: Ints, begin: Floats, end: Floats, carried: Floats
 ) -> None:
     """When each step of a job begins and ends, into `begin` and `end` (steps,) s; its rows go from `steps[s]` to the
     next (the last one's to `last`). The bytes that they put on each link are added to `carried`."""

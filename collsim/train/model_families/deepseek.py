@@ -18,10 +18,7 @@ from ..workload.transformer import (
 
 _SOURCE = "DeepSeek-AI 2024 (arXiv 2412.19437), section 4.2; huggingface deepseek-ai/DeepSeek-V3 modeling_deepseek.py"
 #: Of each model: hidden size, blocks, how many of them are dense, heads, experts, words.
-_TABLE = {
-    "deepseek-v3": (7168, 61, 3, 128, 256, 129280),
-    "kimi-k2": (7168, 61, 1, 64, 384, 163840),
-}
+_TABLE = {"deepseek-v3": (7168, 61, 3, 128, 256, 129280), "kimi-k2": (7168, 61, 1, 64, 384, 163840)}
 _KIMI = "Kimi team 2025 (arXiv 2507.20534), table 2; huggingface moonshotai/Kimi-K2-Instruct config.json"
 _SOURCES = {"deepseek-v3": _SOURCE, "kimi-k2": _KIMI}
 #: Width of a dense block's MLP and of an expert's, and experts that a token goes to.

@@ -35,18 +35,7 @@ def _build_vit(name: str) -> Model:
     patch, h, layers, heads = _TABLE[name]
     tokens = parse_count((_IMAGE_SIDE // patch) ** 2 + 1, "seq")  # one for each patch, and one for the class
     shape = TransformerShape(
-        h,
-        layers,
-        heads,
-        tokens,
-        _CLASSES,
-        4 * h,
-        heads,
-        gated=False,
-        bias=True,
-        flash=True,
-        dropout=False,
-        fused=False,
+        h, layers, heads, tokens, _CLASSES, 4 * h, heads, gated=False, bias=True, flash=True, dropout=False, fused=False
     )
     size = tokens * h
     net = ConvolutionBuilder()

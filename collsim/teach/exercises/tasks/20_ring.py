@@ -17,10 +17,6 @@ TASKS = (
     _build_half(name="ring-reduce-scatter", collective="reduce_scatter"),
     _build_half(name="ring-allgather", collective="allgather"),
     _build_allreduce(name="ring-allreduce", sent=lambda n: 2 * (n - 1) / n),
-    _build_allreduce(
-        name="fix-the-sketch",
-        sent=lambda n: 2 * (n - 1) / n,
-        starter=_STARTERS["fix-the-sketch"],
-    ),
+    _build_allreduce(name="fix-the-sketch", sent=lambda n: 2 * (n - 1) / n, starter=_STARTERS["fix-the-sketch"]),
     _build_allreduce(name="both-directions", ranks=(3, 4, 5, 6, 7, 8, 12), partners=NEIGHBOURS, within=1.1),
 )

@@ -50,9 +50,4 @@ def _judge(value: object) -> tuple[bool, Text, Trace]:
     return right, reason, trace
 
 
-TASKS = (
-    SettingTask(
-        "unnoticed-cable",
-        judge=_judge,
-    ),
-)
+TASKS = (SettingTask("unnoticed-cable", judge=_judge),)

@@ -63,13 +63,4 @@ def _judge_replicas(value: object) -> tuple[bool, Text, StepTrace]:
     return False, build_text("exercises", "80_sharding.can_be_had", least=least, **values), step
 
 
-TASKS = (
-    SettingTask(
-        "fsdp-bytes",
-        judge=_judge_bytes,
-    ),
-    SettingTask(
-        "how-many-replicas",
-        judge=_judge_replicas,
-    ),
-)
+TASKS = (SettingTask("fsdp-bytes", judge=_judge_bytes), SettingTask("how-many-replicas", judge=_judge_replicas))

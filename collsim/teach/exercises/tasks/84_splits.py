@@ -47,11 +47,7 @@ def _judge_split(value: object) -> tuple[bool, Text, StepTrace]:
     fits, memory = step.memory.max() <= _ROOM, format_bytes(step.memory.max())
     if not fits:
         room = format_bytes(_ROOM)
-        return (
-            False,
-            build_text("exercises", "84_splits.on_fullest_gpu_which", memory=memory, room=room),
-            step,
-        )
+        return (False, build_text("exercises", "84_splits.on_fullest_gpu_which", memory=memory, room=room), step)
     step_time, least, waits = (format_time(seconds) for seconds in (step.time, best.time, step.exposed))
     idle = f"{100 * step.bubble / step.time:.1f} %"
     reason = build_text(
@@ -60,9 +56,4 @@ def _judge_split(value: object) -> tuple[bool, Text, StepTrace]:
     return step.time <= _CLOSE * best.time, reason, step
 
 
-TASKS = (
-    SettingTask(
-        "choose-the-split",
-        judge=_judge_split,
-    ),
-)
+TASKS = (SettingTask("choose-the-split", judge=_judge_split),)

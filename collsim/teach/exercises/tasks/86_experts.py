@@ -39,9 +39,4 @@ def _judge_share(value: object) -> tuple[bool, Text, StepTrace]:
     return step.time <= _CLOSE * least, reason, step
 
 
-TASKS = (
-    SettingTask(
-        "spread-the-experts",
-        judge=_judge_share,
-    ),
-)
+TASKS = (SettingTask("spread-the-experts", judge=_judge_share),)
