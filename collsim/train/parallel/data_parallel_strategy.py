@@ -16,21 +16,9 @@ from typing import ClassVar
 from ...dtypes import find_itemsize
 from ...errors import CollsimError
 from ...errors.keywords import check_keywords
-from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep
+from ..workload.step_graph import TaskOptions, TrainingStep
 from .buckets import assign_buckets
-from .strategy import (
-    WholeModelStrategy,
-    Workload,
-    add_backward,
-    add_forward,
-    add_gradient_allocations,
-    add_optimizer,
-    count_resident_bytes,
-    parse_accumulate,
-    register_strategy,
-    require_flags,
-    require_pass_tasks,
-)
+from .strategy import WholeModelStep, WholeModelStrategy, Workload, parse_accumulate, register_strategy, require_flags
 
 PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and reduce_add_coalesced)
 
@@ -80,11 +68,10 @@ class DataParallel(WholeModelStrategy):
         Raises:
             CollsimError: The GPUs are on more than one node.
         """
-        require_pass_tasks(workload)
         if workload.nodes > 1:
             message = "data_parallel is one process on one node, and these GPUs are on {nodes}; use nodes=1, or ddp()"
             raise CollsimError(message, nodes=workload.nodes)
-        return _StepWriter(self, workload).write_step()
+        return _Step(self, workload).write_step()
 
 
 @register_strategy
@@ -126,9 +113,10 @@ def cut_pieces(sizes: Sequence[int]) -> list[int]:
     return [sum(sizes[i] for i in piece) for piece in assign_buckets(sizes, ["float32"] * len(sizes), (PIECE,))]
 
 
-class _StepWriter:
+class _Step(WholeModelStep):
     def __init__(self, parallel: DataParallel, workload: Workload):
-        self.parallel, self.workload, self.out = parallel, workload, StepBuilder()
+        super().__init__(workload)
+        self.parallel = parallel
         self.lanes: tuple[tuple[int, ...], ...] = (
             (workload.ranks[:1], workload.ranks[1:]) if len(workload.ranks) > 1 else (workload.ranks,)
         )
@@ -142,34 +130,25 @@ class _StepWriter:
         if len(self.lanes) == 1:
             return self._write_plain_step()
         done = [self.add_microbatch(micro) for micro in range(workload.accumulate)]
-        last = add_optimizer(self.out, workload, 0)
-        self.out.add_allocation(0, "gradients", workload.model.nbytes, done[0], last)
+        self.add_allocation(0, "gradients", workload.model.nbytes, done[0], self.add_optimizer())
         replica = {"replica": workload.model.nbytes + workload.model.buffer_bytes}
-        return self._finish_step((count_resident_bytes(workload), replica))
+        return self.finish(self.parallel.label, self.lanes, self.count_resident_bytes(), replica)
 
     def _write_plain_step(self) -> TrainingStep:
         """One GPU calls the model itself: nothing is scattered, copied or gathered (torch/nn/parallel/
         data_parallel.py)."""
-        workload = self.workload
         backwards: list[int] = []
-        for micro in range(workload.accumulate):
-            passed = add_forward(self.out, workload, 0, micro)
-            numbers = add_backward(self.out, workload, 0, micro, passed)
+        for micro in range(self.workload.accumulate):
+            numbers = self.add_backward(0, micro, self.add_forward(0, micro))
             backwards = backwards or numbers
-        last = add_optimizer(self.out, workload, 0)
-        add_gradient_allocations(self.out, workload, 0, backwards, last)
-        return self._finish_step((count_resident_bytes(workload),))
-
-    def _finish_step(self, resident: tuple[dict[str, int], ...]) -> TrainingStep:
-        workload = self.workload
-        what = workload.batch, workload.micro_batch, workload.dtype, resident, tuple(self.out.allocations)
-        return TrainingStep(workload.model, self.parallel.label, self.lanes, self.out.tasks, *what)
+        self.add_gradient_allocations(backwards, self.add_optimizer())
+        return self.finish(self.parallel.label, self.lanes, self.count_resident_bytes())
 
     def add_collective(self, kind: str, name: str, nbytes: int, algorithm: str, micro: int) -> int:
         """A collective of all GPUs with GPU 0 as its root, behind all computing so far."""
         waits = (
-            tuple(max(i for i, t in enumerate(self.out.tasks) if lane in t.lanes) for lane in self.every_lane)
-            if self.out.tasks
+            tuple(max(i for i, t in enumerate(self.tasks) if lane in t.lanes) for lane in self.every_lane)
+            if self.tasks
             else ()
         )
         more: TaskOptions = {
@@ -179,7 +158,7 @@ class _StepWriter:
             "microbatch": micro,
             "ranks": self.workload.ranks,
         }
-        return self.out.add_task(name, kind, self.every_lane, **more)
+        return self.add_task(name, kind, self.every_lane, **more)
 
     def add_collective_pieces(self, kind: str, name: str, sizes: Sequence[int], micro: int) -> tuple[int, ...]:
         """The same in pieces; the last of them, none where there is nothing to send."""
@@ -193,20 +172,20 @@ class _StepWriter:
 
     def add_microbatch(self, micro: int) -> int:
         """One forward and backward pass; the number of the first reduction."""
-        workload, out = self.workload, self.out
+        workload = self.workload
         first = self.add_collective("scatter", "inputs", self.inputs, "scatter_flat", micro)
         waits = self.add_collective_pieces(
             "broadcast", "parameters", [size for size, _ in workload.model.tensors], micro
         ) or (first,)
         if buffers := [4 * n for layer in workload.model.layers for n in layer.buffers]:
             waits = self.add_collective_pieces("broadcast", "buffers", buffers, micro)
-        passed = [add_forward(out, workload, lane, micro, waits, len(workload.ranks)) for lane in self.every_lane]
+        passed = [self.add_forward(lane, micro, waits, len(workload.ranks)) for lane in self.every_lane]
         self.add_collective("gather", "outputs", self.outputs, "gather_flat", micro)
         back = self.add_collective("scatter", "gradients of outputs", self.outputs, "scatter_flat", micro)
         for lane in self.every_lane:
             self.add_wait(lane, back, micro)
-        backs = [add_backward(out, workload, lane, micro, passed[lane]) for lane in self.every_lane]
-        reduced = len(out.tasks)
+        backs = [self.add_backward(lane, micro, passed[lane]) for lane in self.every_lane]
+        reduced = len(self.tasks)
         last = (
             self.add_collective_pieces(
                 "reduce", "gradients", [size for size, _ in reversed(workload.model.tensors)], micro
@@ -214,12 +193,12 @@ class _StepWriter:
             or (back,)
         )[0]
         self.add_wait(0, last, micro)
-        out.add_allocation(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
+        self.add_allocation(0, "inputs and outputs", self.inputs + 2 * self.outputs, first, backs[0][-1])
         for lane in self.every_lane:
             for i, number in enumerate(backs[lane]):
-                out.add_allocation(lane, "replica's gradients", workload.model.layers[-1 - i].nbytes, number, last)
+                self.add_allocation(lane, "replica's gradients", workload.model.layers[-1 - i].nbytes, number, last)
         return reduced
 
     def add_wait(self, lane: int, after: int, micro: int) -> None:
         """A lane waits for a collective."""
-        self.out.add_task("wait", "copy", (lane,), dependencies=(after,), microbatch=micro)
+        self.add_task("wait", "copy", (lane,), dependencies=(after,), microbatch=micro)

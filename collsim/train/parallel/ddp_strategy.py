@@ -17,7 +17,7 @@ from ...errors import CollsimError, require_word
 from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
-from ..workload.step_graph import StepBuilder, TrainingStep
+from ..workload.step_graph import TrainingStep
 from .buckets import (
     BROADCAST_PIECE_BYTES,
     BUCKET_BYTES,
@@ -32,17 +32,12 @@ from .replica_sync import BucketedSync, ReplicaSync
 from .strategy import (
     ReplicaStrategy,
     TorchReplicas,
+    WholeModelStep,
     WholeModelStrategy,
     Workload,
-    add_backward,
-    add_forward,
-    add_gradient_allocations,
-    add_optimizer,
-    count_resident_bytes,
     parse_accumulate,
     register_strategy,
     require_flags,
-    require_pass_tasks,
     require_same,
 )
 
@@ -206,8 +201,7 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
         Returns:
             The step.
         """
-        require_pass_tasks(workload)
-        return _StepWriter(self, workload).write_step()
+        return _Step(self, workload).write_step()
 
 
 def _format_size(size: object) -> object:
@@ -304,11 +298,12 @@ def _parse_cap(name: str, value: ByteSize | None) -> int | None:
     return size
 
 
-class _StepWriter:
+class _Step(WholeModelStep):
     """One step of DDP under construction. All GPUs do the same, so they share lane 0."""
 
     def __init__(self, parallel: DDP, workload: Workload):
-        self.parallel, self.workload, self.out = parallel, workload, StepBuilder()
+        super().__init__(workload)
+        self.parallel = parallel
         self.layout = parallel.assign_tensors(workload.model, workload.step_number)
         self.sizes = [sum(workload.model.tensors[i][0] for i in bucket) for bucket in self.layout]
         self.launched: list[int] = []
@@ -320,33 +315,20 @@ class _StepWriter:
             # Without synchronisation before the last microbatch gradients add up locally (`no_sync`).
             sync = micro == workload.accumulate - 1 or not p.no_sync
             waits = self.add_buffer_broadcasts(micro) if micro == 0 or not p.no_sync else ()
-            passed = add_forward(self.out, workload, 0, micro, waits)
+            passed = self.add_forward(0, micro, waits)
             if sync:
                 numbers = self.add_synchronised_backward(micro, passed)
             else:
-                numbers = add_backward(self.out, workload, 0, micro, passed)
+                numbers = self.add_backward(0, micro, passed)
             first = first or numbers
-        last = add_optimizer(self.out, workload, 0)
-        resident = count_resident_bytes(workload)
-        resident["buckets"] = workload.model.nbytes
+        last = self.add_optimizer()
         if not p.view:  # else gradients are views of the buckets
-            add_gradient_allocations(self.out, workload, 0, first, last)
+            self.add_gradient_allocations(first, last)
         if p.hook:
-            self.out.add_allocation(
-                0, "compressed", max(map(self.count_wire_bytes, self.sizes), default=0), first[-1], last
-            )
-        tasks, alive = self.out.tasks, tuple(self.out.allocations)
-        return TrainingStep(
-            workload.model,
-            p.label,
-            (workload.ranks,),
-            tasks,
-            workload.batch,
-            workload.micro_batch,
-            workload.dtype,
-            (resident,),
-            alive,
-        )
+            size = max(map(self.count_wire_bytes, self.sizes), default=0)
+            self.add_allocation(0, "compressed", size, first[-1], last)
+        resident = self.count_resident_bytes() | {"buckets": workload.model.nbytes}
+        return self.finish(p.label, (workload.ranks,), resident)
 
     def count_wire_bytes(self, nbytes: int) -> int:
         """Bytes of a bucket on the network."""
@@ -360,10 +342,10 @@ class _StepWriter:
         sizes = [4 * n for layer in self.workload.model.layers for n in layer.buffers]
         if not self.parallel.broadcast_buffers or not sizes:
             return ()
-        waits = (len(self.out.tasks) - 1,) if self.out.tasks else ()
+        waits = (len(self.tasks) - 1,) if self.tasks else ()
         pieces = assign_buckets(sizes, ["float32"] * len(sizes), (BROADCAST_PIECE_BYTES,))
         return tuple(
-            self.out.add_task(
+            self.add_task(
                 "buffers", "broadcast", (0,), dependencies=waits, microbatch=micro, nbytes=sum(sizes[i] for i in p)
             )
             for p in pieces
@@ -380,22 +362,16 @@ class _StepWriter:
             while len(self.launched) < len(last) and last[len(self.launched)] >= layer:
                 self.launch_bucket(micro)
 
-        numbers = add_backward(
-            self.out, self.workload, 0, micro, passed, launch_ready if self.parallel.overlap else None
-        )
+        numbers = self.add_backward(0, micro, passed, launch_ready if self.parallel.overlap else None)
         while len(self.launched) < len(last):
             self.launch_bucket(micro)
         waits = tuple(self.launched)
         if self.parallel.find_unused and not self.parallel.static_graph:
             tensors = len(self.workload.model.tensors)
+            behind = (len(self.tasks) - 1,)
             waits += (
-                self.out.add_task(
-                    "unused map",
-                    "allreduce",
-                    (0,),
-                    dependencies=(len(self.out.tasks) - 1,),
-                    microbatch=micro,
-                    nbytes=4 * tensors,
+                self.add_task(
+                    "unused map", "allreduce", (0,), dependencies=behind, microbatch=micro, nbytes=4 * tensors
                 ),
             )
         self.finish_buckets(micro, waits)
@@ -405,9 +381,9 @@ class _StepWriter:
         """The next bucket: gradients are copied into it (and divided), then its allreduce is launched."""
         number = len(self.launched)
         self.add_bucket_copy(number, micro, f"into bucket {number}", ())
-        last = next(i for i in range(len(self.out.tasks) - 1, -1, -1) if self.out.tasks[i].is_compute)
+        last = next(i for i in range(len(self.tasks) - 1, -1, -1) if self.tasks[i].is_compute)
         size = self.count_wire_bytes(self.sizes[number])
-        task = self.out.add_task(
+        task = self.add_task(
             f"bucket {number}", "allreduce", (0,), dependencies=(last,), microbatch=micro, bucket=number, nbytes=size
         )
         self.launched.append(task)
@@ -416,7 +392,7 @@ class _StepWriter:
         """After the backward pass: each bucket is waited for and copied back; then what else was launched."""
         for number, task in enumerate(self.launched):
             self.add_bucket_copy(number, micro, f"out of bucket {number}", (task,))
-        self.out.add_task("wait", "copy", (0,), dependencies=waits, microbatch=micro)
+        self.add_task("wait", "copy", (0,), dependencies=waits, microbatch=micro)
 
     def add_bucket_copy(self, number: int, micro: int, name: str, after: tuple[int, ...]) -> None:
         """One way between gradients and a bucket: a kernel for each tensor, unless they are views; a hook's cast beside
@@ -429,7 +405,7 @@ class _StepWriter:
         elif p.view and into:
             moved, ops = 2 * size, 1  # divided where it is
         if ops:
-            self.out.add_task(
+            self.add_task(
                 name,
                 "copy",
                 (0,),

@@ -17,21 +17,16 @@ from ...errors import CollsimError, require_word
 from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
-from ..workload.step_graph import SERVERS, StepBuilder, TaskOptions, TrainingStep
+from ..workload.step_graph import SERVERS, TaskOptions, TrainingStep
 from .buckets import BUCKET_BYTES, rebuild_buckets
 from .strategy import (
     OPTIMIZERS,
+    WholeModelStep,
     WholeModelStrategy,
     Workload,
-    add_backward,
-    add_forward,
-    add_gradient_allocations,
-    add_optimizer,
-    count_resident_bytes,
     parse_accumulate,
     register_strategy,
     require_flags,
-    require_pass_tasks,
 )
 
 SERVER_PLACEMENTS = ("host", "rank")
@@ -96,57 +91,52 @@ class ParameterServer(WholeModelStrategy):
             CollsimError: There are more servers on ranks than ranks, or asynchronous workers have no servers of their
                 own.
         """
-        require_pass_tasks(workload)
         if self.on == "rank" and self.servers > len(workload.ranks):
             message = "parameter_server: {servers} servers on {ranks} ranks; use fewer, or on='host'"
             raise CollsimError(message, servers=self.servers, ranks=len(workload.ranks))
         if not self.synchronous and self.on == "rank":
             raise CollsimError("parameter_server: asynchronous workers need servers of their own; use on='host'")
-        out = StepBuilder()
-        first: list[int] = []
-        pulled: tuple[int, ...] = ()
-        for micro in range(workload.accumulate):
-            passed = add_forward(out, workload, 0, micro, pulled)
-            sends = None
-            if micro == workload.accumulate - 1:
-                sends = _Pushes(self, workload, out, micro)
-            numbers = add_backward(out, workload, 0, micro, passed, sends.ready if sends else None)
-            first = first or numbers
-            if sends is not None:
-                sends.copy_out()
-                pulled = tuple(sends.pushed)
-        out.add_task("wait", "copy", (0,), dependencies=pulled)
-        last = add_optimizer(out, workload, 0, name="update on the server", shards=self.servers)
-        add_gradient_allocations(out, workload, 0, first, last)
-        if not self.synchronous:
-            name, options = self.algorithm
-            more: TaskOptions = {
-                "nbytes": workload.model.nbytes,
-                "algorithm": name,
-                "options": options,
-                "stream": SERVERS,
-            }
-            out.add_task("servers, for all workers", "allreduce", (0,), **more)
-        resident = count_resident_bytes(workload, optimizer=False)
-        if self.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
-            resident["shard"] = -(-workload.model.nbytes // self.servers)
-            resident["optimizer"] = -(-OPTIMIZERS[workload.optimizer][0] * workload.model.parameters // self.servers)
-        stale = 0
-        if not self.synchronous:
-            stale = len(workload.ranks) - 1
-        what = workload.batch, workload.micro_batch, workload.dtype, (resident,), tuple(out.allocations), stale
-        return TrainingStep(workload.model, self.label, (workload.ranks,), out.tasks, *what)
+        return _Step(self, workload).write_step()
 
 
-class _Pushes:
-    """Groups of gradients that are pushed, and whose weights are pulled, as soon as they and all before them are
-    ready."""
+class _Step(WholeModelStep):
+    """The step under construction. Groups of gradients are pushed, and their weights pulled, as soon as they and all
+    before them are ready."""
 
-    def __init__(self, parallel: ParameterServer, workload: Workload, out: StepBuilder, micro: int):
-        self.parallel, self.workload, self.out, self.micro = parallel, workload, out, micro
+    def __init__(self, parallel: ParameterServer, workload: Workload):
+        super().__init__(workload)
+        self.parallel, self.micro = parallel, workload.accumulate - 1  # the microbatch behind which is pushed
         self.layout = parallel.assign_tensors(workload.model)
         self.left = len(workload.model.tensors)
         self.pushed: list[int] = []
+
+    def write_step(self) -> TrainingStep:
+        workload, p = self.workload, self.parallel
+        first: list[int] = []
+        for micro in range(workload.accumulate):
+            ready = None
+            if micro == self.micro:
+                ready = self.ready
+            numbers = self.add_backward(0, micro, self.add_forward(0, micro), ready)
+            first = first or numbers
+        # Weights of each group are copied to where the model has them, as soon as they were pulled.
+        for number, push in enumerate(self.pushed):
+            self.copy(number, self.tasks[push].nbytes, f"out of group {number}", (push,))
+        self.add_task("wait", "copy", (0,), dependencies=tuple(self.pushed))
+        last = self.add_optimizer("update on the server", p.servers)
+        self.add_gradient_allocations(first, last)
+        staleness = 0
+        if not p.synchronous:
+            staleness = len(workload.ranks) - 1
+            name, options = p.algorithm
+            size = workload.model.nbytes
+            more: TaskOptions = {"nbytes": size, "algorithm": name, "options": options, "stream": SERVERS}
+            self.add_task("servers, for all workers", "allreduce", (0,), **more)
+        resident = self.count_resident_bytes(optimizer=False)
+        if p.on == "rank":  # the busiest: a rank with a shard, and what all workers sent to it
+            resident["shard"] = -(-workload.model.nbytes // p.servers)
+            resident["optimizer"] = -(-OPTIMIZERS[workload.optimizer][0] * workload.model.parameters // p.servers)
+        return self.finish(p.label, (workload.ranks,), resident, staleness=staleness)
 
     def ready(self, layer: int, task: int) -> None:
         """Gradients of a layer are there."""
@@ -167,11 +157,11 @@ class _Pushes:
                 "dependencies": (task,),
                 "bucket": number,
             }
-            self.pushed.append(self.out.add_task(f"group {number}", "allreduce", (0,), **more))
+            self.pushed.append(self.add_task(f"group {number}", "allreduce", (0,), **more))
 
     def copy(self, number: int, nbytes: int, name: str, after: tuple[int, ...] = ()) -> int:
         """Copy the tensors of a group into one message, or out of it: a kernel for each."""
-        return self.out.add_task(
+        return self.add_task(
             name,
             "copy",
             (0,),
@@ -181,11 +171,6 @@ class _Pushes:
             memory_bytes=2.0 * nbytes,
             ops=len(self.layout[number]),
         )
-
-    def copy_out(self) -> None:
-        """Copy the weights of each group to where the model has them, as soon as they were pulled."""
-        for number, push in enumerate(self.pushed):
-            self.copy(number, self.out.tasks[push].nbytes, f"out of group {number}", (push,))
 
 
 @register_strategy

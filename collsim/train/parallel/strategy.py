@@ -396,129 +396,124 @@ def require_same(what: str, *values: object) -> None:
         raise CollsimError(message, what=what, value=", ".join(map(repr, stated)))
 
 
-def require_pass_tasks(workload: Workload) -> None:
-    """Refuse a step with too many tasks, before it is built: each microbatch passes each layer twice."""
-    require_tasks(2 * workload.accumulate * len(workload.model.layers))
-
-
 # ---- passes ---------------------------------------------------------------------------------------------------------
 
 
-def _build_pass_options(layer: Layer, samples: int, item: int, times: int) -> TaskOptions:
-    """Of one pass of a layer; the backward pass is two (gradients of its input and of its weights)."""
-    moved = (layer.traffic * samples + layer.parameters) * item * times
-    return {"flops": layer.flops * samples * times, "memory_bytes": moved, "ops": layer.ops * times}
+class WholeModelStep(StepBuilder):
+    """The step of a strategy by which every GPU holds the whole model, under construction.
 
-
-def add_forward(
-    out: StepBuilder, workload: Workload, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1
-) -> list[int]:
-    """Add the forward pass of one microbatch, a task per layer.
-
-    Args:
-        out: The step under construction.
-        workload: Model, samples and types of the step.
-        lane: Lane that computes.
-        micro: Number of the microbatch.
-        after: Tasks that the first layer waits for.
-        threads: Threads under one lock of Python, which launch in turns.
-
-    Returns:
-        Numbers of the tasks, by layer.
+    Attributes:
+        workload: Model, GPUs, samples and types of the step.
     """
-    item = find_itemsize(workload.dtype)
-    numbers = []
-    for i, layer in enumerate(workload.model.layers):
-        options = _build_pass_options(layer, workload.micro_batch, item, 1)
-        options["ops"] *= threads
-        options |= {"dependencies": () if i else after, "layer": i, "microbatch": micro}
-        numbers.append(out.add_task(layer.name, "forward", (lane,), **options))
-    return numbers
 
+    def __init__(self, workload: Workload):
+        super().__init__()
+        # Each microbatch passes each layer twice; too many tasks are refused before any is built.
+        require_tasks(2 * workload.accumulate * len(workload.model.layers))
+        self.workload = workload
 
-def add_backward(
-    out: StepBuilder,
-    workload: Workload,
-    lane: int,
-    micro: int,
-    passed: list[int],
-    ready: Callable[[int, int], None] | None = None,
-) -> list[int]:
-    """Add the backward pass of one microbatch, last layer first. Activations live from a layer's forward to its
-    backward task.
+    def _build_pass_options(self, layer: Layer, times: int) -> TaskOptions:
+        """Of one pass of a layer; the backward pass is two (gradients of its input and of its weights)."""
+        samples, item = self.workload.micro_batch, find_itemsize(self.workload.dtype)
+        moved = (layer.traffic * samples + layer.parameters) * item * times
+        return {"flops": layer.flops * samples * times, "memory_bytes": moved, "ops": layer.ops * times}
 
-    Args:
-        out: The step under construction.
-        workload: Model, samples and types of the step.
-        lane: Lane that computes.
-        micro: Number of the microbatch.
-        passed: Tasks of the forward pass, by layer.
-        ready: Called behind each layer with its number and its task, when its gradients are there.
+    def add_forward(self, lane: int, micro: int, after: tuple[int, ...] = (), threads: int = 1) -> list[int]:
+        """Add the forward pass of one microbatch, a task per layer.
 
-    Returns:
-        Numbers of the tasks, last layer first.
-    """
-    item = find_itemsize(workload.dtype)
-    numbers = []
-    for i in range(len(workload.model.layers) - 1, -1, -1):
-        layer = workload.model.layers[i]
-        options = _build_pass_options(layer, workload.micro_batch, item, 2) | {"layer": i, "microbatch": micro}
-        number = out.add_task(layer.name, "backward", (lane,), **options)
-        activation_bytes = (layer.count_activation_bytes(item) + layer.mask_bytes) * workload.micro_batch
-        out.add_allocation(lane, "activations", activation_bytes, passed[i], number)
-        numbers.append(number)
-        if ready is not None:
-            ready(i, number)
-    return numbers
+        Args:
+            lane: Lane that computes.
+            micro: Number of the microbatch.
+            after: Tasks that the first layer waits for.
+            threads: Threads under one lock of Python, which launch in turns.
 
+        Returns:
+            Numbers of the tasks, by layer.
+        """
+        numbers = []
+        for i, layer in enumerate(self.workload.model.layers):
+            options = self._build_pass_options(layer, 1)
+            options["ops"] *= threads
+            options |= {"dependencies": () if i else after, "layer": i, "microbatch": micro}
+            numbers.append(self.add_task(layer.name, "forward", (lane,), **options))
+        return numbers
 
-def add_optimizer(
-    out: StepBuilder,
-    workload: Workload,
-    lane: int,
-    after: tuple[int, ...] = (),
-    name: str = "optimizer",
-    shards: int = 1,
-) -> int:
-    """The optimizer's step over all parameters, or over one of so many equal parts of them."""
-    moved = OPTIMIZERS[workload.optimizer][1] / 4 * workload.model.nbytes + count_copy_bytes(workload)
-    return out.add_task(name, "optimizer", (lane,), dependencies=after, memory_bytes=moved / shards, ops=1)
+    def add_backward(
+        self, lane: int, micro: int, passed: list[int], ready: Callable[[int, int], None] | None = None
+    ) -> list[int]:
+        """Add the backward pass of one microbatch, last layer first. Activations live from a layer's forward to its
+        backward task.
 
+        Args:
+            lane: Lane that computes.
+            micro: Number of the microbatch.
+            passed: Tasks of the forward pass, by layer.
+            ready: Called behind each layer with its number and its task, when its gradients are there.
 
-def add_gradient_allocations(out: StepBuilder, workload: Workload, lane: int, backwards: list[int], last: int) -> None:
-    """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
-    for i, number in enumerate(backwards):
-        layer = workload.model.layers[len(backwards) - 1 - i]
-        out.add_allocation(lane, "gradients", layer.nbytes, number, last)
+        Returns:
+            Numbers of the tasks, last layer first.
+        """
+        item, layers = find_itemsize(self.workload.dtype), self.workload.model.layers
+        numbers = []
+        for i in range(len(layers) - 1, -1, -1):
+            layer = layers[i]
+            options = self._build_pass_options(layer, 2) | {"layer": i, "microbatch": micro}
+            number = self.add_task(layer.name, "backward", (lane,), **options)
+            activation_bytes = (layer.count_activation_bytes(item) + layer.mask_bytes) * self.workload.micro_batch
+            self.add_allocation(lane, "activations", activation_bytes, passed[i], number)
+            numbers.append(number)
+            if ready is not None:
+                ready(i, number)
+        return numbers
 
+    def add_optimizer(self, name: str = "optimizer", shards: int = 1) -> int:
+        """The optimizer's step over all parameters, or over one of so many equal parts of them."""
+        moved = OPTIMIZERS[self.workload.optimizer][1] / 4 * self.workload.model.nbytes + self._count_copy_bytes()
+        return self.add_task(name, "optimizer", (0,), memory_bytes=moved / shards, ops=1)
 
-def count_copy_bytes(workload: Workload) -> int:
-    """Bytes of the copy, in the type that is computed in, of weights that are wider."""
-    itemsize = find_itemsize(workload.dtype)
-    layers = workload.model.layers
-    return sum(itemsize * layer.parameters for layer in layers if itemsize < find_itemsize(layer.dtype))
+    def add_gradient_allocations(self, backwards: list[int], last: int) -> None:
+        """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
+        for number, layer in zip(backwards, self.workload.model.layers[: len(backwards)][::-1], strict=True):
+            self.add_allocation(0, "gradients", layer.nbytes, number, last)
 
+    def _count_copy_bytes(self) -> int:
+        """Bytes of the copy, in the type that is computed in, of weights that are wider."""
+        itemsize = find_itemsize(self.workload.dtype)
+        layers = self.workload.model.layers
+        return sum(itemsize * layer.parameters for layer in layers if itemsize < find_itemsize(layer.dtype))
 
-def count_resident_bytes(workload: Workload, *, optimizer: bool = True) -> dict[str, int]:
-    """Count the bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights in
-    16 bits beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter,
-    gradients included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a copy
-    too). A model whose weights are in 16 bits has no copy, and its gradients and optimizer are in 16 bits.
+    def count_resident_bytes(self, *, optimizer: bool = True) -> dict[str, int]:
+        """Count the bytes that a GPU holds of the model all the time. Computing in 16 bits takes a copy of the weights
+        in 16 bits beside those in float32, which gradients and the optimizer stay in: with Adam 18 bytes per parameter,
+        gradients included (Megatron-LM, megatron/training/theoretical_memory_usage.py; torch.autocast caches such a
+        copy too). A model whose weights are in 16 bits has no copy, and its gradients and optimizer are in 16 bits.
 
-    Args:
-        workload: Model, type and optimizer of the step.
-        optimizer: Whether the GPU holds the optimizer's state.
+        Args:
+            optimizer: Whether the GPU holds the optimizer's state.
 
-    Returns:
-        Bytes by kind: parameters, buffers, optimizer.
-    """
-    resident = {
-        "parameters": workload.model.nbytes + count_copy_bytes(workload),
-        "buffers": workload.model.buffer_bytes,
-    }
-    if optimizer:
-        resident["optimizer"] = OPTIMIZERS[workload.optimizer][0] * workload.model.nbytes // 4
-    return resident
+        Returns:
+            Bytes by kind: parameters, buffers, optimizer.
+        """
+        model = self.workload.model
+        resident = {"parameters": model.nbytes + self._count_copy_bytes(), "buffers": model.buffer_bytes}
+        if optimizer:
+            resident["optimizer"] = OPTIMIZERS[self.workload.optimizer][0] * model.nbytes // 4
+        return resident
+
+    def finish(
+        self, label: str, lanes: tuple[tuple[int, ...], ...], *resident: dict[str, int], staleness: int = 0
+    ) -> TrainingStep:
+        """Freeze the step.
+
+        Args:
+            label: The strategy as text.
+            lanes: Ranks of each lane.
+            *resident: Of each lane, what its GPUs hold all the time.
+            staleness: Updates by others between a worker's reading of the weights and its own update.
+        """
+        w = self.workload
+        what = w.batch, w.micro_batch, w.dtype, resident, tuple(self.allocations), staleness
+        return TrainingStep(w.model, label, lanes, self.tasks, *what)
 
 
 def count_state_bytes(
