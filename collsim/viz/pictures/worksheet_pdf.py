@@ -236,8 +236,9 @@ def render_machine(topology: Topology, form: str, language: str) -> bytes:
         language: `en` or `zh`.
     """
     out = BytesIO()
+    settings = mpl.rc_context({"svg.hashsalt": "collsim"})  # the same bytes for the same machine
     try:
-        with mpl.rc_context({"svg.hashsalt": "collsim"}):  # the same bytes for the same machine
+        with settings:
             figure = topology.draw(language=language).figure
             metadata = {"svg": {"Date": None}}.get(form)
             figure.savefig(out, format=form, dpi=110, metadata=metadata)
