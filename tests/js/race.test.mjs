@@ -167,6 +167,14 @@ test("a server whose workers send less and wait longer is said to be strange, an
   assert.deepEqual(said([ring, server], { verdict: false }), ["", ""]);
   const slow = runner(1, { total: 2e-3, ranks: 2, sent: [200, 200], received: [200, 200] });
   assert.match(said([ring, slow])[0], /send more/);
+  const longer = runner(1, { total: 2e-3, ranks: 2, sent: [112, 112], received: [112, 112] }),
+    runners = [
+      { name: "Ring", busiest: 2 ** 20 },
+      { name: "Slow", busiest: 2 ** 21 },
+    ],
+    [same, load] = said([ring, longer], { runners });
+  assert.equal(same, "Slow takes longer than Ring, although its ranks send as much.");
+  assert.match(load, /^Its busiest cable carries 2.MiB, that of Ring 1.MiB: 2.*ms against 1.*ms\.$/);
 });
 
 test("a rank that receives far more than any sends is named, and how much more than with even parts", () => {

@@ -22,9 +22,10 @@ import slideSheet from "../player/export/slide.css" with { type: "text" };
 import raceSheet from "./race.css" with { type: "text" };
 import { stepRace } from "./racetransport.js";
 import { RACE } from "../words/words.js";
-import { describeParadox, setRuler, sizeTraffic } from "./traffic.js";
+import { describeParadox, setRuler, sizeTraffics } from "./traffic.js";
 
-const RACE_SECONDS = 24; // on screen at speed 1, for the slowest runner
+const RACE_SECONDS = 24, // on screen at speed 1, for the slowest runner
+  LOW = 900; // pixels of a window below which the bars under a machine are short
 
 /**
  * Mount a race into `host`. Its data are {id, runners: [{name, note, reason, position, time, busbw, busiest, load, hot,
@@ -124,7 +125,8 @@ function arrangeRace(race) {
   const most = Math.max(names ? 230 : 186, globalThis.innerHeight - around);
   setHeights(cards, names + Math.round(Math.min(Math.max(140, ...tall), most)));
   setRuler(race);
-  for (const run of cards) sizeTraffic(run);
+  const hasCables = cards.some(({ player }) => player.model?.key.length); // a line of kinds under the stage
+  sizeTraffics(cards, hasCables && globalThis.innerHeight < LOW);
   drawFlags(race);
   if (race.data && race.parts.scrub) drawRace(race);
 }

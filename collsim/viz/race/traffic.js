@@ -9,6 +9,7 @@ import { DEEPEST, arcsOf, drawArcs } from "./shape.js";
 import { fill } from "../words/choice.js";
 
 const BARS = 46, // pixels of the ruler's height
+  LOW_BARS = 30, // below machines, in a low window
   HEAD = 18,
   ROW = 16,
   LABELS = 66, // pixels left of the bars
@@ -50,21 +51,30 @@ function orderOf(model) {
   );
 }
 
-/** Give the canvas of a runner its size; none where its endpoints are too many to be told apart. */
-export function sizeTraffic(run) {
-  const { model } = run.player,
-    canvas = run.parts.traffic,
+/**
+ * Give the canvas of every runner its size; none where its endpoints are too many to be told apart. Arcs stand where
+ * runners differ in them: elsewhere they would push the figures out of the window.
+ */
+export function sizeTraffics(cards, isLow) {
+  const shapes = cards.map(({ player: { model } }) => {
+    const order = model && model.endpoints <= MAX_ENDPOINTS ? orderOf(model) : [];
+    return { order, arcs: order.length ? arcsOf(model, order) : [] };
+  });
+  const differ = new Set(shapes.map(({ arcs }) => JSON.stringify(arcs))).size > 1;
+  cards.forEach((run, q) => sizeTraffic(run, shapes[q].order, differ ? shapes[q].arcs : [], isLow ? LOW_BARS : BARS));
+}
+
+function sizeTraffic(run, order, arcs, bars) {
+  const canvas = run.parts.traffic,
     w = run.parts.card.clientWidth - 30;
-  const isShown = model && model.endpoints <= MAX_ENDPOINTS && w > 120;
+  const isShown = order.length && w > 120;
   canvas.style.display = isShown ? "" : "none";
   run.traffic = null;
   if (!isShown) return;
-  const order = orderOf(model),
-    pitch = (w - LABELS) / order.length,
+  const pitch = (w - LABELS) / order.length,
     hasFigures = pitch >= MIN_PITCH,
-    arcs = arcsOf(model, order),
     shape = arcs.length ? DEEPEST : 0,
-    h = shape + HEAD + BARS + 8 + (hasFigures ? 4 * ROW : 0);
+    h = shape + HEAD + bars + 8 + (hasFigures ? 4 * ROW : 0);
   canvas.style.height = `${h}px`;
   run.traffic = {
     middleOf: run.player.xOf,
@@ -73,6 +83,7 @@ export function sizeTraffic(run) {
     hasFigures,
     arcs,
     shape,
+    bars,
     w,
     h,
     ctx: sizeCanvas(canvas, w, h),
@@ -83,16 +94,16 @@ export function sizeTraffic(run) {
 export function drawTraffic(race, { player, parts, traffic }, t) {
   if (!traffic || !race.ruler) return;
   const { model } = player,
-    { ctx, middleOf, order, pitch, hasFigures, arcs, shape, w, h } = traffic,
+    { ctx, middleOf, order, pitch, hasFigures, arcs, shape, bars, w, h } = traffic,
     words = race.words,
     { language } = race.data,
     { unit, per } = UNITS.find((of) => race.ruler >= 10 * of.per) ?? UNITS.at(-1),
     colors = race.colors,
     ends = totalsOf(model),
     facts = { sent: sentAt(model, t), received: receivedAt(model, t), rates: ratesAt(model, t) },
-    bottom = shape + HEAD + BARS,
+    bottom = shape + HEAD + bars,
     xOf = (q) => LABELS + pitch * (q + 0.5),
-    tall = (bytes) => (BARS * bytes) / race.ruler;
+    tall = (bytes) => (bars * bytes) / race.ruler;
   ctx.clearRect(0, 0, w, h);
   const title = fill(words.traffic, { unit, most: fmtBytes(race.ruler) });
   drawArcs(ctx, arcs, (q) => middleOf(order[q]) ?? xOf(q), 1, colors);
@@ -151,7 +162,7 @@ function compareSends(a, b) {
 export function describeParadox(race) {
   const runs = race.cards
       .filter(({ player }) => player.model)
-      .map(({ player: { model }, q }) => ({ model, name: race.data.runners[q].name, nbytes: model.tl.meta.nbytes })),
+      .map(({ player: { model }, q }) => ({ ...race.data.runners[q], model, nbytes: model.tl.meta.nbytes })),
     tasks = new Set(runs.map(({ model, nbytes }) => `${model.tl.meta.collective} ${nbytes}`));
   if (tasks.size > 1) return ["", ""];
   const byTime = [...runs].sort((a, b) => a.model.total - b.model.total),
@@ -174,8 +185,14 @@ export function describeParadox(race) {
       fill(words.hot, { slow: slow.name, rank: busiest, times: three(into / usual), fast: fast.name }),
       fill(words.gets, { rank: busiest, slowBuffers: three(into), fast: fast.name, fastBuffers: three(usual) }) + times,
     ];
+  const sends = compareSends(a, b),
+    sentence = fill(words[sends], { slow: slow.name, fast: fast.name });
+  if (sends === "same" && slow.busiest > 1.05 * fast.busiest) {
+    const load = { more: fmtBytes(slow.busiest), less: fmtBytes(fast.busiest) };
+    return [sentence, fill(words.carries, { ...load, fast: fast.name }) + times];
+  }
   return [
-    fill(words[compareSends(a, b)], { slow: slow.name, fast: fast.name }),
+    sentence,
     fill(words.buffers, { slow: slow.name, slowBuffers: three(a), fast: fast.name, fastBuffers: three(b) }) +
       (meets ? fill(words.meet, { name, into: three(into), out: three(out) }) : "") +
       times,
