@@ -97,7 +97,8 @@ class StepOptions:
     host_launch: str | None = None
 
     compile: Annotated[
-        str | None, typer.Option(help="On one GPU: mode of torch.compile: none, default or reduce-overhead.")
+        str | None,
+        typer.Option(help="Operations of eager PyTorch: mode of torch.compile: none, default or reduce-overhead."),
     ] = None
 
     def to_arguments(self, network: cs.Topology) -> dict[str, Any]:

@@ -69,6 +69,7 @@ A_FEW = [
     {"model": "bert-base", "network": "switch", "ranks": "4", "gpu": "V100", "dtype": "float16"},
     {**SMALL, "machine": "pcie-8gpu", "timing": "shared", "samples": "4"},
     {**SMALL, "model": "gpt2", "samples": "1", "attention": "eager", "narrow_weights": "on"},
+    {**SMALL, "machine": "dgx-h100", "compile": "default", "host_launch": "31us"},
 ]
 
 
@@ -512,6 +513,24 @@ def test_weights_and_attention_are_chosen_where_the_model_and_the_type_have_a_ch
     usual = step_scenarios.time_step(gpt)
     assert stored.memory.peak()["activations"] > usual.memory.peak()["activations"]
     assert narrow.sent_bytes[0] * 2 == usual.sent_bytes[0]
+
+
+def test_compiling_and_the_host_are_chosen_where_operations_were_measured(capsys):
+    """On H100, not on A100: there the address and the page have no such choice, and nothing changes."""
+    measured = TrainingChoice(
+        model="resnet18", samples=8, machine="dgx-h100", dtype="float32", compile="reduce-overhead"
+    )
+    boxes = {box.key for box in opened(**ADDRESS.write(measured)).selectbox}
+    assert {"w_train_compile", "w_train_host_launch"} <= boxes
+    assert "w_train_compile" not in {box.key for box in opened(**SMALL).selectbox}
+    elsewhere = replace(measured, machine="dgx-a100")
+    assert "compile" not in ADDRESS.write(elsewhere)
+    assert step_scenarios.time_step(elsewhere).time == step_scenarios.time_step(replace(elsewhere, compile="")).time
+    slow = replace(measured, compile="none", host_launch="80us")
+    eager, compiled, late = (step_scenarios.time_step(step) for step in (replace(slow, host_launch=""), measured, slow))
+    assert compiled.time < eager.time < late.time
+    exec(compile(build_script(slow), "page", "exec"), {})
+    assert capsys.readouterr().out == f"{late}\n{late.explain()}\n"
 
 
 def raced(at):

@@ -19,7 +19,7 @@ def build_script(choice: TrainingChoice) -> str:
         choice: The step of training that is chosen.
     """
     parallel, words = build_arguments(choice)
-    more = "".join(f", {name}={value!r}" for name, value in words.items())
+    more = "".join(f", {name}={value}" for name, value in words.items())
     options = "".join(f", {name}={value!r}" for name, value in choice.model_options.items())
     model = repr(choice.model)
     if options or choice.has_narrow_weights:
@@ -54,6 +54,8 @@ def build_command(choice: TrainingChoice) -> str:
         words += ["--attention", choice.attention]
     if choice.speed_of:
         words += ["--compute", choice.speed_of]
+    for option, text in choice.eager_options.items():
+        words += [f"--{option.replace('_', '-')}", text]
     if choice.interference:
         words += ["--interference", choice.interference]
     if choice.timing != "alone":

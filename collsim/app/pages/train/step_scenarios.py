@@ -27,7 +27,7 @@ from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_topology, ignore_progress
 from ...scenario.panels import MAX_QUESTIONS
-from .training_choice import CHANGES, TrainingChoice, build_model, list_options
+from .training_choice import CHANGES, TrainingChoice, build_model, build_speed, list_options
 
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
 #: ones.
@@ -126,7 +126,7 @@ def time_step(choice: TrainingChoice, collectives: CollectiveSource = "nccl") ->
         micro_batch=choice.samples,
         dtype=choice.dtype,
         optimizer=choice.optimizer,
-        compute=choice.speed_of,
+        compute=build_speed(choice),
         interference=float(choice.interference) if choice.interference else None,
         network=choice.timing,
         collectives=collectives,

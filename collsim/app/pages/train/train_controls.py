@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from collsim.train.compute.eager_speed import COMPILE_MODES
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import models
 from collsim.train.parallel.strategy import OPTIMIZERS
@@ -22,6 +23,8 @@ from . import training_choice
 from .training_choice import TrainingChoice
 
 SIZES = ["256KiB", "1MiB", "4MiB", "8MiB", "16MiB", "25MiB", "50MiB", "100MiB", "500MiB"]
+#: What an operation takes the host: the default first, and the slowest and the fastest of five hosts.
+LAUNCHES = ["20us", "15us", "41us"]
 SHARES = ["", "0", "0.05", "0.15", "0.3", "1"]
 
 
@@ -150,7 +153,24 @@ def _choose_network(choice: TrainingChoice) -> TrainingChoice:
     )
     speeds = {"": t("train.gpu.own"), **_have_same(list_gpus())}
     gpu = choose("train_gpu", t("train.gpu"), speeds, choice.gpu)
-    return replace(choice, timing=timing, interference=slower, gpu=gpu)
+    choice = replace(choice, timing=timing, interference=slower, gpu=gpu)
+    if training_choice.has_measured_gpu(choice):
+        return _choose_pytorch(choice)
+    return choice
+
+
+def _choose_pytorch(choice: TrainingChoice) -> TrainingChoice:
+    """How PyTorch runs the model, and on which host: of a GPU whose operations were measured."""
+    modes = {"": t("train.compile.many"), "none": t("train.compile.none")}
+    modes |= {mode: f"torch.compile, {mode}" for mode in COMPILE_MODES[1:]}
+    mode = choose("train_compile", t("train.compile"), modes, choice.compile, help=t("train.compile.help"))
+    choice = replace(choice, compile=mode)
+    if not mode:
+        return replace(choice, host_launch="")
+    launch = choose_quantity(
+        "train_host_launch", LAUNCHES, choice.host_launch or LAUNCHES[0], t("train.host"), training_choice.read_launch
+    )
+    return replace(choice, host_launch="" if launch == LAUNCHES[0] else launch)
 
 
 def _share(text: str) -> str:

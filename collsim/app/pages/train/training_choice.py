@@ -11,6 +11,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.locale.synonyms import find_synonyms
 from collsim.train.compute.compute_costs import resolve_interference
+from collsim.train.compute.eager_speed import COMPILE_MODES, EagerSpeed, get_eager_speed, has_measured_operations
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import list_model_options, models
 from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
@@ -30,7 +31,7 @@ from ...scenario.choice import (
     read_flag,
     read_machine_fields,
 )
-from ...scenario.outcome import read_choice
+from ...scenario.outcome import build_topology, read_choice
 
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 ATTENTION = ("sdpa", "eager")
@@ -61,6 +62,8 @@ class TrainingChoice(MachineChoice):
         narrow_weights: weights, gradients and optimizer are in the type that is computed in; else in float32.
         attention: sdpa or eager; "" is as the model has it.
         gpu: whose speed counts; "" is the machine's own.
+        compile: mode of torch.compile, where a GPU's operations were measured; "" is the speed of a GPU among many.
+        host_launch: time of the host for an operation, as text, there too; "" is that of the measured host.
         strategy: a name in STRATEGIES.
         bucket: bytes that close a bucket, as text; "" is torch's default.
         bucket_view, find_unused: torch's gradient_as_bucket_view and find_unused_parameters.
@@ -82,6 +85,8 @@ class TrainingChoice(MachineChoice):
     narrow_weights: bool = False
     attention: str = ""
     gpu: str = ""
+    compile: str = ""
+    host_launch: str = ""
     machine: str = "pcie-8gpu"
     strategy: str = "ddp"
     bucket: str = ""
@@ -103,6 +108,16 @@ class TrainingChoice(MachineChoice):
     def speed_of(self) -> str | None:
         """The GPU to compute with; a network that is no machine has A100s unless another is named."""
         return self.gpu or ("A100" if self.machine in list_networks() else None)
+
+    @property
+    def eager_options(self) -> dict[str, str]:
+        """Options of `get_eager_speed` that are not as usual; a GPU whose operations were not measured has none."""
+        if not (self.compile and has_measured_gpu(self)):
+            return {}
+        options = {"compile": self.compile}
+        if self.host_launch:
+            options["host_launch"] = self.host_launch
+        return options
 
     @property
     def has_narrow_weights(self) -> bool:
@@ -139,6 +154,38 @@ def has_attention(model: str) -> bool:
         model: Its name.
     """
     return "flash" in list_model_options(model)
+
+
+def find_gpu(choice: TrainingChoice) -> str:
+    """Find the GPU whose speed counts.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    return choice.speed_of or str(getattr(build_topology(choice).facts.machine, "gpu", ""))
+
+
+def has_measured_gpu(choice: TrainingChoice) -> bool:
+    """Whether the operations of its GPU were measured, so that compiling and the host can be chosen.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    try:
+        return has_measured_operations(find_gpu(choice))
+    except CollsimError:  # a machine that cannot be built is answered where it is built
+        return False
+
+
+def build_speed(choice: TrainingChoice) -> EagerSpeed | str | None:
+    """Build what `training_step` is told of how fast GPUs compute.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    if options := choice.eager_options:
+        return get_eager_speed(find_gpu(choice), choice.dtype, **options)  # type: ignore[arg-type]
+    return choice.speed_of
 
 
 def build_model(choice: TrainingChoice) -> cs.train.Model:
@@ -197,6 +244,19 @@ def _read_interference(text: str) -> str:
     return text
 
 
+def read_launch(text: str) -> str:
+    """A host's time for an operation as it was written.
+
+    Args:
+        text: The text.
+
+    Raises:
+        CollsimError: for what is none
+    """
+    get_eager_speed("H100", host_launch=text)
+    return text
+
+
 def _read_changes(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(create_name_reader("switch", lambda: CHANGES)(name) for name in text.split(",")))
 
@@ -237,6 +297,8 @@ _WORDS = (
     Word("narrow_weights", read_flag),
     _create_name_word("attention", lambda: ATTENTION),
     _create_name_word("gpu", list_gpus),
+    _create_name_word("compile", lambda: COMPILE_MODES),
+    Word("host_launch", read_launch, instead="20us"),
     *(WORDS[name] for name in MACHINE_PARAMETERS),
     Word("parallel", _read_strategy, "strategy"),
     Word("bucket", read_bucket, instead="25MiB"),
@@ -267,6 +329,9 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
         query.pop("narrow_weights", "")
     if not has_attention(choice.model):
         query.pop("attention", "")
+    if not choice.eager_options:
+        query.pop("compile", "")
+        query.pop("host_launch", "")
     return adapt_machine_query(choice, PLAIN.machine, query)
 
 
@@ -349,21 +414,25 @@ def _write_value(value: object) -> str:
     return str(value) or "–"
 
 
-def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, object]]:
-    """How it is split, as its call, and the keywords of `training_step`, as far as they are not as usual.
+def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, str]]:
+    """How it is split, as its call, and the keywords of `training_step` as code, as far as they are not as usual.
 
     Args:
         choice: The step of training that is chosen.
     """
-    words: dict[str, object] = {"micro_batch": choice.samples, "dtype": choice.dtype}
+    words = {"micro_batch": repr(choice.samples), "dtype": repr(choice.dtype)}
     if choice.optimizer != "adam":
-        words |= {"optimizer": choice.optimizer}
-    if choice.speed_of:
-        words |= {"compute": choice.speed_of}
+        words |= {"optimizer": repr(choice.optimizer)}
+    if options := choice.eager_options:
+        values = ", ".join(map(repr, (find_gpu(choice), choice.dtype)))
+        more = "".join(f", {name}={value!r}" for name, value in options.items())
+        words |= {"compute": f"cs.train.get_eager_speed({values}{more})"}
+    elif choice.speed_of:
+        words |= {"compute": repr(choice.speed_of)}
     if choice.interference:
-        words |= {"interference": float(choice.interference)}
+        words |= {"interference": repr(float(choice.interference))}
     if choice.timing != "alone":
-        words |= {"network": choice.timing}
+        words |= {"network": repr(choice.timing)}
     return f"cs.{choice.strategy}({', '.join(f'{k}={v!r}' for k, v in list_options(choice).items())})", words
 
 
