@@ -49,6 +49,22 @@ def test_copies_of_autocast_last_from_forward_to_backward_pass():
     assert sizes[-1, step.memory.list_kinds().index("parameters")] == 3 * 4 * WEIGHTS
 
 
+def test_attention_in_float32_with_shared_heads_of_keys_stores_its_softmax():
+    """4 heads and 512 tokens, 4 bytes a pair, of 2 blocks; with as many heads of keys, and in 16 bits, none."""
+
+    def find_peak(dtype, heads):
+        model = cs.train.transformer(
+            256, 2, 4, seq=512, vocab=512, kv_heads=heads, flash=True, fused=False, padded=False
+        )
+        options = {"parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB", "optimizer": "sgd"}
+        step = cs.training_step(model, BOX, micro_batch=8, dtype=dtype, **options)
+        return find_most_bytes(step, "activations")
+
+    keys = 2 * 3 * 2 * 64 * 512 * 8 * 4  # of 2 blocks: 3 heads less of keys and of values, 64 elements each
+    assert find_peak("float32", 1) - find_peak("float32", 4) == 2 * 4 * 4 * 512**2 * 8 - keys
+    assert find_peak("bfloat16", 1) < find_peak("bfloat16", 4)
+
+
 def test_weights_in_16_bits_have_no_copies():
     model = build_step().step.model.to("bfloat16")
     speed = get_eager_speed("H100", "bfloat16")

@@ -47,7 +47,8 @@ def add_eager_memory(step: TrainingStep, speed: EagerSpeed) -> TrainingStep:
     copies: dict[int, int] = {}
     if step.ranks == 1:
         copies = _list_copies(step)
-        allocations += _list_cast_weights(step, speed, copies)
+        allocations += _list_spans(step, "parameters", _count_cast_weights(step, speed, copies))
+        allocations += _list_spans(step, "activations", _count_stored_scores(step))
     allocations += _list_gradients(step, speed)
     inputs = {"inputs and outputs": _count_input_bytes(step), "workspaces": _CUBLAS_HANDLES * _CUBLAS_WORKSPACE}
     resident_bytes = tuple({**kinds, **inputs} for kinds in step.resident_bytes)
@@ -64,14 +65,30 @@ def _list_copies(step: TrainingStep) -> dict[int, int]:
     return {i: itemsize * layer.parameters for i, layer in layers if itemsize < find_itemsize(layer.dtype)}
 
 
-def _list_cast_weights(step: TrainingStep, speed: EagerSpeed, copies: Mapping[int, int]) -> Iterator[Allocation]:
-    """Weights of products that autocast casts: the backward pass needs them, and nothing after it."""
+def _count_cast_weights(step: TrainingStep, speed: EagerSpeed, copies: Mapping[int, int]) -> dict[int, int]:
+    """Bytes of the weights of products that autocast casts, by the layer's number."""
     copies = {i: n for i, n in copies.items() if speed.casts_weights(step.model.layers[i])}
     if 0 in copies and step.model.layers[0].kind == "convolution":  # the images are cast, too
         copies[0] += step.model.input_bytes * step.micro_batch * find_itemsize(step.dtype) // _FLOAT32
     last = len(step.model.layers) - 1
     if last in copies and not copies[last]:  # a head without a matrix of its own casts that of the embedding
         copies[last] = find_itemsize(step.dtype) * step.model.layers[0].tensors[0]
+    return copies
+
+
+def _count_stored_scores(step: TrainingStep) -> dict[int, int]:
+    """Bytes of the softmax that scaled_dot_product_attention stores in float32 where there are fewer heads of keys than
+    of queries, by the layer's number. Flash kernels take 16 bits only, and the memory-efficient one took as many heads
+    of both in PyTorch 2.11, which was measured (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp; later versions
+    let it share heads of keys). The plain one is left, with a softmax of all pairs of tokens."""
+    if step.dtype != "float32":
+        return {}
+    grouped = [(i, x) for i, x in enumerate(step.model.layers) if x.kind == "flash" and x.kv_size < 2 * x.outputs]
+    return {i: _FLOAT32 * x.heads * step.model.tokens**2 * step.micro_batch for i, x in grouped}
+
+
+def _list_spans(step: TrainingStep, kind: str, layer_bytes: Mapping[int, int]) -> Iterator[Allocation]:
+    """What the backward pass of a layer needs of its forward pass, and nothing after it."""
     forward: dict[tuple[int, int], int] = {}
     for number, task in enumerate(step.tasks):
         if task.kind == "forward":
@@ -79,9 +96,9 @@ def _list_cast_weights(step: TrainingStep, speed: EagerSpeed, copies: Mapping[in
         elif task.kind == "backward":
             spans: Counter[int] = Counter()
             for layer in _list_layers(task):
-                spans[forward[task.microbatch, layer]] += copies.get(layer, 0)
+                spans[forward[task.microbatch, layer]] += layer_bytes.get(layer, 0)
             for first, nbytes in spans.items():
-                yield task.lanes[0], "parameters", float(nbytes), first, number
+                yield task.lanes[0], kind, float(nbytes), first, number
 
 
 def _count_input_bytes(step: TrainingStep) -> int:
