@@ -24,6 +24,13 @@ def _fill_source(template: str, **values: object) -> str:
     return template.format(**works, **filled)
 
 
+def _build_cable(
+    kind: str, label: str, nominal: float, alpha: float, source: str, effective: float | None = None, width: int = 1
+) -> Cable:
+    """A cable whose rate is the nominal one, as long as nobody asks for another."""
+    return Cable(kind, label, nominal, alpha, source, nominal=nominal, effective=effective, width=width)
+
+
 def build_pcie(generation: int, lanes: int = 16) -> Cable:
     """PCI Express, `lanes` wide. Nominal: signalling rate × 128/130, rounded to 0.1 GB/s at ×16 as people quote it.
 
@@ -41,17 +48,9 @@ def build_pcie(generation: int, lanes: int = 16) -> Cable:
         raise TopologyError(message, generation=generation, known=", ".join(pcie["generations"]))
     row = generations[generation]
     # Rate and effective rate grow with lanes; latency belongs to the generation.
-    nominal = row["nominal"] * lanes / 16
-    return Cable(
-        kind="pcie",
-        label=f"PCIe {generation}.0 ×{lanes}",
-        bandwidth=nominal,
-        alpha=row["alpha"],
-        nominal=nominal,
-        effective=row["effective"] * lanes / 16,
-        width=lanes,
-        source=_fill_source(pcie["source"], lane=row["lane"], alpha_source=row["alpha_source"]),
-    )
+    nominal, effective = (row[name] * lanes / 16 for name in ("nominal", "effective"))
+    source = _fill_source(pcie["source"], lane=row["lane"], alpha_source=row["alpha_source"])
+    return _build_cable("pcie", f"PCIe {generation}.0 ×{lanes}", nominal, row["alpha"], source, effective, lanes)
 
 
 def build_nvlink(generation: int, links: int) -> Cable:
@@ -89,18 +88,10 @@ def build_bridge(links: int = 4) -> Cable:
     return _bond_nvlinks(f"NVLink bridge ×{links}", tables["bridge"], links, source)
 
 
-def _bond_nvlinks(label: str, row: Mapping[str, float], links: int, source: str) -> Cable:
-    """Links side by side; `row` has the rates of one."""
-    return Cable(
-        kind="nvlink",
-        label=label,
-        bandwidth=row["nominal"] * links,
-        alpha=_load_tables()["nvlink"]["alpha"],
-        nominal=row["nominal"] * links,
-        effective=row["effective"] * links,
-        width=links,
-        source=source,
-    )
+def _bond_nvlinks(label: str, row: Mapping[str, float], links: int, source: str, kind: str = "nvlink") -> Cable:
+    """Links side by side; `row` has the rates of one. No latency of xGMI is published: it is given NVLink's."""
+    nominal, effective = row["nominal"] * links, row["effective"] * links
+    return _build_cable(kind, label, nominal, _load_tables()["nvlink"]["alpha"], source, effective, links)
 
 
 def build_c2c() -> Cable:
@@ -131,30 +122,14 @@ def build_xgmi(links: int = 1, gcn: str = "942") -> Cable:
         short = "910"
     elif short.startswith("90"):
         short = ""
-    tables = _load_tables()
-    row = next(row for row in tables["xgmi"] if short.startswith(row["gcn"]))
-    return Cable(
-        kind="xgmi",
-        label=f"xGMI ×{links}",
-        bandwidth=row["nominal"] * links,
-        alpha=tables["nvlink"]["alpha"],  # no figure of it is published; as of NVLink
-        nominal=row["nominal"] * links,
-        effective=row["effective"] * links,
-        width=links,
-        source=_fill_source(row["source"]),
-    )
+    row = next(row for row in _load_tables()["xgmi"] if short.startswith(row["gcn"]))
+    return _bond_nvlinks(f"xGMI ×{links}", row, links, _fill_source(row["source"]), "xgmi")
 
 
 def build_ici(gigabytes: float, what: str, source: str) -> Cable:
     """A TPU's link to a neighbour: GB/s, one direction."""
-    return Cable(
-        kind="ici",
-        label=f"ICI, {what}",
-        bandwidth=gigabytes * 1e9,
-        alpha=1e-6,
-        nominal=gigabytes * 1e9,
-        source=f"bandwidth spec: {gigabytes:g} GB/s per link and direction ({source}); alpha order of magnitude",
-    )
+    source = f"bandwidth spec: {gigabytes:g} GB/s per link and direction ({source}); alpha order of magnitude"
+    return _build_cable("ici", f"ICI, {what}", gigabytes * 1e9, 1e-6, source)
 
 
 def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float, cpu: str, lanes: int = 16) -> Cable:
@@ -171,33 +146,17 @@ def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float,
     """
     socket = _load_tables()["socket"]
     nominal = gigatransfers * 1e9 * lanes / 8 * links
-    return Cable(
-        kind="upi",
-        label=f"{label} ×{links}",
-        bandwidth=nominal,
-        alpha=socket["alpha"],
-        nominal=nominal,
-        effective=nccl * 1e9,
-        width=links,
-        source=_fill_source(
-            socket["source"], links=links, lanes=lanes, gigatransfers=gigatransfers, cpu=cpu, nccl=nccl
-        ),
-    )
+    values = {"links": links, "lanes": lanes, "gigatransfers": gigatransfers, "cpu": cpu, "nccl": nccl}
+    source = _fill_source(socket["source"], **values)
+    return _build_cable("upi", f"{label} ×{links}", nominal, socket["alpha"], source, nccl * 1e9, links)
 
 
 def build_memory(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
     """Memory of one socket. Reads and writes share the channels; each direction is given the whole."""
     memory = _load_tables()["memory"]
     rate = megatransfers * 1e6 * 8 * channels
-    return Cable(
-        kind="memory",
-        label=f"{label} ×{channels}",
-        bandwidth=rate,
-        alpha=memory["alpha"],
-        nominal=rate,
-        width=channels,
-        source=_fill_source(memory["source"], channels=channels, megatransfers=megatransfers, cpu=cpu),
-    )
+    source = _fill_source(memory["source"], channels=channels, megatransfers=megatransfers, cpu=cpu)
+    return _build_cable("memory", f"{label} ×{channels}", rate, memory["alpha"], source, width=channels)
 
 
 def build_gpu_memory(gpu: str, rate: float, gpu_source: str) -> Cable:
@@ -210,15 +169,8 @@ def build_gpu_memory(gpu: str, rate: float, gpu_source: str) -> Cable:
     """
     memory = _load_tables()["gpu_memory"]
     nominal = rate / 2
-    return Cable(
-        kind="gpu_memory",
-        label=f"{gpu} memory",
-        bandwidth=nominal,
-        alpha=memory["alpha"],
-        nominal=nominal,
-        effective=nominal * memory["share"],
-        source=_fill_source(memory["source"], rate=rate / 1e12, gpu_source=gpu_source),
-    )
+    source = _fill_source(memory["source"], rate=rate / 1e12, gpu_source=gpu_source)
+    return _build_cable("gpu_memory", f"{gpu} memory", nominal, memory["alpha"], source, nominal * memory["share"])
 
 
 @dataclass(frozen=True)
@@ -250,15 +202,8 @@ def _build_nics(row: TomlTable) -> Iterator[Nic]:
     for gigabits in row.get("gigabits", [0]):
         nominal = row.get("nominal", gigabits * 1e9 / 8)
         effective = row.get("effective", nominal * row.get("share", 1))
-        cable = Cable(
-            kind=row["kind"],
-            label=row["label"].format(gigabits=gigabits),
-            bandwidth=nominal,
-            alpha=row["alpha"],
-            nominal=nominal,
-            effective=effective,
-            source=_fill_source(row["source"], gigabits=gigabits),
-        )
+        label, source = row["label"].format(gigabits=gigabits), _fill_source(row["source"], gigabits=gigabits)
+        cable = _build_cable(row["kind"], label, nominal, row["alpha"], source, effective)
         yield Nic(row["name"].format(gigabits=gigabits), cable, row.get("rdma", True), row.get("sharp", False))
 
 

@@ -23,7 +23,7 @@ from ..dtypes import Longs
 from ..errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ..limits import Extent, require_extent
 from ..units import parse_count
-from .generic import Groups, TorusNextHop
+from .generic import Groups, TorusNextHop, list_dragonfly_cables, list_grid_cables
 from .network import Cable, NextHop
 
 #: (switch of the sender, switch of the receiver, number whose digits pick the cables upwards) -> (pairs, hops) cables'
@@ -429,27 +429,11 @@ def _build_grid(request: _FabricRequest) -> Fabric:
             name=request.name,
         )
     request.require(request.nodes, request.nodes * len(sizes))
-    node = np.arange(request.nodes)
-    a, b, stride = [], [], 1
-    for size in reversed(sizes):
-        here = node // stride % size
-        # A ring of two has one cable: the way around would be a second one between the same routers.
-        has_next = np.full(request.nodes, wrap and size > 2) | (here < size - 1)
-        a.append(node[has_next])
-        b.append((node + ((here + 1) % size - here) * stride)[has_next])
-        stride *= size
-    ends_a, ends_b = np.concatenate(a), np.concatenate(b)
+    a, b = list_grid_cables(sizes, wrap)
     home = np.arange(request.ports) // request.cards
-    walk = _build_walk(ends_a, ends_b, request.nodes, TorusNextHop(sizes, wrap))
-    return Fabric(
-        request.name,
-        ((request.nodes, "router"),),
-        home,
-        ends_a,
-        ends_b,
-        request.uplink(request.cards, trunk=True),
-        walk,
-    )
+    walk = _build_walk(a, b, request.nodes, TorusNextHop(sizes, wrap))
+    uplink = request.uplink(request.cards, trunk=True)
+    return Fabric(request.name, ((request.nodes, "router"),), home, a, b, uplink, walk)
 
 
 def _build_dragonfly(request: _FabricRequest) -> Fabric:
@@ -466,19 +450,10 @@ def _build_dragonfly(request: _FabricRequest) -> Fabric:
         message = "a dragonfly with switches={a}, cables={h} holds {cards:,} cards, not {ports:,}; use more switches"
         raise TopologyError(message, a=a, h=h, cards=a * groups * p, ports=request.ports)
     request.require(a * groups, a * groups * (a + h))
-    x, y = np.triu_indices(a, 1)
-    group = np.repeat(np.arange(groups) * a, len(x))
-    gx, wire = np.divmod(np.arange(groups * a * h), a * h)
-    # Cable number `wire` of group x leads to group x + wire + 1, around the circle; seen from there it is the cable
-    # that leads the other way around, groups - 2 - wire.
-    gy = (gx + wire + 1) % groups
-    once = gx < gy
-    ends_a = np.concatenate([group + np.tile(x, groups), (gx * a + wire // h)[once]])
-    ends_b = np.concatenate([group + np.tile(y, groups), (gy * a + (groups - 2 - wire) // h)[once]])
-    walk = _build_walk(ends_a, ends_b, a * groups, _GroupsOfSwitches(Groups(p, a, h)))
-    return Fabric(
-        request.name, ((a * groups, "switch"),), np.arange(request.ports) // p, ends_a, ends_b, request.uplink(1), walk
-    )
+    ends = list_dragonfly_cables(a, h)
+    walk = _build_walk(*ends, a * groups, _GroupsOfSwitches(Groups(p, a, h)))
+    home, switches = np.arange(request.ports) // p, ((a * groups, "switch"),)
+    return Fabric(request.name, switches, home, *ends, request.uplink(1), walk)
 
 
 _NONE = np.zeros(0, np.int64)

@@ -494,16 +494,9 @@ def dragonfly(
     groups = a * h + 1
     ranks, total = p * a * groups, a * groups
     _require_small("dragonfly", ranks + total, ranks + total * (a + h), "use fewer switches")
-    x, y = np.triu_indices(a, 1)
-    group = np.repeat(np.arange(groups) * a, len(x))
-    # Cable `wire` of group gx goes to group gx + wire + 1; seen from there it is cable groups - 2 - wire.
-    gx, wire = np.divmod(np.arange(groups * a * h), a * h)
-    gy = (gx + wire + 1) % groups
-    near, far = gx * a + wire // h, gy * a + (groups - 2 - wire) // h
-    # Each cable was found from both of its groups; it is kept once.
-    once = gx < gy
-    ends_a = np.concatenate([np.arange(ranks), ranks + group + np.tile(x, groups), ranks + near[once]])
-    ends_b = np.concatenate([ranks + np.arange(ranks) // p, ranks + group + np.tile(y, groups), ranks + far[once]])
+    near, far = list_dragonfly_cables(a, h)
+    ends_a = np.concatenate([np.arange(ranks), ranks + near])
+    ends_b = np.concatenate([ranks + np.arange(ranks) // p, ranks + far])
     extra, facts = ((total, "switch", "switch"),), TopologyFacts(dragonfly=DragonflyGroup(a, p))
     route = Groups(p, a, h)
     return _build_network(
@@ -583,19 +576,50 @@ def build_both_directions(a: Longs, b: Longs, cable: Cable) -> Links:
     )
 
 
-def _build_grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwidth, alpha: Duration) -> Topology:
-    n = math.prod(dims)
-    rank = np.arange(n)
-    a, b = [], []
-    stride = 1
+def list_grid_cables(dims: Sequence[int], wrap: bool) -> tuple[Longs, Longs]:
+    """The two ends of each cable of a mesh, or of a torus.
+
+    Args:
+        dims: nodes along each dimension, the last one fastest.
+        wrap: whether each line of nodes is closed to a ring.
+    """
+    node = np.arange(math.prod(dims))
+    a, b, stride = [], [], 1
     for size in reversed(dims):
-        here = rank // stride % size
-        has_next = np.full(n, wrap and size > 2) | (here < size - 1)
-        a.append(rank[has_next])
-        b.append((rank + ((here + 1) % size - here) * stride)[has_next])
+        here = node // stride % size
+        # A ring of two has one cable: the way around would be a second one between the same nodes.
+        has_next = np.full(len(node), wrap and size > 2) | (here < size - 1)
+        a.append(node[has_next])
+        b.append((node + ((here + 1) % size - here) * stride)[has_next])
         stride *= size
+    return np.concatenate(a), np.concatenate(b)
+
+
+def list_dragonfly_cables(switches: int, cables: int) -> tuple[Longs, Longs]:
+    """The two ends of each cable between switches of a dragonfly: all pairs within a group, and one pair for any two
+    groups.
+
+    Args:
+        switches: of a group.
+        cables: of a switch to other groups.
+    """
+    groups = switches * cables + 1
+    x, y = np.triu_indices(switches, 1)
+    first = np.repeat(np.arange(groups) * switches, len(x))
+    # Cable `wire` of group gx goes to group gx + wire + 1; seen from there it is cable groups - 2 - wire.
+    gx, wire = np.divmod(np.arange(groups * switches * cables), switches * cables)
+    gy = (gx + wire + 1) % groups
+    near, far = gx * switches + wire // cables, gy * switches + (groups - 2 - wire) // cables
+    # Each cable was found from both of its groups; it is kept once.
+    once = gx < gy
+    ends = (first + np.tile(x, groups), near[once]), (first + np.tile(y, groups), far[once])
+    return np.concatenate(ends[0]), np.concatenate(ends[1])
+
+
+def _build_grid(shape: str, dims: tuple[int, ...], wrap: bool, bandwidth: Bandwidth, alpha: Duration) -> Topology:
+    a, b = list_grid_cables(dims, wrap)
     route, facts = TorusNextHop(dims, wrap), TopologyFacts(dims=dims)
-    return _build_network(shape, dims, n, np.concatenate(a), np.concatenate(b), route, bandwidth, alpha, facts=facts)
+    return _build_network(shape, dims, math.prod(dims), a, b, route, bandwidth, alpha, facts=facts)
 
 
 def _parse_ranks(shape: str, ranks: object, orders: int = 0) -> int:

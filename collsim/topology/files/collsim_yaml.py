@@ -7,21 +7,14 @@ Written by `topology.to_yaml()`, read by `load_topology`. Errors name the line.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import (
-    CollsimError,
-    FormatError,
-    Sentence,
-    TopologyError,
-    Words,
-    describe_unknown,
-    format_value,
-    join_words,
-)
+from ...errors import CollsimError, FormatError, Sentence, Words, describe_unknown, format_value, join_words
 from ...package_data import read_toml
 from ...units import parse_bandwidth, parse_time
 from ..cable_figures import parse_cable_alpha, parse_cable_bandwidth
@@ -58,6 +51,16 @@ class _YamlNode:
         return FormatError(
             "{file}, line {line}: {what}: {reason}", file=self.file, line=line, what=self.what, reason=sentence
         )
+
+    @contextmanager
+    def locate_errors(self) -> Iterator[None]:
+        """Give the line to errors of what is built from this piece, unless they have one."""
+        try:
+            yield
+        except FormatError:
+            raise
+        except (CollsimError, TypeError, ValueError) as error:
+            raise self.build_error(error) from None
 
     @property
     def form(self) -> str:
@@ -150,7 +153,7 @@ def _build(top: dict[str, _YamlNode], name: str, options: dict[str, Any]) -> Top
         message = "{name}: give one of machine, network and links; it has {kinds}"
         raise FormatError(message, name=name, kinds=join_words(kinds, "{first} and {then}") or Sentence("none"))
     node = top[kinds[0]]
-    try:
+    with node.locate_errors():
         if kinds[0] == "machine":
             if "options" in top:
                 written_options = top["options"].fields()
@@ -166,10 +169,6 @@ def _build(top: dict[str, _YamlNode], name: str, options: dict[str, Any]) -> Top
             raise FormatError(message, name=name, options=", ".join(options))
         if kinds[0] == "network":
             return parse_topology(str(node.value), NETWORKS)
-    except FormatError:
-        raise
-    except (CollsimError, TypeError) as error:
-        raise node.build_error(error) from None
     # Neither machine nor network: the file lists links.
     return _read_graph(top, name)
 
@@ -189,7 +188,7 @@ def _read_cable(node: _YamlNode, cables: dict[str, _YamlNode]) -> Cable:
     value = {key: item.value for key, item in entries.items()}
     if value["bandwidth"] is None:
         raise entries["bandwidth"].build_error("a cable needs a rate, for example 25GB/s")
-    try:
+    with node.locate_errors():
         rates = {
             k: parse_cable_bandwidth(value[k], k)
             for k in ("bandwidth", "nominal", "effective")
@@ -201,8 +200,6 @@ def _read_cable(node: _YamlNode, cables: dict[str, _YamlNode]) -> Cable:
         label = str(value.get("label", value["kind"]))
         alpha, width = parse_cable_alpha(value.get("alpha", 0.0)), int(value.get("width", 1))
         return Cable(label=label, alpha=alpha, width=width, **texts, **rates)  # type: ignore[arg-type]
-    except (CollsimError, ValueError) as error:
-        raise node.build_error(error) from None
 
 
 def _read_option(key: str, node: _YamlNode) -> Any:
@@ -225,7 +222,7 @@ def _read_machine(node: _YamlNode) -> str | Machine:
     else:
         cables = {}
     builder = MachineBuilder()
-    try:
+    with node.locate_errors():
         builder.add(*(str(d) for d in (entries["devices"].value if "devices" in entries else ())))
         for connection in entries["connections"].items():
             ends = connection.items()
@@ -243,10 +240,6 @@ def _read_machine(node: _YamlNode) -> str | Machine:
         # `kinds` is computed from the device names and raises for one that says nothing; better here than at the
         # first use.
         _ = built.kinds
-    except (TopologyError, ValueError, TypeError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise node.build_error(error) from None
     return built
 
 
@@ -277,10 +270,8 @@ def _read_graph(top: dict[str, _YamlNode], name: str) -> Topology:
         if pair in cable_of_pair or pair[0] == pair[1]:
             raise item.build_error("a link joins two devices, and there is one from each to each")
         cable_of_pair[pair] = _read_cable(ends[2], cables)
-    try:
+    with top["links"].locate_errors():
         topology = build_topology(str(top["name"].value) if "name" in top else name, devices, cable_of_pair)
-    except TopologyError as error:
-        raise top["links"].build_error(error) from None
     if "routing" in top:
         return _route_as_written(topology, top["routing"])
     return topology
@@ -297,11 +288,9 @@ def _route_as_written(topology: Topology, routing: _YamlNode) -> Topology:
         is_link = len(figures) == 3 and isinstance(figures[0].value, int) and 0 <= figures[0].value < len(links)
         if not is_link:
             raise item.build_error("routing is 'alike', or a list of [number of a link, bandwidth, alpha]")
-        try:
+        with item.locate_errors():
             bandwidth[figures[0].value] = parse_bandwidth(figures[1].value)
             alpha[figures[0].value] = parse_time(figures[2].value)
-        except CollsimError as error:
-            raise item.build_error(error) from None
     # Shortest paths depend on the figures, so routes of an edited file are found with those from before.
     return replace(topology, next_hop=ShortestPaths(len(topology.devices), links.src, links.dst, bandwidth, alpha))
 
@@ -314,10 +303,8 @@ def _apply_edits(topology: Topology, edits: _YamlNode | None) -> Topology:
         ((what, node),) = entries.items()
         arguments = {k: item.value for k, item in node.fields().items()}
         positions = [arguments.pop(k) for k in ("a", "b", "device") if k in arguments]
-        try:
+        with node.locate_errors():
             topology = getattr(topology, what)(*positions, **arguments)
-        except (CollsimError, TypeError) as error:
-            raise node.build_error(error) from None
     return topology
 
 
@@ -328,7 +315,7 @@ def _apply_calibration(topology: Topology, node: _YamlNode, as_written: bool) ->
     items = entries["links"].fields().items()
     # Kinds that this machine does not have (another option asked for fewer cards) are left out.
     links = {kind: _read_link_figures(item) for kind, item in items if as_written or kind in kinds}
-    try:
+    with node.locate_errors():
         factors = {key: float(item.value) for key, item in entries["nccl"].fields().items()}
         fitted_on = {key: item.value for key, item in entries["fitted_on"].fields().items()}
         size_corrections: tuple[SizeCorrection, ...] = ()
@@ -339,29 +326,19 @@ def _apply_calibration(topology: Topology, node: _YamlNode, as_written: bool) ->
             held_out = entries["held_out_error"].value
         errors = float(entries["median_error"].value), None if held_out is None else float(held_out)
         return calibrate_links(topology, Measured(links, factors, fitted_on, *errors, size_corrections))
-    except (TopologyError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise node.build_error(error) from None
 
 
 def _read_link_figures(node: _YamlNode) -> LinkFigures:
     entries = node.keys({"carries", "alpha"}, ("carries", "alpha"))
-    try:
+    with node.locate_errors():
         return LinkFigures(entries["carries"].value, parse_time(entries["alpha"].value))
-    except CollsimError as error:
-        raise node.build_error(error) from None
 
 
 def _read_size_correction(node: _YamlNode) -> SizeCorrection:
     entries = node.keys(set(_RESIDUE), _RESIDUE)
-    try:
+    with node.locate_errors():
         sizes, factors = (tuple(item.value for item in entries[name].items()) for name in ("sizes", "factors"))
         return SizeCorrection(str(entries["collective"].value), int(entries["ranks"].value), sizes, factors)
-    except (TopologyError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise node.build_error(error) from None
 
 
 # ---- writing
