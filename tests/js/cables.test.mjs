@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { cabledRanks } from "../../collsim/viz/simple/cables.js";
 import { placeTrack } from "../../collsim/viz/simple/track.js";
+import { placeOn } from "../../collsim/viz/simple/trackdraw.js";
 
 const RANKS = Array.from({ length: 16 }, (_, rank) => rank),
   TRACK = { order: RANKS, panels: [{ ranks: RANKS.slice(0, 8) }, { ranks: RANKS.slice(8) }] };
@@ -58,6 +59,24 @@ for (const [w, h, slim] of SIZES) {
         assert.ok(Math.min(...edges.map((edge) => Math.abs(edge - end[slim ? 1 : 0]))) < 0.01, `${rank} ${line}`);
       }
       for (const value of [...out, ...into]) assert.ok(Number.isFinite(value) && value >= 0);
+    }
+  });
+
+  test(`${w} x ${h}: a piece goes from card to card and never covers the switch`, () => {
+    const { hub } = layout,
+      size = 12,
+      own = ({ src, dst }) => layout.lines.get(src * 16 + dst).legs;
+    for (const pair of ALL.values()) {
+      if (own(pair).length < 2) continue;
+      for (let share = 0; share <= 1; share += 0.05) {
+        const { x, y } = placeOn(own(pair), size, share),
+          box = [x - size / 2, y - size / 2, x + size / 2, y + size / 2];
+        assert.ok(!meet(box, [hub.x, hub.y, hub.x + hub.w, hub.y + hub.h]), `${pair.src} to ${pair.dst}, ${share}`);
+      }
+      const [begin, end] = [0, 1].map((share) => placeOn(own(pair), size, share)),
+        { card } = layout.cables.get(pair.dst);
+      assert.ok(Math.hypot(end.x - card.x - card.w / 2, end.y - card.y - card.h / 2) < card.w + size);
+      assert.notDeepEqual(begin, end);
     }
   });
 

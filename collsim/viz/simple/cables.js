@@ -99,7 +99,7 @@ function reversed(pts) {
 }
 
 /** From card to card: out to the switch, and on into the other card. */
-export const wayOf = ({ cables }, { src, dst }) => [...cables.get(src).out, ...cables.get(dst).into];
+export const legsOf = ({ cables }, { src, dst }) => [cables.get(src).out, cables.get(dst).into];
 
 // ---- drawn
 

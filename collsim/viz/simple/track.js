@@ -2,7 +2,7 @@
 
 import { routeLinks } from "../player/model/hops.js";
 import { textAt } from "../player/model/read.js";
-import { gapOfCables, placeCables, roomOfCables, wayOf } from "./cables.js";
+import { gapOfCables, legsOf, placeCables, roomOfCables } from "./cables.js";
 
 const MAX_RANKS = 24;
 
@@ -95,9 +95,9 @@ export function placeTrack(track, pairs, w, h, slim, cabled = new Set()) {
   layout.laned = across.length > track.panels.length;
   for (const [key, pair] of pairs) {
     const isInside = node.get(pair.src) === node.get(pair.dst),
-      pts =
-        layout.laned && !isInside ? wayOf(layout, pair) : edges(layout.boxes.get(pair.src), layout.boxes.get(pair.dst));
-    layout.lines.set(key, { pts, across: !isInside });
+      [src, dst] = [layout.boxes.get(pair.src), layout.boxes.get(pair.dst)],
+      legs = layout.laned && !isInside ? legsOf(layout, pair) : [edges(src, dst)];
+    layout.lines.set(key, { pts: legs.flat(), legs, across: !isInside });
   }
   return layout;
 }

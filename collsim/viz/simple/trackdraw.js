@@ -178,13 +178,26 @@ function addPiece(many, model, i, share, waits) {
   else many.set(key, [{ i, share, waits }]);
 }
 
-function drawPiece(ctx, view, { pts, across }, { i, share, waits }, count) {
+/** Where a piece of this size is on its way. Between two legs it is inside the switch, whose words it does not cover. */
+export function placeOn(legs, size, share) {
+  const lines = legs.map((pts) => {
+      const line = measure(pts),
+        edge = Math.min(line.len / 2, size * 0.62);
+      return { line, edge, room: line.len - 2 * edge };
+    }),
+    whole = lines.reduce((sum, { room }) => sum + room, 0),
+    first = lines[0].room,
+    isFirst = lines.length < 2 || share * whole <= first,
+    { line, edge } = isFirst ? lines[0] : lines[1];
+  return pointAt(line, edge + share * whole - (isFirst ? 0 : first));
+}
+
+function drawPiece(ctx, view, { pts, legs, across }, { i, share, waits }, count) {
   const { colors, model, place: layout } = view,
     line = measure(pts),
     moving = waits ? 22 : Math.max(20, Math.min(38, line.len * 0.24)),
     size = across && layout.laned ? (layout.slim ? 13 : 19) : moving,
-    edge = Math.min(line.len / 2, size * 0.62),
-    { x, y } = pointAt(line, edge + (line.len - 2 * edge) * share),
+    { x, y } = placeOn(legs, size, share),
     a = size / 2;
   if (waits) box(ctx, x - a - 4, y - a - 4, size + 8, size + 8, 5, null, colors.wait, 1.5, [4, 3]);
   // A circle replaces: while a question is open, every piece is a square.
