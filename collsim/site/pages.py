@@ -11,6 +11,7 @@ from ..display.markup import escape_text
 from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import FilledSection, LanePicture
+from ..lessons.pointing_words import list_picture_contents, mark_pointing_words
 from ..locale import LANGUAGES, Text, translate
 from ..package_data import read_package_file
 from ..viz.hosts.player_page import build_html_document, encode_inline_json
@@ -102,7 +103,7 @@ def build_lesson_body(key: str, filled_section: FilledSection, language: str) ->
     return (
         f"<h1>{escape_text(format_lesson_title(key, language))}</h1>\n"
         + (f"<h2>{escape_text(title[k])}</h2>\n" if title else "")
-        + _build_paragraphs(filled_section.before, k, "lead")
+        + _build_paragraphs(filled_section.before, k, "lead", filled_section)
         + draw_lanes(filled_section.lanes, k)
         + f'<div id="player" class="player"></div>\n<h2>{escape_text(get_text("questions", language))}</h2>'
         '<p class="tally" aria-live="polite"></p><div id="questions"></div>'
@@ -111,8 +112,10 @@ def build_lesson_body(key: str, filled_section: FilledSection, language: str) ->
     )
 
 
-def _build_paragraphs(texts: Sequence[Text], k: int, kind: str) -> str:
-    return "".join(f'<p class="{kind}">{escape_text(text[k])}</p>\n' for text in texts)
+def _build_paragraphs(texts: Sequence[Text], k: int, kind: str, filled_section: FilledSection) -> str:
+    contents = list_picture_contents(filled_section.trace, filled_section.view)
+    marked = (mark_pointing_words(text[k], contents, LANGUAGES[k]) for text in texts)
+    return "".join(f'<p class="{kind}">{text}</p>\n' for text in marked)
 
 
 def draw_lanes(pictures: Sequence[LanePicture], k: int, narrow: bool = True) -> str:
@@ -123,7 +126,9 @@ def draw_lanes(pictures: Sequence[LanePicture], k: int, narrow: bool = True) -> 
 def _build_conclusion(key: str, filled_section: FilledSection, language: str) -> str:
     """What follows from the answer, to unfold; after the last section, the notebook."""
     k, (lesson, section) = LANGUAGES.index(language), SECTIONS[key]
-    body = _build_paragraphs(filled_section.after, k, "after") + draw_lanes(filled_section.lanes_after, k)
+    body = _build_paragraphs(filled_section.after, k, "after", filled_section) + draw_lanes(
+        filled_section.lanes_after, k
+    )
     if filled_section.table:
         rows = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in filled_section.table]
         body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"

@@ -5,6 +5,7 @@ import { el } from "../viz/player/draw/elements.js";
 import { createClock } from "../viz/player/model/clock.js";
 import { inflate } from "../viz/player/model/read.js";
 import { createPlayer } from "../viz/player/ui/player.js";
+import { listenToWords } from "../viz/player/pointingwords.js";
 import { createStory } from "../viz/story/story.js";
 import { fill } from "../viz/words/choice.js";
 import { startChoice } from "./choose.js";
@@ -131,6 +132,7 @@ async function playRun(key, options = {}) {
 async function openLesson() {
   const release = () => player.set({ hides: "", answerStep: null });
   await playRun(page.run, { view: page.view, hides: "phases", answerStep: page.answer_step, onSkip: release });
+  listenToWords(document, (lit) => player.light(lit));
   document.querySelector("#questions .question").addEventListener("click", (event) => {
     if (event.target instanceof HTMLButtonElement) release();
   });

@@ -86,6 +86,23 @@ def test_the_run_stops_before_the_step_that_answers_until_somebody_skips_the_que
     expect(box).to_have_attribute("data-step", "14")
 
 
+def test_words_of_the_text_light_what_they_name_by_pointer_and_by_keyboard(page, app_url):
+    page.goto(app_url + "/lessons?lesson=inside&lang=zh")
+    box = player(page, 112)
+    words = page.locator("[data-lights]")
+    words.filter(has_text="PCIe 交换机").first.hover()
+    expect(box).to_have_attribute("data-lit", "3")  # the PCIe switches of the picture
+    words.filter(has_text="8 块 GPU").first.focus()
+    expect(box).to_have_attribute("data-lit", "8")
+    page.keyboard.press("Tab")
+    expect(box).to_have_attribute("data-lit", "3")
+    page.keyboard.press("Tab")
+    expect(box).to_have_attribute("data-lit", "1")  # host memory
+    page.get_by_role("heading").first.hover()
+    words.first.evaluate("() => document.activeElement.blur()")
+    expect(box).to_have_attribute("data-lit", "0")
+
+
 @pytest.mark.slow
 def test_answering_does_not_stop_the_player(page, app_url):
     page.goto(app_url + "/lessons?lesson=ring")

@@ -16,6 +16,7 @@ from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ...lessons.chapters import LESSONS, SECTIONS
 from ...lessons.lesson import LanePicture, Lesson
+from ...lessons.pointing_words import PictureContents, list_picture_contents, mark_pointing_words
 from ..classroom import question_html
 from ..classroom.class_sessions import PosedQuestion
 from ..classroom.question_card import (
@@ -67,6 +68,7 @@ class Content:
         lanes: Pictures of rank programs above the question.
         lanes_after: Pictures of rank programs that appear with the answer.
         answer_step: The step of the run, counted from 1, in which the answer is seen; None where no step shows it.
+        contents: What the picture shows and the texts may point at.
     """
 
     before: tuple[Text, ...]
@@ -75,9 +77,10 @@ class Content:
     table: tuple[tuple[Text, ...], ...]
     view: str
     timeline: dict[str, object]
-    lanes: tuple[LanePicture, ...] = ()
-    lanes_after: tuple[LanePicture, ...] = ()
-    answer_step: int | None = None
+    lanes: tuple[LanePicture, ...]
+    lanes_after: tuple[LanePicture, ...]
+    answer_step: int | None
+    contents: PictureContents
 
 
 @st.cache_data(max_entries=len(NAMES), show_spinner=False)
@@ -88,7 +91,8 @@ def load_lesson(name: str) -> Content:
         name: Name of the lesson's section.
     """
     content = SECTIONS[name][1].fill_texts()
-    drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after, content.answer_step
+    contents = list_picture_contents(content.trace, content.view)
+    drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after, content.answer_step, contents
     return Content(content.before, content.question, content.after, content.table, content.view, *drawn)
 
 
@@ -160,7 +164,7 @@ def _draw_text(reading: Reading, content: Content) -> bool:
     question is still hidden."""
     st.html(_draw_title(reading))
     complain(get_session().complaints)
-    lines = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.before)
+    lines = _format_paragraphs(content.before, content)
     text = f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}'
     # A class sees the question at once; whoever is alone reads what leads to it.
     is_in_class = is_leading_class()
@@ -172,6 +176,12 @@ def _draw_text(reading: Reading, content: Content) -> bool:
         st.html(text)
     _draw_navigation(reading, *st.columns(2, gap="small"))
     return is_hidden
+
+
+def _format_paragraphs(texts: tuple[Text, ...], content: Content) -> str:
+    """Paragraphs, in which words point at the picture."""
+    marked = (mark_pointing_words(choose_text(text), content.contents, get_language()) for text in texts)
+    return "".join(f"<p>{text}</p>" for text in marked)
 
 
 def _draw_lanes(pictures: tuple[LanePicture, ...]) -> str:
@@ -255,7 +265,7 @@ def _draw_question(reading: Reading, content: Content) -> bool:
 
 def _draw_rest(reading: Reading, content: Content) -> None:
     """What a section says once its question is answered."""
-    body = "".join(f"<p>{escape_text(choose_text(p))}</p>" for p in content.after)
+    body = _format_paragraphs(content.after, content)
     rest = _draw_table(content) + _draw_notebook(reading.lesson)
     st.html(f'<div class="cs-after">{body}</div>{_draw_lanes(content.lanes_after)}{rest}')
 

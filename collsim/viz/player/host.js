@@ -1,6 +1,7 @@
 // Hosts: Streamlit components v2 and anywidget.
 
 import { component } from "./mount.js";
+import { listenToWords } from "./pointingwords.js";
 import { withPlayback } from "./playback.js";
 import { createPlayer } from "./ui/player.js";
 
@@ -30,6 +31,7 @@ const streamlit = component(
       });
     let data = null,
       ready = Promise.resolve();
+    const endPointing = listenToWords(document, player.light);
     return withPlayback("run", {
       clock: player.clock,
       update(next) {
@@ -55,7 +57,10 @@ const streamlit = component(
         return { view: viewName, node: open };
       },
       restore: (saved) => player.set(saved),
-      destroy: player.destroy,
+      destroy() {
+        endPointing();
+        player.destroy();
+      },
     });
   },
 );

@@ -72,7 +72,7 @@ function laidOut(model, nslots, w, h) {
   return { cards: false, r: 4, cw: 8, ch: 8, P: at(8, 8) };
 }
 
-function edgeEnds(view, a, b) {
+export function edgeEnds(view, a, b) {
   const { P, cards, cw, ch, r } = view.lay,
     two = view.model.pairs.has(b * view.model.endpoints + a);
   let [x0, y0] = P[a],

@@ -49,6 +49,7 @@ export function createContext(parts, opts, render) {
     matrixAt: 0,
     bars: null,
     narrated: "",
+    lit: null,
   };
 }
 

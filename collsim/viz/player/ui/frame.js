@@ -10,6 +10,7 @@ import { el, segment, sizeCanvas } from "../draw/elements.js";
 import { keyShare, sameWords } from "../draw/key.js";
 import { useClass } from "../model/load.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
+import { drawLit, drawLogicalLit } from "../draw/lit.js";
 import { drawMatrix } from "../charts/matrix.js";
 import { activeAt, mistakeFrom, stepAt, stillMoment } from "../model/model.js";
 import { textAt } from "../model/read.js";
@@ -197,12 +198,19 @@ function drawStage(ui) {
     if (moves) drawJourney(ctx, view);
     if (!ui.opts.idle) drawTokens(ctx, view);
   }
+  drawPointedAt(ui, ctx, logical);
   showNode(ui);
   const many = view.act.length > 2000;
   parts.note.style.display = many ? "block" : "none";
   if (many)
     parts.note.textContent = fill(wordsOf(ui)[logical ? "joined" : "aggregated"], { transfers: view.act.length });
   drawKinds(ui);
+}
+
+/** What a word of the text beside the picture points at. */
+function drawPointedAt({ parts, view, P, lit }, ctx, logical) {
+  const draw = logical ? drawLogicalLit : drawLit;
+  parts.root.dataset.lit = String(lit ? draw(ctx, logical ? view : P, lit) : 0);
 }
 
 function drawKinds(ui) {

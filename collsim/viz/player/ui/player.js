@@ -84,6 +84,7 @@ export function createPlayer(host, opts = {}) {
     state: () => stateOf(ui),
     setTimeline: (tl, keep, t) => setTimeline(ui, tl, keep, t),
     present: (on) => present(ui, on),
+    light: (lit) => lightUp(ui, lit),
     drawInto: (ctx, wide) => drawStage(ctx, ui, wide),
     xOf: (endpoint) => middleOf(ui, endpoint),
     play: () => clock.play(),
@@ -100,6 +101,14 @@ export function createPlayer(host, opts = {}) {
   };
   player.ready = opts.timeline !== undefined ? setTimeline(ui, opts.timeline) : Promise.resolve();
   return player;
+}
+
+/** Outline what a text points at (`draw/lit.js`); null ends it. A chunk is shown with its way. */
+function lightUp(ui, lit) {
+  if (!ui.view || (!lit && !ui.lit)) return;
+  ui.view.hover = lit?.chunk == null ? null : { slot: lit.chunk };
+  ui.lit = lit;
+  invalidate(ui);
 }
 
 /** The pixel from the left of the stage at which the middle of an endpoint is; undefined where it is not drawn. */

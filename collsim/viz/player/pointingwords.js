@@ -1,0 +1,29 @@
+// Words beside a picture that point at it: what a word names is outlined while the pointer is on it or the keyboard; a
+// tap keeps it until the next one.
+
+/**
+ * Call `light(what)` with what the words of the page point at, null where none does. A word is an element with
+ * `data-lights`. Returns what ends that.
+ */
+export function listenToWords(page, light) {
+  const wordAt = (ev) => ev.target?.closest?.("[data-lights]"),
+    say = (word) => light(word ? JSON.parse(word.dataset.lights) : null);
+  let lit = null;
+  const turn = (word) => {
+    if (word === lit) return;
+    lit = word;
+    say(word);
+  };
+  const heard = {
+    pointerover: (ev) => ev.pointerType !== "touch" && turn(wordAt(ev) ?? focusedWord(page)),
+    focusin: (ev) => turn(wordAt(ev) ?? null),
+    focusout: () => turn(null),
+    pointerdown: (ev) => ev.pointerType === "touch" && turn(wordAt(ev) ?? null),
+  };
+  for (const [kind, act] of Object.entries(heard)) page.addEventListener(kind, act);
+  return () => {
+    for (const [kind, act] of Object.entries(heard)) page.removeEventListener(kind, act);
+  };
+}
+
+const focusedWord = (page) => page.activeElement?.closest?.("[data-lights]") ?? null;
