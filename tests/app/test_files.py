@@ -104,7 +104,7 @@ def test_a_race_and_a_comparison_hand_over_files(page, language):
 
 def test_a_film_of_a_runner_is_work_with_a_bar(monkeypatch):
     asked = []
-    monkeypatch.setattr(filebox, "get_latest", lambda function, *arguments, **_: asked.append((function, arguments)))
+    monkeypatch.setattr(filebox, "get_exact", lambda function, *arguments, **_: asked.append((function, arguments)))
     at = AppTest.from_string("from collsim.app.main import main\nmain(first='race')", default_timeout=60)
     fine(at.run())
     fine(unfolded(at, "files"))

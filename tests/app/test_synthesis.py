@@ -40,17 +40,15 @@ ONE_BOX = Choice(machine="dgx-1v", nodes=1, nbytes="16MiB", collective="allgathe
 def at_once(monkeypatch):
     """What a worker would do is done here, so that a test sees what came of it."""
 
-    def latest(function, *arguments, **how):
-        if not how.get("in_worker"):
-            return results.get_latest(function, *arguments, **how)
+    def compute(function, *arguments):
         try:
-            return pickle.loads(pickle.dumps(function(*arguments))), arguments
+            return pickle.loads(pickle.dumps(function(*arguments)))
         except cs.CollsimError as error:
             results.draw_mistake(results.write_sentence(error, results.get_language()))
             return None
 
-    monkeypatch.setattr("collsim.app.synthesis.box.get_latest", latest)
-    monkeypatch.setattr("collsim.app.pages.compare.get_latest", latest)
+    monkeypatch.setattr("collsim.app.synthesis.box.get_exact", compute)
+    monkeypatch.setattr("collsim.app.pages.compare.get_exact", compute)
 
 
 def read_texts(at):
@@ -108,7 +106,7 @@ def test_what_cannot_be_synthesized_is_a_sentence():
 
 
 def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slow, monkeypatch):
-    monkeypatch.setattr("collsim.app.synthesis.box.get_latest", results.get_latest)
+    monkeypatch.setattr("collsim.app.synthesis.box.get_exact", results.get_exact)
     monkeypatch.setattr(results, "ON_THE_SPOT", 1.0)
     at = opened(explore, synthesize="1", **RUN)
     (job,) = slow._jobs.values()

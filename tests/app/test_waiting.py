@@ -3,6 +3,7 @@
 import json
 import pickle
 import time
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -10,6 +11,7 @@ from test_pages import explore, fine, messages, opened, players, unfolded
 
 from collsim.app.jobs.computation import Computation, Tab, build_job_key
 from collsim.app.jobs.engine_warmup import EngineLoader
+from collsim.app.jobs.job_spec import get_job_spec
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.outcome import compute_outcome
 from collsim.app.shell import results
@@ -137,10 +139,8 @@ def test_who_asks_for_what_is_under_way_joins_it_without_an_estimate(slow, monke
     opened(explore, **BUSY)
     (job,) = under_way(slow)
     job.waiting = {Tab("somebody else"): job.waiting.popitem()[1]}
-    monkeypatch.setattr(
-        "collsim.app.pages.explore.explore.estimate_outcome",
-        lambda choice: pytest.fail("an estimate of what is under way"),
-    )
+    spec = replace(get_job_spec(compute_outcome), expected=lambda _: pytest.fail("an estimate of what is under way"))
+    monkeypatch.setattr(results, "get_job_spec", lambda _: spec)
     fine(opened(explore, **BUSY))
     assert under_way(slow) == [job]
     assert len(job.waiting) == 2

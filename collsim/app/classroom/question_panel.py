@@ -13,9 +13,9 @@ from collsim.teach.quiz.question import Question
 from ..scenario.choice import Choice
 from ..scenario.mistakes import write_sentence
 from ..scenario.panels import LONGEST_ANSWER, MAX_SEEDS, SHOWN, Panels
-from ..scenario.run_questions import ask_about_run, estimate_questions
+from ..scenario.run_questions import ask_about_run
 from ..shell.notes import draw_mistake
-from ..shell.results import get_latest
+from ..shell.results import get_exact
 from ..shell.session import get_language, get_session, t
 from . import question_html
 from .class_sessions import PosedQuestion
@@ -108,11 +108,10 @@ def draw_panel(choice: Choice, seed: int) -> bool:
         Whether the figures of the run would answer it.
     """
     with st.container(border=True, key="card_question"):
-        result = get_latest(ask_about_run, choice, seed, expected=estimate_questions, exact_only=True)
-        if result is None:
+        questions: list[Question] | None = get_exact(ask_about_run, choice, seed)
+        if questions is None:
             draw_panel_button("close", "ask.close", _close_questions)
             return True
-        questions: list[Question] = result[0]
         return _draw_question(choice, get_session().panels, seed, questions)
 
 

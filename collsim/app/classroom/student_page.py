@@ -15,14 +15,14 @@ from collsim.teach.quiz.question import Question
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import Choice
 from ..scenario.mistakes import write_sentence
-from ..scenario.outcome import build_topology, compute_outcome, estimate_outcome
+from ..scenario.outcome import Outcome, build_topology, compute_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
 from ..shell.address import get_menu, get_remembered, remember, write_page_address
 from ..shell.controls import add_space, label_algorithm, label_machine
 from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
 from ..shell.player import mount_player
-from ..shell.results import get_latest
+from ..shell.results import get_exact
 from ..shell.session import choose_text, get_language, get_session, queue_reruns, rerun_page, t
 from ..styles import read_style
 from . import question_html
@@ -85,11 +85,9 @@ def draw() -> None:
     # Only after the reveal: the run would give the answer away.
     if choice is None or not board.is_revealed:
         return
-    result = get_latest(
-        compute_outcome, choice, expected=estimate_outcome, compiled=choice.engine == "event", exact_only=True
-    )
-    if result is not None and result[0].timeline is not None:
-        mount_player(result[0].timeline, repr(choice), {}, key="player_class")
+    outcome: Outcome | None = get_exact(compute_outcome, choice)
+    if outcome is not None and outcome.timeline is not None:
+        mount_player(outcome.timeline, repr(choice), {}, key="player_class")
 
 
 def _get_subject(board: VoteBoard) -> Subject:

@@ -16,14 +16,13 @@ from ..scenario.run_upgrades import (
     LONGEST_PRICES,
     Cells,
     UpgradesView,
-    estimate_run_upgrades,
     list_run_upgrades,
     read_prices,
 )
 from ..shell.charts import draw_table
 from ..shell.controls import draw_folded
 from ..shell.notes import draw_heading, draw_mistake, format_verdict
-from ..shell.results import get_latest
+from ..shell.results import get_exact
 from ..shell.session import choose_text, get_language, t
 
 
@@ -35,21 +34,15 @@ def draw_run_upgrades(choice: Choice) -> None:
     """
     if not choice.on_machine:
         return
-    compiled = choice.engine == "event"
-    draw = partial(draw_upgrades, list_run_upgrades, choice, estimate_run_upgrades, compiled)
-    draw_folded("upgrades", t("upgrades.title"), draw)
+    draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, list_run_upgrades, choice))
 
 
-def draw_upgrades(
-    list_upgrades: Callable[..., UpgradesView], choice: Hashable, expected: Callable[..., float], compiled: bool
-) -> None:
+def draw_upgrades(list_upgrades: Callable[..., UpgradesView], choice: Hashable) -> None:
     """Draw what is in the panel: prices, and what they lead to.
 
     Args:
         list_upgrades: Computes it from the choice and the prices.
         choice: The run that is chosen.
-        expected: Seconds that it should take, from the same arguments.
-        compiled: Whether it needs the event engine.
     """
     text = st.text_input(
         t("upgrades.prices"),
@@ -63,12 +56,9 @@ def draw_upgrades(
     except CollsimError as error:
         draw_mistake(write_sentence(error, get_language()))
         return
-    latest_result = get_latest(
-        list_upgrades, choice, prices, expected=expected, compiled=compiled, exact_only=True, draw_partial=draw_cells
-    )
-    if latest_result is None:
+    panel: UpgradesView | None = get_exact(list_upgrades, choice, prices, draw_partial=draw_cells)
+    if panel is None:
         return
-    panel: UpgradesView = latest_result[0]
     st.html(format_verdict(choose_text(panel.explanation), style="flex:none", token="done"))
     draw_cells(panel.cells)
     draw_heading(t("upgrades.wires"))

@@ -33,10 +33,10 @@ from ..scenario.outcome import (
     NearMiss,
     build_topology,
     compare,
-    estimate_compare,
     find_crossings,
     find_near_misses,
     list_compared,
+    uses_events,
 )
 from ..scenario.panels import FULL
 from ..shell import charts, codebox, filebox
@@ -46,10 +46,10 @@ from ..shell.controls import draw_folded, label_algorithm, label_choice, label_m
 from ..shell.look import color
 from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, format_title, format_verdict
 from ..shell.page import register_page
-from ..shell.results import get_latest
+from ..shell.results import get_exact, get_latest
 from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, t
 from ..synthesis.box import offer
-from ..synthesis.synthesis_result import estimate_for_run, explain_synthesis
+from ..synthesis.synthesis_result import explain_synthesis
 
 _FEW_SIZES = "1KiB:1GiB:1024"  # of the comparison that stands in where the first one asked for cannot be made
 _TALL = 440  # pixels of a chart
@@ -65,15 +65,9 @@ def draw() -> None:
     now = get_session()
     st.html(format_title(t("compare.title")))
     complain(now.complaints)
-    event = now.choice.engine == "event"
-    latest_result = get_latest(
-        compare,
-        now.choice,
-        expected=estimate_compare,
-        compiled=event,
-        fallback=(Choice(sizes=_FEW_SIZES),),
-        draw_partial=partial(_draw_coming, now.choice) if event else None,
-    )
+    event = uses_events(now.choice)
+    draw_partial = partial(_draw_coming, now.choice) if event else None
+    latest_result = get_latest(compare, now.choice, fallback=(Choice(sizes=_FEW_SIZES),), draw_partial=draw_partial)
     if latest_result is None:
         if not event:
             _draw_coming(now.choice, None)
@@ -106,11 +100,9 @@ def _draw_synthesis(choice: Choice) -> None:
             draw_heading(t("synthesis.at", nbytes=format_bytes(nbytes)))
         if button.button(t("synthesis.watch"), key="synthesis_watch", width="stretch"):
             _watch(largest.nbytes)
-        latest_result = get_latest(
-            explain_synthesis, largest, expected=estimate_for_run, compiled=True, exact_only=True, in_worker=True
-        )
-        if latest_result is not None:
-            first, *lines = (choose_text(pair) for pair in latest_result[0])
+        sentences = get_exact(explain_synthesis, largest)
+        if sentences is not None:
+            first, *lines = (choose_text(pair) for pair in sentences)
             engine = t(
                 "synthesis.engine" if choice.engine == "event" else "synthesis.other_engine",
                 engine=label_choice("engine", choice.engine),

@@ -18,6 +18,7 @@ from collsim.train.model_families import models
 from collsim.units import format_percent, format_time
 
 from ..editor.sidebar import choose_where
+from ..jobs.job_spec import is_compiled, job
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
@@ -93,6 +94,7 @@ ADDRESS = PageAddress(
 )
 
 
+@job(lambda choice: 0.3 + 1e-5 * (choice.tensor * choice.expert) ** 2, compiled=is_compiled)
 def estimate_times(choice: InferenceChoice, report_progress: ReportProgress = ignore_progress) -> InferenceTimes:
     """Both phases of what is chosen.
 
@@ -103,16 +105,6 @@ def estimate_times(choice: InferenceChoice, report_progress: ReportProgress = ig
     topology = build_topology(choice)
     report_progress("run", 0.1)
     return time_inference(choice.model, topology, **{name: getattr(choice, name) for name in COUNTS})
-
-
-def estimate_duration(choice: InferenceChoice) -> float:
-    """Seconds that `estimate_times` should take.
-
-    Args:
-        choice: The model and the machine that are chosen.
-    """
-    gpus = choice.tensor * choice.expert
-    return 0.3 + 1e-5 * gpus**2
 
 
 @register_page(PAGE, 19, address=ADDRESS, listed=False)
@@ -133,7 +125,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     write_page_address(choice)
     complain(get_session().complaints)
-    latest_result = get_latest(estimate_times, choice, expected=estimate_duration, compiled=True, fallback=(PLAIN,))
+    latest_result = get_latest(estimate_times, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_times(latest_result[0])
     with st.expander(t("code.title")):

@@ -18,6 +18,7 @@ from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.pipeline_document import build_sharding_runner, get_formulas
 
 from ..editor.sidebar import choose_where
+from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
@@ -116,6 +117,7 @@ def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ign
     return step_traces
 
 
+@job(lambda choice: 0.6 + 3e-3 * len(cs.model(choice.model).layers))
 def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_progress) -> ShardingRace:
     """Run them; what is drawn of each.
 
@@ -135,15 +137,6 @@ def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_
     return ShardingRace(tuple(runners), weight_bytes, tuple(failed), torch)
 
 
-def estimate_race(choice: ShardingChoice) -> float:
-    """Seconds that `race_steps` should take.
-
-    Args:
-        choice: The step and the strategies that are chosen.
-    """
-    return 0.6 + 3 * 1e-3 * len(cs.model(choice.model).layers)
-
-
 @register_page(PAGE, 18, address=ADDRESS, moment=("t",), listed=False)
 def draw() -> None:
     """Draw the page: what and where in the sidebar, the three ways on one clock."""
@@ -158,7 +151,7 @@ def draw() -> None:
     draw_tabs(PAGE)
     write_page_address(choice)
     complain(get_session().complaints)
-    latest_result = get_latest(race_steps, choice, expected=estimate_race, compiled=False, fallback=(PLAIN,))
+    latest_result = get_latest(race_steps, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_card(*latest_result)
     if latest_result is not None and latest_result[0].torch:

@@ -37,6 +37,7 @@ from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
+from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from ..texts import say
 from . import custom_machine
@@ -310,6 +311,16 @@ _FEW_SIZES = 6  # up to so many are compared at once
 SECONDS_TO_SYNTHESIZE, SECONDS_OF_PAIR = 0.6, 1e-3
 
 
+def uses_events(choice: Choice, *_: object) -> bool:
+    """Whether a run needs the event engine.
+
+    Args:
+        choice: The run that is chosen.
+        *_: What else is asked of it.
+    """
+    return choice.engine == "event"
+
+
 def estimate_outcome(choice: Choice) -> float:
     """Seconds that `compute_outcome` should take. Raises what it would raise.
 
@@ -340,6 +351,7 @@ def estimate_seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
     )
 
 
+@job(estimate_outcome, compiled=uses_events)
 def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_progress) -> Outcome:
     """Run a choice and keep what is shown of it.
 
@@ -523,6 +535,7 @@ def _estimate_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, 
         return 0.0
 
 
+@job(estimate_compare, compiled=uses_events)
 def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
     the fastest; `attrs["refusals"]` has a sentence for each algorithm that could not run.

@@ -29,6 +29,7 @@ from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
+from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from .choice import MAX_RANKS, Choice, build_engine_settings
 from .outcome import (
@@ -46,6 +47,7 @@ from .outcome import (
     list_used_options,
     simulate,
     sweep_algorithms,
+    uses_events,
 )
 
 MAX_BYTES = 2 * 2**20
@@ -110,6 +112,7 @@ def _to_write(name: str, transfers: int) -> float:
     return first + seconds_per_transfer * transfers
 
 
+@job(estimate_file)
 def build_file(
     choice: Choice,
     name: str,
@@ -198,16 +201,7 @@ def list_table_formats() -> list[Format]:
     return [f for f in list_formats() if f.holds == "table"]
 
 
-def estimate_race(runners: tuple[tuple[str, Choice], ...], name: str) -> float:
-    """Seconds that `build_race_table` should take.
-
-    Args:
-        runners: The runs of the race, each with its label.
-        name: Name of the format, as the registry of formats has it.
-    """
-    return sum(estimate_file(choice, "markdown", "en") for _, choice in runners)
-
-
+@job(lambda runners, _: sum(estimate_file(choice, "markdown", "en") for _, choice in runners))
 def build_race_table(
     runners: tuple[tuple[str, Choice], ...], name: str, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, bytes]:
@@ -225,16 +219,7 @@ def build_race_table(
     return _write_table(pd.DataFrame(rows), formats()[name], "runner")
 
 
-def estimate_comparison(choice: Choice, name: str) -> float:
-    """Seconds that `build_comparison_table` should take.
-
-    Args:
-        choice: The run that is chosen.
-        name: Name of the format, as the registry of formats has it.
-    """
-    return estimate_compare(choice)
-
-
+@job(lambda choice, _: estimate_compare(choice))
 def build_comparison_table(
     choice: Choice, name: str, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, bytes]:
@@ -336,6 +321,7 @@ def estimate_played(upload: Upload, choice: Choice) -> float:
     return len(upload.data) / 2e5
 
 
+@job(estimate_played, compiled=lambda upload, choice: uses_events(choice))
 def play_upload(
     upload: Upload, choice: Choice, report_progress: ReportProgress = ignore_progress
 ) -> tuple[Outcome, str, Words]:
@@ -379,6 +365,7 @@ def estimate_conversion(upload: Upload, choice: Choice, name: str, language: str
     return estimate_played(upload, choice) + _to_write(name, round(len(upload.data) / _BYTES_OF_TRANSFER))
 
 
+@job(estimate_conversion)
 def convert_upload(
     upload: Upload,
     choice: Choice,

@@ -9,6 +9,7 @@ from collsim.teach import break_it, questions
 from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.timeline_document import build_timeline, encode
 
+from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from .choice import Choice
 from .outcome import estimate_outcome, ignore_progress, simulate
@@ -36,6 +37,7 @@ class BrokenRun:
     right: bool
 
 
+@job(lambda choice, _: _RUNS_OF_QUESTIONS * estimate_outcome(choice))
 def ask_about_run(choice: Choice, seed: int, report_progress: ReportProgress = ignore_progress) -> list[Question]:
     """Questions about a run.
 
@@ -51,16 +53,7 @@ def ask_about_run(choice: Choice, seed: int, report_progress: ReportProgress = i
     return questions(simulate(choice), seed, MAX_QUESTIONS)
 
 
-def estimate_questions(choice: Choice, seed: int) -> float:
-    """Seconds that `ask_about_run` should take.
-
-    Args:
-        choice: The run that is chosen.
-        seed: Chooses the questions: the same number, the same questions.
-    """
-    return _RUNS_OF_QUESTIONS * estimate_outcome(choice)
-
-
+@job(lambda choice, *_: _RUNS_OF_BROKEN * estimate_outcome(choice))
 def break_run(
     choice: Choice, breakage: str, position: int, language: str, report_progress: ReportProgress = ignore_progress
 ) -> BrokenRun:
@@ -86,15 +79,3 @@ def break_run(
     if document["mistake"] is not None:
         verdict = document["mistake"]["text"][language]
     return BrokenRun(broken_run.what, verdict, encode(document), broken_run.error is None)
-
-
-def estimate_broken(choice: Choice, breakage: str, position: int, language: str) -> float:
-    """Seconds that `break_run` should take.
-
-    Args:
-        choice: The run that is chosen.
-        breakage: Name of what is broken.
-        position: Number of the variant: which transfer or rank is meant.
-        language: `en` or `zh`.
-    """
-    return _RUNS_OF_BROKEN * estimate_outcome(choice)

@@ -11,9 +11,10 @@ from collsim.purchases import Upgrade, Upgrades, compare_wires
 from collsim.purchases.part_prices import parse_price_texts
 from collsim.purchases.timed_runs import wrap_run
 
+from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from .choice import Choice
-from .outcome import estimate_outcome, ignore_progress, simulate
+from .outcome import estimate_outcome, ignore_progress, simulate, uses_events
 
 #: Prices by part or change, as `cs.upgrades` takes them.
 Prices = tuple[tuple[str, float], ...]
@@ -93,6 +94,7 @@ def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progr
     )
 
 
+@job(lambda choice, _: _MAX_RUNS * estimate_outcome(choice), compiled=uses_events)
 def list_run_upgrades(
     choice: Choice, prices: Prices, report_progress: ReportProgress = ignore_progress
 ) -> UpgradesView:
@@ -107,13 +109,3 @@ def list_run_upgrades(
         CollsimError: The run or its machine cannot be.
     """
     return describe_upgrades(simulate(choice), prices, report_progress)
-
-
-def estimate_run_upgrades(choice: Choice, _prices: Prices) -> float:
-    """Seconds that `list_run_upgrades` should take.
-
-    Args:
-        choice: The run that is chosen.
-        _prices: They change no time.
-    """
-    return _MAX_RUNS * estimate_outcome(choice)

@@ -9,9 +9,18 @@ from collsim.teach.quiz.moment_questions import QuestionAtStep, list_step_questi
 from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
+from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from .choice import Choice, list_own_options, to_query
-from .outcome import Refused, build_topology, estimate_outcome, ignore_progress, list_used_options, run_choice
+from .outcome import (
+    Refused,
+    build_topology,
+    estimate_outcome,
+    ignore_progress,
+    list_used_options,
+    run_choice,
+    uses_events,
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,7 @@ def run_name(choice: Choice) -> str:
     return "&".join(f"{name}={value}" for name, value in words.items())
 
 
+@job(estimate_outcome, compiled=uses_events)
 def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress) -> SimpleView:
     """Run a choice with one channel, and with all.
 
@@ -98,12 +108,3 @@ def _play_run(choice: Choice) -> RunFacts:
     if transfers > MAX_TRANSFERS:
         raise Refused("refused.transfers", transfers=f"{transfers:,}", limit=f"{MAX_TRANSFERS:,}")
     return facts
-
-
-def estimate_simple(choice: Choice) -> float:
-    """Seconds that `run_simple` should take. Raises what it would raise.
-
-    Args:
-        choice: The run that is chosen.
-    """
-    return estimate_outcome(choice)

@@ -25,11 +25,11 @@ from ..scenario.run_files import Upload
 from ..texts import has_text
 from .controls import choose
 from .notes import draw_mistake, draw_note
-from .results import get_latest
+from .results import get_exact, get_latest
 from .session import forget_widgets, get_language, get_session, queue_callback, t
 
-#: Of a kind of file and the moment (s) that is shown: what makes it, the seconds that takes, and its arguments.
-ExportWork = Callable[[str, float], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
+#: A function that `jobs.job_spec.job` decorates and that makes a file, and its arguments.
+FileJob = tuple[Callable[..., tuple[str, bytes]], tuple[Any, ...]]
 #: What the menu of a picture may ask for: the kinds of files that are made here, by their type.
 EXPORT_TYPES = {
     "svg": "image/svg+xml",
@@ -40,8 +40,6 @@ EXPORT_TYPES = {
 }
 #: Bytes up to which a file goes to the browser with the picture; a larger one is downloaded by a button.
 _LARGEST_SENT = 8 * 2**20
-#: Of the name of a format: what makes the file, the seconds that takes, and its arguments.
-Work = Callable[[str], tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]]
 _UPLOAD, _WRONG, _EXPORT = "upload", "upload_mistake", "export_asked"
 _FIRST = "html"
 
@@ -63,16 +61,9 @@ def draw_downloads(choice: Choice) -> None:
     upload = get_upload()
     able = [entry for entry in run_files.list_formats() if upload is None or entry.holds != "table"]
     if upload is None:
-        _choose(able, lambda name: (run_files.build_file, run_files.estimate_file, (choice, name, get_language())))
+        _choose(able, lambda name: (run_files.build_file, (choice, name, get_language())))
     else:
-        _choose(
-            able,
-            lambda name: (
-                run_files.convert_upload,
-                run_files.estimate_conversion,
-                (upload, choice, name, get_language()),
-            ),
-        )
+        _choose(able, lambda name: (run_files.convert_upload, (upload, choice, name, get_language())))
 
 
 def draw_race_downloads(runners: list[tuple[str, Choice]]) -> None:
@@ -84,15 +75,10 @@ def draw_race_downloads(runners: list[tuple[str, Choice]]) -> None:
     names = {number: label for number, (label, _) in enumerate(runners)} | {len(runners): t("files.race")}
     of = choose("f_of", t("files.of"), names, 0)
     if of == len(runners):
-        _choose(
-            run_files.list_table_formats(),
-            lambda name: (run_files.build_race_table, run_files.estimate_race, (tuple(runners), name)),
-        )
+        _choose(run_files.list_table_formats(), lambda name: (run_files.build_race_table, (tuple(runners), name)))
     else:
         able = [entry for entry in run_files.list_formats() if entry.holds != "table"]
-        _choose(
-            able, lambda name: (run_files.build_file, run_files.estimate_file, (runners[of][1], name, get_language()))
-        )
+        _choose(able, lambda name: (run_files.build_file, (runners[of][1], name, get_language())))
 
 
 def draw_comparison_downloads(choice: Choice) -> None:
@@ -101,40 +87,35 @@ def draw_comparison_downloads(choice: Choice) -> None:
     Args:
         choice: The run that is chosen.
     """
-    _choose(
-        run_files.list_table_formats(),
-        lambda name: (run_files.build_comparison_table, run_files.estimate_comparison, (choice, name)),
-    )
+    _choose(run_files.list_table_formats(), lambda name: (run_files.build_comparison_table, (choice, name)))
 
 
-def _choose(able: list[Format], work: Work) -> None:
+def _choose(able: list[Format], work: Callable[[str], FileJob]) -> None:
     """The menu of formats, the button, and the file."""
     draw_offer({entry.name: _label(entry) for entry in able}, work)
 
 
-def draw_offer(labels: dict[str, str], work: Work) -> None:
-    """The menu, the button, and the file; `labels` are what formats say, by name; `work` is what makes a file in one: a
-    function, the seconds it should take, its arguments.
+def draw_offer(labels: dict[str, str], work: Callable[[str], FileJob]) -> None:
+    """The menu, the button, and the file; `labels` are what formats say, by name; `work` is what makes a file in one.
 
     Args:
         labels: Labels of the formats by name.
-        work: For a format's name: the function that makes the file, the one that estimates its time, and their
-            arguments.
+        work: For a format's name the function that makes the file, and its arguments.
     """
     pick, make, _ = st.columns([3, 1, 2], vertical_alignment="bottom", gap="small")
     with pick:
         name = choose("format", t("files.format"), labels, _FIRST)
     if "gif" in labels and not run_files.has_ffmpeg():
         draw_note(t("files.nofilm"))
-    function, expected, arguments = work(name)
+    function, arguments = work(name)
     if make.button(t("files.make"), width="stretch", key="files_make"):
         st.session_state["file_asked"] = function.__name__, arguments
         st.session_state.pop(_EXPORT, None)  # one file at a time
     if st.session_state.get("file_asked") != (function.__name__, arguments):
         return
-    latest_result = get_latest(function, *arguments, expected=expected, exact_only=True)
-    if latest_result is not None:
-        title, data = latest_result[0]
+    file = get_exact(function, *arguments)
+    if file is not None:
+        title, data = file
         label = t("files.take", name=title, nbytes=format_bytes(len(data)))
         st.download_button(escape_markdown(label), data, title, key="files_take", on_click="ignore", type="primary")
 
@@ -159,25 +140,25 @@ def hear_export(key: str) -> None:
     st.session_state[_EXPORT] = key, wish["kind"], float(moment), token_hex(8)
 
 
-def build_exports(key: str, work: ExportWork) -> dict[str, object]:
+def build_exports(key: str, work: Callable[[str, float], FileJob]) -> dict[str, object]:
     """What a picture's menu is given: whether films can be made, and the file that was asked for, once it is made. A
     slow one has a bar at the edge of the window until then.
 
     Args:
         key: Key of the picture's component.
-        work: For a kind of file and a moment: what makes it, the seconds that takes, and its arguments.
+        work: For a kind of file and the moment (s) that is shown the function that makes it, and its arguments.
     """
     exports: dict[str, object] = {"film": run_files.has_ffmpeg(), "file": None}
     asked_key, kind, moment, ident = st.session_state.get(_EXPORT, ("", "", 0.0, ""))
     if asked_key != key:
         return exports
-    function, expected, arguments = work(kind, moment)
+    function, arguments = work(kind, moment)
     with st.container(key="export"):
-        latest_result = get_latest(function, *arguments, expected=expected, exact_only=True)
-        if latest_result is None:
+        file = get_exact(function, *arguments)
+        if file is None:
             st.button(t("files.close"), key="export_close", on_click=_end_export, type="tertiary")
             return exports
-        name, data = latest_result[0]
+        name, data = file
         if len(data) > _LARGEST_SENT:
             label = escape_markdown(t("files.take", name=name, nbytes=format_bytes(len(data))))
             st.download_button(label, data, name, key="export_take", on_click=_end_export, type="primary")
@@ -196,12 +177,12 @@ def build_run_exports(key: str, choice: Choice) -> dict[str, object]:
     """
     upload, language = get_upload(), get_language()
 
-    def work(kind: str, moment: float) -> tuple[Callable[..., Any], Callable[..., float], tuple[Any, ...]]:
+    def work(kind: str, moment: float) -> FileJob:
         if kind != "html":  # a film is the same from every moment
             moment = 0.0
         if upload is None:
-            return run_files.build_file, run_files.estimate_file, (choice, kind, language, moment)
-        return run_files.convert_upload, run_files.estimate_conversion, (upload, choice, kind, language, moment)
+            return run_files.build_file, (choice, kind, language, moment)
+        return run_files.convert_upload, (upload, choice, kind, language, moment)
 
     return build_exports(key, work)
 
@@ -291,7 +272,4 @@ def get_played(choice: Choice) -> tuple[tuple[Outcome, str, str], tuple[Upload, 
     upload = get_upload()
     assert upload is not None
     build_topology(choice)
-    latest_result = get_latest(
-        run_files.play_upload, upload, choice, expected=run_files.estimate_played, compiled=choice.engine == "event"
-    )
-    return cast("tuple[tuple[Outcome, str, str], tuple[Upload, Choice]] | None", latest_result)
+    return get_latest(run_files.play_upload, upload, choice)

@@ -1,8 +1,8 @@
 """Results on a page: at once where they take a moment, else with a bar, an estimate and a way to stop.
 
-A page asks for `get_latest(...)` and draws what it gets. Short work is done on the spot. Longer work goes to a worker
-(`collsim.app.jobs`); until it is there the page shows the last result that it had. Another choice, another page
-and a closed tab stop it.
+A page asks for `get_latest(...)` or `get_exact(...)` and draws what it gets. Short work is done on the spot. Longer
+work goes to a worker (`collsim.app.jobs`); until it is there the page shows the last result that it had. Another
+choice, another page and a closed tab stop it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collsim.errors import CollsimError
 
 from ..jobs.computation import Computation, JobKey, Tab, TooManyJobs, WorkerDied, build_job_key
 from ..jobs.engine_warmup import COMPILE_SECONDS, ENGINE
+from ..jobs.job_spec import get_job_spec
 from ..jobs.worker import compile_engine
 from ..jobs.worker_pool import get_worker_pool
 from ..scenario.mistakes import write_sentence
@@ -89,62 +90,80 @@ def get_requests() -> Requests:
 def get_latest(
     function: Callable[..., Any],
     *arguments: Hashable,
-    expected: Callable[..., float],
-    compiled: bool = False,
     fallback: tuple[Hashable, ...] | None = None,
-    exact_only: bool = False,
-    in_worker: bool = False,
-    exclusive: bool = False,
     draw_partial: Callable[[Any], None] | None = None,
 ) -> tuple[Any, tuple[Any, ...]] | None:
     """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that
     says why.
 
     Args:
-        function: of a module that knows no Streamlit; takes `report_progress` besides. It raises CollsimError for what
-            cannot be.
-        expected: seconds that it should take, from the same arguments.
-        compiled: it needs the event engine.
+        function: One that `jobs.job_spec.job` decorates.
+        *arguments: Arguments of the function.
         fallback: arguments of a short run to show where there is no last result. Without them the answer then is None.
-        exact_only: no other result will do in its place: the answer then is None, and nothing is kept.
-        in_worker: always by a worker, however quick: what a stranger wrote must be stoppable.
-        exclusive: by a worker, and never two at a time: it measures this computer.
         draw_partial: draws under the bar, in place of the last result, what the function reported of its result so far,
             None at first.
     """
-    requests = get_requests()
-    key = build_job_key(function, arguments)
+    request, result = _find_result(function, arguments, draw_partial)
+    name, last = request.key[0], get_requests().last
+    if result is not None:
+        last[name] = arguments, result
+        return pickle.loads(result), arguments
+    _draw_state(request, has_kept=name in last or fallback is not None)
+    if draw_partial is not None and request.ended is None:
+        return None
+    if name in last:
+        last_arguments, result = last[name]
+        return pickle.loads(result), last_arguments
+    if fallback is None or request.ended is None:
+        return None
+    return function(*fallback), fallback
+
+
+def get_exact(
+    function: Callable[..., Any], *arguments: Hashable, draw_partial: Callable[[Any], None] | None = None
+) -> Any:
+    """The result of `function(*arguments)`, in whose place no other one will do: None, under a bar or a sentence, while
+    it is not there. Nothing is kept.
+
+    Args:
+        function: One that `jobs.job_spec.job` decorates.
+        *arguments: Arguments of the function.
+        draw_partial: As in `get_latest`.
+    """
+    request, result = _find_result(function, arguments, draw_partial)
+    if result is not None:
+        return pickle.loads(result)
+    _draw_state(request, has_kept=False)
+    return None
+
+
+def _find_result(
+    function: Callable[..., Any], arguments: tuple[Hashable, ...], draw_partial: Callable[[Any], None] | None
+) -> tuple[Awaited, bytes | None]:
+    """What this tab wants from the function, and its result if that is there within a glance."""
+    requests, key = get_requests(), build_job_key(function, arguments)
     request = requests.open.get(key[0])
     if request is None or request.key != key:
         cancel_request(key[0])
         request = requests.open[key[0]] = Awaited(key)
     request.draw_partial = draw_partial
-    # a stop wins over what came a moment later
-    if request.ended is not None:
-        result = None
-    else:
-        result = get_worker_pool().cache.get(key)
-    if result is None and request.ended is None:
+    if request.ended is not None:  # a stop wins over what came a moment later
+        return request, None
+    result = get_worker_pool().cache.get(key)
+    if result is None:
         try:
-            result = _get_result(request, function, arguments, expected, compiled, in_worker, exclusive)
+            result = _get_result(request, function, arguments)
         except CollsimError as error:
             request.ended = error
-    if result is not None:
-        if not exact_only:
-            requests.last[key[0]] = arguments, result
-        return pickle.loads(result), arguments
+    return request, result
+
+
+def _draw_state(request: Awaited, has_kept: bool) -> None:
+    """Say why there is no result, or how far it is."""
     if request.ended is not None:
-        _draw_ended(request, has_kept=not exact_only and (key[0] in requests.last or fallback is not None))
+        _draw_ended(request, has_kept)
     else:
-        _draw_progress(key[0])
-    if exact_only or (draw_partial is not None and request.ended is None):
-        return None
-    if key[0] in requests.last:
-        last_arguments, result = requests.last[key[0]]
-        return pickle.loads(result), last_arguments
-    if fallback is None or request.ended is None:
-        return None
-    return function(*fallback), fallback
+        _draw_progress(request.key[0])
 
 
 def cancel_request(name: str) -> None:
@@ -172,23 +191,16 @@ def open_page(page: str) -> None:
             cancel_request(name)
 
 
-def _get_result(
-    request: Awaited,
-    function: Callable[..., object],
-    arguments: tuple[Hashable, ...],
-    expected: Callable[..., float],
-    compiled: bool,
-    in_worker: bool,
-    exclusive: bool,
-) -> bytes | None:
+def _get_result(request: Awaited, function: Callable[..., object], arguments: tuple[Hashable, ...]) -> bytes | None:
     """The result, if it is there within a glance. Raises CollsimError for what cannot be."""
+    spec = get_job_spec(function)
     job = request.job or get_worker_pool().join(get_requests().tab, request.key)
     if job is None:
-        seconds = expected(*arguments)
-        if compiled and not ENGINE.is_ready.is_set():
+        seconds = spec.expected(*arguments)
+        if spec.compiled(*arguments) and not ENGINE.is_ready.is_set():
             job = get_worker_pool().submit(get_requests().tab, compile_engine, (), COMPILE_SECONDS)
-        elif in_worker or exclusive or seconds > ON_THE_SPOT:
-            job = _request_result(function, arguments, seconds, exclusive)
+        elif spec.in_worker or spec.exclusive or seconds > ON_THE_SPOT:
+            job = _request_result(function, arguments, seconds, spec.exclusive)
         else:
             result = pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
             get_worker_pool().cache.put(request.key, result)
@@ -196,23 +208,23 @@ def _get_result(
     if request.job is None:
         request.job = job
         # What would be computed on the spot but for who wrote it gets the time of that, so that no bar flickers.
-        job.over.wait(max(GLANCE, ON_THE_SPOT) if in_worker else GLANCE)
+        job.over.wait(max(GLANCE, ON_THE_SPOT) if spec.in_worker else GLANCE)
     if not request.over:
         return None
     request.job = None
     if ENGINE.is_ready.is_set() and job.function is compile_engine:
-        return _get_result(request, function, arguments, expected, compiled, in_worker, exclusive)
+        return _get_result(request, function, arguments)
     if isinstance(job.error, WorkerDied):
         raise Refused("work.died")
     if job.error is not None:
         raise job.error
     if job.result is None:  # stopped: nobody seemed to wait any more
-        return _get_result(request, function, arguments, expected, compiled, in_worker, exclusive)
+        return _get_result(request, function, arguments)
     return job.result
 
 
 def _request_result(
-    function: Callable[..., object], arguments: tuple[Hashable, ...], seconds: float, exclusive: bool = False
+    function: Callable[..., object], arguments: tuple[Hashable, ...], seconds: float, exclusive: bool
 ) -> Computation:
     try:
         return get_worker_pool().submit(get_requests().tab, function, arguments, seconds, exclusive)

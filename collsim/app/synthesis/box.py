@@ -19,7 +19,7 @@ from ..shell import player
 from ..shell.charts import build_text_column, draw_table, number_column
 from ..shell.controls import draw_folded, label_algorithm, switch
 from ..shell.notes import draw_heading, draw_note, format_verdict
-from ..shell.results import cancel_request, get_latest
+from ..shell.results import cancel_request, get_exact
 from ..shell.session import choose_text, get_session, t
 from .synthesis_result import Synthesized
 
@@ -54,7 +54,6 @@ def let_switches(on: bool, set_switches: Callable[[bool], None]) -> None:
 def draw_box(
     function: Callable[..., Synthesized],
     *arguments: Hashable,
-    expected: Callable[..., float],
     close: Callable[[], None],
     run: str = "",
     code: Callable[[], None] | None = None,
@@ -65,7 +64,6 @@ def draw_box(
     Args:
         function: Synthesizes the schedule; it runs in a worker.
         *arguments: Arguments of `function`.
-        expected: For the same arguments the seconds that it should take.
         close: Called when the card is closed.
         run: Name of the run that is to be beaten; "" for none.
         code: Draws the same as code; None for none.
@@ -76,11 +74,9 @@ def draw_box(
             draw_heading(t("synthesis.title"))
         stop = partial(_on_closed, function, close)
         button.button(t("synthesis.close"), key="synthesis_close", on_click=stop, width="stretch")
-        latest_result = get_latest(
-            function, *arguments, expected=expected, compiled=True, exact_only=True, in_worker=True
-        )
-        if latest_result is not None:
-            _draw_synthesized(latest_result[0], repr(arguments), run)
+        synthesized: Synthesized | None = get_exact(function, *arguments)
+        if synthesized is not None:
+            _draw_synthesized(synthesized, repr(arguments), run)
             if code is not None:
                 draw_folded("synthesis_code", t("synthesis.code"), code)
 

@@ -15,6 +15,7 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.viz.race.race_document import Runner, build_runner
 from collsim.viz.sentences.names import name_link
 
+from ..jobs.job_spec import is_compiled, job
 from ..jobs.worker import ReportProgress
 from ..scenario.choice import Choice
 from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_topology, ignore_progress, simulate
@@ -73,16 +74,6 @@ def estimate_synthesis(ranks: int) -> float:
     return SECONDS_TO_SYNTHESIZE + _RIVAL_SECONDS + SECONDS_OF_PAIR * ranks**2
 
 
-def estimate_for_run(choice: Choice, switches: bool = True) -> float:
-    """Seconds that `synthesize_for_run` should take. Raises what building the machine raises.
-
-    Args:
-        choice: The run that is chosen.
-        switches: Whether switches of the machine that reduce may be used.
-    """
-    return estimate_synthesis(build_topology(choice).ranks)
-
-
 def can_switches_reduce(topology: cs.Topology) -> bool:
     """Has a topology switches that reduce or multicast, as far as it says?
 
@@ -94,6 +85,7 @@ def can_switches_reduce(topology: cs.Topology) -> bool:
     return has_reducing_switch(topology)
 
 
+@job(lambda choice, *_: estimate_synthesis(build_topology(choice).ranks), compiled=is_compiled, in_worker=True)
 def synthesize_for_run(
     choice: Choice, switches: bool, report_progress: ReportProgress = ignore_progress
 ) -> Synthesized:
@@ -110,6 +102,7 @@ def synthesize_for_run(
     return close_gap(simulate(choice), switches, report_progress)
 
 
+@job(lambda choice, *_: estimate_synthesis(build_topology(choice).ranks), compiled=is_compiled, in_worker=True)
 def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_progress) -> tuple[Text, ...]:
     """The sentences alone, against ring and tree: nothing is played.
 

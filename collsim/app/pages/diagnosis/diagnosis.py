@@ -32,13 +32,13 @@ from ...shell.notes import (
 )
 from ...shell.open_in import open_in
 from ...shell.page import register_page
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import get_language, get_session, t
 from ..measured.comparison import decode_text
 from . import job_findings
 from .fleet_table import format_fleet_table
 from .job_machine import draw_fleet, draw_job_machine, draw_link_table
-from .slow_job import LONGEST, MAX_CHARACTERS, MAX_TEXTS, JobTexts, diagnose_texts, estimate_diagnosis
+from .slow_job import LONGEST, MAX_CHARACTERS, MAX_TEXTS, JobTexts, diagnose_texts
 
 PAGE = "diagnosis"
 #: Studied cases that an empty page offers: a whole job, one part, and nothing wrong.
@@ -81,12 +81,11 @@ def draw() -> None:
             _draw_empty()
         return
     with machine:
-        latest = get_latest(diagnose_texts, evidence, expected=estimate_diagnosis, exact_only=True, in_worker=True)
-    if latest is None:
+        diagnosis: Diagnosis | FleetDiagnosis | None = get_exact(diagnose_texts, evidence)
+    if diagnosis is None:
         with head:
             draw_headline(_format_heading())
         return
-    diagnosis = latest[0]
     if isinstance(diagnosis, FleetDiagnosis):
         _draw_fleet(diagnosis, head, machine, findings)
         return

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes, diagnose, list_studied_cases
 from collsim.diagnosis.fleet_nodes import has_fleet_names
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 
@@ -47,6 +48,8 @@ class JobTexts:
         return {name: text for name, text in self.all_texts.items() if name not in self.left_out}
 
 
+# A prediction for each hypothesis, and the reading of the texts.
+@job(lambda evidence: 1.0 + sum(map(len, evidence.texts.values())) / 2e6, in_worker=True)
 def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_progress) -> Diagnosis | FleetDiagnosis:
     """Diagnose the texts; where at least three nodes are named by the files, compare the nodes.
 
@@ -61,12 +64,3 @@ def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_
     if has_fleet_names(list(texts)):
         return compare_nodes(texts, model=model)
     return diagnose(texts, model=model)
-
-
-def estimate_diagnosis(evidence: JobTexts) -> float:
-    """Estimate how long it takes, s: a prediction for each hypothesis, and the reading of the texts.
-
-    Args:
-        evidence: what was given.
-    """
-    return 1.0 + sum(len(text) for text in evidence.texts.values()) / 2e6

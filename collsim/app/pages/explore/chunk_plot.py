@@ -13,9 +13,9 @@ from ...scenario.choice import Choice
 from ...shell import charts
 from ...shell.look import color
 from ...shell.notes import draw_note, format_verdict
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import is_dark, t
-from .chunk_search import estimate_search, search_chunks
+from .chunk_search import search_chunks
 
 
 def draw(choice: Choice) -> None:
@@ -29,12 +29,9 @@ def draw(choice: Choice) -> None:
     draw_note(t("chunks.note"))
     if st.session_state.get("chunks_asked") != choice:
         return
-    latest_result = get_latest(
-        search_chunks, choice, expected=estimate_search, compiled=choice.engine == "event", exact_only=True
-    )
-    if latest_result is None:
+    table: pd.DataFrame | None = get_exact(search_chunks, choice)
+    if table is None:
         return
-    table: pd.DataFrame = latest_result[0]
     best = min(table.to_dict("records"), key=lambda row: round_time(row["time"]))
     st.html(format_verdict(t("chunks.best", count=best["chunks"], time=format_time(best["time"])), token="done"))
     charts.draw_chart("chunks", _build_picture, table)

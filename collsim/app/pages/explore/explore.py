@@ -20,7 +20,7 @@ from ...editor.upgrades_panel import draw_run_upgrades
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
 from ...scenario.mistakes import write_sentence
-from ...scenario.outcome import Outcome, build_topology, compute_outcome, estimate_outcome, list_used_options
+from ...scenario.outcome import Outcome, build_topology, compute_outcome, list_used_options
 from ...scenario.run_questions import BrokenRun
 from ...scenario.simple_run import run_name
 from ...shell import codebox, filebox
@@ -69,10 +69,7 @@ def draw() -> None:
     if filebox.get_upload() is not None:
         _from_file(now.choice)
         return
-    event = now.choice.engine == "event"
-    latest_result = get_latest(
-        compute_outcome, now.choice, expected=estimate_outcome, compiled=event, fallback=(Choice(),)
-    )
+    latest_result = get_latest(compute_outcome, now.choice, fallback=(Choice(),))
     if latest_result is None:
         return
     run_shown, (choice_shown,) = latest_result

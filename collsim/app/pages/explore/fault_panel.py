@@ -11,9 +11,9 @@ from collsim.teach.breaking import BREAKAGES
 
 from ...scenario.choice import Choice
 from ...scenario.panels import MAX_SEEDS
-from ...scenario.run_questions import BrokenRun, break_run, estimate_broken
+from ...scenario.run_questions import BrokenRun, break_run
 from ...shell.notes import format_small, format_verdict
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import get_language, get_session, t
 
 
@@ -29,10 +29,9 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
     with st.container(border=True, key="card_broken"):
         _draw_controls(panels.fault, panels.fault_seed)
         request = (choice, panels.fault, panels.fault_seed, get_language())
-        latest_result = get_latest(break_run, *request, expected=estimate_broken, exact_only=True)
-        if latest_result is None:
+        broken_run: BrokenRun | None = get_exact(break_run, *request)
+        if broken_run is None:
             return None
-        broken_run: BrokenRun = latest_result[0]
         token, unplayed = "done" if broken_run.right else "full", [] if broken_run.timeline else [t("break.unplayed")]
         st.html(
             format_verdict(broken_run.verdict, *unplayed, name=format_small(broken_run.what), token=token, status=True)

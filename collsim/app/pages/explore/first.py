@@ -13,7 +13,6 @@ from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
 from ...scenario.simple_run import (
     SimpleView,
-    estimate_simple,
     run_name,
     run_simple,
     use_all_channels,
@@ -33,10 +32,7 @@ def draw() -> None:
     write_page_address()
     now = get_session()
     complain(now.complaints)
-    event = now.choice.engine == "event"
-    latest_result = get_latest(
-        run_simple, use_all_channels(now.choice), expected=estimate_simple, compiled=event, fallback=(Choice(),)
-    )
+    latest_result = get_latest(run_simple, use_all_channels(now.choice), fallback=(Choice(),))
     if latest_result is None:
         return
     simple_runs, (choice,) = latest_result

@@ -12,7 +12,7 @@ from ...scenario.outcome import Outcome, build_topology, list_used_options
 from ...shell import codebox
 from ...shell.session import get_session, t
 from ...synthesis.box import draw_box, let_switches, offer
-from ...synthesis.synthesis_result import can_switches_reduce, estimate_for_run, synthesize_for_run
+from ...synthesis.synthesis_result import can_switches_reduce, synthesize_for_run
 
 
 def draw_offer(choice: Choice, outcome: Outcome) -> None:
@@ -38,9 +38,7 @@ def draw_closing(choice: Choice) -> bool:
     if can_switches_reduce(build_topology(choice)):
         let_switches(switches, _on_switched)
     code = partial(_build_code, choice, switches)
-    draw_box(
-        synthesize_for_run, choice, switches, expected=estimate_for_run, close=partial(_on_turned, False), code=code
-    )
+    draw_box(synthesize_for_run, choice, switches, close=partial(_on_turned, False), code=code)
     return True
 
 

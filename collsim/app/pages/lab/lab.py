@@ -162,18 +162,10 @@ def _find_shown(choice: LabChoice) -> tuple[LabView | None, LabChoice]:
     """What was measured last, or the prediction where that is of something else."""
     requested: LabChoice | None = st.session_state.get(_ASKED)
     if requested is not None and requested.sheet == choice.sheet and can_start_processes():
-        latest_result = get_latest(
-            measurement.measure_choice,
-            requested,
-            st.session_state[_TURN],
-            expected=measurement.estimate_measurement,
-            compiled=True,
-            exclusive=True,
-        )
+        latest_result = get_latest(measurement.measure_choice, requested, st.session_state[_TURN])
         if latest_result is not None and (latest_result[1][0] == choice or requested == choice):
             return latest_result[0], latest_result[1][0]
-    expected = measurement.estimate_prediction
-    latest_result = get_latest(measurement.predict_choice, choice, expected=expected, compiled=True)
+    latest_result = get_latest(measurement.predict_choice, choice)
     if latest_result is not None:
         return (latest_result[0], latest_result[1][0])
     return (None, choice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from .collective_figures import estimate_collective, measure_collective, predict_collective
@@ -12,6 +13,7 @@ from .training_figures import estimate_step, measure_step, predict_sheet
 _SECONDS_OF_PREDICTION = {"collective": 0.3, "step": 0.5}
 
 
+@job(lambda choice: _SECONDS_OF_PREDICTION[choice.sheet], compiled=is_compiled)
 def predict_choice(choice: LabChoice, report_progress: ReportProgress = ignore_progress) -> LabView:
     """The prediction alone.
 
@@ -22,27 +24,6 @@ def predict_choice(choice: LabChoice, report_progress: ReportProgress = ignore_p
     if choice.sheet == "step":
         return predict_sheet(choice)
     return predict_collective(choice)
-
-
-def estimate_prediction(choice: LabChoice) -> float:
-    """Seconds that the prediction takes."""
-    return _SECONDS_OF_PREDICTION[choice.sheet]
-
-
-def measure_choice(choice: LabChoice, repetition: int, report_progress: ReportProgress = ignore_progress) -> LabView:
-    """Run it.
-
-    Args:
-        choice: What is chosen on the page Lab.
-        repetition: Number of the measurement, which tells one measurement of the same choice from the next.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
-
-    Raises:
-        CollsimError: For what cannot be run.
-    """
-    if choice.sheet == "step":
-        return measure_step(choice, report_progress)
-    return measure_collective(choice, report_progress)
 
 
 def estimate_measurement(choice: LabChoice, repetition: int) -> float:
@@ -58,3 +39,20 @@ def estimate_measurement(choice: LabChoice, repetition: int) -> float:
     if choice.sheet == "step":
         return estimate_step(choice)
     return estimate_collective(choice)
+
+
+@job(estimate_measurement, compiled=is_compiled, exclusive=True)
+def measure_choice(choice: LabChoice, repetition: int, report_progress: ReportProgress = ignore_progress) -> LabView:
+    """Run it.
+
+    Args:
+        choice: What is chosen on the page Lab.
+        repetition: Number of the measurement, which tells one measurement of the same choice from the next.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+
+    Raises:
+        CollsimError: For what cannot be run.
+    """
+    if choice.sheet == "step":
+        return measure_step(choice, report_progress)
+    return measure_collective(choice, report_progress)

@@ -33,6 +33,7 @@ from collsim.nccl import (
 from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import MAX_NODES, count, create_name_reader, read_flag
@@ -248,6 +249,19 @@ def list_assumptions(run: MeasuredRun, selection: Selection) -> tuple[Sentence, 
     return predict(run.collective, run.facts, run.nbytes[-1], version=selection.version).assumptions
 
 
+def estimate_comparison(selection: Selection) -> float:
+    """Seconds that `compare_with_model` should take: some twenty predictions for every row, and NCCL's search on a
+    machine of links.
+
+    Args:
+        selection: The run that is chosen on the page Measured.
+    """
+    if not selection.has_own_log:
+        return 0.1
+    return 0.5 + 0.005 * min(selection.text.count("\n"), MAX_ROWS)
+
+
+@job(estimate_comparison)
 def compare_with_model(
     selection: Selection, report_progress: ReportProgress = ignore_progress
 ) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
@@ -264,18 +278,6 @@ def compare_with_model(
     table = compare_run(run)
     report_progress("run", 0.1)
     return run, table, explain_gap(run)
-
-
-def estimate_comparison(selection: Selection) -> float:
-    """Seconds that `compare_with_model` should take: some twenty predictions for every row, and NCCL's search on a
-    machine of links.
-
-    Args:
-        selection: The run that is chosen on the page Measured.
-    """
-    if not selection.has_own_log:
-        return 0.1
-    return 0.5 + 0.005 * min(selection.text.count("\n"), MAX_ROWS)
 
 
 @dataclass(frozen=True)
@@ -303,6 +305,8 @@ class Fitted:
     held_out: float | None
 
 
+# Three fits: of all rows and of each half of the sizes.
+@job(lambda selection: 0.5 + 0.015 * min(selection.text.count("\n"), MAX_ROWS))
 def fit_machine(selection: Selection, report_progress: ReportProgress = ignore_progress) -> Fitted:
     """Calibrate the machine to all tables of a log.
 
@@ -343,15 +347,6 @@ def fit_machine(selection: Selection, report_progress: ReportProgress = ignore_p
         calibration.error,
         calibration.held_out,
     )
-
-
-def estimate_fit(selection: Selection) -> float:
-    """Seconds that `fit_machine` should take: three fits, of all rows and of each half of the sizes.
-
-    Args:
-        selection: The run that is chosen on the page Measured.
-    """
-    return 0.5 + 0.015 * min(selection.text.count("\n"), MAX_ROWS)
 
 
 def _select_table(log: pd.DataFrame, selection: Selection) -> pd.DataFrame:

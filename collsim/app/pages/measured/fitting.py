@@ -17,7 +17,7 @@ from ...shell.charts import Picture
 from ...shell.look import color
 from ...shell.notes import draw_headline, draw_note, format_figure, format_note, format_small, format_verdict
 from ...shell.open_in import open_in
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import is_dark, t
 from . import comparison
 from .comparison import Fitted, Selection
@@ -41,9 +41,9 @@ def draw_calibration(selection: Selection) -> None:
             st.session_state[_ASKED] = selection
         if st.session_state.get(_ASKED) != selection:
             return
-        latest_result = get_latest(comparison.fit_machine, selection, expected=comparison.estimate_fit, exact_only=True)
-        if latest_result is not None:
-            _draw_fit(latest_result[0])
+        fitted: Fitted | None = get_exact(comparison.fit_machine, selection)
+        if fitted is not None:
+            _draw_fit(fitted)
 
 
 def _draw_fit(fitted: Fitted) -> None:

@@ -39,7 +39,7 @@ from ...shell.notes import (
     format_verdict,
 )
 from ...shell.page import register_page
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import choose_text, get_language, get_session, t
 from . import comparison, measured_charts, nccl_log_comparison, osu_comparison
 from .comparison import OWN, Selection
@@ -79,12 +79,10 @@ def _draw_readable(part: Callable[[Selection], None], selection: Selection) -> N
 
 def _draw_nccl_comparison(selection: Selection) -> None:
     """A run beside what the model of NCCL predicts."""
-    latest_result = get_latest(
-        comparison.compare_with_model, selection, expected=comparison.estimate_comparison, exact_only=True
-    )
-    if latest_result is None:
+    compared = get_exact(comparison.compare_with_model, selection)
+    if compared is None:
         return
-    run, table, gap = latest_result[0]
+    run, table, gap = compared
     _draw_verdict(table, gap)
     if selection.has_own_log:
         draw_note(comparison.describe_release(run, selection).text(get_language()))

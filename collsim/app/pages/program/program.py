@@ -32,13 +32,7 @@ from . import program_drafts as drafts
 from . import program_parts as parts
 from .job_files import draw_job_files
 from .program_drafts import ProgramDraft
-from .program_verdict import (
-    ProgramVerdict,
-    estimate_program,
-    estimate_race,
-    judge_program,
-    race_program,
-)
+from .program_verdict import ProgramVerdict, judge_program, race_program
 
 PAGE = "program"
 _EDITOR = "program_editor"
@@ -63,7 +57,7 @@ def draw() -> None:
         wanted = ask_consent(PAGE, draft)
         result = None
         if wanted is not None:
-            result = get_latest(judge_program, wanted, expected=estimate_program, in_worker=True)
+            result = get_latest(judge_program, wanted)
     verdict = None
     if result is not None:
         verdict = result[0]
@@ -335,7 +329,7 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
         if st.session_state.get(_RACE) != draft.code:
             st.button(t("program.race"), key="program_race", on_click=_on_race, args=(draft.code,))
     if st.session_state.get(_RACE) == draft.code:
-        draw_box(race_program, draft, expected=estimate_race, close=_on_race_closed)
+        draw_box(race_program, draft, close=_on_race_closed)
 
 
 def _on_explore(schedule: str, network: str, nbytes: str) -> None:

@@ -26,6 +26,7 @@ from collsim.viz.program.playback import Counter
 from collsim.viz.program.program_moments import Moment
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
+from ...jobs.job_spec import has_no_estimate, is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from ...synthesis.synthesis_result import Synthesized, close_gap, estimate_synthesis
@@ -120,15 +121,6 @@ class ProgramVerdict:
     restored: tuple[Sentence, str] | None = None
 
 
-def estimate_program(draft: ProgramDraft) -> float:
-    """Nobody knows how long a stranger's program takes.
-
-    Args:
-        draft: The program and how it is run.
-    """
-    return 0.0
-
-
 def run_draft(draft: ProgramDraft) -> ProgramRun:
     """Run a program as the page says.
 
@@ -154,6 +146,7 @@ def run_draft(draft: ProgramDraft) -> ProgramRun:
     )
 
 
+@job(has_no_estimate, in_worker=True)
 def judge_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_progress) -> ProgramVerdict:
     """Run a program, and draw what came of it.
 
@@ -188,6 +181,7 @@ def _find_other_ranks(draft: ProgramDraft) -> tuple[tuple[int, str], ...]:
     return tuple(verdicts.items())
 
 
+@job(lambda draft: estimate_synthesis(draft.ranks), compiled=is_compiled, in_worker=True)
 def race_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_progress) -> Synthesized:
     """The schedule of a program in a race with known ones and a synthesized one.
 
@@ -199,15 +193,6 @@ def race_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_p
     if not isinstance(run.schedule, Schedule):
         raise CollsimError("this program cannot be played as a schedule: {reason}", reason=run.schedule)
     return close_gap(cs.simulate(run.schedule, run.topology, run.nbytes, run.dtype), False, report_progress)
-
-
-def estimate_race(draft: ProgramDraft) -> float:
-    """Seconds that the race should take.
-
-    Args:
-        draft: The program and how it is run.
-    """
-    return estimate_synthesis(draft.ranks)
 
 
 def _write_file(content: Schedule | cs.Topology, suffix: str) -> str:

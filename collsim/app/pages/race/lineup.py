@@ -16,6 +16,7 @@ from collsim.units import format_time
 from collsim.viz.race.race_document import RacingRun, Runner, build_runner
 from collsim.viz.race.race_page import save_race
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario import custom_machine
 from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, split_words, write_value
@@ -40,6 +41,7 @@ from ...scenario.outcome import (
     ignore_progress,
     list_used_options,
     read_choice,
+    uses_events,
 )
 from ...scenario.run_files import estimate_file, gather_files
 from ...texts import write_texts
@@ -324,6 +326,7 @@ def _estimate_run(choice: Choice) -> float:
         return 0.0
 
 
+@job(estimate_field, compiled=lambda choices: uses_events(choices[0]))
 def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ignore_progress) -> Field:
     """Run them all; one that cannot start does not keep the others from it.
 
@@ -368,6 +371,7 @@ def ask_who_ends_first(runs: Sequence[RacingRun]) -> Question | None:
     return Question("choice", "race", write_texts("race.ask", names=names), explanation, first, choices=alternatives)
 
 
+@job(lambda choices, _, suffix, language, t: sum(estimate_file(choice, suffix, language) for choice in choices))
 def build_race_file(
     choices: tuple[Choice, ...],
     labels: tuple[tuple[str, str], ...],
@@ -389,21 +393,6 @@ def build_race_file(
     runs = [RacingRun(simulate_runner(choice), *label) for choice, label in zip(choices, labels, strict=True)]
     report_progress("run", 0.3)
     return gather_files(f"collsim.{suffix}", lambda path: save_race(runs, path, language, t))
-
-
-def estimate_race_file(
-    choices: tuple[Choice, ...], labels: tuple[tuple[str, str], ...], suffix: str, language: str, t: float | None
-) -> float:
-    """Seconds that `build_race_file` should take.
-
-    Args:
-        choices: The runs of the race.
-        labels: The name and the note of each.
-        suffix: `html`, `gif` or `mp4`.
-        language: `en` or `zh`.
-        t: Moment at which the page begins, seconds.
-    """
-    return sum(estimate_file(choice, suffix, language) for choice in choices)
 
 
 def simulate_runner(choice: Choice) -> Runner:

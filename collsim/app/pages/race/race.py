@@ -241,14 +241,7 @@ def _label_option(name: str, value: object) -> str:
 
 def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
     """Those that can start, and a sentence for each that cannot; under a bar the race before."""
-    event = runners[0].engine == "event"
-    latest_result = get_latest(
-        lineup.run_field,
-        runners,
-        expected=lineup.estimate_field,
-        compiled=event,
-        fallback=(lineup.READY["algorithms"],),
-    )
+    latest_result = get_latest(lineup.run_field, runners, fallback=(lineup.READY["algorithms"],))
     if latest_result is None:
         return
     race_field: lineup.Field = latest_result[0]
@@ -268,7 +261,6 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
         "race",
         lambda kind, moment: (
             lineup.build_race_file,
-            lineup.estimate_race_file,
             (choices, labels, kind, get_language(), moment if kind == "html" else None),
         ),
     )

@@ -36,7 +36,6 @@ from .routing_runs import (
     CollisionLoad,
     CollisionStudy,
     RoutingChoice,
-    estimate_duration,
     study_collisions,
 )
 
@@ -65,9 +64,7 @@ def draw() -> None:
     choice = replace(choice, algorithm=algorithm, nbytes=nbytes, seeds=seeds, **machine.machine_fields)
     st.html(format_title(t("page.routing"), t("routing.below")))
     complain(get_session().complaints)
-    latest_result = get_latest(
-        study_collisions, choice.compared, expected=estimate_duration, fallback=(PLAIN.compared,)
-    )
+    latest_result = get_latest(study_collisions, choice.compared, fallback=(PLAIN.compared,))
     if latest_result is not None:
         study, (compared,) = latest_result
         which = _draw_study(study, compared, choice.which)

@@ -17,6 +17,7 @@ from collsim.simulate import expected_cost
 from collsim.topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from collsim.topology.network import Topology
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import (
@@ -125,6 +126,20 @@ class CollisionStudy:
     expected: float | None
 
 
+def estimate_duration(choice: RoutingChoice) -> float:
+    """Seconds that `study_collisions` should take.
+
+    Args:
+        choice: what runs, where, and how many seeds.
+    """
+    topology = build_topology(choice)
+    if topology.facts.fabric not in ROUTED_FABRICS:
+        return 0.1
+    seconds = expected_cost(cs.schedule(choice.algorithm, topology=topology), topology, choice.nbytes).seconds
+    return 0.5 + (len(SEEDED_ROUTINGS) * choice.seeds + 6) * (seconds + 2e-3)
+
+
+@job(estimate_duration)
 def study_collisions(choice: RoutingChoice, report_progress: ReportProgress = ignore_progress) -> CollisionStudy:
     """Time each routing over the seeds.
 
@@ -191,16 +206,3 @@ def _tabulate_cables(topology: Topology, links: np.ndarray[Any, Any], flows: np.
     assert len(up) == len(down)
     frame["cable"] = frame.groupby("switch").cumcount()
     return frame.melt(["switch", "cable"], ["up", "down"], "direction", "flows")
-
-
-def estimate_duration(choice: RoutingChoice) -> float:
-    """Seconds that `study_collisions` should take.
-
-    Args:
-        choice: what runs, where, and how many seeds.
-    """
-    topology = build_topology(choice)
-    if topology.facts.fabric not in ROUTED_FABRICS:
-        return 0.1
-    seconds = expected_cost(cs.schedule(choice.algorithm, topology=topology), topology, choice.nbytes).seconds
-    return 0.5 + (len(SEEDED_ROUTINGS) * choice.seeds + 6) * (seconds + 2e-3)

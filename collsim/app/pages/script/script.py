@@ -27,9 +27,9 @@ from ...shell.notes import (
     format_verdict,
 )
 from ...shell.page import register_page
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import get_language, get_session, t
-from .script_reading import LONGEST, PastedScript, ScriptAnswer, answer_script, estimate_answer
+from .script_reading import LONGEST, PastedScript, ScriptAnswer, answer_script
 
 PAGE = "script"
 _EDITOR_HEIGHT = 110  # px: what was read stands below it with the numbers of its lines, in view at 768
@@ -56,10 +56,9 @@ def draw() -> None:
     write_page_address(pasted)
     with findings:
         complain(get_session().complaints)
-        latest = get_latest(answer_script, pasted, expected=estimate_answer, exact_only=True, in_worker=True)
-        if latest is None:
+        answer: ScriptAnswer | None = get_exact(answer_script, pasted)
+        if answer is None:
             return
-        answer: ScriptAnswer = latest[0]
     with head:
         _draw_verdict(answer)
     with inputs:

@@ -8,6 +8,7 @@ from collsim.errors import CollsimError, Words
 from collsim.training_scripts import ScriptReading, ScriptStep, predict_step, read_script
 from collsim.training_scripts.samples import load_samples
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 
@@ -49,6 +50,8 @@ class ScriptAnswer:
     problems: tuple[Words | None, ...]
 
 
+# A step of ResNet-50 takes half a second; then the text is read.
+@job(lambda pasted: 0.5 + len(pasted.source) / 2e5, in_worker=True)
 def answer_script(pasted: PastedScript, report_progress: ReportProgress = ignore_progress) -> ScriptAnswer:
     """Read a script, and predict its steps.
 
@@ -75,12 +78,3 @@ def answer_script(pasted: PastedScript, report_progress: ReportProgress = ignore
         steps.append(step)
         problems.append(problem)
     return ScriptAnswer(reading, tuple(steps), tuple(problems))
-
-
-def estimate_answer(pasted: PastedScript) -> float:
-    """Estimate how long it takes, s: what a step of ResNet-50 takes, and the reading of the text.
-
-    Args:
-        pasted: what was given.
-    """
-    return 0.5 + len(pasted.source) / 2e5

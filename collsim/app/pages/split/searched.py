@@ -18,6 +18,7 @@ from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.split_document import build_split_document, build_splits_table
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import count, create_name_reader
@@ -137,6 +138,17 @@ class SplitView:
     experts: Text = ("", "")
 
 
+def estimate_step(choice: SplitChoice) -> float:
+    """Seconds that `show_step` should take: as many tasks as there are passes.
+
+    Args:
+        choice: What is chosen on the page Split.
+    """
+    pipe = as_split(parse_strategy(choice.split)).pipeline
+    return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
+
+
+@job(estimate_step)
 def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitView:
     """Run the step that is open.
 
@@ -194,16 +206,7 @@ def _build_torch_code(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
         return error
 
 
-def estimate_step(choice: SplitChoice) -> float:
-    """Seconds that `show_step` should take: as many tasks as there are passes.
-
-    Args:
-        choice: What is chosen on the page Split.
-    """
-    pipe = as_split(parse_strategy(choice.split)).pipeline
-    return 0.5 + 6e-4 * choice.batch / max(1, choice.nodes) * pipe.interleave * pipe.size / 4
-
-
+@job(lambda model, machine, nodes, batch, memory: 10.0 + 0.1 * nodes)
 def search_splits(
     model: str, machine: str, nodes: int, batch: int, memory: str, report_progress: ReportProgress = ignore_progress
 ) -> dict[str, object]:
@@ -228,16 +231,3 @@ def search_splits(
         progress=lambda done, most: report_progress("run", 0.9 * done / most) if done % 50 == 0 else None,
     )
     return build_splits_table(frame)
-
-
-def estimate_search(model: str, machine: str, nodes: int, batch: int, memory: str) -> float:
-    """Seconds that `search_splits` should take.
-
-    Args:
-        model: Name of the model.
-        machine: Name of the machine.
-        nodes: Number of nodes.
-        batch: Samples of a step on all GPUs.
-        memory: Bytes of a GPU's memory as a text with a unit; "" for what the GPU has.
-    """
-    return 10.0 + 0.1 * nodes

@@ -41,7 +41,7 @@ from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from ..train.tabs import draw_tabs
 from . import searched
-from .searched import ADDRESS, SplitChoice, SplitView, estimate_search, estimate_step
+from .searched import ADDRESS, SplitChoice, SplitView
 
 PAGE = "split"
 
@@ -57,9 +57,9 @@ def draw() -> None:
     _choose_routing(choice)
     write_page_address(choice)
     complain(get_session().complaints)
-    latest_result = get_latest(searched.show_step, choice, expected=estimate_step, compiled=False)
+    latest_result = get_latest(searched.show_step, choice)
     request = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
-    table = get_latest(searched.search_splits, *request, expected=estimate_search, compiled=False)
+    table = get_latest(searched.search_splits, *request)
     if latest_result is None:
         step = None
     else:

@@ -8,10 +8,9 @@ import collsim as cs
 
 from ...editor.upgrades_panel import draw_cells
 from ...shell.notes import draw_note
-from ...shell.results import get_latest
+from ...shell.results import get_exact
 from ...shell.session import choose_text, t
-from . import step_scenarios
-from .step_costs import CostOptions, CostsView, estimate_time, list_costs
+from .step_costs import CostOptions, CostsView, list_costs
 from .training_choice import TrainingChoice
 
 _MAX = 1e12
@@ -35,17 +34,9 @@ def draw_costs(choice: TrainingChoice) -> None:
             gpus=_ask("gpus", t("costs.days.help")) if has_tokens else None,
             tflops=_ask("tflops", t("costs.days.help")) if has_tokens else None,
         )
-    latest_result = get_latest(
-        list_costs,
-        choice,
-        options,
-        expected=estimate_time,
-        compiled=step_scenarios.needs_engine(choice),
-        exact_only=True,
-    )
-    if latest_result is None:
+    costs: CostsView | None = get_exact(list_costs, choice, options)
+    if costs is None:
         return
-    costs: CostsView = latest_result[0]
     draw_cells(costs.cells)
     if costs.days is not None:
         draw_note(t("costs.days", sentence=choose_text(costs.days)))

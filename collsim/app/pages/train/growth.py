@@ -13,6 +13,7 @@ from collsim.purchases import Goodput, estimate_goodput
 from collsim.train import StepTrace, measure_scaling, time_faults
 from collsim.train.scaling_study import SCALING_KINDS
 
+from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import build_topology, ignore_progress
 from . import step_scenarios
@@ -69,6 +70,7 @@ def estimate_growth(choice: TrainingChoice) -> float:
     return seconds + 2 * len(NODES) * step_scenarios.estimate_link_runs(choice)
 
 
+@job(estimate_growth, compiled=is_compiled)
 def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> GrownStep:
     """The tables; without the switches of the page, as those are of one step.
 

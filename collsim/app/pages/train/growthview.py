@@ -40,9 +40,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
         top: Container of the page's title.
     """
     with top:
-        latest_result = get_latest(
-            growth.measure_growth, choice, expected=growth.estimate_growth, compiled=True, fallback=(PLAIN,)
-        )
+        latest_result = get_latest(growth.measure_growth, choice, fallback=(PLAIN,))
     if latest_result is None:
         return
     growth_result: GrownStep = latest_result[0]

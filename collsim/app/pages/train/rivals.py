@@ -25,6 +25,7 @@ from collsim.viz.training.step_document import (
     describe_patterns,
 )
 
+from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import Choice
 from ...scenario.outcome import build_topology, ignore_progress, run_choice
@@ -120,6 +121,7 @@ def estimate_race(choice: TrainingChoice) -> float:
     return 0.5 + len(STRATEGIES) * layers * 3e-4 + _SECONDS_OF_RANK * build_topology(choice).ranks
 
 
+@job(estimate_race, compiled=is_compiled)
 def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepRace:
     """Run them all; one that cannot does not keep the others from it.
 
@@ -149,6 +151,11 @@ def estimate_pinned(pinned: TrainingChoice | Choice, choice: TrainingChoice) -> 
     return step_scenarios.estimate_step(pinned) + step_scenarios.estimate_step(choice)
 
 
+def _needs_engine(pinned: TrainingChoice | Choice, choice: TrainingChoice) -> bool:
+    return isinstance(pinned, Choice) or any(map(step_scenarios.needs_engine, (pinned, choice)))
+
+
+@job(estimate_pinned, compiled=_needs_engine)
 def race_pinned(
     pinned: TrainingChoice | Choice, choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
 ) -> StepRace:

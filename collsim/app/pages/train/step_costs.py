@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from collsim.locale import LANGUAGES, Text
 from collsim.purchases import estimate_costs, estimate_days_like_step, find_gpu_watts
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from ...scenario.run_upgrades import Cells
@@ -57,6 +58,10 @@ class CostsView:
     days: Text | None = None
 
 
+@job(
+    lambda choice, _: step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS),
+    compiled=step_scenarios.needs_engine,
+)
 def list_costs(
     choice: TrainingChoice, options: CostOptions, report_progress: ReportProgress = ignore_progress
 ) -> CostsView:
@@ -94,13 +99,3 @@ def _scale(number: float | None, by: float) -> float | None:
     if number is None:
         return None
     return by * number
-
-
-def estimate_time(choice: TrainingChoice, _options: CostOptions) -> float:
-    """Seconds that `list_costs` should take.
-
-    Args:
-        choice: Of the page.
-        _options: They change no time.
-    """
-    return step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS)

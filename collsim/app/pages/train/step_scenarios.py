@@ -23,6 +23,7 @@ from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 from collsim.viz.training.step_document import CollectiveRow, StepDocument, build_step_document
 
+from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_topology, ignore_progress
@@ -165,7 +166,7 @@ def estimate_step(choice: TrainingChoice) -> float:
     return _SECONDS_OF_PLACE + runs * tasks * _SECONDS_OF_TASK * sharing_factor + on_links
 
 
-def needs_engine(choice: TrainingChoice) -> bool:
+def needs_engine(choice: TrainingChoice, *_: object) -> bool:
     """Whether the event engine times something of it."""
     return choice.strategy != "ddp" or choice.timing == "shared" or not _is_predicted(choice)
 
@@ -201,6 +202,7 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
     return cost.seconds * len({sum(model.tensors[i][0] for i in bucket) for layout in layouts for bucket in layout})
 
 
+@job(estimate_step, compiled=needs_engine)
 def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepView:
     """Run a step, with and without its switches, and over bucket sizes.
 
@@ -232,6 +234,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
     )
 
 
+@job(estimate_step, compiled=needs_engine)
 def ask_about_step(
     choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
 ) -> tuple[str, list[Question]]:
@@ -320,6 +323,7 @@ def estimate_collective(choice: TrainingChoice, task: int) -> float:
     return 0.1 + 3e-5 * min(20_000, build_topology(choice).ranks ** 2 * 16) + estimate_link_runs(choice)
 
 
+@job(estimate_collective, compiled=is_compiled)
 def open_collective(
     choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress
 ) -> CollectiveOpened:

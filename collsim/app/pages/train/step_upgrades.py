@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from ...scenario.run_upgrades import Prices, UpgradesView, describe_upgrades
@@ -11,6 +12,10 @@ from .training_choice import TrainingChoice
 _RUNS = 60  # so many changes at most, with their pairs
 
 
+@job(
+    lambda choice, _: _RUNS * step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS),
+    compiled=step_scenarios.needs_engine,
+)
 def list_upgrades(
     choice: TrainingChoice, prices: Prices, report_progress: ReportProgress = ignore_progress
 ) -> UpgradesView:
@@ -23,13 +28,3 @@ def list_upgrades(
     """
     step = step_scenarios.apply_switches(choice, step_scenarios.time_step(step_scenarios.strip_switches(choice)))
     return describe_upgrades(step, prices, report_progress)
-
-
-def estimate_upgrades(choice: TrainingChoice, _prices: Prices) -> float:
-    """Seconds that `list_upgrades` should take.
-
-    Args:
-        choice: Of the page.
-        _prices: They change no time.
-    """
-    return _RUNS * step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS)

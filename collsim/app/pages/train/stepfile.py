@@ -8,6 +8,7 @@ from pathlib import Path
 import collsim as cs
 from collsim.viz.pictures.training_plots import write_step_film, write_step_picture
 
+from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from ...scenario.run_files import gather_files, has_ffmpeg
@@ -40,7 +41,7 @@ def draw(choice: TrainingChoice) -> None:
     labels = {
         suffix: f"{t(f'train.file.{suffix}')} (.{suffix})" for suffix in SUFFIXES if suffix != "mp4" or has_ffmpeg()
     }
-    filebox.draw_offer(labels, lambda suffix: (build_file, estimate_file, (choice, suffix, get_language())))
+    filebox.draw_offer(labels, lambda suffix: (build_file, (choice, suffix, get_language())))
 
 
 def build_exports(choice: TrainingChoice) -> dict[str, object]:
@@ -54,7 +55,6 @@ def build_exports(choice: TrainingChoice) -> dict[str, object]:
         "step",
         lambda kind, moment: (
             build_file,
-            estimate_file,
             (choice, kind, language, moment if kind in ("html", "svg", "png") else None),
         ),
     )
@@ -72,6 +72,7 @@ def estimate_file(choice: TrainingChoice, suffix: str, language: str, t: float |
     return SUFFIXES[suffix] + step_scenarios.estimate_step(choice)
 
 
+@job(estimate_file)
 def build_file(
     choice: TrainingChoice,
     suffix: str,

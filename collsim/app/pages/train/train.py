@@ -36,7 +36,7 @@ from ...shell.notes import (
 )
 from ...shell.page import register_page
 from ...shell.player import look
-from ...shell.results import get_latest
+from ...shell.results import get_exact, get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from . import growthview, rivals, step_scenarios, step_upgrades, stepfile, training_choice
 from .code import build_command, build_script
@@ -86,13 +86,7 @@ def draw() -> None:
     draw_machine_card(choice.where)
     if step_shown is not None and choice.where.on_machine:
         timed = select_timed(choice)
-        options = (
-            step_upgrades.list_upgrades,
-            timed,
-            step_upgrades.estimate_upgrades,
-            step_scenarios.needs_engine(timed),
-        )
-        draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, *options))
+        draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, step_upgrades.list_upgrades, timed))
         draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
     if step_shown is not None:
         torch = codebox.build_step_torch_parts(step_shown.torch)
@@ -110,16 +104,10 @@ def draw() -> None:
 
 def _ask_class(timed: TrainingChoice) -> bool:
     """Put a question about the step to the class. Return whether its answer is hidden."""
-    latest_result = get_latest(
-        step_scenarios.ask_about_step,
-        timed,
-        expected=step_scenarios.estimate_step,
-        compiled=step_scenarios.needs_engine(timed),
-        exact_only=True,
-    )
-    if latest_result is None:
+    labelled_questions = get_exact(step_scenarios.ask_about_step, timed)
+    if labelled_questions is None:
         return True
-    label, step_questions = latest_result[0]
+    label, step_questions = labelled_questions
     number, count = min(get_session().panels.number, len(step_questions) - 1), len(step_questions)
     return draw_class_card(PosedQuestion(f"train-{label}", number, count, step_questions[number], topic=(label, label)))
 
@@ -130,13 +118,7 @@ def _ask_class(timed: TrainingChoice) -> bool:
 def _draw_step(choice: TrainingChoice, top: Any) -> StepView | None:
     timed = select_timed(choice)
     with top:
-        latest_result = get_latest(
-            step_scenarios.compute_step,
-            timed,
-            expected=step_scenarios.estimate_step,
-            compiled=step_scenarios.needs_engine(timed),
-            fallback=(PLAIN,),
-        )
+        latest_result = get_latest(step_scenarios.compute_step, timed, fallback=(PLAIN,))
     if latest_result is None:
         return None
     step_shown: StepView = latest_result[0]
@@ -244,18 +226,9 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
     if choice.open not in ("", "none") and chosen is None:
         known = ", ".join(row["name"] for row in rows[:8])
         draw_mistake(t("train.open.unknown", name=choice.open, known=known or "–"))
-    opened = None
+    opened: CollectiveOpened | None = None
     if chosen is not None:
-        latest_opened = get_latest(
-            step_scenarios.open_collective,
-            drawn,
-            chosen["task"],
-            expected=step_scenarios.estimate_collective,
-            compiled=True,
-            exact_only=True,
-        )
-        if latest_opened is not None:
-            opened = latest_opened[0]
+        opened = get_exact(step_scenarios.open_collective, drawn, chosen["task"])
     mount = st.components.v2.component("collsim_step", js=read_bundle("step"))
     data = {
         "id": repr(drawn),
@@ -340,13 +313,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
         return
     timed = rivals.build_common_choice(choice)
     with top:
-        latest_result = get_latest(
-            rivals.race_strategies,
-            timed,
-            expected=rivals.estimate_race,
-            compiled=True,
-            fallback=(rivals.build_common_choice(PLAIN),),
-        )
+        latest_result = get_latest(rivals.race_strategies, timed, fallback=(rivals.build_common_choice(PLAIN),))
     if latest_result is None:
         return
     step_race, (drawn,) = latest_result
@@ -366,17 +333,9 @@ def _race_pinned(choice: TrainingChoice, top: Any) -> None:
     timed = select_timed(choice)
     with top:
         complain(complaints)
-        latest_result = get_latest(
-            rivals.race_pinned,
-            pinned,
-            timed,
-            expected=rivals.estimate_pinned,
-            compiled=isinstance(pinned, Choice) or any(map(step_scenarios.needs_engine, (pinned, timed))),
-            exact_only=True,
-        )
-    if latest_result is None:
+        step_race: rivals.StepRace | None = get_exact(rivals.race_pinned, pinned, timed)
+    if step_race is None:
         return
-    step_race, both = latest_result
     if isinstance(pinned, Choice):
         difference = (_name_run(pinned), f"{timed.model}, {t(f'train.strategy.{timed.strategy}')}")
     else:
@@ -384,7 +343,7 @@ def _race_pinned(choice: TrainingChoice, top: Any) -> None:
     names = {"pinned": t("pin.step.first", step=difference[0]), "chosen": t("pin.step.second", step=difference[1])}
     with top:
         st.html(format_title(t("pin.step.title"), t("pin.step.note")))
-    _draw_rivals(step_race, names, repr(both))
+    _draw_rivals(step_race, names, repr((pinned, timed)))
     st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=_pin, args=("",))
 
 

@@ -18,6 +18,7 @@ from collsim.viz.sentences.names import name_device, name_link
 from collsim.viz.sentences.time_sentences import describe_busiest_cable
 from collsim.viz.sentences.words import name_kind
 
+from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario import snippets
 from ...scenario.address_parameters import PageAddress, Word
@@ -39,9 +40,9 @@ from ...scenario.outcome import (
     estimate_seconds,
     ignore_progress,
     list_used_options,
+    uses_events,
 )
-from ...synthesis import synthesis_result
-from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, close_gap
+from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, close_gap, estimate_synthesis
 
 #: Transfers of a run that is changed: both runs are played side by side in the browser.
 MAX_CHANGED = 60_000
@@ -329,6 +330,7 @@ def estimate_change(choice: Choice, edit: Edit) -> float:
     )
 
 
+@job(estimate_change, compiled=lambda choice, edit: uses_events(choose_engine(choice, edit)))
 def run_change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_progress) -> Change:
     """Run the choice before and after.
 
@@ -480,17 +482,6 @@ def _build_tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def estimate_repair(choice: Choice, edit: Edit, switches: bool) -> float:
-    """Seconds that `repair` should take. Raises what building the machine raises.
-
-    Args:
-        choice: The run that is chosen.
-        edit: The change that is made to the run.
-        switches: Whether switches of the machine that reduce may be used.
-    """
-    return synthesis_result.estimate_synthesis(build_topology(choice).ranks)
-
-
 def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
     """Has the machine after the edit switches that reduce?
 
@@ -504,6 +495,7 @@ def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
     return can_switches_reduce(build_changed_topology(choice, edit))
 
 
+@job(lambda choice, *_: estimate_synthesis(build_topology(choice).ranks), compiled=is_compiled, in_worker=True)
 def repair(
     choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = ignore_progress
 ) -> Synthesized:

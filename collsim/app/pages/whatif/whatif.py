@@ -107,17 +107,9 @@ def draw() -> None:
         edit = _draw_changes(now.choice, get_remembered(PAGE))
     write_page_address(edit)
     complain(now.complaints)
-    event = run_edits.choose_engine(now.choice, edit).engine == "event"
     synthesized, switches = edit.synthesize, edit.switches
     edit = replace(edit, synthesize=False, switches=True)
-    latest_result = get_latest(
-        run_edits.run_change,
-        now.choice,
-        edit,
-        expected=run_edits.estimate_change,
-        compiled=event,
-        fallback=(Choice(), Edit()),
-    )
+    latest_result = get_latest(run_edits.run_change, now.choice, edit, fallback=(Choice(), Edit()))
     if latest_result is None:
         return
     change_shown, (choice, done) = latest_result
@@ -183,7 +175,7 @@ def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) 
             "run": fallback,
             "code": partial(_build_synthesis_code, choice, edit, switches),
         }
-        draw_box(run_edits.repair, choice, edit, switches, expected=run_edits.estimate_repair, **options)
+        draw_box(run_edits.repair, choice, edit, switches, **options)
     elif can_synthesize(choice.collective):
         offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), partial(_on_turned, True))
 

@@ -9,6 +9,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.viz.timeline.timeline_document import build_encoded_timeline, build_timeline, encode
 
+from ...jobs.job_spec import has_no_estimate, job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
 from . import drafts
@@ -34,15 +35,7 @@ class Verdict:
     cannot: CollsimError | None = None
 
 
-def estimate_verdict(draft: Draft) -> float:
-    """Nobody knows how long a stranger's code takes.
-
-    Args:
-        draft: The code and the machine that it is tried on.
-    """
-    return 0.0
-
-
+@job(has_no_estimate, in_worker=True)
 def judge_draft(draft: Draft, report_progress: ReportProgress = ignore_progress) -> Verdict:
     """Try the code, and run what it yields on the place of the draft.
 

@@ -32,7 +32,7 @@ from .consent import ask_consent
 from .drafts import Draft
 from .editor import draw_editor, get_typed_code
 from .trial import LIMITS, Trial
-from .verdict import Verdict, estimate_verdict, judge_draft
+from .verdict import Verdict, judge_draft
 
 PAGE = "write"
 _COLUMNS = 12
@@ -58,7 +58,7 @@ def draw() -> None:
         if wanted is None:
             latest_result = None
         else:
-            latest_result = get_latest(judge_draft, wanted, expected=estimate_verdict, in_worker=True)
+            latest_result = get_latest(judge_draft, wanted)
     with left:
         draw_editor(
             draft.code,

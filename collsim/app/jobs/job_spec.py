@@ -1,0 +1,71 @@
+"""What the server must know of a function before it computes: how long it takes, and where it may run. Nothing here
+knows Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """How a function is run for a page.
+
+    Attributes:
+        expected: Seconds that it should take, from the same arguments; 0 where nobody can know. It raises CollsimError
+            for what is seen to be impossible before anything is computed.
+        compiled: Whether it needs the event engine, from the same arguments.
+        in_worker: Always by a worker, however quick: what a stranger wrote must be stoppable.
+        exclusive: By a worker, and never two at a time: it measures this computer.
+    """
+
+    expected: Callable[..., float]
+    compiled: Callable[..., bool]
+    in_worker: bool
+    exclusive: bool
+
+
+_SPECS: dict[Callable[..., Any], JobSpec] = {}
+
+
+def job(
+    expected: Callable[..., float],
+    compiled: Callable[..., bool] = lambda *_: False,
+    in_worker: bool = False,
+    exclusive: bool = False,
+) -> Callable[[FunctionT], FunctionT]:
+    """Decorate a function that pages compute with (`shell.results`); arguments are the attributes of `JobSpec`.
+
+    The function belongs to a module that knows no Streamlit, takes `report_progress` besides, and raises CollsimError
+    for what cannot be.
+
+    Args:
+        expected: Seconds that it should take.
+        compiled: Whether it needs the event engine.
+        in_worker: Whether only a worker runs it.
+        exclusive: Whether it measures this computer.
+    """
+
+    def register(function: FunctionT) -> FunctionT:
+        _SPECS[function] = JobSpec(expected, compiled, in_worker, exclusive)
+        return function
+
+    return register
+
+
+def get_job_spec(function: Callable[..., Any]) -> JobSpec:
+    """How a function is run, as `job` was told."""
+    return _SPECS[function]
+
+
+def is_compiled(*_arguments: object) -> bool:
+    """Of a function that always needs the event engine."""
+    return True
+
+
+def has_no_estimate(*_arguments: object) -> float:
+    """Of a function of which nobody knows how long it takes, such as one that runs a stranger's code."""
+    return 0.0
