@@ -16,13 +16,12 @@ from .classroom.question_card import draw_free_question, is_leading_class
 from .classroom.student_page import get_invited_code
 from .jobs.engine_warmup import ENGINE
 from .pages import load
-from .scenario.mistakes import write_sentence
 from .shell.address import put_menu, read_page_address
 from .shell.look import STYLE, build_menu_style, draw_logo, mark
-from .shell.notes import draw_mistake
+from .shell.notes import draw_error, draw_mistake
 from .shell.page import Page
 from .shell.results import open_page
-from .shell.session import get_language, get_session, is_dark, queue_reruns, t
+from .shell.session import get_session, is_dark, queue_reruns, t
 from .shell.switches import draw_switches
 
 PAGES: dict[str, Page] = load()
@@ -107,7 +106,7 @@ def _wrap_page(page: Page) -> Callable[[], None]:
                 with st.container(border=True, key="card_question"):
                     draw_free_question()
         except CollsimError as error:
-            draw_mistake(write_sentence(error, get_language()))
+            draw_error(error)
         except Exception as error:  # a class never sees a stack trace; the log does
             logging.getLogger(__name__).exception("page %s failed", page.name)
             draw_mistake(t("ours", reason=f"{type(error).__name__}: {error}"))

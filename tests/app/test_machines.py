@@ -42,7 +42,7 @@ def opened(**query):
 
 
 def sent(at):
-    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_ways")]
+    (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_route")]
     return json.loads(one.proto.json)
 
 

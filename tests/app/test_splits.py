@@ -104,7 +104,7 @@ def test_a_mixture_of_experts_is_sharded_and_split_on_the_pages(monkeypatch):
     assert len(sent(at, "collsim_lanes")["runners"]) == 3
     at = opened("split", model="qwen3-30b-a3b", nodes="2", batch="64", split="tensor(2) * fsdp()")
     assert messages(at) == []
-    assert sent(at, "collsim_split")["step"]["time"] > 0
+    assert sent(at, "collsim_splits")["step"]["time"] > 0
 
 
 def test_sharding_shows_the_steps_of_python(monkeypatch):
@@ -125,7 +125,7 @@ def test_the_split_that_is_open_is_training_step_and_the_table_is_best_parallel(
     choice = searched.ADDRESS.read(SMALL)[0]
     at = opened("split", **SMALL)
     assert messages(at) == []
-    data, t = sent(at, "collsim_split"), searched.request_step(choice)
+    data, t = sent(at, "collsim_splits"), searched.request_step(choice)
     said = describe_waits(t)[0]
     written = html.unescape(" ".join(e.proto.body for e in at.get("html"))).replace("\N{NO-BREAK SPACE}", " ")
     assert f"{said[:1].upper()}{said[1:]}." in written, "the headline says what GPUs wait for"
@@ -150,7 +150,7 @@ def test_a_split_that_does_not_fit_is_shown_with_the_reason_as_if_it_did(monkeyp
         searched.request_step(choice)
     at = opened("split", **query)
     assert any("does not fit" in text and "had GPUs the memory" in text for text in messages(at))
-    memory = sent(at, "collsim_split")["step"]["memory"]
+    memory = sent(at, "collsim_splits")["step"]["memory"]
     assert (
         memory["room"] == 2e9 < memory["total"] == searched.request_step(searched.ADDRESS.read(SMALL)[0]).memory.max()
     )
@@ -265,7 +265,7 @@ def test_routing_of_experts_is_chosen_on_the_page():
     names = [box.label for box in at.selectbox]
     assert {"Tokens to experts", "Capacity of an expert", "Dispatch overlaps with"} <= set(names)
     assert "Buffers" not in names
-    even = sent(at, "collsim_split")["step"]["time"]
+    even = sent(at, "collsim_splits")["step"]["time"]
     for label, value in (("Tokens to experts", "'zipf'"), ("Capacity of an expert", "1.25")):
         next(box for box in at.selectbox if box.label == label).select(value).run()
         assert not at.exception
@@ -275,6 +275,6 @@ def test_routing_of_experts_is_chosen_on_the_page():
         "mixtral-8x7b", cs.machine("dgx-h100", nodes=2), parallel=cs.train.parse_strategy(expected), batch=64,
         micro_batch=1, dtype="bfloat16", recompute="selective", memory="1TB",
     )  # fmt: skip
-    assert sent(at, "collsim_split")["step"]["time"] == pytest.approx(step.time) != pytest.approx(even)
+    assert sent(at, "collsim_splits")["step"]["time"] == pytest.approx(step.time) != pytest.approx(even)
     assert "Buffers" in [box.label for box in at.selectbox]
     assert "Tokens to experts" not in [box.label for box in opened("split").selectbox]

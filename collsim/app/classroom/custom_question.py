@@ -7,9 +7,8 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.teach.quiz.question import Alternative, Question
 
-from ..scenario.mistakes import write_sentence
-from ..shell.notes import draw_mistake, draw_note
-from ..shell.session import get_language, t
+from ..shell.notes import draw_error, draw_note
+from ..shell.session import t
 
 LONGEST_TEXT, LONGEST_CHOICE, MAX_CHOICES = 300, 120, 6
 _STATE, _STATE_ERROR = "custom_question", "custom_question_error"
@@ -59,7 +58,7 @@ def draw_editor() -> None:
         st.text_area(t("own.question.choices"), key="own_question_lines", height=140)
         st.button(t("own.question.ask"), key="own_question_ask", type="primary", on_click=_ask)
         if error := st.session_state.pop(_STATE_ERROR, None):
-            draw_mistake(write_sentence(error, get_language()))
+            draw_error(error)
     if get_custom_question() is not None:
         st.button(t("own.question.back"), key="own_question_back", on_click=discard_custom_question)
 

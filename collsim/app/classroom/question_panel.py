@@ -11,10 +11,9 @@ from collsim.errors import CollsimError
 from collsim.teach.quiz.question import Question
 
 from ..scenario.choice import Choice
-from ..scenario.mistakes import write_sentence
 from ..scenario.panels import LONGEST_ANSWER, MAX_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import ask_about_run
-from ..shell.notes import draw_mistake
+from ..shell.notes import draw_error, draw_mistake
 from ..shell.results import get_exact
 from ..shell.session import get_language, get_session, t
 from . import question_html
@@ -187,7 +186,7 @@ def _draw_alone(panels: Panels, number: int, count: int, question: Question) -> 
         try:
             answer, is_revealed = question.value(panels.answer), True
         except CollsimError as error:
-            draw_mistake(write_sentence(error, get_language()))
+            draw_error(error)
     if is_revealed:
         draw_answer(question, answer)
     elif question.kind == "number":

@@ -14,16 +14,15 @@ from collsim.teach.quiz.question import Question
 
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import Choice
-from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Outcome, build_topology, compute_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
 from ..server import get_session_client
-from ..shell.address import get_menu, get_remembered, remember, write_page_address
+from ..shell.address import finish_controls, get_menu, get_remembered, remember
 from ..shell.controls import add_space, label_algorithm, label_machine
-from ..shell.notes import complain, draw_mistake, draw_note, draw_status, format_title
+from ..shell.notes import draw_mistake, draw_note, draw_status, explain, format_title
 from ..shell.player import mount_player
 from ..shell.results import get_exact
-from ..shell.session import choose_text, get_language, get_session, queue_reruns, rerun_page, t
+from ..shell.session import choose_text, get_language, queue_reruns, rerun_page, t
 from ..styles import read_style
 from . import question_html
 from .class_sessions import PosedQuestion, VoteBoard
@@ -59,9 +58,8 @@ ADDRESS = PageAddress(
 def draw() -> None:
     """Draw the page: the question and the choices; once the answer is revealed, also the run that it is about."""
     code: str = get_remembered(PAGE)
-    write_page_address(code)
     st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
-    complain(get_session().complaints)
+    finish_controls(code)
     # A code that cannot be one is not looked up, which leaves guessing nothing to try.
     if CLASS_KEY.fullmatch(code):
         board = get_class_sessions().get_board(code, get_voter())
@@ -209,7 +207,7 @@ def _submit_number(code: str, question: Question, round: int, field: str) -> Non
     try:
         value = question.value(str(st.session_state.get(field, "")))
     except CollsimError as error:
-        st.session_state["vote_mistake"] = write_sentence(error, get_language())
+        st.session_state["vote_mistake"] = explain(error)
         return
     _submit_vote(code, value, round)
 

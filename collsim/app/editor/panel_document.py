@@ -16,10 +16,10 @@ from ..scenario import snippets
 from ..scenario.choice import MAX_NODES, Choice, MachineChoice
 from ..scenario.machine_edits import MachineEdit
 from ..scenario.machine_parts import find_original_values, list_part_values
-from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology
 from ..shell.controls import NODES, label_choice
-from ..shell.session import get_language, t
+from ..shell.notes import explain
+from ..shell.session import t
 from .machine_history import get_history
 from .parts_shelf import UNCHANGED, label_value, label_values
 
@@ -114,7 +114,7 @@ def describe_panel(choice: Choice, drawn: Choice | None = None) -> PanelDocument
     history = get_history()
     error = ""
     if history is not None and history.error is not None:
-        error = write_sentence(history.error, get_language())
+        error = explain(history.error)
     rows = _list_rows(choice, topology)
     return {
         "rows": rows,

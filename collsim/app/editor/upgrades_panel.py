@@ -11,7 +11,6 @@ from collsim.errors import CollsimError
 from collsim.locale import LANGUAGES
 
 from ..scenario.choice import Choice
-from ..scenario.mistakes import write_sentence
 from ..scenario.run_upgrades import (
     LONGEST_PRICES,
     Cells,
@@ -21,7 +20,7 @@ from ..scenario.run_upgrades import (
 )
 from ..shell.charts import draw_table
 from ..shell.controls import draw_folded
-from ..shell.notes import draw_heading, draw_mistake, format_verdict
+from ..shell.notes import draw_error, draw_heading, format_verdict
 from ..shell.results import get_exact
 from ..shell.session import choose_text, get_language, t
 
@@ -54,7 +53,7 @@ def draw_upgrades(list_upgrades: Callable[..., UpgradesView], choice: Hashable) 
     try:
         prices = read_prices(text)
     except CollsimError as error:
-        draw_mistake(write_sentence(error, get_language()))
+        draw_error(error)
         return
     panel: UpgradesView | None = get_exact(list_upgrades, choice, prices, draw_partial=draw_cells)
     if panel is None:

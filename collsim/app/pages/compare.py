@@ -27,7 +27,7 @@ from ..editor.sidebar import draw_sidebar
 from ..editor.upgrades_panel import draw_run_upgrades
 from ..scenario.address_parameters import write_size
 from ..scenario.choice import Choice, list_usual_algorithms
-from ..scenario.mistakes import remove_chinese_spaces, write_sentence
+from ..scenario.mistakes import remove_chinese_spaces
 from ..scenario.outcome import (
     Crossing,
     NearMiss,
@@ -44,10 +44,10 @@ from ..shell.address import get_menu, write_page_address
 from ..shell.charts import Picture, show_frame
 from ..shell.controls import draw_folded, label_algorithm, label_choice, label_machine
 from ..shell.look import color
-from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, format_title, format_verdict
+from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, explain, format_title, format_verdict
 from ..shell.page import register_page
 from ..shell.results import get_exact, get_latest
-from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, t
+from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, set_panels, t
 from ..synthesis.box import offer
 from ..synthesis.synthesis_result import explain_synthesis
 
@@ -64,7 +64,7 @@ def draw() -> None:
     write_page_address()
     now = get_session()
     st.html(format_title(t("compare.title")))
-    complain(now.complaints)
+    complain()
     event = uses_events(now.choice)
     draw_partial = partial(_draw_coming, now.choice) if event else None
     latest_result = get_latest(compare, now.choice, fallback=(Choice(sizes=_FEW_SIZES),), draw_partial=draw_partial)
@@ -121,7 +121,7 @@ def _watch(nbytes: str) -> None:
     """Explore at this size, with the race open."""
     now = get_session()
     now.choice = replace(now.choice, nbytes=nbytes)
-    now.panels = replace(now.panels, mode=FULL, synthesize=True, fault="", seed=None)
+    set_panels(mode=FULL, synthesize=True, fault="", seed=None)
     st.switch_page(get_menu()["explore"])
 
 
@@ -132,7 +132,7 @@ def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
             t(
                 "compare.failed",
                 name=label_algorithm(name, choice.collective),
-                reason=write_sentence(reason, get_language()),
+                reason=explain(reason),
             )
         )
     return _name_rows(table, choice)
@@ -165,7 +165,7 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     try:
         predictions = predict_sizes(choice, (size for size in sorted(set(runnable["nbytes"])) if size))
     except CollsimError as error:
-        draw_mistake(t("compare.nccl.none", reason=write_sentence(error, get_language())))
+        draw_mistake(t("compare.nccl.none", reason=explain(error)))
         return runnable
     for sentence in dict.fromkeys(sentence for p in predictions for sentence in p.registered_buffers):
         draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
@@ -295,8 +295,7 @@ def _build_picture(frame: pd.DataFrame, what: str, names: list[str], lead_change
     near_axis = float(frame["nbytes"].min()) * (frame["nbytes"].max() / frame["nbytes"].min()) ** 0.2
     layers = lines, near, *_build_marks(lead_changes, near_axis, is_dark())
     look = {"height": _TALL, "description": t(f"compare.{what}"), "padding": charts.ROOM}
-    picture: Picture = alt.layer(*layers).properties(**look)
-    return picture
+    return charts.layer(*layers, **look)
 
 
 def _build_lines(frame: pd.DataFrame, what: str, names: list[str]) -> alt.Chart:

@@ -25,14 +25,14 @@ from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
 from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import charts, codebox
-from ..shell.address import get_remembered, write_page_address
+from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, number
 from ..shell.look import color
-from ..shell.notes import complain, draw_part, format_title
+from ..shell.notes import draw_part, format_title
 from ..shell.page import register_page
 from ..shell.results import get_latest
-from ..shell.session import get_language, get_session, is_dark, t
+from ..shell.session import get_language, is_dark, t
 from .train.tabs import draw_tabs
 
 PAGE = "inference"
@@ -123,8 +123,7 @@ def draw() -> None:
     choice = replace(choice, **machine.machine_fields)
     st.html(format_title(t("page.inference"), t("inference.below")))
     draw_tabs(PAGE)
-    write_page_address(choice)
-    complain(get_session().complaints)
+    finish_controls(choice)
     latest_result = get_latest(estimate_times, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_times(latest_result[0])
@@ -187,10 +186,7 @@ def _build_bars(frame: pd.DataFrame) -> charts.Picture:
     names = alt.Chart(frame.drop_duplicates("phase")).encode(y=y, x=alt.value(0), text=alt.Text("phase:N"))
     look: dict[str, Any] = {"align": "left", "fontSize": 15, "fontWeight": "bold", "baseline": "bottom"}
     titles = names.mark_text(dy=-28, color=color("ink", dark), **look)
-    picture: charts.Picture = alt.layer(bars, titles).properties(
-        height=250, description=t("page.inference"), padding=charts.ROOM
-    )
-    return picture
+    return charts.layer(bars, titles, height=250, description=t("page.inference"), padding=charts.ROOM)
 
 
 def build_script(choice: InferenceChoice) -> str:

@@ -29,7 +29,7 @@ from ..classroom.question_card import (
 )
 from ..scenario.address_parameters import Complaint, PageAddress, Word
 from ..scenario.choice import count, create_name_reader
-from ..shell.address import get_remembered, remember, write_page_address
+from ..shell.address import change_remembered, get_remembered, remember, write_page_address
 from ..shell.notes import complain, draw_note, format_title
 from ..shell.page import register_page
 from ..shell.player import UnansweredQuestion, mount_player
@@ -163,7 +163,7 @@ def _draw_text(reading: Reading, content: Content) -> bool:
     """Draw what stands beside the picture: the text, the question, and the way on. Return whether the answer to the
     question is still hidden."""
     st.html(_draw_title(reading))
-    complain(get_session().complaints)
+    complain()
     lines = _format_paragraphs(content.before, content)
     text = f'<div class="cs-lesson">{lines}</div>{_draw_lanes(content.lanes)}'
     # A class sees the question at once; whoever is alone reads what leads to it.
@@ -216,7 +216,7 @@ def _is_done(lesson: Lesson, reading: Reading) -> bool:
 
 
 def _open(name: str) -> None:
-    remember(PAGE, replace(get_remembered(PAGE), lesson=name))
+    change_remembered(PAGE, lesson=name)
     get_session().start = {}
 
 

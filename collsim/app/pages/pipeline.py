@@ -11,19 +11,17 @@ from collsim.errors import CollsimError
 from collsim.train import PipelineTiming, time_schedules
 from collsim.train.pipelines import SCHEDULES
 from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
-from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.splits.pipeline_document import build_pipeline_runner
 
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import count, create_name_reader
-from ..scenario.mistakes import write_sentence
 from ..shell import codebox
-from ..shell.address import get_remembered, write_page_address
+from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, choose_several
-from ..shell.notes import complain, draw_mistake, format_title
+from ..shell.notes import draw_mistake, explain, format_title
 from ..shell.page import register_page
-from ..shell.player import look
+from ..shell.player import mount_bundle
 from ..shell.session import get_language, get_session, t
 from .train.tabs import draw_tabs
 
@@ -105,9 +103,8 @@ def draw() -> None:
     draw_tabs(PAGE)
     notes = st.container()
     choice = _draw_controls(choice)
-    write_page_address(choice)
     with notes:
-        complain(get_session().complaints)
+        finish_controls(choice)
     _draw_lanes(choice)
     with st.expander(t("code.title")):
         codebox.draw(
@@ -166,9 +163,7 @@ def _draw_lanes(choice: PipelineChoice) -> None:
     timings = time_choices(choice)
     for name, result in timings.items():
         if isinstance(result, CollsimError):
-            draw_mistake(
-                t("pipeline.failed", name=t(f"pipeline.{name}"), reason=write_sentence(result, get_language()))
-            )
+            draw_mistake(t("pipeline.failed", name=t(f"pipeline.{name}"), reason=explain(result)))
     good_timings = {name: result for name, result in timings.items() if not isinstance(result, CollsimError)}
     if not good_timings:
         return
@@ -184,11 +179,9 @@ def _draw_lanes(choice: PipelineChoice) -> None:
         "unit": t("pipeline.unit", ratio=choice.ratio),
         "microbatches": choice.microbatches,
         "most": max(run["most"] for run in runners),
-        **look(),
         "t": get_session().start.get("t"),
     }
-    mount = st.components.v2.component("collsim_lanes", js=read_bundle("lanes"))
-    mount(key="pipelines", data=data)
+    mount_bundle("lanes", "pipelines", data)
 
 
 def describe_timings(timings: dict[str, PipelineTiming], choice: PipelineChoice) -> str:

@@ -13,7 +13,6 @@ import collsim as cs
 from collsim.errors import CollsimError, Words
 from collsim.train.model_families import models
 from collsim.units import format_time
-from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.pipeline_document import build_sharding_runner, get_formulas
 
@@ -23,15 +22,14 @@ from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
-from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import codebox
-from ..shell.address import get_remembered, write_page_address
+from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
 from ..shell.controls import choose, number
-from ..shell.notes import complain, draw_mistake, draw_part, format_title
+from ..shell.notes import draw_mistake, draw_part, explain, format_title
 from ..shell.page import register_page
-from ..shell.player import look
+from ..shell.player import mount_bundle
 from ..shell.results import get_latest
 from ..shell.session import get_language, get_session, t
 from .train.tabs import draw_tabs
@@ -149,8 +147,7 @@ def draw() -> None:
     choice = replace(choice, model=model, samples=samples, **machine.machine_fields)
     st.html(format_title(t("page.sharding"), t("sharding.below")))
     draw_tabs(PAGE)
-    write_page_address(choice)
-    complain(get_session().complaints)
+    finish_controls(choice)
     latest_result = get_latest(race_steps, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_card(*latest_result)
@@ -170,7 +167,7 @@ def draw() -> None:
 
 def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
     for name, reason in step_race.failed:
-        draw_mistake(t("sharding.failed", name=t(f"sharding.{name}"), reason=write_sentence(reason, get_language())))
+        draw_mistake(t("sharding.failed", name=t(f"sharding.{name}"), reason=explain(reason)))
     if not step_race.runners:
         return
     names = [(t(f"sharding.{run['variant']}"), t(f"sharding.{run['variant']}.note")) for run in step_race.runners]
@@ -181,11 +178,9 @@ def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
         "said": describe_race(step_race),
         "most": max([step_race.weight_bytes, *(run["most"]["both"] for run in step_race.runners)]),
         "weight_bytes": step_race.weight_bytes,
-        **look(),
         "t": get_session().start.get("t"),
     }
-    mount = st.components.v2.component("collsim_lanes", js=read_bundle("lanes"))
-    mount(key="sharding", data=data)
+    mount_bundle("lanes", "sharding", data)
 
 
 def describe_race(step_race: ShardingRace) -> str:

@@ -7,16 +7,14 @@ from dataclasses import asdict, replace
 
 import streamlit as st
 
-from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.story.story_document import NUMBERS, StoryNumbers, encode_story, evaluate_number
 
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import create_word_reader
-from ..shell.address import get_remembered, remember, write_page_address
-from ..shell.notes import complain
+from ..shell.address import finish_controls, get_remembered, remember
 from ..shell.page import register_page
-from ..shell.player import look
-from ..shell.session import get_session
+from ..shell.player import mount_bundle
+from ..shell.session import get_language
 
 NAME, _COMPONENT = "story", "story_page"
 _STYLE = """<style>
@@ -31,15 +29,13 @@ ADDRESS = PageAddress(StoryNumbers(), tuple(Word(name, create_word_reader(texts)
 @register_page(NAME, 5, address=ADDRESS)
 def draw() -> None:
     """Draw the page; the numbers that a reader has dragged stand in the address."""
-    write_page_address()
     st.html(_STYLE)
-    complain(get_session().complaints)
-    mount = st.components.v2.component("collsim_story", js=read_bundle("story"))
-    links = {name: f"{path}?lang={look()['language']}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
+    finish_controls()
+    links = {name: f"{path}?lang={get_language()}" for name, path in (("explore", "./"), ("lessons", "lessons"))}
     with st.container(key=NAME):
         numbers = {name: evaluate_number(name, text) for name, text in asdict(get_remembered(NAME)).items()}
-        data = {"story": json.loads(encode_story()), "numbers": numbers, "links": links, **look()}
-        mount(key=_COMPONENT, data=data, on_numbers_change=_on_numbers)
+        data = {"story": json.loads(encode_story()), "numbers": numbers, "links": links}
+        mount_bundle("story", _COMPONENT, data, on_numbers_change=_on_numbers)
 
 
 def _on_numbers() -> None:

@@ -18,6 +18,7 @@ from collsim.locale.synonyms import find_near_names
 from ..scenario.address_parameters import Complaint, read_words, shorten
 from ..scenario.choice import MOMENT, Choice, list_option_keys, to_query
 from ..scenario.outcome import read_choice
+from .notes import complain
 from .page import Page, list_pages
 from .session import forget_widgets, get_language, get_session, is_dark
 
@@ -148,6 +149,16 @@ def _write(query: dict[str, str]) -> None:
     get_session().written = query
 
 
+def finish_controls(value: Any = None) -> None:
+    """At the end of a page's controls: remember `value`, write the address, and say what it asked for in vain.
+
+    Args:
+        value: As `write_page_address` takes it.
+    """
+    write_page_address(value)
+    complain()
+
+
 def get_remembered(page: str) -> Any:
     """What a page of this tab remembers.
 
@@ -165,6 +176,16 @@ def remember(page: str, value: Any) -> None:
         value: The value.
     """
     get_session().page_values[page] = value
+
+
+def change_remembered(page: str, **fields: Any) -> None:
+    """Let a page remember the same with other fields, before it is drawn again.
+
+    Args:
+        page: Name of the page.
+        **fields: New values by field.
+    """
+    change_remembered(page, **fields)
 
 
 def put_menu(entries: Mapping[str, st.Page]) -> None:

@@ -108,6 +108,17 @@ def build_tips(**titles: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:N", title=t(key)) for column, key in titles.items()]
 
 
+def layer(*layers: Any, **properties: Any) -> Picture:
+    """Charts over each other.
+
+    Args:
+        *layers: The charts, the lowest first.
+        **properties: Properties of the picture, such as `height` and `description`.
+    """
+    picture: Picture = alt.layer(*layers).properties(**properties)
+    return picture
+
+
 def draw_chart(key: str, make: Callable[..., Picture], *arguments: Any) -> None:
     """Draw the picture that `make(*given)` makes over the whole width, in the look of the theme; it is made once.
 

@@ -24,7 +24,7 @@ from ..scenario.choice import WORDS, list_networks, list_usual_algorithms
 from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import write_sentence
 from ..texts import has_text
-from .notes import draw_mistake
+from .notes import draw_error, draw_mistake
 from .session import WIDGETS, choose_text, get_language, get_session, queue_reruns, t
 
 SIZES = ["8B", "1KiB", "16KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB", "1GiB", "4GiB"]
@@ -285,7 +285,7 @@ def choose_quantity(
     try:
         return str((read or WORDS[name].read or str)(str(typed or current)))
     except CollsimError as error:
-        draw_mistake(write_sentence(error, get_language()))
+        draw_error(error)
         return current
 
 

@@ -19,12 +19,11 @@ from collsim.units import format_bytes
 
 from ..scenario import run_files
 from ..scenario.choice import Choice
-from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Outcome, build_topology
 from ..scenario.run_files import Upload
 from ..texts import has_text
 from .controls import choose
-from .notes import draw_mistake, draw_note
+from .notes import draw_error, draw_note
 from .results import get_exact, get_latest
 from .session import forget_widgets, get_language, get_session, queue_callback, t
 
@@ -222,7 +221,7 @@ def draw_upload() -> None:
             t("files.file"), type=run_files.list_suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take
         )
         if wrong := st.session_state.pop(_WRONG, None):
-            draw_mistake(write_sentence(wrong, get_language()))
+            draw_error(wrong)
         if upload:
             st.button(t("files.drop"), on_click=_drop, width="stretch", key="files_drop")
 

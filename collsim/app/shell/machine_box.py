@@ -10,10 +10,9 @@ from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
 
 from ..scenario import custom_machine
-from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Refused
-from .notes import draw_mistake, draw_note
-from .session import forget_widgets, get_language, queue_callback, t
+from .notes import draw_error, draw_note
+from .session import forget_widgets, queue_callback, t
 
 _TYPES = ["txt", "xml", "yaml", "yml"]
 _WRONG = "own_mistake"
@@ -39,7 +38,7 @@ def draw_machine_box(text: str, key: str, take: Callable[[str], None], drop: Cal
         t("own.use"), type="primary", width="stretch", key=f"own_use_{key}", on_click=_use, args=(area, file, take)
     )
     if wrong := st.session_state.pop(_WRONG, None):
-        draw_mistake(write_sentence(wrong, get_language()))
+        draw_error(wrong)
     if text:
         back.button(t("own.drop"), width="stretch", key=f"own_drop_{key}", on_click=_drop, args=(drop,))
         _draw_machine_notes(text, key)

@@ -8,10 +8,11 @@ from typing import Literal
 import streamlit as st
 
 from collsim.display.markup import bind_units, escape_markdown, escape_text
+from collsim.errors import CollsimError, Words
 
 from ..scenario.address_parameters import Complaint
 from ..scenario.mistakes import write_sentence
-from .session import get_language, t
+from .session import get_language, get_session, t
 
 
 def format_title(text: str, below: str = "") -> str:
@@ -93,12 +94,32 @@ def draw_mistake(*sentences: str) -> None:
     st.html(f'<div class="cs-mistake" role="alert">{"<br>".join(map(escape_text, sentences))}</div>')
 
 
-def complain(complaints: list[Complaint]) -> None:
+def explain(error: CollsimError | Words) -> str:
+    """An error as a sentence in the language of the page.
+
+    Args:
+        error: The error, or its words.
+    """
+    return write_sentence(error, get_language())
+
+
+def draw_error(error: CollsimError | Words) -> None:
+    """What cannot be done, as its error says it.
+
+    Args:
+        error: The error, or its words.
+    """
+    draw_mistake(explain(error))
+
+
+def complain(complaints: list[Complaint] | None = None) -> None:
     """Say what an address asked for in vain.
 
     Args:
-        complaints: Words of the address that cannot be used.
+        complaints: Words of the address that cannot be used; None for those of the open page.
     """
+    if complaints is None:
+        complaints = get_session().complaints
     if complaints:
         lines = "<br>".join(map(_describe_complaint, complaints))
         st.html(f'<div class="cs-mistake cs-complaint" role="alert">{lines}</div>')
@@ -114,7 +135,7 @@ def _describe_complaint(c: Complaint) -> str:
     if c.reason == "unknown":
         reason = t("url.unknown")
     else:
-        reason = write_sentence(c.reason, get_language())
+        reason = explain(c.reason)
     return escape_text(t("url.bad", name=c.name, value=c.value, reason=reason, used=c.used))
 
 

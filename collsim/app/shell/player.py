@@ -38,6 +38,19 @@ def look() -> dict[str, str]:
     return {"language": get_language(), "theme": "dark" if is_dark() else "light"}
 
 
+def mount_bundle(name: str, key: str, data: Mapping[str, Any], **listeners: Any) -> None:
+    """Mount the component of a bundle, with the language and the theme.
+
+    Args:
+        name: Of the bundle.
+        key: Of the component, one for each place.
+        data: What its module takes; its `id` names what is drawn, and the same name means that nothing starts again.
+        **listeners: Called when the component changes a value, as `on_NAME_change`.
+    """
+    mount = st.components.v2.component(f"collsim_{name}", js=read_bundle(name))
+    mount(key=key, data={**look(), **data}, **listeners)
+
+
 def mount_player(
     timeline: Mapping[str, Any],
     run: str,
@@ -64,13 +77,13 @@ def mount_player(
         exports: What its menu offers, as `filebox.build_exports` returns it; None for what the browser makes alone.
         on_edit: is called when somebody changes it; the component's `edit` says what.
     """
-    mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     begins = {name: start.get(name) for name in ("t", "view", "node")}
     answer_step = None if question is None else question.answer_step
     options = {"hides": hides, "answerStep": answer_step, "editing": panel, "exports": exports}
-    mount(
-        key=key,
-        data={"id": run, "timeline": timeline, **options, **look(), **begins},
+    mount_bundle(
+        "player",
+        key,
+        {"id": run, "timeline": timeline, **options, **begins},
         on_edit_change=on_edit or _ignore,
         on_export_change=partial(hear_export, key),
         on_skip_change=_ignore if question is None else question.skip,
@@ -94,13 +107,9 @@ def mount_machine(timeline: Mapping[str, Any], run: str, panel: Mapping[str, Any
         panel: what can be changed of it.
         on_edit: is called when somebody changes it.
     """
-    mount = st.components.v2.component("collsim_player", js=read_bundle("player"))
     options = {"compact": _MACHINE_HEIGHT, "idle": True, "view": "physical"}
-    mount(
-        key="machine_picture",
-        data={"id": run, "timeline": timeline, "editing": panel, **options, **look()},
-        on_edit_change=on_edit,
-    )
+    data = {"id": run, "timeline": timeline, "editing": panel, **options}
+    mount_bundle("player", "machine_picture", data, on_edit_change=on_edit)
 
 
 def mount_simple_page(
@@ -120,7 +129,6 @@ def mount_simple_page(
         report: is called with `cards` or `predict`, and on or off, when a reader switches that.
         ask_class: is called with the number of a question, from 0, that is to be put to a class.
     """
-    mount = st.components.v2.component("collsim_simple", js=read_bundle("simple"))
 
     def switched(name: str) -> None:
         """A switch was thrown.
@@ -137,9 +145,10 @@ def mount_simple_page(
         if isinstance(number, int):
             ask_class(max(0, number))
 
-    mount(
-        key="simple_page",
-        data={**data, **look(), "t": start.get("t")},
+    mount_bundle(
+        "simple",
+        "simple_page",
+        {**data, "t": start.get("t")},
         on_cards_change=partial(switched, "cards"),
         on_predict_change=partial(switched, "predict"),
         on_question_change=put_question,
@@ -166,9 +175,8 @@ def mount_race(
         exports: What its menu offers, as `filebox.build_exports` returns it; None for what the browser makes alone.
         hides: A class is asked who ends first: nothing is shown that tells.
     """
-    mount = st.components.v2.component("collsim_race", js=read_bundle("race"))
     rows = describe_runners(runners, get_language())
-    data = {"id": ident, "runners": rows, "verdict": key == "race", "hides": hides, "exports": exports, **look()} | (
-        {} if seconds is None else {"t": seconds}
-    )
-    mount(key=key, data=data, on_export_change=partial(hear_export, key))
+    data = {"id": ident, "runners": rows, "verdict": key == "race", "hides": hides, "exports": exports}
+    if seconds is not None:
+        data["t"] = seconds
+    mount_bundle("race", key, data, on_export_change=partial(hear_export, key))

@@ -22,11 +22,10 @@ from ..jobs.engine_warmup import COMPILE_SECONDS, ENGINE
 from ..jobs.job_spec import get_job_spec
 from ..jobs.worker import compile_engine
 from ..jobs.worker_pool import get_worker_pool
-from ..scenario.mistakes import write_sentence
 from ..scenario.outcome import Refused
 from ..server import get_session_client
-from .notes import draw_mistake
-from .session import get_language, queue_reruns, rerun_page, t
+from .notes import draw_mistake, explain
+from .session import queue_reruns, rerun_page, t
 
 #: Seconds up to which a page computes on the spot.
 ON_THE_SPOT = 1.5
@@ -236,7 +235,7 @@ def _draw_ended(request: Awaited, has_kept: bool) -> None:
     """Say why there is nothing new, and whether an earlier result stands below; what was stopped can be started
     again."""
     assert request.ended is not None
-    draw_mistake(f"{write_sentence(request.ended, get_language())} {t('mistake.kept') if has_kept else ''}".strip())
+    draw_mistake(f"{explain(request.ended)} {t('mistake.kept') if has_kept else ''}".strip())
     if isinstance(request.ended, Refused) and request.ended.key in ("work.stopped", "work.died", "work.many"):
         st.button(t("work.again"), key=f"again_{request.key[0]}", on_click=cancel_request, args=(request.key[0],))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, NoReturn, ParamSpec, cast
 
@@ -84,6 +84,16 @@ def get_session() -> Session:
     if "session" not in st.session_state:
         st.session_state["session"] = Session()
     return cast(Session, st.session_state["session"])
+
+
+def set_panels(**fields: Any) -> None:
+    """Open and close panels of Explore.
+
+    Args:
+        **fields: New values by field of `Panels`.
+    """
+    session = get_session()
+    session.panels = replace(session.panels, **fields)
 
 
 def rerun_page() -> NoReturn:

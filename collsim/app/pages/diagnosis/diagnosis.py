@@ -17,10 +17,9 @@ from collsim.units import format_bandwidth, format_bytes
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader, read_file_fields
-from ...shell.address import get_remembered, remember, write_page_address
+from ...shell.address import finish_controls, get_remembered, remember
 from ...shell.controls import choose
 from ...shell.notes import (
-    complain,
     draw_heading,
     draw_headline,
     draw_mistake,
@@ -33,7 +32,7 @@ from ...shell.notes import (
 from ...shell.open_in import open_in
 from ...shell.page import register_page
 from ...shell.results import get_exact
-from ...shell.session import get_language, get_session, t
+from ...shell.session import get_language, t
 from ..measured.comparison import decode_text
 from . import job_findings
 from .fleet_table import format_fleet_table
@@ -72,8 +71,7 @@ def draw() -> None:
     with inputs:
         pieces = st.container()
         evidence = _draw_evidence(get_remembered(PAGE))
-    write_page_address(evidence)
-    complain(get_session().complaints)
+    finish_controls(evidence)
     if not evidence.texts:
         with head:
             draw_headline(_format_heading(), format_verdict(t("diagnosis.empty"), token="ink"))

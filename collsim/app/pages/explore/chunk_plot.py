@@ -50,5 +50,4 @@ def _build_picture(table: pd.DataFrame) -> charts.Picture:
     dots = base.mark_point(color=color("room", dark), filled=True, size=60, opacity=1)
     best = base.transform_filter(alt.datum.time == float(table["time"].min()))
     top = best.mark_point(color=color("ink", dark), size=220, strokeWidth=2)
-    picture: charts.Picture = alt.layer(line, dots, top).properties(height=300, description=t("tab.chunks"))
-    return picture
+    return charts.layer(line, dots, top, height=300, description=t("tab.chunks"))

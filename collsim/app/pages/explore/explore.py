@@ -19,20 +19,19 @@ from ...editor.sidebar import draw_sidebar
 from ...editor.upgrades_panel import draw_run_upgrades
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
-from ...scenario.mistakes import write_sentence
 from ...scenario.outcome import Outcome, build_topology, compute_outcome, list_used_options
 from ...scenario.run_questions import BrokenRun
 from ...scenario.simple_run import run_name
 from ...shell import codebox, filebox
-from ...shell.address import write_page_address
+from ...shell.address import finish_controls
 from ...shell.charts import MEBI, build_bar_column, build_text_column, draw_table, number_column, show_frame
 from ...shell.controls import draw_tabs
 from ...shell.notes import (
-    complain,
     describe_bound,
     draw_headline,
     draw_mistake,
     draw_note,
+    explain,
     format_quantity,
     format_small,
     format_verdict,
@@ -63,9 +62,8 @@ def draw() -> None:
         first.draw()
         return
     draw_sidebar("explore")
-    write_page_address()
+    finish_controls()
     now = get_session()
-    complain(now.complaints)
     if filebox.get_upload() is not None:
         _from_file(now.choice)
         return
@@ -129,7 +127,7 @@ def _from_file(choice: Choice) -> None:
         return
     (outcome, label, wrong), (upload, on) = played
     if wrong:
-        draw_mistake(t("files.wrong", name=upload.name, reason=write_sentence(wrong, get_language())))
+        draw_mistake(t("files.wrong", name=upload.name, reason=explain(wrong)))
     else:
         draw_note(t("files.right", name=upload.name, label=label))
     _draw_headline(outcome)

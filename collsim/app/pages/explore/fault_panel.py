@@ -3,8 +3,6 @@ where."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from collsim.teach.breaking import BREAKAGES
@@ -14,7 +12,7 @@ from ...scenario.panels import MAX_SEEDS
 from ...scenario.run_questions import BrokenRun, break_run
 from ...shell.notes import format_small, format_verdict
 from ...shell.results import get_exact
-from ...shell.session import get_language, get_session, t
+from ...shell.session import get_language, get_session, set_panels, t
 
 
 def draw_broken_run(choice: Choice) -> BrokenRun | None:
@@ -52,23 +50,14 @@ def _draw_controls(fault: str, seed: int) -> None:
             label_visibility="collapsed",
             on_change=_on_kind_picked,
         )
-        st.button(t("break.other"), key="break_other", on_click=_on_position_moved)
-        st.button(t("break.fix"), key="break_fix", type="primary", on_click=_on_restored)
+        moved = {"fault_seed": (seed + 1) % (MAX_SEEDS + 1)}
+        st.button(t("break.other"), key="break_other", on_click=set_panels, kwargs=moved)
+        whole = {"fault": "", "fault_seed": 0}
+        st.button(t("break.fix"), key="break_fix", type="primary", on_click=set_panels, kwargs=whole)
         with st.popover(t("break.python")):
             call = f'broken = cs.teach.break_it(trace, "{fault}", seed={seed})  # trace = cs.simulate(...)'
             st.code(f"{call}\nprint(broken)", language="python")
 
 
 def _on_kind_picked() -> None:
-    now = get_session()
-    now.panels = replace(now.panels, fault=str(st.session_state["break_way"]), fault_seed=0)
-
-
-def _on_position_moved() -> None:
-    now = get_session()
-    now.panels = replace(now.panels, fault_seed=(now.panels.fault_seed + 1) % (MAX_SEEDS + 1))
-
-
-def _on_restored() -> None:
-    now = get_session()
-    now.panels = replace(now.panels, fault="", fault_seed=0)
+    set_panels(fault=str(st.session_state["break_way"]), fault_seed=0)

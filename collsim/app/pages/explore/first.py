@@ -18,20 +18,18 @@ from ...scenario.simple_run import (
     use_all_channels,
     use_single_channel,
 )
-from ...shell.address import write_page_address
+from ...shell.address import finish_controls
 from ...shell.controls import label_algorithm, label_machine
 from ...shell.filebox import build_run_exports
-from ...shell.notes import complain
 from ...shell.player import mount_simple_page
 from ...shell.results import get_latest
-from ...shell.session import get_session, t
+from ...shell.session import get_session, set_panels, t
 
 
 def draw() -> None:
     """Draw the simple page. A choice that cannot run leaves a sentence and the last run that worked."""
-    write_page_address()
+    finish_controls()
     now = get_session()
-    complain(now.complaints)
     latest_result = get_latest(run_simple, use_all_channels(now.choice), fallback=(Choice(),))
     if latest_result is None:
         return
@@ -87,8 +85,7 @@ def _build_title(simple_runs: SimpleView, choice: Choice) -> str:
 
 def _switch(name: str, on: bool) -> None:
     """Keep what a reader switched on or off, for the address and for the full page."""
-    now = get_session()
     if name == "cards":
-        now.panels = replace(now.panels, cards=ALL_CARDS if on else "")
+        set_panels(cards=ALL_CARDS if on else "")
     else:
-        now.panels = replace(now.panels, predict=on)
+        set_panels(predict=on)

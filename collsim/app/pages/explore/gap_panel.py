@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from collsim.sweep.synthesized_algorithm import can_synthesize
@@ -10,7 +9,7 @@ from collsim.sweep.synthesized_algorithm import can_synthesize
 from ...scenario.choice import Choice
 from ...scenario.outcome import Outcome, build_topology, list_used_options
 from ...shell import codebox
-from ...shell.session import get_session, t
+from ...shell.session import get_session, set_panels, t
 from ...synthesis.box import draw_box, let_switches, offer
 from ...synthesis.synthesis_result import can_switches_reduce, synthesize_for_run
 
@@ -23,7 +22,7 @@ def draw_offer(choice: Choice, outcome: Outcome) -> None:
         outcome: The run and its figures.
     """
     if outcome.figures.bound and can_synthesize(choice.collective) and not get_session().panels.synthesize:
-        offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(_on_turned, True))
+        offer("synthesis_show", t("synthesis.show"), t("synthesis.show.help"), partial(set_panels, synthesize=True))
 
 
 def draw_closing(choice: Choice) -> bool:
@@ -36,22 +35,12 @@ def draw_closing(choice: Choice) -> bool:
         return False
     switches = get_session().panels.switches
     if can_switches_reduce(build_topology(choice)):
-        let_switches(switches, _on_switched)
+        let_switches(switches, lambda on: set_panels(switches=on))
     code = partial(_build_code, choice, switches)
-    draw_box(synthesize_for_run, choice, switches, close=partial(_on_turned, False), code=code)
+    draw_box(synthesize_for_run, choice, switches, close=partial(set_panels, synthesize=False), code=code)
     return True
 
 
 def _build_code(choice: Choice, switches: bool) -> None:
     used = list_used_options(choice, build_topology(choice))
     codebox.draw_synthesis_code(choice, used, switches=switches)
-
-
-def _on_turned(on: bool) -> None:
-    now = get_session()
-    now.panels = replace(now.panels, synthesize=on)
-
-
-def _on_switched(on: bool) -> None:
-    now = get_session()
-    now.panels = replace(now.panels, switches=on)

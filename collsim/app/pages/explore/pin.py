@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from ...scenario.choice import Choice
 from ...shell.address import get_menu, remember
-from ...shell.session import get_session, t
+from ...shell.session import get_session, set_panels, t
 from ..race import lineup
 from ..race.race import PAGE as RACE
 
@@ -20,20 +20,15 @@ def draw_pin(choice: Choice) -> None:
         choice: The run that is shown.
     """
     pinned, text = get_session().panels.pinned, lineup.write_runner(choice, without=())
-    icon = ":material/keep:"
+    icon, pin = ":material/keep:", partial(st.button, help=t("pin.start.help"), key="pin_start")
     if not pinned:
-        st.button(t("pin.start"), key="pin_start", help=t("pin.start.help"), icon=icon, on_click=_pin, args=(text,))
+        pin(t("pin.start"), icon=icon, on_click=set_panels, kwargs={"pinned": text})
         return
     if pinned == text:
-        st.button(t("pin.pinned"), key="pin_start", help=t("pin.start.help"), icon=icon, disabled=True)
+        pin(t("pin.pinned"), icon=icon, disabled=True)
     elif st.button(t("pin.race"), key="pin_race", type="primary", icon=icon, help=t("pin.race.help", run=pinned)):
         _race(pinned, choice)
-    st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=_pin, args=("",))
-
-
-def _pin(text: str) -> None:
-    now = get_session()
-    now.panels = replace(now.panels, pinned=text)
+    st.button(t("pin.end"), key="pin_end", type="tertiary", on_click=set_panels, kwargs={"pinned": ""})
 
 
 def _race(pinned: str, choice: Choice) -> None:

@@ -11,18 +11,17 @@ import streamlit as st
 from collsim.lab import MAX_RANKS
 from collsim.registry import get_algorithm
 from collsim.units import format_time, parse_time
-from collsim.viz.hosts.bundle import read_bundle
 
 from ...server import is_local_session
 from ...shell import codebox
-from ...shell.address import get_remembered, write_page_address
+from ...shell.address import finish_controls, get_remembered
 from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm, number
-from ...shell.notes import complain, draw_headline, draw_note, draw_part, format_quantity, format_small, format_verdict
+from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_small, format_verdict
 from ...shell.page import register_page
-from ...shell.player import look
+from ...shell.player import mount_bundle
 from ...shell.results import get_latest
-from ...shell.session import get_language, get_session, t
+from ...shell.session import get_language, t
 from . import lab_choice, measurement, training_figures
 from .lab_choice import LabChoice
 from .lab_result import LabView
@@ -42,8 +41,7 @@ def draw() -> None:
     choice: LabChoice = get_remembered(PAGE)
     with st.sidebar:
         choice = _draw_controls(choice)
-    write_page_address(choice)
-    complain(get_session().complaints)
+    finish_controls(choice)
     with st.container(key="lab_start", horizontal=True, vertical_alignment="center"):
         _draw_button(choice)
     lab_result, of = _find_shown(choice)
@@ -63,9 +61,8 @@ def _mount(lab_result: LabView, of: LabChoice) -> None:
         name = "lab_step"
     else:
         name = "lab"
-    mount = st.components.v2.component(f"collsim_{name}", js=read_bundle(name))
     ident = repr((of, st.session_state.get(_TURN) if "median" in lab_result.figures else 0))
-    mount(key=name, data={"id": ident, "document": lab_result.document, **look()})
+    mount_bundle(name, name, {"id": ident, "document": lab_result.document})
 
 
 def _draw_shell(choice: LabChoice) -> list[CodePart]:

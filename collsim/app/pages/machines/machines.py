@@ -13,7 +13,6 @@ from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
 from collsim.topology.fabrics import FABRICS
 from collsim.units import format_bandwidth, format_time
-from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.route.route import RankRoute
 
 from ...editor.machine_card import draw_machine_card
@@ -21,12 +20,11 @@ from ...editor.machine_history import record_machine, take_wanted
 from ...editor.parts_shelf import draw_parts_shelf
 from ...scenario.choice import MAX_NODES, Choice, read_file_fields
 from ...scenario.custom_machine import OWN
-from ...scenario.mistakes import write_sentence
 from ...shell import codebox, player
-from ...shell.address import get_menu, get_remembered, remember, write_page_address
+from ...shell.address import finish_controls, get_menu, get_remembered, remember
 from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_choice, label_machine
 from ...shell.machine_box import draw_machine_box
-from ...shell.notes import complain, draw_mistake, draw_note, format_note, format_title
+from ...shell.notes import draw_mistake, draw_note, explain, format_note, format_title
 from ...shell.open_in import open_in
 from ...shell.page import register_page
 from ...shell.session import forget_widgets, get_language, get_session, t
@@ -54,9 +52,8 @@ def draw() -> None:
     heading = st.container()
     of = _draw_controls(get_remembered(PAGE))
     notes = st.container()
-    write_page_address(of)
     with notes:
-        complain(get_session().complaints)
+        finish_controls(of)
     heading.html(format_title(t("machines.title", a=of.a, b=of.b)))
     with notes:
         of, look = _find_routes(of)
@@ -92,7 +89,7 @@ def _find_routes(of: Pair) -> tuple[Pair, Look]:
         look = load_look(of)
         st.session_state["good_pair"] = of
     except CollsimError as error:
-        draw_mistake(f"{write_sentence(error, get_language())} {t('mistake.kept')}")
+        draw_mistake(f"{explain(error)} {t('mistake.kept')}")
         of = st.session_state.get("good_pair", Pair())
         look = load_look(of)
     return of, look
@@ -190,9 +187,7 @@ def _draw_cards(look: Look, of: Pair) -> None:
     if of.a == of.b:
         draw_mistake(t("machines.self"))
     elif look.reasons[1]:
-        draw_mistake(
-            t("machines.none", what=_switch(of, False), reason=write_sentence(look.reasons[1], get_language()))
-        )
+        draw_mistake(t("machines.none", what=_switch(of, False), reason=explain(look.reasons[1])))
     if not routes:
         return
     if look.same:
@@ -206,10 +201,8 @@ def _draw_cards(look: Look, of: Pair) -> None:
         "head": ["#", *(t(f"machines.{name}") for name in columns)],
         "label": t("machines.title", a=of.a, b=of.b),
         **{name: t(f"machines.{name}") for name in ("play", "pause")},
-        **player.look(),
     }
-    mount = st.components.v2.component("collsim_ways", js=read_bundle("route"))
-    mount(key="routes", data=data, on_pick_change=_on_rank_picked)
+    player.mount_bundle("route", "routes", data, on_pick_change=_on_rank_picked)
     draw_note(t("machines.note"))
 
 

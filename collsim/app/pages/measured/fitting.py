@@ -117,5 +117,4 @@ def _draw_residuals(rows: pd.DataFrame) -> Picture:
         tooltip=[*map(alt.Tooltip, ("collective:N", "size:N", "name:N")), alt.Tooltip("ratio:Q", format=".3f")],
     )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("edge", dark)).encode(y=alt.Y("one:Q"))
-    picture: Picture = alt.layer(even, dots).properties(height=300, description=t("fit.ratio"))
-    return picture
+    return charts.layer(even, dots, height=300, description=t("fit.ratio"))

@@ -23,15 +23,13 @@ from collsim.nccl.nccl_prediction import BUSBW
 from collsim.units import format_bandwidth, format_bytes, format_time
 
 from ...scenario.choice import MAX_NODES
-from ...scenario.mistakes import write_sentence
-from ...shell.address import get_menu, get_remembered, write_page_address
+from ...shell.address import finish_controls, get_menu, get_remembered
 from ...shell.charts import show_frame
 from ...shell.controls import choose, draw_folded, forget, label_machine, start
 from ...shell.notes import (
-    complain,
+    draw_error,
     draw_heading,
     draw_headline,
-    draw_mistake,
     draw_note,
     format_figure,
     format_small,
@@ -40,7 +38,7 @@ from ...shell.notes import (
 )
 from ...shell.page import register_page
 from ...shell.results import get_exact
-from ...shell.session import choose_text, get_language, get_session, t
+from ...shell.session import choose_text, get_language, t
 from . import comparison, measured_charts, nccl_log_comparison, osu_comparison
 from .comparison import OWN, Selection
 from .fitting import draw_calibration
@@ -55,8 +53,7 @@ def draw() -> None:
     selection: Selection = _draw_controls(get_remembered(PAGE))
     if selection.has_own_log:
         selection = _draw_own_log(selection)
-    write_page_address(selection)
-    complain(get_session().complaints)
+    finish_controls(selection)
     if not selection.has_own_log:
         _draw_nccl_comparison(selection)
     elif not selection.text:
@@ -74,7 +71,7 @@ def _draw_readable(part: Callable[[Selection], None], selection: Selection) -> N
     try:
         part(selection)
     except CollsimError as error:
-        draw_mistake(write_sentence(error, get_language()))
+        draw_error(error)
 
 
 def _draw_nccl_comparison(selection: Selection) -> None:

@@ -190,8 +190,7 @@ def _build_curve(table: pd.DataFrame, what: str) -> Picture:
         *_build_lines(base, frame, what, names, title),
         dots.encode(y=alt.Y(f"{what}:Q"), tooltip=tips),
     ]
-    picture: Picture = alt.layer(*layers).properties(height=380, description=title, padding=charts.ROOM)
-    return picture
+    return charts.layer(*layers, height=380, description=title, padding=charts.ROOM)
 
 
 def _build_band(base: alt.Chart, frame: pd.DataFrame, what: str) -> list[alt.Chart]:
@@ -252,8 +251,7 @@ def _build_bars(gap: Gap) -> Picture:
     base = alt.Chart(frame).encode(x=alt.X("left:Q", title=None, axis=None, scale=scale), y=y)
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("text:N"))
     bars = base.mark_bar(size=18).encode(color=alt.Color("hue:N", legend=None, scale=hues))
-    picture: Picture = alt.layer(bars, words).properties(height=alt.Step(30), description=t("measured.tried"))
-    return picture
+    return charts.layer(bars, words, height=alt.Step(30), description=t("measured.tried"))
 
 
 @st.cache_data(max_entries=64, show_spinner=False, hash_funcs={MeasuredRun: pickle.dumps})  # it holds a topology
@@ -325,8 +323,7 @@ def _build_every_run(run: str) -> Picture:
     tips = [alt.Tooltip("name:N"), alt.Tooltip("size:N"), alt.Tooltip("ratio:Q", format=".2f")]
     dots = alt.Chart(frame).mark_point(filled=True, size=34, opacity=0.55).encode(x=x, y=y, color=hue, tooltip=tips)
     rings = alt.Chart(middle).mark_point(size=130, strokeWidth=2.4, filled=False, opacity=1).encode(x=x, y=y, color=hue)
-    picture: Picture = alt.layer(shade, dots, rings).properties(height=alt.Step(21), description=t("measured.every"))
-    return picture
+    return charts.layer(shade, dots, rings, height=alt.Step(21), description=t("measured.every"))
 
 
 def draw_scatter(selection: Selection) -> None:
@@ -364,8 +361,7 @@ def _build_scatter(run: str) -> Picture:
         .encode(x=x, y=y, color=_color_this_run(), tooltip=tips)
     )
     layers = (*_build_diagonal(ends, x, y, scale), dots)
-    picture: Picture = alt.layer(*layers).properties(height=340, description=t("measured.scatter"))
-    return picture
+    return charts.layer(*layers, height=340, description=t("measured.scatter"))
 
 
 def _build_diagonal(ends: list[float], x: alt.X, y: alt.Y, scale: alt.Scale) -> list[alt.Chart]:
@@ -418,8 +414,7 @@ def _build_cells(table: pd.DataFrame, title: str) -> Picture:
     ink = alt.condition("datum.algorithm === 'Ring'", alt.value(color("ink", False)), alt.value(color("card", dark)))
     words = base.mark_text(fontSize=12, fontWeight="bold").encode(text=alt.Text("protocol:N"), color=ink)
     cells = cells.encode(color=alt.Color("algorithm:N", scale=hues, legend=legend))
-    picture: Picture = alt.layer(cells, words).properties(height=alt.Step(36), description=title)
-    return picture
+    return charts.layer(cells, words, height=alt.Step(36), description=title)
 
 
 def draw_crossing(run: MeasuredRun) -> None:
@@ -461,8 +456,7 @@ def _build_ratios(table: pd.DataFrame, description: str) -> Picture:
         tooltip=["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=title)],
     )
     even = alt.Chart(pd.DataFrame({"one": [1.0]})).mark_rule(color=color("ink3", dark)).encode(y=alt.Y("one:Q"))
-    picture: Picture = alt.layer(even, lines).properties(height=250, description=description)
-    return picture
+    return charts.layer(even, lines, height=250, description=description)
 
 
 def _round_to_power(nbytes: float) -> str:

@@ -15,7 +15,7 @@ from ...scenario.choice import create_name_reader
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.notes import complain, draw_note, draw_part, format_title, format_verdict
 from ...shell.page import register_page
-from ...shell.session import choose_text, get_language, get_session, t
+from ...shell.session import choose_text, get_language, t
 from ...styles import read_style
 from . import program_drafts as drafts
 from . import program_parts as parts
@@ -84,7 +84,7 @@ def draw() -> None:
     where = t("hangs.count", number=NAMES.index(hang.name) + 1, all=len(NAMES), library=hang.library)
     title = format_title(choose_text(hang.title), choose_text(hang.cause))
     st.html(f'<div class="cs-hang"><small>{escape_text(where)}</small>{title}</div>')
-    complain(get_session().complaints)
+    complain()
     with st.container(key="hang_stage"):
         left, right = st.columns([5, 8], gap="medium")
     with left, st.container(key="hang_text"):

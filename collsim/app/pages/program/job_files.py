@@ -13,8 +13,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.programs.job_records import HangReport
 
-from ...scenario.mistakes import write_sentence
-from ...shell.notes import draw_mistake, draw_note, format_verdict
+from ...shell.notes import draw_error, draw_note, format_verdict
 from ...shell.session import get_language, t
 
 #: One file for each rank of eight nodes with eight GPUs; megabytes of each.
@@ -43,7 +42,7 @@ def _draw_report(files: Sequence[tuple[str, bytes]]) -> None:
     try:
         report = read_job_files(files)
     except CollsimError as error:
-        draw_mistake(write_sentence(error, get_language()))
+        draw_error(error)
         return
     head, token = t("program.job.hangs"), "full"
     if not report.findings:

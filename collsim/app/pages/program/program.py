@@ -14,12 +14,11 @@ from collsim.units import format_bytes, format_time, parse_bytes, parse_time
 
 from ...classroom.class_works import draw_class_works
 from ...scenario.choice import read_file_fields
-from ...scenario.mistakes import write_sentence
 from ...scenario.run_files import Upload
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.controls import choose, choose_quantity, choose_start, label_machine, number
 from ...shell.filebox import play_schedule
-from ...shell.notes import complain, draw_note, format_title, format_verdict
+from ...shell.notes import complain, draw_note, explain, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -154,7 +153,7 @@ def _begin_with(name: str, before: str) -> None:
 def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
     """The verdict, the picture, figures by rank, and the schedule."""
     if verdict.error is not None:
-        st.html(format_verdict(t("program.notrun"), write_sentence(verdict.error, get_language()), status=True))
+        st.html(format_verdict(t("program.notrun"), explain(verdict.error), status=True))
         return
     assert verdict.reason is not None
     reason = verdict.reason.text(get_language())

@@ -12,9 +12,8 @@ import streamlit as st
 
 from collsim.display.markup import escape_text
 from collsim.locale import LANGUAGES
-from collsim.viz.hosts.bundle import read_bundle
 
-from ...shell.player import look
+from ...shell.player import mount_bundle
 from ...shell.session import get_language, t
 from ...styles import read_style
 from .program_verdict import ProgramVerdict
@@ -31,12 +30,11 @@ def draw_lanes(verdict: ProgramVerdict, key: str) -> None:
         key: Key of the component.
     """
     wide, narrow = verdict.pictures
-    mount = st.components.v2.component("collsim_program_lanes", js=read_bundle("program"))
     k = LANGUAGES.index(get_language())
     moments = [(time, text[k]) for time, text in verdict.moments]
     run = hashlib.sha256(f"{wide}{moments}".encode()).hexdigest()[:16]
-    data = {"id": run, "wide": wide, "narrow": narrow, "moments": moments, **look()}
-    mount(key=key, data=data | {"playback": verdict.playback, "counters": list(map(asdict, verdict.counters))})
+    data = {"id": run, "wide": wide, "narrow": narrow, "moments": moments, "playback": verdict.playback}
+    mount_bundle("program", key, data | {"counters": list(map(asdict, verdict.counters))})
     marks = [("plw", "program.legend.wait"), ("band", "program.legend.message")]
     if verdict.verdict == "hangs":
         marks.append(("plf", "program.legend.ever"))

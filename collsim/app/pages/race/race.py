@@ -33,10 +33,9 @@ from ...scenario.choice import (
     read_file_fields,
 )
 from ...scenario.custom_machine import OWN
-from ...scenario.mistakes import write_sentence
 from ...scenario.outcome import build_topology, list_used_options
 from ...shell import codebox, filebox, player
-from ...shell.address import get_remembered, remember, write_page_address
+from ...shell.address import finish_controls, get_remembered, remember
 from ...shell.controls import (
     NODES,
     SIZES,
@@ -57,7 +56,7 @@ from ...shell.controls import (
     switch,
 )
 from ...shell.machine_box import draw_machine_box
-from ...shell.notes import complain, draw_heading, draw_mistake, draw_note, format_title
+from ...shell.notes import draw_heading, draw_mistake, draw_note, explain, format_title
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import forget_widgets, get_language, get_session, t
@@ -90,9 +89,8 @@ def draw() -> None:
             draw_machine_box(text, PAGE, _take, _drop)
     with top:
         runners = _draw_top(runners)
-    write_page_address(runners)
     with notes:
-        complain(get_session().complaints)
+        finish_controls(runners)
     _draw_race(runners, get_session().start.get("t"))
 
 
@@ -285,7 +283,7 @@ def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, 
     """Those that can start, by their position; a sentence for each that cannot."""
     for name, result in zip(names, race_field.runners, strict=False):
         if not isinstance(result, Runner):
-            draw_mistake(t("race.failed", name=name, reason=write_sentence(result, get_language())))
+            draw_mistake(t("race.failed", name=name, reason=explain(result)))
     return {n: result for n, result in enumerate(race_field.runners) if isinstance(result, Runner)}
 
 

@@ -26,7 +26,7 @@ from ...shell.look import color
 from ...shell.notes import complain, draw_note, draw_part, format_title
 from ...shell.page import register_page
 from ...shell.results import get_latest
-from ...shell.session import get_session, is_dark, t
+from ...shell.session import get_session, is_dark, set_panels, t
 from .routing_runs import (
     ADDRESS,
     NO_PXN,
@@ -63,7 +63,7 @@ def draw() -> None:
         machine = choose_where(choice.where)
     choice = replace(choice, algorithm=algorithm, nbytes=nbytes, seeds=seeds, **machine.machine_fields)
     st.html(format_title(t("page.routing"), t("routing.below")))
-    complain(get_session().complaints)
+    complain()
     latest_result = get_latest(study_collisions, choice.compared, fallback=(PLAIN.compared,))
     if latest_result is not None:
         study, (compared,) = latest_result
@@ -108,12 +108,11 @@ def _draw_study(study: CollisionStudy, choice: RoutingChoice, which: str) -> str
 
 def _explore(choice: RoutingChoice, load: CollisionLoad) -> None:
     """Explore the run of this seed."""
-    now = get_session()
     parts = [*choice.compared.parts, ("routing", load.routing)]
     if load.seed:
         parts.append(("hash_seed", load.seed))
-    now.choice = replace(choice.run, parts=order_parts(parts))
-    now.panels = replace(now.panels, mode=FULL, synthesize=False, fault="", seed=None)
+    get_session().choice = replace(choice.run, parts=order_parts(parts))
+    set_panels(mode=FULL, synthesize=False, fault="", seed=None)
     st.switch_page(get_menu()["explore"])
 
 
@@ -189,10 +188,7 @@ def build_histogram(times: pd.DataFrame) -> charts.Picture:
         .encode(tooltip=[alt.Tooltip("name:N", title=None), alt.Tooltip("runs:Q", title=t("routing.runs"))])
     )
     rules = alt.Chart(lines).mark_rule(strokeWidth=3, strokeDash=[6, 3]).encode(x="time:Q", color=shade)
-    picture: charts.Picture = alt.layer(histogram, rules).properties(
-        height=_TALL, description=t("page.routing"), padding=charts.ROOM
-    )
-    return picture
+    return charts.layer(histogram, rules, height=_TALL, description=t("page.routing"), padding=charts.ROOM)
 
 
 def _build_time_axis(most: float) -> alt.Axis:
@@ -229,10 +225,9 @@ def build_cables(cables: pd.DataFrame, most: float) -> charts.Picture:
     # On the darkest fields the text takes the colour of the card.
     shade = alt.condition(alt.datum.flows > 0.7 * most, alt.value(color("card", dark)), alt.value(color("ink", dark)))
     numbers = base.mark_text(fontSize=13).encode(text="text:N", color=shade)
-    picture: charts.Picture = alt.layer(fields, numbers).properties(
-        height=70 + 24 * frame["row"].nunique(), description=t("routing.cables"), padding=charts.ROOM
+    return charts.layer(
+        fields, numbers, height=70 + 24 * frame["row"].nunique(), description=t("routing.cables"), padding=charts.ROOM
     )
-    return picture
 
 
 def build_script(choice: RoutingChoice) -> str:

@@ -12,14 +12,12 @@ from collsim.units import format_bytes, format_time
 
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import create_name_reader
-from ...scenario.mistakes import write_sentence
-from ...shell.address import get_menu, get_remembered, write_page_address
+from ...shell.address import finish_controls, get_menu, get_remembered
 from ...shell.controls import choose, label_machine
 from ...shell.notes import (
-    complain,
+    draw_error,
     draw_heading,
     draw_headline,
-    draw_mistake,
     draw_note,
     format_quantity,
     format_small,
@@ -28,7 +26,7 @@ from ...shell.notes import (
 )
 from ...shell.page import register_page
 from ...shell.results import get_exact
-from ...shell.session import get_language, get_session, t
+from ...shell.session import get_language, t
 from .script_reading import LONGEST, PastedScript, ScriptAnswer, answer_script
 
 PAGE = "script"
@@ -53,9 +51,8 @@ def draw() -> None:
     inputs, findings = st.columns([1, 1.25], gap="small")
     with inputs:
         pasted = _draw_inputs(get_remembered(PAGE))
-    write_page_address(pasted)
     with findings:
-        complain(get_session().complaints)
+        finish_controls(pasted)
         answer: ScriptAnswer | None = get_exact(answer_script, pasted)
         if answer is None:
             return
@@ -68,7 +65,7 @@ def draw() -> None:
         for number, part in enumerate(answer.reading.parts):
             _draw_part(number, part, answer.steps[number], is_only=len(answer.steps) == 1)
             if (problem := answer.problems[number]) is not None:
-                draw_mistake(write_sentence(problem, get_language()))
+                draw_error(problem)
 
 
 def _draw_inputs(pasted: PastedScript) -> PastedScript:

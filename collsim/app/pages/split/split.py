@@ -16,19 +16,17 @@ from collsim.train.parallel.combined_split import as_split
 from collsim.train.workload.expert_load import OVERLAPS
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
-from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.sentences.words import format_decimal_bytes
 
-from ...scenario.mistakes import write_sentence
 from ...scenario.snippets import quote_word
 from ...shell import codebox
-from ...shell.address import get_remembered, remember, write_page_address
+from ...shell.address import change_remembered, finish_controls, get_remembered, remember
 from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_start, forget, label_machine, number
 from ...shell.notes import (
-    complain,
     draw_headline,
     draw_mistake,
+    explain,
     format_figure,
     format_quantity,
     format_small,
@@ -36,9 +34,9 @@ from ...shell.notes import (
     format_verdict,
 )
 from ...shell.page import register_page
-from ...shell.player import look
+from ...shell.player import mount_bundle
 from ...shell.results import get_latest
-from ...shell.session import choose_text, get_language, get_session, t
+from ...shell.session import choose_text, t
 from ..train.tabs import draw_tabs
 from . import searched
 from .searched import ADDRESS, SplitChoice, SplitView
@@ -55,8 +53,7 @@ def draw() -> None:
     choice = _choose_training(choice)
     choice = _open(choice)
     _choose_routing(choice)
-    write_page_address(choice)
-    complain(get_session().complaints)
+    finish_controls(choice)
     latest_result = get_latest(searched.show_step, choice)
     request = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
     table = get_latest(searched.search_splits, *request)
@@ -70,7 +67,7 @@ def draw() -> None:
         now = None
     if step is not None:
         if step.refusal is not None:
-            draw_mistake(t("split.over", reason=write_sentence(step.refusal, get_language())))
+            draw_mistake(t("split.over", reason=explain(step.refusal)))
         _draw_headline(step)
     _draw_card(choice, step, table[0] if table is not None and table[1] == request else None, now)
     with st.expander(t("code.title")):
@@ -216,16 +213,9 @@ def _draw_card(
         opened = find_open_row(choice, table)
     # A click comes back as the number of a row, which only the table that was drawn can tell.
     st.session_state["split_table"] = table
-    data = {
-        "id": repr(choice),
-        "step": step.document if step is not None else None,
-        "table": table,
-        "open": opened,
-        "now": now,
-        **look(),
-    }
-    mount = st.components.v2.component("collsim_split", js=read_bundle("splits"))
-    mount(key="split", data=data, on_act_change=_on_act)
+    document = step.document if step is not None else None
+    data = {"id": repr(choice), "step": document, "table": table, "open": opened, "now": now}
+    mount_bundle("splits", "split", data, on_act_change=_on_act)
 
 
 def find_open_row(choice: SplitChoice, table: dict[str, Any]) -> int:
@@ -250,7 +240,7 @@ def _on_act() -> None:
     if table is None or not isinstance(row, int) or not 0 <= row < len(table["parallel"]):
         return
     chosen = {"split": table["parallel"][row], "micro": table["micro_batch"][row], "recompute": table["recompute"][row]}
-    remember(PAGE, replace(get_remembered(PAGE), **chosen))
+    change_remembered(PAGE, **chosen)
     forget("split_split", "split_micro", "split_recompute")
 
 

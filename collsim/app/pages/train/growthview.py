@@ -15,10 +15,9 @@ from collsim.purchases.run_failures import format_long_time
 from collsim.units import format_percent, format_time
 from collsim.viz.sentences.words import name_kind
 
-from ...scenario.mistakes import write_sentence
 from ...shell import charts
 from ...shell.look import color
-from ...shell.notes import draw_mistake, draw_note, draw_part, format_title
+from ...shell.notes import draw_error, draw_note, draw_part, explain, format_title
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, is_dark, t
 from . import growth
@@ -50,7 +49,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     draw_part(t("train.scaling"))
     if growth_result.refusal is not None:
         # An error of one kind of scaling does not hide the other.
-        draw_mistake(write_sentence(growth_result.refusal, get_language()))
+        draw_error(growth_result.refusal)
     if growth_result.kinds:
         frame = _build_long_table(growth_result.kinds)
         draw_note(t("train.scaling.note"))
@@ -126,10 +125,7 @@ def _build_curves(frame: pd.DataFrame) -> charts.Picture:
     drawn = base.mark_line(strokeWidth=2.6)
     drawn = drawn.encode(strokeDash=alt.StrokeDash("line:N", scale=dashes, title=None, legend=names))
     dots = base.mark_point(filled=True, size=60, opacity=1)
-    picture: charts.Picture = alt.layer(drawn, dots).properties(
-        height=320, description=t("train.show.scaling"), padding=charts.ROOM
-    )
-    return picture
+    return charts.layer(drawn, dots, height=320, description=t("train.show.scaling"), padding=charts.ROOM)
 
 
 def _draw_columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[object, object]]:
@@ -187,7 +183,7 @@ def _format_loss(seconds: float) -> str:
 
 def _explain_stop(growth_result: GrownStep, name: str) -> str:
     """Why a job stops without a cable, which is named already, and so is not once more as a part of the machine."""
-    text = write_sentence(growth_result.lost.attrs["stops"][name], get_language())
+    text = explain(growth_result.lost.attrs["stops"][name])
     if get_language() == "en":
         colon = ": "
     else:
@@ -241,10 +237,9 @@ def _build_bars(frame: pd.DataFrame) -> charts.Picture:
     words = base.mark_text(dx=4, color=color("ink2", dark), **look).encode(text=alt.Text("text:N"))
     titles = alt.Chart(pd.DataFrame({"name": names, "whose": ""})).encode(y=y, yOffset=offset, x=alt.value(0))
     titles = titles.mark_text(color=color("ink", dark), **look).encode(text=alt.Text("name:N"))
-    picture: charts.Picture = alt.layer(bars, words, titles).properties(
-        height=_ROW * len(names) + _AXIS, description=t("train.loss"), padding=charts.ROOM
+    return charts.layer(
+        bars, words, titles, height=_ROW * len(names) + _AXIS, description=t("train.loss"), padding=charts.ROOM
     )
-    return picture
 
 
 def _draw_lost(lost: pd.DataFrame) -> dict[str, tuple[object, object]]:

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from collsim.units import format_bytes, format_time, parse_bytes
-from collsim.viz.hosts.bundle import read_bundle
 
 from ...classroom.class_sessions import PosedQuestion
 from ...classroom.question_card import draw_class_button, is_leading_class
@@ -19,15 +18,15 @@ from ...editor.machine_card import draw_machine_card
 from ...editor.upgrades_panel import draw_upgrades
 from ...scenario.address_parameters import write_size
 from ...scenario.choice import Choice
-from ...scenario.mistakes import write_sentence
 from ...shell import codebox, filebox
-from ...shell.address import get_menu, get_remembered, remember, write_page_address
+from ...shell.address import change_remembered, finish_controls, get_menu, get_remembered, remember
 from ...shell.codebox import CodePart
 from ...shell.controls import draw_folded, forget, label_algorithm, label_machine
 from ...shell.notes import (
     complain,
     draw_headline,
     draw_mistake,
+    explain,
     format_figure,
     format_quantity,
     format_small,
@@ -35,7 +34,7 @@ from ...shell.notes import (
     format_verdict,
 )
 from ...shell.page import register_page
-from ...shell.player import look
+from ...shell.player import mount_bundle
 from ...shell.results import get_exact, get_latest
 from ...shell.session import choose_text, get_language, get_session, t
 from . import growthview, rivals, step_scenarios, step_upgrades, stepfile, training_choice
@@ -70,9 +69,8 @@ def draw() -> None:
     choice: TrainingChoice = draw_controls(get_remembered(PAGE))
     top = st.container()
     choice = replace(choice, show=draw_tabs(choice.show))
-    write_page_address(choice)
     with top:
-        complain(get_session().complaints)
+        finish_controls(choice)
     if choice.show == TrainingChoice().show and is_leading_class() and _ask_class(select_timed(choice)):
         return  # all below tells the answer
     # The tab comes first: what is computed depends on it.
@@ -154,7 +152,7 @@ def _draw_pin(choice: TrainingChoice) -> None:
 
 
 def _pin(text: str) -> None:
-    remember(PAGE, replace(get_remembered(PAGE), pinned=text))
+    change_remembered(PAGE, pinned=text)
 
 
 def _race_run(run: str) -> None:
@@ -165,7 +163,7 @@ def _race_run(run: str) -> None:
 
 def _show(view: str) -> None:
     """Another view of the page; its tab follows."""
-    remember(PAGE, replace(get_remembered(PAGE), show=view))
+    change_remembered(PAGE, show=view)
     forget("train_show")
 
 
@@ -229,7 +227,6 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
     opened: CollectiveOpened | None = None
     if chosen is not None:
         opened = get_exact(step_scenarios.open_collective, drawn, chosen["task"])
-    mount = st.components.v2.component("collsim_step", js=read_bundle("step"))
     data = {
         "id": repr(drawn),
         "step": step_shown.document,
@@ -242,16 +239,15 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
         "opened": _describe_opened(opened) if opened is not None and chosen is not None else None,
         "every": choice.every,
         "exports": stepfile.build_exports(choice),
-        **look(),
         "t": get_session().start.get("t"),
     }
-    mount(key="step", data=data, on_act_change=_on_act, on_export_change=partial(filebox.hear_export, "step"))
+    mount_bundle("step", "step", data, on_act_change=_on_act, on_export_change=partial(filebox.hear_export, "step"))
 
 
 def _describe_change(change: ChangedStep) -> dict[str, object]:
     """A switch as the card shows it."""
     if change.refusal is not None:
-        refusal = write_sentence(change.refusal, get_language())
+        refusal = explain(change.refusal)
     else:
         refusal = ""
     reason = choose_text(change.reason)
@@ -272,7 +268,7 @@ def _describe_opened(collective: CollectiveOpened) -> dict[str, object]:
         page = get_menu()["explore"].url_path or "/"  # the first page of the menu has an empty path
         link = f"{page}?{urlencode(collective.query | {'lang': get_language()})}"
     if collective.refusal is not None:
-        refusal = write_sentence(collective.refusal, get_language())
+        refusal = explain(collective.refusal)
     return asdict(replace(collective, query=None, refusal=None)) | {"link": link, "refusal": refusal}
 
 
@@ -359,22 +355,12 @@ def _draw_rivals(step_race: rivals.StepRace, names: dict[str, str], ident: str) 
     """Steps on one clock; a sentence for each that cannot run."""
     if step_race.failed:
         draw_mistake(
-            *(
-                t("train.failed", name=names[strategy], reason=write_sentence(reason, get_language()))
-                for strategy, reason in step_race.failed
-            )
+            *(t("train.failed", name=names[strategy], reason=explain(reason)) for strategy, reason in step_race.failed)
         )
     if not step_race.runners:
         return
-    mount = st.components.v2.component("collsim_rivals", js=read_bundle("rivals"))
     runners = [
         {**asdict(runner), "name": names[runner.strategy], "reason": choose_text(runner.reason)}
         for runner in step_race.runners
     ]
-    data = {
-        "id": ident,
-        "runners": runners,
-        **look(),
-        "t": get_session().start.get("t"),
-    }
-    mount(key="rivals", data=data)
+    mount_bundle("rivals", "rivals", {"id": ident, "runners": runners, "t": get_session().start.get("t")})

@@ -15,7 +15,7 @@ from collsim.train.step_request import NETWORKS
 
 from ...editor.sidebar import choose_where
 from ...scenario.choice import drop_own_machine, read_file_fields
-from ...shell.address import get_remembered, remember
+from ...shell.address import change_remembered, get_remembered, remember
 from ...shell.controls import choose, choose_quantity, choose_segment, number, switch
 from ...shell.notes import draw_part
 from ...shell.session import get_session, t
@@ -45,7 +45,7 @@ def draw_controls(choice: TrainingChoice) -> TrainingChoice:
 
 def _take(text: str) -> None:
     get_session().choice = replace(get_session().choice, machine_text=text)
-    remember("train", replace(get_remembered("train"), **read_file_fields(text)))
+    change_remembered("train", **read_file_fields(text))
 
 
 def _drop() -> None:

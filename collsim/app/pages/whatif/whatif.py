@@ -31,11 +31,11 @@ from ...scenario.choice import Choice
 from ...scenario.companions import ConcurrentRuns
 from ...scenario.outcome import build_topology, list_used_options
 from ...shell import charts, codebox, player
-from ...shell.address import get_remembered, remember, write_page_address
+from ...shell.address import change_remembered, finish_controls, get_remembered
 from ...shell.charts import MEBI, Picture, build_bar_column, build_text_column, number_column
 from ...shell.controls import add_space, choose, draw_folded, forget, label_algorithm, label_machine
 from ...shell.look import color
-from ...shell.notes import complain, draw_heading, draw_note, format_title, format_verdict
+from ...shell.notes import draw_heading, draw_note, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, is_dark, t
@@ -105,8 +105,7 @@ def draw() -> None:
     draw_cards(now.choice, get_remembered(PAGE), PAGE, load_cables(now.choice))
     with st.expander(t("whatif.all")):
         edit = _draw_changes(now.choice, get_remembered(PAGE))
-    write_page_address(edit)
-    complain(now.complaints)
+    finish_controls(edit)
     synthesized, switches = edit.synthesize, edit.switches
     edit = replace(edit, synthesize=False, switches=True)
     latest_result = get_latest(run_edits.run_change, now.choice, edit, fallback=(Choice(), Edit()))
@@ -168,16 +167,17 @@ def _draw_synthesis(is_shown: bool, switches: bool, choice: Choice, edit: Edit) 
     may use those that reduce."""
     if is_shown:
         if run_edits.has_reducing_switches(choice, edit):
-            let_switches(switches, _on_switched)
+            let_switches(switches, lambda on: change_remembered(PAGE, switches=on))
         fallback = t("whatif.fallback", name=label_algorithm(choice.algorithm, choice.collective))
         options: dict[str, Any] = {
-            "close": partial(_on_turned, False),
+            "close": partial(change_remembered, PAGE, synthesize=False),
             "run": fallback,
             "code": partial(_build_synthesis_code, choice, edit, switches),
         }
         draw_box(run_edits.repair, choice, edit, switches, **options)
     elif can_synthesize(choice.collective):
-        offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), partial(_on_turned, True))
+        show = partial(change_remembered, PAGE, synthesize=True)
+        offer("synthesis_show", t("whatif.synthesize"), t("synthesis.show.help"), show)
 
 
 def _build_synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
@@ -185,14 +185,6 @@ def _build_synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
     used = list_used_options(choice, topology)
     after, changed = run_edits.build_code(choice, edit)
     codebox.draw_synthesis_code(after, used, "" if changed == snippets.write_machine(after) else changed, switches)
-
-
-def _on_turned(on: bool) -> None:
-    remember(PAGE, replace(get_remembered(PAGE), synthesize=on))
-
-
-def _on_switched(on: bool) -> None:
-    remember(PAGE, replace(get_remembered(PAGE), switches=on))
 
 
 def _draw_code(choice: Choice, edit: Edit) -> None:
@@ -216,7 +208,7 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
 
 def _forget_cable_and_rank() -> None:
     """Another machine was chosen: a cable or a rank of the one before may not be in it."""
-    remember(PAGE, replace(get_remembered(PAGE), cable="", straggler=run_edits.NOBODY))
+    change_remembered(PAGE, cable="", straggler=run_edits.NOBODY)
     forget("x_cable", "x_straggler")
 
 
@@ -369,8 +361,7 @@ def _build_histogram(times: np.ndarray[Any, Any], middle: float, high: float, de
     bars = alt.Chart(frame).mark_bar(color=color("room", dark), stroke=color("card", dark))
     marks = alt.Chart(pd.DataFrame({"low": [middle / per]})).mark_rule(color=color("full", dark), strokeWidth=3)
     layers = bars.encode(x=x, x2=alt.X2("high:Q"), y=y, tooltip=[alt.Tooltip("runs:Q")]), marks.encode(x=alt.X("low:Q"))
-    picture: Picture = alt.layer(*layers).properties(height=150, description=description)
-    return picture
+    return charts.layer(*layers, height=150, description=description)
 
 
 def _draw_race(change_shown: Change, choice: Choice, edit: Edit, seconds: float | None) -> None:
@@ -452,5 +443,4 @@ def _build_savings(frame: pd.DataFrame) -> Picture:
     bars = base.mark_bar(height=16).encode(color=alt.Color("what:N", scale=hues, legend=None))
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("text:N"))
     look = {"height": 34 * len(frame) + 30, "description": t("whatif.tornado")}
-    picture: Picture = alt.layer(bars, words).properties(**look)
-    return picture
+    return charts.layer(bars, words, **look)

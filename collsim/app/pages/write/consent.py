@@ -13,7 +13,7 @@ import streamlit as st
 from collsim.sandbox import Isolation, detect_isolation
 
 from ...server import listens_on_loopback
-from ...shell.address import get_remembered, remember
+from ...shell.address import change_remembered
 from ...shell.notes import format_verdict
 from ...shell.session import t
 
@@ -55,7 +55,7 @@ def ask_consent(page: str, draft: DraftT) -> DraftT | None:
 
 def _run_it(page: str) -> None:
     """Somebody has read the code of the link, and what they type into it is theirs."""
-    remember(page, replace(get_remembered(page), linked=False))
+    change_remembered(page, linked=False)
 
 
 def _ask_for_consent() -> None:

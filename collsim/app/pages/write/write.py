@@ -18,10 +18,9 @@ from collsim.units import format_bytes, format_time
 
 from ...classroom.class_works import draw_class_works
 from ...scenario.choice import list_played_collectives
-from ...scenario.mistakes import write_sentence
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import SIZES, choose, choose_quantity, choose_start, label_machine, number, pick
-from ...shell.notes import complain, describe_bound, draw_mistake, draw_note
+from ...shell.notes import complain, describe_bound, draw_mistake, draw_note, explain
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -83,7 +82,7 @@ def draw() -> None:
 def _play_verdict(draft: Draft, verdict: Verdict) -> None:
     """The run in the player; while there is none, the last one that there was."""
     if verdict.cannot is not None:
-        draw_mistake(t("write.cannot", reason=write_sentence(verdict.cannot, get_language())))
+        draw_mistake(t("write.cannot", reason=explain(verdict.cannot)))
     if verdict.timeline is None and (last_timeline := st.session_state.get("write_kept")) is not None:
         st.html(f'<div class="cs-note">{escape_text(t("write.kept"))}</div>')
         _draw_player(*last_timeline)
