@@ -455,9 +455,8 @@ class ClassSessions:
 
 
 def _start_round(session: ClassSession, posed: PosedQuestion) -> None:
-    if session.posed is None:
-        number = 0
-    else:
+    number = 0
+    if session.posed is not None:
         number = session.posed.round + 1
     session.posed = replace(posed, round=number)
     session.is_revealed, session.votes = False, {}

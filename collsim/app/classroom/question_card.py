@@ -96,14 +96,12 @@ def draw_answer(question: Question, answer: float | None) -> None:
         question: The question.
         answer: The position of the choice, or the number, that somebody gave; None: it was revealed without one.
     """
-    if answer is None:
-        verdict = ""
-    else:
+    verdict = ""
+    if answer is not None:
         verdict = t("lessons.right" if question.right(answer) else "lessons.wrong")
     if question.choices:
-        if answer is None:
-            position = None
-        else:
+        position = None
+        if answer is not None:
             position = int(answer)
         st.html(question_html.render_answered_choices(question, position))
     st.html(question_html.render_verdict(_explain_answer(question), verdict))
@@ -258,10 +256,9 @@ def _draw_vote_count(leader: tuple[str, str], is_revealed: bool) -> None:
     board = get_class_sessions().get_leader_board(*leader)
     if board is None:
         rerun_page()
+    text = t("class.nobody")
     if board.present:
         text = t("class.votes", votes=board.votes, here=board.present)
-    else:
-        text = t("class.nobody")
     counts = f'data-votes="{board.votes}" data-here="{board.present}"'
     st.html(f'<div class="cs-count" role="status" {counts}>{escape_text(text)}</div>')
     if board.is_revealed != is_revealed:
@@ -276,9 +273,8 @@ def draw_votes(question: Question, board: VoteBoard) -> None:
         board: Votes of the class.
     """
     if question.choices:
-        if board.own_vote is None:
-            position = None
-        else:
+        position = None
+        if board.own_vote is not None:
             position = int(board.own_vote)
         st.html(question_html.render_answered_choices(question, position, board.groups, t("class.tally")))
     else:

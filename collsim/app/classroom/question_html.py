@@ -19,10 +19,9 @@ def render_question(label: str, question: Question, *, is_large: bool = False) -
         question: The question.
         is_large: In large type, for a class room.
     """
+    kind = "cs-ask"
     if is_large:
         kind = "cs-ask large"
-    else:
-        kind = "cs-ask"
     return f'<div class="{kind}"><small>{escape_text(label)}</small><b>{escape_text(question.text)}</b></div>'
 
 
@@ -46,17 +45,15 @@ def render_answered_choices(
         elif k == answer:
             mark, kind = "✗", "given"
         # Before the reveal there are no votes to show.
+        bar = ""
         if groups:
             bar = _render_votes(groups[k][1], total)
-        else:
-            bar = ""
         text, reason = escape_text(question.say(choice.text)), escape_text(question.say(choice.reason))
         body = f"<b>{text}</b><span>{reason}</span>{bar}"
         cards.append(f'<div class="cs-choice {kind}"><i>{mark}</i><div>{body}</div></div>')
+    attributes = ""
     if label:
         attributes = f' role="list" aria-label="{escape_text(label)}"'
-    else:
-        attributes = ""
     return f'<div class="cs-choices"{attributes}>{"".join(cards)}</div>'
 
 
@@ -102,18 +99,16 @@ def render_verdict(text: str, verdict: str = "") -> str:
         text: The text.
         verdict: Right or wrong, in a word.
     """
+    start = ""
     if verdict:
         start = f"<b>{escape_text(verdict)}</b> "
-    else:
-        start = ""
     return f'<div class="cs-after" role="status"><p>{start}{escape_text(text)}</p></div>'
 
 
 def _render_votes(votes: int, total: int) -> str:
+    share = 0.0
     if total:
         share = 100 * votes / total
-    else:
-        share = 0
     return f'<em class="cs-votes"><u style="width:{share:.3g}%"></u><s>{votes} · {share:.0f} %</s></em>'
 
 

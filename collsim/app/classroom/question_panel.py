@@ -46,10 +46,9 @@ def draw_buttons() -> None:
 
 
 def _draw_switch(name: str, is_on: bool, turn_on: PanelChange, turn_off: PanelChange) -> None:
+    kind: ButtonKind = "secondary"
     if is_on:
-        kind: ButtonKind = "primary"
-    else:
-        kind = "secondary"
+        kind = "primary"
     st.button(
         t(f"{name}.start"),
         key=f"{name}_start",

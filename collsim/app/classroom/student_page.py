@@ -61,10 +61,9 @@ def draw() -> None:
     st.html(f"<style>{question_html.STYLE}{_STYLE}</style>")
     finish_controls(code)
     # A code that cannot be one is not looked up, which leaves guessing nothing to try.
+    board = None
     if CLASS_KEY.fullmatch(code):
         board = get_class_sessions().get_board(code, get_voter())
-    else:
-        board = None
     if board is None:
         _draw_code_form(code)
         return
@@ -178,10 +177,9 @@ def _draw_vote(code: str, posed: PosedQuestion, question: Question, own_vote: fl
 def _draw_choices(code: str, posed: PosedQuestion, question: Question, own_vote: float | None) -> None:
     with st.container(key="choices"):
         for k, text in enumerate(question.options):
+            kind: ButtonKind = "secondary"
             if own_vote == k:
-                kind: ButtonKind = "primary"
-            else:
-                kind = "secondary"
+                kind = "primary"
             key, vote = f"vote_{posed.round}_{k}", (code, float(k), posed.round)
             label = f"{chr(65 + k)} · {escape_markdown(text)}"
             st.button(label, key=key, type=kind, on_click=_submit_vote, args=vote, width="stretch")

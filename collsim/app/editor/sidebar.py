@@ -193,10 +193,9 @@ def _choose_machine(choice: Choice) -> Choice:
 
 def _draw_own_machine(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:
     """A machine of one's own: pasted or uploaded here, used everywhere."""
+    label = t("own.give")
     if choice.machine_text:
         label = t("own.change", file=custom_machine.read_facts(choice.machine_text).file)
-    else:
-        label = t("own.give")
     with st.popover(escape_markdown(label), width="stretch"):
         draw_machine_box(choice.machine_text, "side", take, drop)
 
@@ -249,10 +248,9 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
     # How many GPUs a node has is known of a machine.
     if option.name == "per_node" and choice.on_machine:
         return None
+    default: object = option.default
     if option.default is None:
-        default: object = ranks
-    else:
-        default = option.default
+        default = ranks
     if chosen is None:
         chosen = default
     value = _draw_option(choice.algorithm, option, chosen, ranks)

@@ -112,10 +112,9 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     reading = Reading(fields.get("lesson", NAMES[0]), before.answers if before else {})
     most = len(load_lesson(reading.lesson).question.choices)
     word = Word("answer", count("answer", most, least=0), instead=t("lessons.predict"))
+    answer = {}
     if "answer" in query:
         answer = word.read_fields(query["answer"], None, complaints)
-    else:
-        answer = {}
     if not answer:
         return reading
     return replace(reading, answers={**reading.answers, reading.lesson: answer["answer"] - 1})

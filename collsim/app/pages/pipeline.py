@@ -199,10 +199,9 @@ def describe_timings(timings: dict[str, PipelineTiming], choice: PipelineChoice)
     a, b = timings.get("gpipe"), timings.get("1f1b")
     if a is not None and b is not None:
         words = {"a": f"{b.peak_activations[0]:g}", "b": f"{a.peak_activations[0]:g}", "share": share(a)}
+        key = "pipeline.says.hops"
         if abs(a.time - b.time) < 1e-9 * a.time:
             key = "pipeline.says.memory"
-        else:
-            key = "pipeline.says.hops"
         lines.append(t(key, **words, more=f"{b.time - a.time:.3g}"))
     if (thin := timings.get("interleaved")) is not None and choice.interleave > 1:
         lines.append(t("pipeline.says.thin", v=choice.interleave, share=share(thin)))

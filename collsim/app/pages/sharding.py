@@ -151,10 +151,9 @@ def draw() -> None:
     latest_result = get_latest(race_steps, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_card(*latest_result)
+    torch = []
     if latest_result is not None and latest_result[0].torch:
         torch = codebox.build_step_torch_parts(latest_result[0].torch)
-    else:
-        torch = []
     with st.expander(t("code.title")):
         codebox.draw(
             [CodePart(t("python"), build_script(choice), "python"), *torch],

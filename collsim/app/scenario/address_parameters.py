@@ -113,10 +113,9 @@ class Word:
         try:
             if len(text) > self.limit:
                 raise CollsimError("{characters} characters are too many.", characters=len(text))
+            value: Any = text
             if self.read:
                 value = self.read(text)
-            else:
-                value = text
         except CollsimError as error:
             if self.default_field:
                 used = str(getattr(plain, self.default_field))

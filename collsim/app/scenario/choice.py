@@ -366,15 +366,13 @@ def write_network(choice: Choice) -> str:
     Args:
         choice: The run that is chosen.
     """
+    shape = [choice.ranks]
     if has_shape(choice.machine):
         shape = parse_shape(choice.shape or SHAPES[choice.machine][0])
-    else:
-        shape = [choice.ranks]
     size = ", ".join(map(str, shape))
+    reduces = ""
     if can_reduce(choice.machine) and choice.reduces:
         reduces = ", reduces=True"
-    else:
-        reduces = ""
     return f"{choice.machine}({size}, bandwidth={choice.bandwidth}, alpha={choice.alpha}{reduces})"
 
 
@@ -495,10 +493,9 @@ def drop_own_machine(choice: Choice) -> Choice:
         choice: The run that is chosen.
     """
     plain = Choice(nodes=1)
+    defaults = {}
     if choice.machine == OWN:
         defaults = {name: getattr(plain, name) for name in ("machine", *MACHINE_WORDS, "parts", "edits")}
-    else:
-        defaults = {}
     return replace(choice, machine_text="", **defaults)
 
 
@@ -636,10 +633,9 @@ def to_query(choice: Choice) -> dict[str, str]:
         machine_fields = {"network": choice.machine}
     if choice.machine == OWN:
         machine_fields |= {"own": custom_machine.pack_text(choice.machine_text)}
+    size = "ranks"
     if has_shape(choice.machine):
         size = "shape"
-    else:
-        size = "ranks"
     names: tuple[str, ...] = choice.takes
     if generic:
         names = (size, "bandwidth", "alpha")

@@ -126,14 +126,12 @@ def write_python(what: str, topology: cs.Topology) -> str:
     if not ranks:
         return "plans, ranks = [plan, plan], None\n"
     step, span = ranks[0][1] - ranks[0][0], len(ranks[0])
+    group_ranks = f"range(g, g + {span})"
     if what == "data":
         group_ranks = f"range(g, {topology.ranks}, {step})"
-    else:
-        group_ranks = f"range(g, g + {span})"
+    first = f"range(0, {topology.ranks}, {span})"
     if what == "data":
         first = f"range({step})"
-    else:
-        first = f"range(0, {topology.ranks}, {span})"
     listed = f"[list({group_ranks}) for g in {first}]"
     if ranks != [
         list(range(g, topology.ranks, step) if what == "data" else range(g, g + span)) for g in [r[0] for r in ranks]

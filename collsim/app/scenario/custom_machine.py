@@ -255,10 +255,9 @@ def _require_few(kind: str, *sizes: object, **more: object) -> Any:
     A fat tree of 16 ports has 1,024 ranks, a dragonfly of 16 hosts, switches and cables more: their sizes count more
     than once.
     """
+    most = MAX_RANKS
     if kind in ("fat_tree", "dragonfly"):
         most = 16
-    else:
-        most = MAX_RANKS
     values = (*sizes, *(value for name, value in more.items() if name not in ("bandwidth", "alpha")))
     numbers = [n for n in values if isinstance(n, int | float)]
     if max(numbers, default=0) > most or math.prod(numbers) > 16 * MAX_RANKS:

@@ -206,10 +206,9 @@ def read_choice(query: Mapping[str, str], start: Choice | None = None) -> tuple[
     choice, complaints = from_query(query, start)
     roots = {name: value for name, value in choice.options if list_own_options(choice.algorithm)[name].kind == "root"}
     try:
+        ranks = 0
         if roots:
             ranks = build_topology(choice).ranks
-        else:
-            ranks = 0
     except CollsimError:
         return choice, complaints  # the page says what is wrong with the machine
     for name, value in roots.items():
@@ -329,10 +328,9 @@ def estimate_outcome(choice: Choice) -> float:
     """
     topology = build_topology(choice)
     plan = _plan(choice, topology, list_used_options(choice, topology))
+    drawn = 0
     if len(plan) <= MAX_PLAYED:
         drawn = len(plan)
-    else:
-        drawn = 0
     runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in topology.facts.assumptions)
     return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
@@ -373,10 +371,9 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
     report_progress("run", 0.3)
     neck = describe_bottleneck(facts)
     report_progress("run", 0.8)
+    played = None
     if len(trace.schedule) <= MAX_PLAYED:
         played = build_encoded_timeline(facts)
-    else:
-        played = None
     return Outcome(
         machine=topology.name,
         figures=compute_figures(trace),
@@ -450,10 +447,9 @@ def compute_claims(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> 
         options: Options of the algorithm or format, by name.
     """
     entry = get_algorithm(algorithm)
+    arguments = options
     if "topology" in entry.options:
         arguments = {**options, "topology": trace.topology}
-    else:
-        arguments = options
     sent = entry.claim("sent", trace.schedule.ranks, **arguments)
     return entry.claim("steps", trace.schedule.ranks, **arguments), None if sent is None else sent * trace.nbytes
 
@@ -516,10 +512,9 @@ def estimate_compare(choice: Choice) -> float:
     if work > MAX_COMPARED:
         raise Refused("refused.work", transfers=f"{work:,}", limit=f"{MAX_COMPARED:,}")
     runs = sum(_estimate_or_none(choice, plan, topology, sizes[-1]) for plan in plans if plan is not None)
+    searches = 0.0
     if SYNTHESIZED in choice.algorithms:
         searches = SECONDS_TO_SYNTHESIZE + SECONDS_OF_PAIR * topology.ranks**2
-    else:
-        searches = 0.0
     if choice.engine == "lockstep":
         rounds = min(len(sizes), _ROUNDS_IN_LOCKSTEP)
     else:
@@ -725,9 +720,8 @@ def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
 def _find_meeting(times: pd.DataFrame, a: str, b: str, low: Any, high: Any) -> Crossing:
     """Times are straight lines over bytes between two sizes, so they meet where their difference is zero."""
     before, after = times.loc[low, b] - times.loc[low, a], times.loc[high, a] - times.loc[high, b]
+    share = 0.0
     if before + after > 0:
         share = before / (before + after)
-    else:
-        share = 0.0
     nbytes = round(low + share * (high - low))
     return Crossing(a, b, nbytes, float(times.loc[low, a] + share * (times.loc[high, a] - times.loc[low, a])))

@@ -81,10 +81,9 @@ def settle_mode(panels: Panels, query: dict[str, str]) -> dict[str, str]:
         query: Words of the address.
     """
     rest = {name: text for name, text in query.items() if name != "mode"}
+    default_mode = SIMPLE
     if set(rest) - set(_OF_SIMPLE):
         default_mode = FULL
-    else:
-        default_mode = SIMPLE
     if panels.mode == default_mode:
         return rest
     return {**rest, "mode": panels.mode}

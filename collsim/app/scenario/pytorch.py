@@ -73,8 +73,7 @@ def launch(ranks: int, nodes: int, environment: dict[str, Any]) -> str:
         environment: Environment variables of the processes.
     """
     words = " ".join(f"{name}={value}" for name, value in environment.items())
+    far = "--standalone"
     if nodes > 1:
         far = f"--nnodes {nodes} --rdzv-backend c10d --rdzv-endpoint FIRST_NODE:29500"
-    else:
-        far = "--standalone"
     return f"{words + ' ' if words else ''}torchrun {far} --nproc-per-node {ranks // nodes} run.py"

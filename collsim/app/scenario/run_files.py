@@ -143,10 +143,9 @@ def build_file(
         content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, sizes, report_progress)
     else:
         trace = simulate(choice)
+        content = trace.schedule
         if entry.holds == "trace":
             content = trace
-        else:
-            content = trace.schedule
     report_progress("run", 0.3)
     return write_file(content, entry, _select_options(entry, choice, language, t))
 

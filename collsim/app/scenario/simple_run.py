@@ -93,9 +93,8 @@ def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress
     single_choice = use_single_channel(choice)
     facts = _play_run(single_choice)
     report_progress("run", 0.3)
-    if single_choice == choice:
-        all_channels = None
-    else:
+    all_channels = None
+    if single_choice != choice:
         all_channels = build_simple_run(_play_run(choice))
     report_progress("run", 0.9)
     trace, questions = facts.trace, tuple(list_step_questions(facts))

@@ -45,10 +45,9 @@ def write_synthesis_python(choice: Choice, options: dict[str, Any], changed: str
         changed: Code that builds the machine after the change.
         switches: Whether switches of the machine that reduce may be used.
     """
+    settings = "switches=False"
     if switches:
         settings = ""
-    else:
-        settings = "switches=False"
     race = f"race = cs.simulate(s, m, {choice.nbytes!r}{_write_settings(choice)}).close_gap({settings})\nprint(race)\n"
     save = "cs.save(race.schedule, 'synthesized.xml')\n"
     return (_write_schedule_lines(choice, options, changed or write_machine(choice)) + race + save).replace("'", '"')
@@ -118,10 +117,9 @@ def write_sweep_python(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) 
     """
     names = "".join(f"    {name!r},\n" for name in dict.fromkeys(name for name, _ in pairs))
     engine = build_engine_pair(choice)
+    more = ""
     if choice.dtype != "float32":
         more = f", dtype={choice.dtype!r}"
-    else:
-        more = ""
     if engine != "lockstep":
         more += f", engine={engine!r}"
     return (
@@ -180,10 +178,9 @@ def write_change_python(
     # `simulate_many` always runs on the event engine.
     settings = _write_settings(before).replace(", engine='event'", "")
     many = f"times = cs.simulate_many(after.schedule, changed, {before.nbytes!r}{settings}, runs={runs}{keywords})\n"
+    after = f"after = run({changed}{keywords})\n"
     if runs:
         after = f"changed = {changed}\nafter = run(changed{keywords})\n"
-    else:
-        after = f"after = run({changed}{keywords})\n"
     tail = ""
     if beside:
         all_of_them = f"cs.simulate(plans, changed, {before.nbytes!r}{_write_settings(before)}, ranks=ranks{keywords}"
@@ -335,10 +332,9 @@ def list_environment(choice: Choice, options: dict[str, Any]) -> dict[str, str]:
     """
     if not count_node_gpus(choice):
         return {}
+    settings = {}
     if choice.algorithm in NCCL_ALGORITHMS:
         settings = {"NCCL_ALGO": NCCL_ALGORITHMS[choice.algorithm]}
-    else:
-        settings = {}
     if "channels" in options and settings:
         settings |= {"NCCL_MIN_NCHANNELS": str(options["channels"]), "NCCL_MAX_NCHANNELS": str(options["channels"])}
     if not choice.p2p:
@@ -383,10 +379,9 @@ def write_nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes:
     size = f"-b {cs.units.parse_bytes(first)} -e {cs.units.parse_bytes(last or first)}"
     if last:
         size += f" -f {step or 2}"
+    root = ""
     if options.get("root"):
         root = f" -r {options['root']}"
-    else:
-        root = ""
     return (
         f"mpirun -np {ranks} --map-by ppr:{ranks // nodes}:node {words} \\\n"
         f"    ./build/{_PROGRAMS[choice.collective]} {size} -d {_DTYPES.get(choice.dtype, choice.dtype)} -g 1{root}"

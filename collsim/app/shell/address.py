@@ -124,10 +124,9 @@ def write_page_address(value: Any = None) -> None:
 def _query(page: Page, value: object) -> dict[str, str]:
     """The address of a page that remembers `value`; the moment stays as the address has it."""
     now = get_session()
+    query = {}
     if page.choice and now.choice != Choice():
         query = to_query(now.choice)
-    else:
-        query = {}
     query |= page.address.write(value)
     query |= {name: st.query_params[name] for name in now.start if name in st.query_params and name in page.moment}
     if get_language() != "en" or "lang" in st.query_params:

@@ -168,10 +168,9 @@ def draw_change_code(
     )
     script = snippets.write_change_python(before, changed, used, conditions, runs, beside[0])
     left = [CodePart(t("python"), script, "python"), *_build_torch_parts(after, [after.nbytes], used, ranks)]
+    notes = []
     if changed != snippets.write_machine(after):
         notes = [t("code.edits")]
-    else:
-        notes = []
     if "background" in conditions:
         notes += [t("whatif.nocli")]
     right = [
@@ -194,10 +193,9 @@ def draw_synthesis_code(choice: Choice, used: dict[str, object], changed: str = 
     """
     script = snippets.write_synthesis_python(choice, used, changed, switches)
     left = [CodePart(t("python"), script, "python", t("synthesis.code.note"))]
+    without = " --no-switches"
     if switches:
         without = ""
-    else:
-        without = " --no-switches"
     line = f"{snippets.write_command(choice, used)} --synthesize{without} --out synthesized.xml"
     right = [CodePart(t("cli"), line)]
     if changed:
@@ -214,10 +212,9 @@ def draw_route_code(choice: Choice, a: int, b: int, ranks: int) -> None:
         b: The rank at which it ends.
         ranks: Number of ranks.
     """
+    hardware = "lstopo\n"
     if snippets.count_node_gpus(choice):
         hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n"
-    else:
-        hardware = "lstopo\n"
     left = [
         CodePart(t("python"), snippets.write_route_python(choice, a, b), "python"),
         *_build_torch_parts(choice, [choice.nbytes], {}, ranks),
@@ -240,10 +237,9 @@ def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], r
     )
     if code is None:
         return [CodePart("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
+    nodes = 1
     if ranks % choice.copies == 0:
         nodes = choice.copies
-    else:
-        nodes = 1
     line = pytorch.launch(ranks, nodes, snippets.list_environment(choice, used))
     return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
 
@@ -259,10 +255,9 @@ def build_step_torch_parts(step_code: tuple[str, str, str] | cs.CollsimError) ->
         return [CodePart("PyTorch", "", note=step_code.text(get_language()))]
     code, line, by_hand = step_code
     # A product of strategies needs a device mesh, which has a note of its own.
+    note = "code.torch.step.note"
     if "init_device_mesh" in code:
         note = "code.torch.product.note"
-    else:
-        note = "code.torch.step.note"
     parts = [CodePart(t("code.torch.step"), code, "python", t(note))]
     if "init_process_group" not in code:  # DataParallel: one process
         return [*parts, CodePart("python", line)]

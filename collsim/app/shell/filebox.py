@@ -211,10 +211,9 @@ def _label(entry: Format) -> str:
 def draw_upload() -> None:
     """A schedule file in any format that is known; what is wrong with one is said, and the run stays."""
     upload = get_upload()
+    label = t("files.give")
     if upload:
         label = t("files.change", name=upload.name)
-    else:
-        label = t("files.give")
     with st.popover(escape_markdown(label), width="stretch"):
         draw_note(t("files.note"))
         st.file_uploader(

@@ -78,10 +78,9 @@ def format_note(text: str, style: str = "", kind: str = "") -> str:
         style: Further CSS.
         kind: A CSS class.
     """
+    look = ""
     if style:
         look = f' style="{style}"'
-    else:
-        look = ""
     return f'<div class="{f"cs-note {kind}".strip()}"{look}>{escape_text(text)}</div>'
 
 
@@ -132,21 +131,14 @@ def _describe_complaint(c: Complaint) -> str:
         return escape_text(t("url.backend", name=c.name, value=c.value, words=c.used))
     if c.reason == "stranger":
         return escape_text(t("url.stranger", name=c.name, value=c.value, words=c.used))
-    if c.reason == "unknown":
-        reason = t("url.unknown")
-    else:
+    reason = t("url.unknown")
+    if c.reason != "unknown":
         reason = explain(c.reason)
     return escape_text(t("url.bad", name=c.name, value=c.value, reason=reason, used=c.used))
 
 
-def format_small(text: str, style: str = "", about: str = "") -> str:
-    """The name of a figure or a verdict; the pointer over it says what it means.
-
-    Args:
-        text: The text.
-        style: Further CSS.
-        about: Key of the text that explains it; "" for none.
-    """
+def _format_name(text: str, about: str = "", style: str = "") -> str:
+    """The name of a figure or a verdict; the pointer over it says what it means."""
     look = ""
     if about:
         look += f' title="{escape_text(about)}"'
@@ -155,7 +147,7 @@ def format_small(text: str, style: str = "", about: str = "") -> str:
     return f"<small{look}>{escape_text(text)}</small>"
 
 
-def format_figure(name: str, number: str, unit: str, *notes: str) -> str:
+def format_figure(name: str, number: str, unit: str, *notes: str, about: str = "") -> str:
     """A number in large type under its name (as HTML), and what it is of.
 
     Args:
@@ -163,27 +155,31 @@ def format_figure(name: str, number: str, unit: str, *notes: str) -> str:
         number: The number.
         unit: Unit of the number.
         *notes: Notes below the number.
+        about: What it means; "" for none.
     """
     below = "".join(f"<span>{escape_text(text)}</span>" for text in notes)
-    return f'<div class="cs-fig">{name}<b>{number}<i>{unit}</i></b>{below}</div>'
+    return f'<div class="cs-fig">{_format_name(name, about)}<b>{number}<i>{unit}</i></b>{below}</div>'
 
 
-def format_quantity(name: str, value: str, note: str) -> str:
+def format_quantity(name: str, value: str, note: str, about: str = "") -> str:
     """The same for a quantity with its unit: `4.7 ms`.
 
     Args:
         name: The name of the figure.
         value: The quantity with its unit.
         note: A note below; "" for none.
+        about: What it means; "" for none.
     """
     number, _, unit = value.partition(" ")
-    return format_figure(name, f"{number} ", unit, note)
+    return format_figure(name, f"{number} ", unit, note, about=about)
 
 
 def format_verdict(
     head: str | Sequence[str],
     *lines: str,
     name: str = "",
+    about: str = "",
+    name_style: str = "",
     lead: str | None = None,
     folded: tuple[str, str] = ("", ""),
     token: str = "",
@@ -195,7 +191,9 @@ def format_verdict(
     Args:
         head: The sentence in large type, or several.
         *lines: Lines below.
-        name: Name over it, as HTML; "" for none.
+        name: Name over it; "" for none.
+        about: What the name means; "" for none.
+        name_style: Further CSS of the name.
         lead: The first of the lines, in the colour of the head; None for none.
         folded: What opens the lines that are folded, and these lines; empty for none.
         token: Name of the border's colour, where it is not the usual one.
@@ -210,12 +208,13 @@ def format_verdict(
         more += f' style="{";".join(filter(None, look))}"'
     if status:
         more += ' role="status"'
+    if name:
+        name = _format_name(name, about, name_style)
     if isinstance(head, str):
         head = [head]
     heads = "".join(f"<b>{escape_text(text)}</b>" for text in head)
-    if lead is None:
-        first = ""
-    else:
+    first = ""
+    if lead is not None:
         first = f'<span style="color:var(--cs-ink)">{escape_text(lead)}</span>'
     below = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
     summary, details = map(escape_text, folded)

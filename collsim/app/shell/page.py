@@ -53,10 +53,9 @@ class Page:
     @property
     def words(self) -> list[Word]:
         """All that may stand in its address, without the options of algorithms and the language."""
+        shared = []
         if self.choice:
             shared = [*WORDS.values()]
-        else:
-            shared = []
         return [*shared, *self.address.words, *(word for word in MOMENT if word.name in self.moment)]
 
 

@@ -261,10 +261,9 @@ def _draw_progress(name: str) -> None:
 def _share(job: Computation) -> float:
     """What the work itself says of how far it is; before it says anything, what the estimate says, if there is one;
     never the whole."""
+    estimate = 0.0
     if job.expected:
         estimate = 0.95 * min(1.0, job.seconds / job.expected)
-    else:
-        estimate = 0.0
     return min(0.98, max(job.share, estimate))
 
 

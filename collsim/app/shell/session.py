@@ -110,10 +110,9 @@ def get_language() -> Language:
     """The language of the page: as switched, else as the address says, else as the browser asks for."""
     chosen = st.session_state.get("w_language") or st.session_state.get("language") or st.query_params.get("lang")
     if chosen not in LANGUAGES:
+        chosen = "en"
         if (st.context.locale or "").lower().startswith("zh"):
             chosen = "zh"
-        else:
-            chosen = "en"
     st.session_state["language"] = chosen
     return cast(Language, chosen)
 

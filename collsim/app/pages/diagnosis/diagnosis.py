@@ -25,7 +25,6 @@ from ...shell.notes import (
     draw_mistake,
     draw_note,
     format_quantity,
-    format_small,
     format_title,
     format_verdict,
 )
@@ -197,13 +196,11 @@ def _draw_verdict(diagnosis: Diagnosis) -> None:
     cost = diagnosis.cost
     if cost is not None:
         bounds = f"{format_bandwidth(cost.low)} – {format_bandwidth(cost.high)}"
-        boxes.append(
-            format_quantity(_name("diagnosis.measured"), format_bandwidth(cost.measured), _name_size(diagnosis))
-        )
-        boxes.append(format_quantity(_name("diagnosis.possible"), format_bandwidth(cost.possible), bounds))
+        boxes.append(format_quantity(t("diagnosis.measured"), format_bandwidth(cost.measured), _name_size(diagnosis)))
+        boxes.append(format_quantity(t("diagnosis.possible"), format_bandwidth(cost.possible), bounds))
         if cost.training is not None:
             note = t("diagnosis.day.note", model=cost.training.model)
-            boxes.append(format_quantity(_name("diagnosis.day"), f"{cost.training.hours_of_day:.3g} h", note))
+            boxes.append(format_quantity(t("diagnosis.day"), f"{cost.training.hours_of_day:.3g} h", note))
     lead, *rest = diagnosis.list_sentences(get_language())
     if diagnosis.verdict == "cause":
         rest = [diagnosis.causes[0].fix(get_language())]
@@ -307,10 +304,6 @@ def _draw_pieces(diagnosis: Diagnosis, evidence: JobTexts) -> None:
 
 def _leave_out(evidence: JobTexts, name: str) -> None:
     remember(PAGE, replace(evidence, left_out=(*evidence.left_out, name)))
-
-
-def _name(key: str) -> str:
-    return format_small(t(key))
 
 
 def _say(key: str, **values: object) -> str:

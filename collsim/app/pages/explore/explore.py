@@ -33,7 +33,6 @@ from ...shell.notes import (
     draw_note,
     explain,
     format_quantity,
-    format_small,
     format_verdict,
 )
 from ...shell.page import register_page
@@ -155,9 +154,8 @@ def _play(timeline: dict[str, object], ident: str, hides: Hidden = "") -> None:
 
 def _draw_headline(outcome: Outcome) -> None:
     f = outcome.figures
-    if f.steps == 1:
-        steps = t("steps.one")
-    else:
+    steps = t("steps.one")
+    if f.steps != 1:
         steps = t("steps.many", count=f"{f.steps:,}")
     rows = {
         "time": (format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
@@ -166,29 +164,26 @@ def _draw_headline(outcome: Outcome) -> None:
         "bound": (format_time(f.bound), describe_bound(f.bound, f.gap)),
     }
     draw_headline(
-        *(format_quantity(_name_figure(name), value, of) for name, (value, of) in rows.items()),
+        *(format_quantity(_name_figure(name), value, of, t(f"{name}.help")) for name, (value, of) in rows.items()),
         _describe_bottleneck(outcome),
     )
 
 
 def _name_figure(name: str) -> str:
-    """What a figure is called; the pointer over it says what it means."""
-    return format_small(t(name) if has_text(name) else name, about=t(f"{name}.help"))
+    return t(name) if has_text(name) else name
 
 
 def _describe_bottleneck(outcome: Outcome) -> str:
     """The bottleneck, what would change it, and what one channel would give."""
     neck = outcome.bottleneck
+    more = []
     if neck and neck.get("more"):
         more = [neck["more"][get_language()]]
-    else:
-        more = []
     if outcome.alone is not None:
         words = {"time": format_time(outcome.alone.time), "busbw": format_bandwidth(outcome.alone.busbw)}
         more.append(t("channels.one", channels=outcome.channels, **words))
-    return format_verdict(
-        neck["text"][get_language()] if neck else t("bottleneck.none"), *more, name=_name_figure("bottleneck")
-    )
+    head = neck["text"][get_language()] if neck else t("bottleneck.none")
+    return format_verdict(head, *more, name=t("bottleneck"), about=t("bottleneck.help"))
 
 
 # ---- tables
@@ -213,10 +208,9 @@ def _draw_links(outcome: Outcome, _choice: Choice) -> None:
     links = outcome.links
     used = links[links["bytes"] > 0]
     draw_note(t("links.note", used=len(used), all=len(links)))
+    frame = used
     if st.toggle(t("links.idle"), key="w_idle"):
         frame = links
-    else:
-        frame = used
     frame = frame.sort_values("share", ascending=False, kind="stable")
     draw_table(
         {

@@ -10,7 +10,7 @@ from collsim.teach.breaking import BREAKAGES
 from ...scenario.choice import Choice
 from ...scenario.panels import MAX_SEEDS
 from ...scenario.run_questions import BrokenRun, break_run
-from ...shell.notes import format_small, format_verdict
+from ...shell.notes import format_verdict
 from ...shell.results import get_exact
 from ...shell.session import get_language, get_session, set_panels, t
 
@@ -31,9 +31,7 @@ def draw_broken_run(choice: Choice) -> BrokenRun | None:
         if broken_run is None:
             return None
         token, unplayed = "done" if broken_run.right else "full", [] if broken_run.timeline else [t("break.unplayed")]
-        st.html(
-            format_verdict(broken_run.verdict, *unplayed, name=format_small(broken_run.what), token=token, status=True)
-        )
+        st.html(format_verdict(broken_run.verdict, *unplayed, name=broken_run.what, token=token, status=True))
     return broken_run
 
 

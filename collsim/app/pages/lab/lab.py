@@ -17,7 +17,7 @@ from ...shell import codebox
 from ...shell.address import finish_controls, get_remembered
 from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm, number
-from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_small, format_verdict
+from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_bundle
 from ...shell.results import get_latest
@@ -57,10 +57,9 @@ def draw() -> None:
 
 def _mount(lab_result: LabView, of: LabChoice) -> None:
     """The picture: of a collective, or of a step of training."""
+    name = "lab"
     if of.sheet == "step":
         name = "lab_step"
-    else:
-        name = "lab"
     ident = repr((of, st.session_state.get(_TURN) if "median" in lab_result.figures else 0))
     mount_bundle(name, name, {"id": ident, "document": lab_result.document})
 
@@ -88,10 +87,9 @@ def _draw_controls(choice: LabChoice) -> LabChoice:
     alpha = choose_quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), lab_choice.read_time)
     choice = _draw_fault_controls(replace(choice, bandwidth=rate, alpha=alpha))
     draw_part(t("lab.often"), "next")
+    repeats = lab_choice.PLAIN.repeat
     if choice.repeat in lab_choice.REPEATS:
         repeats = choice.repeat
-    else:
-        repeats = lab_choice.PLAIN.repeat
     return replace(
         choice, repeat=choose_segment("lab_repeat", list(lab_choice.REPEATS), repeats, label=t("lab.repeat"))
     )
@@ -171,30 +169,29 @@ def _find_shown(choice: LabChoice) -> tuple[LabView | None, LabChoice]:
 def _draw_headline(lab_result: LabView, of: LabChoice) -> None:
     """Predicted, measured, predicted with what was measured; and the sentence."""
     has, language_number = lab_result.figures, int(get_language() == "zh")
-    boxes = [format_quantity(format_small(t("lab.predicted")), format_time(has["predicted"]), t("lab.asked"))]
+    boxes = [format_quantity(t("lab.predicted"), format_time(has["predicted"]), t("lab.asked"))]
     if "median" not in has:
         lines = [t("lab.says", processes=lab_result.processes)]
-        draw_headline(*boxes, format_verdict(t("lab.nothing"), *lines, name=format_small(t("lab.why"))))
+        draw_headline(*boxes, format_verdict(t("lab.nothing"), *lines, name=t("lab.why")))
         return
     difference = has["median"] / has["predicted"] - 1
     longer = t("lab.longer" if difference >= 0 else "lab.shorter", share=f"{abs(difference):.1%}", runs=of.repeat)
-    boxes.append(format_quantity(format_small(t("lab.median")), format_time(has["median"]), longer))
+    boxes.append(format_quantity(t("lab.median"), format_time(has["median"]), longer))
     if "calibrated" in has:
         off = has["calibrated"] / has["median"] - 1
+        key = "lab.too.short"
         if off >= 0:
             key = "lab.too.long"
-        else:
-            key = "lab.too.short"
         value, off_by = format_time(has["calibrated"]), t(key, share=f"{abs(off):.1%}")
-        boxes.append(format_quantity(format_small(t("lab.calibrated")), value, off_by))
+        boxes.append(format_quantity(t("lab.calibrated"), value, off_by))
     if "waits" in has:
         waits = t("lab.waits.predicted", time=format_time(has["waits_predicted"]))
-        boxes.append(format_quantity(format_small(t("lab.waits")), format_time(has["waits"]), waits))
+        boxes.append(format_quantity(t("lab.waits"), format_time(has["waits"]), waits))
     sentences = [pair[language_number] for pair in lab_result.sentences]
     checked = t(
         "lab.checked", elements=f"{lab_result.checked:,}", processes=lab_result.processes, cores=lab_result.cores
     )
-    draw_headline(*boxes, format_verdict(sentences[0], *sentences[1:], checked, name=format_small(t("lab.why"))))
+    draw_headline(*boxes, format_verdict(sentences[0], *sentences[1:], checked, name=t("lab.why")))
 
 
 def build_script(choice: LabChoice) -> str:
@@ -217,10 +214,9 @@ def build_script(choice: LabChoice) -> str:
 
 def _build_step_script(choice: LabChoice) -> str:
     elements = training_figures.build_model(choice).layers[0].parameters
+    slow = ""
     if choice.straggler:
         slow = f", slow={choice.straggler!r}"
-    else:
-        slow = ""
     backward = parse_time(choice.backward)
     return (
         "import collsim as cs\n\n"

@@ -72,10 +72,9 @@ class LabChoice:
     @property
     def wrong(self) -> dict[str, Any]:
         """Keywords of what is wrong with the ranks."""
+        late = {}
         if 0 <= self.late < self.ranks:
             late = {"late": {self.late: LATE}}
-        else:
-            late = {}
         return late | ({"slow": {self.slow: SLOW}} if 0 <= self.slow < self.ranks else {})
 
 

@@ -111,10 +111,9 @@ def _draw_controls(of: Pair) -> Pair:
         of = _choose_machine(of)
     several = "nodes" in of.where.takes
     with nodes:
+        counts = [1]
         if several:
             counts = sorted({*NODES, min(of.nodes, MAX_NODES)})
-        else:
-            counts = [1]
         words = {count: str(count) for count in counts}
         of = replace(of, nodes=choose("m_nodes", t("nodes"), words, of.nodes, disabled=not several))
     with fabric:
@@ -261,10 +260,9 @@ def _draw_costs(look: Look, of: Pair) -> None:
     if len(rings) == len(routes):
         blocks.append((t("machines.ring", nbytes=size, ranks=look.ranks), rings))
     body = "".join(_draw_bars(title, [(_switch(of, on), seconds) for on, seconds in rows]) for title, rows in blocks)
+    compared = ""
     if len(routes) == len(blocks) == 2:
         compared = _describe_costs(blocks[0][1], blocks[1][1])
-    else:
-        compared = ""
     with st.container(border=True, key="card_costs"):
         headline = f'<b style="font-size:19px;line-height:27px;color:var(--cs-ink)">{escape_text(compared)}</b>'
         grid = "display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,280px),1fr));gap:12px 40px"
@@ -292,10 +290,9 @@ def _draw_bars(heading: str, rows: list[tuple[str, float]]) -> str:
     longest = max(seconds for _, seconds in rows) or 1.0
     lines = ""
     for name, seconds in rows:
+        hue = "ink3"
         if seconds > 1.2 * rows[0][1]:
             hue = "full"
-        else:
-            hue = "ink3"
         width = 100 * seconds / longest
         bar = f"display:block;height:16px;border-radius:3px;width:{width:.1f}%;background:var(--cs-{hue})"
         rail = (

@@ -174,16 +174,14 @@ def look(pair: Pair) -> Look:
     assert first is not None
     routes: tuple[RankRoute | None, RankRoute | None]
     try:
-        if pair.a == pair.b:
-            routes = (None, None)
-        else:
+        routes = (None, None)
+        if pair.a != pair.b:
             routes = _find_both_routes(topologies, pair)
     except CollsimError as error:
         routes, reasons[1] = (list_routes([first], pair.a, pair.b, pair.nbytes)[0], None), error.sentence
+    same = False
     if routes[0] and routes[1]:
         same = all(routes) and routes[0].links == routes[1].links
-    else:
-        same = False
     notes = first.facts.notes
     return Look(
         first.name,

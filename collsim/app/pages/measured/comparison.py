@@ -220,9 +220,8 @@ def extract_version(text: str) -> str:
         text: The text.
     """
     match = _VERSION.search(text[:_HEAD])
-    if match is None:
-        version = ""
-    else:
+    version = ""
+    if match is not None:
         version = f"2.{int(match[1] or match[2])}"
     if version in VERSIONS:
         return version
@@ -470,19 +469,17 @@ def _build_own_python(selection: Selection) -> str:
     rows = _select_table(log, selection)
     collective, ranks = _find_collective(rows, selection)
     kind = _detect_format(selection.text)
+    switches = ", p2p=False"
     if selection.p2p:
         switches = ""
-    else:
-        switches = ", p2p=False"
     if not selection.gdr and selection.nodes > 1:
         switches += ", gdr=False"
     lines = [f'table = cs.load("{_FILES[kind]}", format="{kind}")']
     if log["table"].nunique() > 1:
         lines.append(f'table = table[table["table"] == {int(rows["table"].iloc[0])}]')
     lines.append(f'machine = cs.machine("{selection.machine}", nodes={selection.nodes}{switches})')
-    if ranks is None:
-        count = ""
-    else:
+    count = ""
+    if ranks is not None:
         count = f", ranks={ranks}"
     if selection.version:
         count += f', version="{selection.version}"'

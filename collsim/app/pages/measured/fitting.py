@@ -15,7 +15,7 @@ from ...scenario.choice import read_file_fields
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import draw_headline, draw_note, format_figure, format_note, format_small, format_verdict
+from ...shell.notes import draw_headline, draw_note, format_figure, format_note, format_verdict
 from ...shell.open_in import open_in
 from ...shell.results import get_exact
 from ...shell.session import is_dark, t
@@ -64,21 +64,14 @@ def _draw_fit(fitted: Fitted) -> None:
 def _draw_verdict(fitted: Fitted) -> None:
     errors = {"fit.before": fitted.before, "fit.after": fitted.after, "fit.held": fitted.held_out}
     figures = [
-        format_figure(format_small(t(key)), "–", "")
-        if value is None
-        else format_figure(format_small(t(key)), f"{100 * value:.1f}", " %")
+        format_figure(t(key), *(("–", "") if value is None else (f"{100 * value:.1f}", " %")))
         for key, value in errors.items()
     ]
+    key, token = "fit.poor", "full"
     if fitted.held_out is None:
         key = "fit.few"
     elif fitted.held_out <= GOOD:
-        key = "fit.good"
-    else:
-        key = "fit.poor"
-    if key == "fit.good":
-        token = "done"
-    else:
-        token = "full"
+        key, token = "fit.good", "done"
     draw_headline(*figures, format_verdict(t(key), t("fit.held.note"), token=token))
 
 

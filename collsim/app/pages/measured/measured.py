@@ -32,7 +32,6 @@ from ...shell.notes import (
     draw_headline,
     draw_note,
     format_figure,
-    format_small,
     format_title,
     format_verdict,
 )
@@ -121,10 +120,9 @@ def _draw_mpi_comparison(selection: Selection) -> None:
 def _draw_graphs(selection: Selection) -> None:
     """A log of NCCL: its rings and trees beside those that the search finds on the machine."""
     job = nccl_log_comparison.read_logged_job(selection.text, comparison.build_topology(selection))
+    version = ""
     if job.version:
         version = f" {job.version}"
-    else:
-        version = ""
     counts = {"rings": job.rings.channels, "trees": job.trees.channels}
     transports = t("fit.comma").join(f"{name} × {count}" for name, count in job.transports)
     via = t("graphs.novia")
@@ -297,11 +295,13 @@ def _switch(box: Any, name: str, now: bool, disabled: bool = False) -> bool:
 def _draw_verdict(table: pd.DataFrame, gap: Gap) -> None:
     """Error by band of sizes, and what would explain the gap."""
     lead, below = _explain_gap(gap)
-    name = format_small(t("measured.gap"), "color:var(--cs-ink2)")
     token = "full"
     if gap.is_agreement:
         token = "done"
-    draw_headline(_format_errors(table), format_verdict(lead, below, name=name, token=token))
+    draw_headline(
+        _format_errors(table),
+        format_verdict(lead, below, name=t("measured.gap"), name_style="color:var(--cs-ink2)", token=token),
+    )
     if not gap.is_agreement:
         st.page_link(get_menu()["diagnosis"], label=t("measured.evidence"), icon=":material/troubleshoot:")
 
@@ -320,12 +320,11 @@ def _format_error(name: str, band: pd.DataFrame) -> str:
         direction = "slower"
     else:
         direction = "faster"
-    if len(band) == 1:
-        count = t("measured.sizes.one")
-    else:
+    count = t("measured.sizes.one")
+    if len(band) != 1:
         count = t("measured.sizes.many", count=len(band))
     number, unit = measured_charts.format_distance(abs(math.log(ratio)))
-    return format_figure(format_small(t(f"measured.{name}")), number, unit, t(f"measured.off.{direction}"), count)
+    return format_figure(t(f"measured.{name}"), number, unit, t(f"measured.off.{direction}"), count)
 
 
 def _format_distance(distance: float) -> str:

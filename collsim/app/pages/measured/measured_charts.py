@@ -155,14 +155,12 @@ def draw_legend(tuner: bool, under: bool) -> None:
     there = {"line": True, "band": True, "tuner": tuner, "under": under}
     for key, (kind, token) in lines.items():
         if there[key]:
+            thick = "4px"
             if key == "band":
                 thick = "14px"
-            else:
-                thick = "4px"
+            faint = ""
             if key == "band":
                 faint = ";opacity:.25"
-            else:
-                faint = ""
             stroke = f'<i style="border-top:{thick} {kind} {color(token, dark)}{faint}"></i>'
             items.append(f"<span>{stroke}{escape_text(t(f'measured.{key}'))}</span>")
     st.html(f'<div class="cs-legend">{"".join(items)}</div>')
@@ -383,10 +381,9 @@ def map_(run: MeasuredRun) -> None:
     Args:
         run: The measured run.
     """
+    collective = "allreduce"
     if run.collective not in ("alltoall", "sendrecv"):
         collective = run.collective
-    else:
-        collective = "allreduce"
     title = t("measured.map", collective=collective)
     with st.container(border=True, key="card_map"):
         draw_heading(title)
@@ -425,10 +422,9 @@ def draw_crossing(run: MeasuredRun) -> None:
         run: The measured run.
     """
     crossover = load_crossing(run.facts)
+    key = "measured.crossing.at"
     if crossover.crossing is None:
         key = "measured.crossing.never"
-    else:
-        key = "measured.crossing.at"
     text = t(key, **({} if crossover.crossing is None else {"size": _round_to_power(crossover.crossing)}))
     with st.container(border=True, key="card_crossing"):
         draw_heading(t("measured.crossing"), text)

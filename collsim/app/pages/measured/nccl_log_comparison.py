@@ -159,10 +159,9 @@ def _rotate_ring(order: Sequence[int]) -> tuple[int, ...]:
 
 
 def _list_orders(logged: Sequence[tuple[int, ...]], searched: Sequence[tuple[int, ...]]) -> Orders:
+    alike = None
     if searched and logged:
         alike = sum(order in set(searched) for order in logged)
-    else:
-        alike = None
     return Orders(_count_orders(logged), _count_orders(searched), alike)
 
 

@@ -18,7 +18,7 @@ from ...scenario.run_files import Upload
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.controls import choose, choose_quantity, choose_start, label_machine, number
 from ...shell.filebox import play_schedule
-from ...shell.notes import complain, draw_note, explain, format_title, format_verdict
+from ...shell.notes import complain, draw_note, draw_part, explain, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -95,7 +95,7 @@ def draw() -> None:
 
 def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
     with st.sidebar:
-        st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
+        draw_part(t("what"))
         names = list(drafts.EXAMPLES)
         if not draft.example:
             names.append("own")
@@ -105,7 +105,7 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
         collective = choose("program_collective", t("program.collective"), expected, draft.collective)
         ranks = number("program_ranks", draft.ranks, 1, MAX_RANKS, t("ranks"))
         nbytes = choose_quantity("nbytes", _SIZES, draft.nbytes, t("program.nbytes"), prefix="program_")
-        st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
+        draw_part(t("where"), "next")
         machines = {name: _label_place(name) for name in drafts.PLACES}
         machine = choose("program_machine", t("program.place"), machines, draft.machine)
         late = {drafts.NOBODY: t("program.nobody")}
@@ -287,7 +287,7 @@ def _draw_fixes(source: str, verdict: ProgramVerdict) -> None:
     if not fixes:
         return
     with st.container(key="card_fixes", border=True):
-        st.html(f'<h2 class="cs-part">{escape_text(t("program.fix"))}</h2>')
+        draw_part(t("program.fix"))
         for position, fix in enumerate(fixes):
             label = fix.label.text(get_language())
             st.button(label, key=f"program_fix_{position}", on_click=_on_change, args=(fix.source,))
@@ -305,7 +305,7 @@ def _on_change(source: str) -> None:
 
 def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[str, object]) -> None:
     """The schedule that the messages make, in the player."""
-    st.html(f'<h2 class="cs-part next">{escape_text(t("program.schedule"))}</h2>')
+    draw_part(t("program.schedule"), "next")
     draw_note(t("program.schedule.note", steps=verdict.steps, transfers=f"{verdict.transfers:,}"))
     mark = f"{draft.code}{draft.collective}{draft.ranks}{draft.machine}{draft.nbytes}"
     view = "physical"

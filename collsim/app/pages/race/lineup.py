@@ -105,10 +105,9 @@ def _share_with(runner: Choice, first: Choice) -> Choice:
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> tuple[Choice, ...]:
     """The runners that an address asks for: of a ready race, or each as it is written."""
     ready = fields.get("race", "own" if "runner1" in query and "race" not in query else "algorithms")
+    texts = []
     if ready == "own":
         texts = [query[name] for name in RUNNERS if name in query]
-    else:
-        texts = []
     _require_no_gap(query, complaints)
     known = READY["algorithms" if ready == "own" else ready]
     common, unread = from_query({name: query[name] for name in (*SHARED, "own") if name in query}, known[0])
@@ -156,9 +155,8 @@ def _read_runner(text: str, number: int, common: Choice, complaints: list[Compla
 def _adapt_address(runners: tuple[Choice, ...], _query: dict[str, str]) -> dict[str, str]:
     """The address of a race; the first one's is bare."""
     first, ready = runners[0], name_ready_race(runners)
-    if ready in ("own", "algorithms"):
-        query = {}
-    else:
+    query = {}
+    if ready not in ("own", "algorithms"):
         query = {"race": ready}
     if ready in READY:
         default_choice = READY[ready][0]
@@ -253,10 +251,9 @@ def build_race(choice: Choice) -> tuple[Choice, ...]:
     Args:
         choice: The run that is chosen.
     """
+    machine_text = ""
     if choice.machine == OWN:
         machine_text = choice.machine_text
-    else:
-        machine_text = ""
     plain = replace(choice, options=(), algorithms=(), sizes=Choice.sizes, machine_text=machine_text)
     algorithms = list_usual_algorithms(choice.collective)[:MIN_RUNNERS]
     return resize(tuple(_set_chunks(replace(plain, algorithm=name)) for name in algorithms), MIN_RUNNERS)

@@ -81,10 +81,9 @@ def draw() -> None:
     with st.expander(t("race.runners")):
         runners = _choose(runners)
         text = get_session().choice.machine_text
+        label = t("own.give")
         if text:
             label = t("own.change", file=custom_machine.read_facts(text).file)
-        else:
-            label = t("own.give")
         with st.popover(escape_markdown(label)):
             draw_machine_box(text, PAGE, _take, _drop)
     with top:
@@ -217,9 +216,8 @@ def _choose_options(runner: Choice, n: int) -> Choice:
     known, values = list_own_options(runner.algorithm), dict(runner.options)
     for name, offered in _OPTIONS.items():
         if name in known and (name != "channels" or runner.on_machine):
-            if name == "channels":
-                default = None
-            else:
+            default = None
+            if name != "channels":
                 default = known[name].default
             now = values.get(name, default)
             labels = {value: _label_option(name, value) for value in dict.fromkeys([*offered, now])}
@@ -319,9 +317,8 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
 def _build_note(runners: tuple[Choice, ...], n: int) -> str:
     """What else a runner is: its algorithm, its machine, its own options."""
     runner, by = runners[n], lineup.find_difference(runners)
-    if by == "algorithm":
-        parts = []
-    else:
+    parts = []
+    if by != "algorithm":
         parts = [label_algorithm(runner.algorithm, runner.collective)]
     if by not in ("machine", "copies"):
         parts.append(_label_machine(runner))

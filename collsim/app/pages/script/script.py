@@ -20,7 +20,6 @@ from ...shell.notes import (
     draw_headline,
     draw_note,
     format_quantity,
-    format_small,
     format_title,
     format_verdict,
 )
@@ -92,8 +91,8 @@ def _draw_verdict(answer: ScriptAnswer) -> None:
         name = t("script.step")
         if step.trace is None:
             name = t("script.allreduce")
-        boxes.append(format_quantity(format_small(name), format_time(step.time), step.machine))
-        boxes.append(format_quantity(format_small(t("script.gradients")), format_bytes(step.gradient_bytes), ""))
+        boxes.append(format_quantity(name, format_time(step.time), step.machine))
+        boxes.append(format_quantity(t("script.gradients"), format_bytes(step.gradient_bytes), ""))
     draw_headline(*boxes, verdict)
 
 

@@ -165,14 +165,12 @@ def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_prog
     except CollsimError as error:
         trace, reason = request_step(replace(choice, memory=ENDLESS)), error.sentence
     report_progress("run", 0.7)
+    waits: Text = ("", "")
     if trace.exposed:
         waits = describe_waits(trace)
-    else:
-        waits = ("", "")
+    room = None
     if choice.memory:
         room = float(parse_bytes(choice.memory, "memory"))
-    else:
-        room = None
     document, torch = build_split_document(trace, room), _build_torch_code(trace)
     return SplitView(trace.row(), waits, document, torch, reason, describe_experts(trace) or ("", ""))
 

@@ -29,7 +29,6 @@ from ...shell.notes import (
     explain,
     format_figure,
     format_quantity,
-    format_small,
     format_title,
     format_verdict,
 )
@@ -57,14 +56,12 @@ def draw() -> None:
     latest_result = get_latest(searched.show_step, choice)
     request = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
     table = get_latest(searched.search_splits, *request)
-    if latest_result is None:
-        step = None
-    else:
+    step = None
+    if latest_result is not None:
         step = latest_result[0]
+    now = None
     if latest_result is not None and latest_result[1] == (choice,):
         now = searched.build_opened_row(choice, latest_result[0])
-    else:
-        now = None
     if step is not None:
         if step.refusal is not None:
             draw_mistake(t("split.over", reason=explain(step.refusal)))
@@ -185,21 +182,18 @@ def _draw_headline(split: SplitView) -> None:
         waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}"
     else:
         waits = ""
+    of = ""
     if memory["room"]:
         of = t("split.of", memory=format_decimal_bytes(memory["room"]))
-    else:
-        of = ""
     draw_headline(
-        format_quantity(
-            format_small(t("train.time")), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")
-        ),
-        format_figure(format_small("MFU"), f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
-        format_figure(format_small(t("split.bubble")), f"{parts['bubble']} ", "%", t("split.bubble.note")),
-        format_quantity(format_small(t("train.memory")), format_decimal_bytes(memory["total"]), of),
+        format_quantity(t("train.time"), format_time(row["time"]), t("split.samples", count=f"{row['batch']:,}")),
+        format_figure("MFU", f"{100 * row['mfu']:.1f} ", "%", t("split.mfu")),
+        format_figure(t("split.bubble"), f"{parts['bubble']} ", "%", t("split.bubble.note")),
+        format_quantity(t("train.memory"), format_decimal_bytes(memory["total"]), of),
         format_verdict(
             t("split.head", **shares),
             *filter(None, (waits, choose_text(split.experts), t("split.rest", **shares))),
-            name=format_small(t("train.why")),
+            name=t("train.why"),
         ),
     )
 
@@ -207,9 +201,8 @@ def _draw_headline(split: SplitView) -> None:
 def _draw_card(
     choice: SplitChoice, step: SplitView | None, table: dict[str, object] | None, now: dict[str, object] | None
 ) -> None:
-    if table is None:
-        opened = -1
-    else:
+    opened = -1
+    if table is not None:
         opened = find_open_row(choice, table)
     # A click comes back as the number of a row, which only the table that was drawn can tell.
     st.session_state["split_table"] = table
@@ -233,10 +226,9 @@ def find_open_row(choice: SplitChoice, table: dict[str, Any]) -> int:
 def _on_act() -> None:
     """A dot or a row was clicked: that split is opened."""
     act, table = (st.session_state.get("split") or {}).get("act"), st.session_state.get("split_table")
+    row = None
     if isinstance(act, dict):
         row = act.get("row")
-    else:
-        row = None
     if table is None or not isinstance(row, int) or not 0 <= row < len(table["parallel"]):
         return
     chosen = {"split": table["parallel"][row], "micro": table["micro_batch"][row], "recompute": table["recompute"][row]}
@@ -253,10 +245,9 @@ def build_script(choice: SplitChoice) -> str:
     Args:
         choice: What is chosen on the page Split.
     """
+    memory = ""
     if choice.memory:
         memory = f", memory={choice.memory!r}"
-    else:
-        memory = ""
     return (
         "import collsim as cs\n\n"
         f"m = cs.machine({choice.machine!r}, nodes={choice.nodes})\n"

@@ -167,9 +167,8 @@ def _name_fault(row: dict[object, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
     kind, _, ends = row["name"].partition(", ")
-    if kind == "cable":
-        called = t("train.loss.link")
-    else:
+    called = t("train.loss.link")
+    if kind != "cable":
         called = choose_text(name_kind(kind))
     return t("train.loss.cable", kind=called, ends=ends)
 
@@ -184,10 +183,9 @@ def _format_loss(seconds: float) -> str:
 def _explain_stop(growth_result: GrownStep, name: str) -> str:
     """Why a job stops without a cable, which is named already, and so is not once more as a part of the machine."""
     text = explain(growth_result.lost.attrs["stops"][name])
+    colon = "："
     if get_language() == "en":
         colon = ": "
-    else:
-        colon = "："
     if text.startswith(growth_result.machine) and colon in text:
         return text.partition(colon)[2]
     return text
@@ -200,13 +198,11 @@ def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
         stops = pd.isna(row["lost"])
         for whose in ("lost", "own"):
             if whose == "lost" or not pd.isna(row["own"]):
-                if stops:
-                    seconds = 0.0
-                else:
+                seconds = 0.0
+                if not stops:
                     seconds = row[whose]
-                if stops:
-                    word = t("train.loss.stops")
-                else:
+                word = t("train.loss.stops")
+                if not stops:
                     word = _format_loss(seconds)
                 rows.append(
                     {"name": _name_fault(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "text": word}

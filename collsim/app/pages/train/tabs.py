@@ -40,10 +40,9 @@ def draw_tabs(current: str) -> str:
 def _open_tab(chosen: str) -> None:
     """To the page of a tab; one that was there already keeps what it had."""
     if chosen in training_choice.VIEWS:
+        before = training_choice.PLAIN
         if "train" in get_session().page_values:
             before = get_remembered("train")
-        else:
-            before = training_choice.PLAIN
         remember("train", replace(before, show=chosen))
         st.switch_page(get_menu()["train"])
     st.switch_page(get_menu()[chosen])

@@ -29,7 +29,6 @@ from ...shell.notes import (
     explain,
     format_figure,
     format_quantity,
-    format_small,
     format_title,
     format_verdict,
 )
@@ -86,10 +85,9 @@ def draw() -> None:
         timed = select_timed(choice)
         draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, step_upgrades.list_upgrades, timed))
         draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
+    torch = []
     if step_shown is not None:
         torch = codebox.build_step_torch_parts(step_shown.torch)
-    else:
-        torch = []
     with st.expander(t("code.title")):
         codebox.draw(
             [CodePart(t("python"), build_script(choice), "python"), *torch],
@@ -186,28 +184,28 @@ def _draw_headline(step_shown: StepView) -> None:
         token = "full"
     draw_headline(
         format_quantity(
-            format_small(t("train.time")),
+            t("train.time"),
             format_time(row["time"]),
             t("train.rate", rate=f"{row['samples_per_second']:,.0f}"),
         ),
         format_figure(
-            format_small(t("train.exposed")),
+            t("train.exposed"),
             f"{number} ",
             unit,
             t("train.exposed.note", share=f"{100 * row['exposed'] / row['time']:.3g} %"),
             *notes,
         ),
         format_figure(
-            format_small(t("train.overlapped")),
+            t("train.overlapped"),
             f"{100 * row['overlapped']:.3g} ",
             "%",
             t("train.overlapped.note", whole=format_time(row["communication"])),
         ),
-        format_quantity(format_small(t("train.memory")), format_bytes(row["memory"]), t("train.memory.note")),
+        format_quantity(t("train.memory"), format_bytes(row["memory"]), t("train.memory.note")),
         format_verdict(
             head,
             *filter(None, (reason[:1].upper() + reason[1:],)),
-            name=format_small(t("train.why")),
+            name=t("train.why"),
             folded=(t("train.why.more"), rest),
             token=token,
         ),
@@ -217,9 +215,8 @@ def _draw_headline(step_shown: StepView) -> None:
 def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoice) -> None:
     """The card of the step; with the collective that is open in it."""
     rows = step_shown.document["collectives"]
-    if choice.open == "none":
-        chosen = None
-    else:
+    chosen = None
+    if choice.open != "none":
         chosen = step_scenarios.find_collective(rows, choice.open)
     if choice.open not in ("", "none") and chosen is None:
         known = ", ".join(row["name"] for row in rows[:8])
@@ -246,10 +243,9 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
 
 def _describe_change(change: ChangedStep) -> dict[str, object]:
     """A switch as the card shows it."""
+    refusal = ""
     if change.refusal is not None:
         refusal = explain(change.refusal)
-    else:
-        refusal = ""
     reason = choose_text(change.reason)
     return {
         "name": change.name,
@@ -314,10 +310,9 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
         return
     step_race, (drawn,) = latest_result
     with top:
+        texts = []
         if drawn.where.on_machine:
             texts = [t("train.one", machine=step_race.machine)]
-        else:
-            texts = []
         st.html(format_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.strategy.{name}") for name in rivals.STRATEGIES}
     _draw_rivals(step_race, names, repr(drawn))

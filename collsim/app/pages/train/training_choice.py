@@ -442,10 +442,9 @@ def list_options(choice: TrainingChoice) -> dict[str, object]:
     Args:
         choice: The step of training that is chosen.
     """
+    sized = {}
     if choice.bucket:
         sized = {"bucket": choice.bucket}
-    else:
-        sized = {}
     if choice.strategy == "ddp":
         flags = {"view": choice.bucket_view, "find_unused": choice.find_unused}
         return sized | {name: value for name, value in flags.items() if value}
@@ -453,10 +452,9 @@ def list_options(choice: TrainingChoice) -> dict[str, object]:
         if choice.nccl:
             return {}
         return {"nccl": False}
+    values: dict[str, object] = {}
     if choice.servers > 1:
-        values: dict[str, object] = {"servers": choice.servers}
-    else:
-        values = {}
+        values = {"servers": choice.servers}
     if choice.servers_on != "host":
         values |= {"on": choice.servers_on}
     if not choice.wait:

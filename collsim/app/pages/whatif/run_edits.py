@@ -261,10 +261,9 @@ def build_conditions(choice: Choice, edit: Edit, ranks: int) -> dict[str, object
 
 def _list_machine_settings(choice: Choice, edit: Edit) -> dict[str, object]:
     """Keywords of `machine` that an edit sets, where there are several nodes to order and to join."""
+    settings: dict[str, object] = {}
     if edit.placement != "same" and choice.copies > 1:
-        settings: dict[str, object] = {"placement": edit.placement}
-    else:
-        settings = {}
+        settings = {"placement": edit.placement}
     if edit.oversubscription > 1 and choice.copies > 1:
         settings["oversubscription"] = edit.oversubscription
     return settings
@@ -354,10 +353,9 @@ def run_change(choice: Choice, edit: Edit, report_progress: ReportProgress = ign
     else:
         second = together[0]
     report_progress("run", 0.1)
+    times: tuple[float, ...] = ()
     if edit.jitter:
         times = _simulate_times(choice, edit, second.schedule, other, conditions, report_progress)
-    else:
-        times = ()
     ring = np.arange(topology.ranks)
     before, after = build_runner(first), build_runner(second)
     report_progress("run", 0.7)
@@ -609,10 +607,9 @@ def list_cables(choice: Choice) -> dict[str, Text]:
             a, b = sorted(ends)
             first_name, two = name_device(trace, a), name_device(trace, b)
             node = max(int(topology.devices.node[a]), int(topology.devices.node[b]))
+            where = ("", "")
             if int(topology.devices.node.max(initial=0)) > 0 and node >= 0:
                 where = (f", node {node}", f"，节点 {node}")
-            else:
-                where = ("", "")
             names_of_cable[f"{names[a]}~{names[b]}"] = (
                 f"{first_name[0]} – {two[0]}{where[0]}",
                 f"{first_name[1]} – {two[1]}{where[1]}",

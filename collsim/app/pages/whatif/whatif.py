@@ -194,13 +194,12 @@ def _draw_code(choice: Choice, edit: Edit) -> None:
     after, changed = run_edits.build_code(before, edit)
     conditions = run_edits.build_conditions(choice, edit, topology.ranks)
     other = run_edits.build_changed_topology(choice, edit)
+    companion_code: tuple[str, list[str]] = ("", [])
     if edit.companion:
         companion_code = (
             companions.write_python(edit.companion, other),
             companions.write_command(edit.companion, other, choice.algorithm),
         )
-    else:
-        companion_code = ("", [])
     codebox.draw_change_code(
         before, after, changed, used, topology.ranks, conditions, run_edits.RUNS if edit.jitter else 0, companion_code
     )
@@ -385,10 +384,9 @@ def _draw_together(together: ConcurrentRuns, ident: str, start: dict[str, object
         "time": format_time(concurrent_time),
         "factor": factor,
     }
+    slowed = "whatif.several.other"
     if low != high:
         slowed = "whatif.several.others"
-    else:
-        slowed = "whatif.several.other"
     with st.container(border=True, key="card_several"):
         draw_heading(t("whatif.several.free" if factor == "1" else "whatif.several", **words))
         draw_note(t(f"{slowed}.free" if low == high == "1" else slowed, low=low, high=high))

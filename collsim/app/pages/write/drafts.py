@@ -147,10 +147,9 @@ def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
         default_collective = STARTERS[starter][0]
     else:
         default_collective = Draft().collective
+    collective = {}
     if draft.collective != default_collective:
         collective = {"collective": draft.collective}
-    else:
-        collective = {}
     return code | collective | {name: text for name, text in query.items() if name not in ("code", "collective")}
 
 

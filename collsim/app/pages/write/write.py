@@ -20,7 +20,17 @@ from ...classroom.class_works import draw_class_works
 from ...scenario.choice import list_played_collectives
 from ...shell.address import get_remembered, remember, write_page_address
 from ...shell.controls import SIZES, choose, choose_quantity, choose_start, label_machine, number, pick
-from ...shell.notes import complain, describe_bound, draw_mistake, draw_note, explain
+from ...shell.notes import (
+    complain,
+    describe_bound,
+    draw_headline,
+    draw_mistake,
+    draw_note,
+    draw_part,
+    explain,
+    format_quantity,
+    format_verdict,
+)
 from ...shell.page import register_page
 from ...shell.player import mount_player
 from ...shell.results import get_latest
@@ -54,9 +64,8 @@ def draw() -> None:
         left, right = st.columns([12, 10], gap="medium")
     with right:
         wanted = ask_consent(PAGE, draft)
-        if wanted is None:
-            latest_result = None
-        else:
+        latest_result = None
+        if wanted is not None:
             latest_result = get_latest(judge_draft, wanted)
     with left:
         draw_editor(
@@ -84,7 +93,7 @@ def _play_verdict(draft: Draft, verdict: Verdict) -> None:
     if verdict.cannot is not None:
         draw_mistake(t("write.cannot", reason=explain(verdict.cannot)))
     if verdict.timeline is None and (last_timeline := st.session_state.get("write_kept")) is not None:
-        st.html(f'<div class="cs-note">{escape_text(t("write.kept"))}</div>')
+        draw_note(t("write.kept"))
         _draw_player(*last_timeline)
         return
     if verdict.timeline is None:
@@ -99,7 +108,7 @@ def _play_verdict(draft: Draft, verdict: Verdict) -> None:
 
 def _draw_controls(draft: Draft) -> Draft:
     with st.sidebar:
-        st.html(f'<h2 class="cs-part">{escape_text(t("what"))}</h2>')
+        draw_part(t("what"))
         names = drafts.list_starters(draft.collective)
         if not draft.starter:
             names.append("own")
@@ -113,14 +122,11 @@ def _draw_controls(draft: Draft) -> Draft:
             st.rerun()
         draft = replace(draft, collective=collective)
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MAX_RANKS))
-        st.html(f'<h2 class="cs-part next">{escape_text(t("where"))}</h2>')
+        draw_part(t("where"), "next")
         labels = {name: label_machine(name) for name in drafts.list_machines_and_networks()}
         machine_label = choose("where", t("write.place"), labels, draft.machine)
         if machine_label not in drafts.MACHINES:
-            st.html(
-                '<div class="cs-note" '
-                f'style="font-size:14px;line-height:19px;margin-top:-4px">{escape_text(t("write.cables"))}</div>'
-            )
+            draw_note(t("write.cables"), "font-size:14px;line-height:19px;margin-top:-4px")
         return replace(draft, machine=machine_label, nbytes=choose_quantity("nbytes", SIZES, draft.nbytes))
 
 
@@ -138,19 +144,14 @@ def _begin_with(name: str, before: str) -> None:
 def _draw_verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) -> None:
     """Right or not, where it goes wrong, the figures, and the steps as text."""
     head, lines = _build_sentences(draft, tried)
-    body = "".join(f"<span>{escape_text(line)}</span>" for line in lines)
+    token = "full"
     if tried.passed:
         token = "done"
     elif draft.is_skeleton:
         token = "ink"
-    else:
-        token = "full"
-    st.html(
-        f'<div class="cs-why" style="border-color:var(--cs-{token})" '
-        f'role="status"><b>{escape_text(head)}</b>{body}</div>'
-    )
+    st.html(format_verdict(head, *lines, token=token, status=True))
     if tried.passed and figures and tried.schedule is not None:
-        st.html(f'<div class="cs-head">{_build_figures(tried.schedule, figures, draft)}</div>')
+        draw_headline(*_build_figures(tried.schedule, figures, draft))
     if tried.schedule is not None and tried.schedule.steps:
         if tried.passed or draft.is_skeleton:
             st.html(_draw_diagram(tried.schedule, None, None))
@@ -168,18 +169,16 @@ def _draw_verdict(draft: Draft, tried: Trial, figures: dict[str, float] | None) 
 
 def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
     if tried.refused is not None:
+        line = ""
         if tried.line:
             line = t("write.line", line=tried.line)
-        else:
-            line = ""
         return t("write.notrun"), [line + t(tried.refused.key, **tried.refused.values)]
     if tried.passed:
         head = t("write.right", ranks=tried.ranks, collective=draft.collective)
         others = [n for n in tried.right_for if n != tried.ranks]
+        lines = []
         if others and tried.failed is None:
             lines = [t("write.others", others=", ".join(map(str, others)))]
-        else:
-            lines = []
         if tried.failed:
             lines = [*lines, t("write.otherwrong", failed=tried.failed), tried.describe(get_language())]
         return head, lines
@@ -196,27 +195,21 @@ def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
     return head, [tried.describe(get_language())]
 
 
-def _build_figures(schedule: Schedule, figures: dict[str, float], draft: Draft) -> str:
-    boxes = [
-        (t("time"), format_time(figures["time"]), label_machine(draft.machine)),
-        (t("bound"), format_time(figures["bound"]), describe_bound(figures["bound"], figures["gap"])),
-        (t("write.steps"), f"{schedule.steps:,}", t("write.steps.note", transfers=f"{len(schedule):,}")),
-        (t("write.sent"), format_bytes(figures["sent"]), t("write.sent.note", share=f"{figures['share']:.4g}")),
+def _build_figures(schedule: Schedule, figures: dict[str, float], draft: Draft) -> list[str]:
+    bound, sent = figures["bound"], figures["sent"]
+    return [
+        format_quantity(t("time"), format_time(figures["time"]), label_machine(draft.machine)),
+        format_quantity(t("bound"), format_time(bound), describe_bound(bound, figures["gap"])),
+        format_quantity(t("write.steps"), f"{schedule.steps:,}", t("write.steps.note", transfers=f"{len(schedule):,}")),
+        format_quantity(t("write.sent"), format_bytes(sent), t("write.sent.note", share=f"{figures['share']:.4g}")),
     ]
-    cells = []
-    for name, value, note in boxes:
-        amount, _, unit = value.partition(" ")
-        words = f"<small>{escape_text(name)}</small><b>{amount} <i>{unit}</i></b><span>{escape_text(note)}</span>"
-        cells.append(f'<div class="cs-fig">{words}</div>')
-    return "".join(cells)
 
 
 def _draw_diagram(schedule: Schedule, step: int | None, rank: int | None) -> str:
     """A row per rank, a column per step; the place of the mistake has a frame."""
     names, cells = schedule.diagram_cells(17, schedule.steps)
-    if step is None:
-        first = 0
-    else:
+    first = 0
+    if step is not None:
         first = max(0, min(step - _COLUMNS // 2, schedule.steps - _COLUMNS))
     last = min(schedule.steps, first + _COLUMNS)
     rows = ["<tr><td></td>" + "".join(f"<th>{k + 1}</th>" for k in range(first, last)) + "</tr>"]
@@ -226,10 +219,9 @@ def _draw_diagram(schedule: Schedule, step: int | None, rank: int | None) -> str
             f"<td{mark}>{html.escape(cells[index][k])}</td>" for mark, k in zip(marks, range(first, last), strict=True)
         )
         rows.append(f"<tr><th>{html.escape(name)}</th>{row}</tr>")
+    more = ""
     if last - first < schedule.steps:
         more = t("write.more", steps=schedule.steps, first=first + 1, last=last)
-    else:
-        more = ""
     title, legend = escape_text(t("write.diagram")), escape_text(f"{t('write.legend')} {more}".strip())
     return (
         f'<div class="cs-steps"><table aria-label="{title}">{"".join(rows)}</table></div><div class="cs-note '
@@ -243,7 +235,7 @@ def _draw_diagram(schedule: Schedule, step: int | None, rank: int | None) -> str
 def _draw_player(draft: Draft, sent: dict[str, object] | None) -> None:
     """The run."""
     if sent is None:
-        st.html(f'<div class="cs-note" style="padding:24px 4px">{escape_text(t("write.nosteps"))}</div>')
+        draw_note(t("write.nosteps"), "padding:24px 4px")
         return
     name = hashlib.sha256(
         f"{draft.code}{draft.collective}{draft.ranks}{draft.machine}{draft.nbytes}".encode()
@@ -266,13 +258,12 @@ def _draw_notes(draft: Draft) -> None:
         st.markdown(f"{text}\n\n{t('write.isolation')} {isolation}")
     with st.expander(t("write.take")):
         names = re.findall(r"^def (\w+)\(", draft.code, re.MULTILINE)
+        name = "my_algorithm"
         if names:
             name = names[-1]
-        else:
-            name = "my_algorithm"
         body = draft.code.replace(f"def {name}(", f'@cs.algorithm("{draft.collective}")\ndef {name}(')
         st.download_button(t("write.keep"), body, "my_algorithm.py", "text/x-python", on_click="ignore")
-        st.html(f'<div class="cs-note">{escape_text(t("write.keep.note"))}</div>')
+        draw_note(t("write.keep.note"))
         st.code(f"collsim verify my_algorithm.py:{name} --ranks 2:33", language="bash")
 
 
