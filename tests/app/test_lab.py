@@ -180,7 +180,7 @@ def test_script_and_command_of_a_step_ask_for_the_same(split, monkeypatch):
     choice = LabChoice(ranks=4, nbytes="64KiB", repeat=3, sheet="step", backward="4ms", slow=1, split=split)
     with pytest.raises(cs.CollsimError, match="enough"):
         exec(page.build_script(choice), {})
-    CliRunner().invoke(commands, shlex.split(page.build_step_command(choice))[1:])
+    CliRunner().invoke(commands, shlex.split(page.build_command(choice))[1:])
     (layers, ranks, one), (other_layers, other_ranks, other) = asked
     assert (layers, ranks) == (other_layers, other_ranks)
     assert cs.units.parse_time(other.pop("compute")) == pytest.approx(sum(map(sum, one.pop("compute"))))

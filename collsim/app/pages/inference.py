@@ -26,7 +26,6 @@ from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create
 from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import charts, codebox
 from ..shell.address import finish_controls, get_remembered
-from ..shell.codebox import CodePart
 from ..shell.controls import choose, number
 from ..shell.look import color
 from ..shell.notes import draw_part, format_title
@@ -127,10 +126,7 @@ def draw() -> None:
     latest_result = get_latest(estimate_times, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_times(latest_result[0])
-    with st.expander(t("code.title")):
-        codebox.draw(
-            [CodePart(t("python"), build_script(choice), "python")], [CodePart(t("cli"), build_command(choice))]
-        )
+    codebox.draw_expander(build_script(choice), build_command(choice))
 
 
 def _draw_times(times: InferenceTimes) -> None:
@@ -208,7 +204,6 @@ def build_command(choice: InferenceChoice) -> str:
     Args:
         choice: The model and the machine that are chosen.
     """
-    words = ["collsim", "inference", choice.model, *snippets.write_machine_words(choice.where)]
-    for name in COUNTS:
-        words += [f"--{name}", str(getattr(choice, name))]
-    return " ".join(map(snippets.quote_word, words))
+    counts = snippets.list_option_words({name: getattr(choice, name) for name in COUNTS})
+    machine = snippets.write_machine_words(choice.where)
+    return snippets.join_words(["collsim", "inference", choice.model, *machine, *counts])

@@ -106,17 +106,9 @@ def draw() -> None:
     with notes:
         finish_controls(choice)
     _draw_lanes(choice)
-    with st.expander(t("code.title")):
-        codebox.draw(
-            [
-                CodePart(t("python"), build_script(choice), "python"),
-                CodePart("PyTorch, pipelines.py", build_torch_code(choice), "python"),
-            ],
-            [
-                CodePart(t("cli"), build_command(choice)),
-                CodePart("Megatron-LM", build_megatron_options(choice), note=t("pipeline.code")),
-            ],
-        )
+    torch = CodePart("PyTorch, pipelines.py", build_torch_code(choice), "python")
+    megatron = CodePart("Megatron-LM", build_megatron_options(choice), note=t("pipeline.code"))
+    codebox.draw_expander(build_script(choice), build_command(choice), [torch], [megatron])
 
 
 def _draw_controls(choice: PipelineChoice) -> PipelineChoice:

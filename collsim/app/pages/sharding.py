@@ -149,19 +149,13 @@ def draw() -> None:
     draw_tabs(PAGE)
     finish_controls(choice)
     latest_result = get_latest(race_steps, choice, fallback=(PLAIN,))
+    torch: list[CodePart] = []
     if latest_result is not None:
         _draw_card(*latest_result)
-    torch = []
-    if latest_result is not None and latest_result[0].torch:
-        torch = codebox.build_step_torch_parts(latest_result[0].torch)
-    with st.expander(t("code.title")):
-        codebox.draw(
-            [CodePart(t("python"), build_script(choice), "python"), *torch],
-            [
-                CodePart(t("cli"), build_command(choice)),
-                codebox.build_megatron_parts(partial(build_megatron_options, choice)),
-            ],
-        )
+        if latest_result[0].torch:
+            torch = codebox.build_step_torch_parts(latest_result[0].torch)
+    megatron = codebox.build_megatron_parts(partial(build_megatron_options, choice))
+    codebox.draw_expander(build_script(choice), build_command(choice), torch, [megatron])
 
 
 def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
@@ -230,7 +224,7 @@ def build_command(choice: ShardingChoice) -> str:
     words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
     words += ["--micro-batch", str(choice.samples), "--dtype", "bfloat16", "--parallel"]
     strategies = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in VARIANTS.values()]
-    return "\n".join(" ".join(map(snippets.quote_word, [*words, strategy])) for strategy in strategies)
+    return "\n".join(snippets.join_words([*words, strategy]) for strategy in strategies)
 
 
 def build_megatron_options(choice: ShardingChoice) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import collsim as cs
@@ -96,16 +96,16 @@ def _write_argument(word: str) -> str:
     return word
 
 
-def _list_settings(choice: Choice) -> list[tuple[str, str, str]]:
-    defaults = Choice()
+def _list_settings(choice: Choice) -> dict[str, str]:
+    """Type and engine, as far as they are not as usual."""
     names = ["dtype", "engine"]
     if choice.engine == "event":
         names.append("sharing")
-    return [(name, getattr(choice, name), getattr(defaults, name)) for name in names]
+    return {name: getattr(choice, name) for name in names if getattr(choice, name) != getattr(Choice, name)}
 
 
 def _write_settings(choice: Choice) -> str:
-    return "".join(f", {name}={value!r}" for name, value, default in _list_settings(choice) if value != default)
+    return "".join(f", {name}={value!r}" for name, value in _list_settings(choice).items())
 
 
 def write_sweep_python(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str:
@@ -231,15 +231,8 @@ def write_command(
         conditions: Faults as keywords of `simulate`; slow, late and jitter have an option of the command.
         beside: Options of the command for what runs at the same time.
     """
-    words = [
-        "collsim",
-        "run",
-        choice.algorithm,
-        *write_machine_words(choice),
-        "--nbytes",
-        choice.nbytes.replace(" ", ""),
-        *_write_setting_words(choice),
-    ]
+    words = ["collsim", "run", choice.algorithm, *write_machine_words(choice)]
+    words += ["--nbytes", choice.nbytes.replace(" ", ""), *list_option_words(_list_settings(choice))]
     for name, value in options.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     for name, values in (conditions or {}).items():
@@ -247,7 +240,7 @@ def write_command(
             words += [word for rank, value in values.items() for word in (f"--{name}", f"{rank}={value}")]
         elif name == "jitter":
             words += ["--jitter", values]
-    return " ".join(quote_word(word) for word in (*words, *beside))
+    return join_words((*words, *beside))
 
 
 def write_sweep_command(choice: Choice, algorithms: tuple[str, ...]) -> str:
@@ -260,7 +253,7 @@ def write_sweep_command(choice: Choice, algorithms: tuple[str, ...]) -> str:
     words = ["collsim", "compare", "--collective", choice.collective]
     words += [word for name in algorithms for word in ("--algorithm", name)]
     words += [*write_machine_words(choice), "--nbytes", choice.sizes]
-    return " ".join(quote_word(word) for word in (*words, *_write_setting_words(choice)))
+    return join_words((*words, *list_option_words(_list_settings(choice))))
 
 
 def write_machine_words(choice: Choice) -> list[str]:
@@ -284,26 +277,35 @@ def write_machine_words(choice: Choice) -> list[str]:
             name: value for name, value in settings.items() if name == "nodes" or value != getattr(Choice, name)
         }
         words = ["--machine", choice.machine]
-    for name, value in (settings | dict(choice.parts)).items():
+    return words + list_option_words(settings | dict(choice.parts))
+
+
+def join_words(words: Iterable[str]) -> str:
+    """A command as a shell takes it.
+
+    Args:
+        words: Its words.
+    """
+    return " ".join(map(_quote_word, words))
+
+
+def list_option_words(options: Mapping[str, object]) -> list[str]:
+    """Options as the command line takes them: `--nodes 2`; a flag alone, or with `no-`; nothing for an empty value.
+
+    Args:
+        options: Values by name.
+    """
+    words: list[str] = []
+    for name, value in options.items():
+        option = name.replace("_", "-")
         if isinstance(value, bool):
-            words += [f"--{'' if value else 'no-'}{name}"]
-        else:
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            words.append(f"--{option}" if value else f"--no-{option}")
+        elif value != "":
+            words += [f"--{option}", str(value)]
     return words
 
 
-def _write_setting_words(choice: Choice) -> list[str]:
-    return [
-        word for name, value, default in _list_settings(choice) if value != default for word in (f"--{name}", value)
-    ]
-
-
-def quote_word(word: str) -> str:
-    """A word as a shell takes it.
-
-    Args:
-        word: The word.
-    """
+def _quote_word(word: str) -> str:
     if "(" in word:
         return f'"{word}"'
     return shlex.quote(word)

@@ -3,7 +3,7 @@ to copy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,6 +55,28 @@ def draw(left: list[CodePart], right: list[CodePart], texts: tuple[str, ...] = (
     for text in dict.fromkeys(filter(None, texts)):
         name = custom_machine.read_facts(text).file
         st.download_button(escape_markdown(t("own.download", file=name)), text, name, "text/plain", on_click="ignore")
+
+
+def draw_expander(
+    script: str,
+    command: str,
+    left: Sequence[CodePart] = (),
+    right: Sequence[CodePart] = (),
+    note: str = "",
+    texts: tuple[str, ...] = (),
+) -> None:
+    """Draw what a page does as code, folded: Python on the left, the command line on the right.
+
+    Args:
+        script: Python that prints the same figures.
+        command: The command that prints them.
+        left: Further parts of the left column.
+        right: Further parts of the right column.
+        note: Written below the command.
+        texts: As in `draw`.
+    """
+    with st.expander(t("code.title")):
+        draw([CodePart(t("python"), script, "python"), *left], [CodePart(t("cli"), command, note=note), *right], texts)
 
 
 def _draw_part(part: CodePart) -> None:

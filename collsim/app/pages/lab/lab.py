@@ -15,7 +15,6 @@ from collsim.units import format_time, parse_time
 from ...server import is_local_session
 from ...shell import codebox
 from ...shell.address import finish_controls, get_remembered
-from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm, number
 from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_verdict
 from ...shell.page import register_page
@@ -51,8 +50,7 @@ def draw() -> None:
     if of != choice:
         draw_note(t("lab.other"))
     _mount(lab_result, of)
-    with st.expander(t("code.title")):
-        codebox.draw([CodePart(t("python"), build_script(choice), "python")], _draw_shell(choice))
+    codebox.draw_expander(build_script(choice), build_command(choice))
 
 
 def _mount(lab_result: LabView, of: LabChoice) -> None:
@@ -62,10 +60,6 @@ def _mount(lab_result: LabView, of: LabChoice) -> None:
         name = "lab_step"
     ident = repr((of, st.session_state.get(_TURN) if "median" in lab_result.figures else 0))
     mount_bundle(name, name, {"id": ident, "document": lab_result.document})
-
-
-def _draw_shell(choice: LabChoice) -> list[CodePart]:
-    return [CodePart(t("cli"), build_step_command(choice) if choice.sheet == "step" else build_command(choice))]
 
 
 def _draw_controls(choice: LabChoice) -> LabChoice:
@@ -238,6 +232,8 @@ def build_command(choice: LabChoice) -> str:
     Args:
         choice: What is chosen on the page Lab.
     """
+    if choice.sheet == "step":
+        return _build_step_command(choice)
     wrong = [f"--late {rank}={late * 1e3:g}ms" for rank, late in choice.wrong.get("late", {}).items()]
     wrong += [f"--slow {rank}={slow:g}" for rank, slow in choice.wrong.get("slow", {}).items()]
     words = [
@@ -257,12 +253,8 @@ def _format_split(choice: LabChoice) -> str:
     return f"pipeline({choice.ranks}, '{choice.split}')"
 
 
-def build_step_command(choice: LabChoice) -> str:
-    """A step of training from a shell: a forward pass takes half of its backward.
-
-    Args:
-        choice: What is chosen on the page Lab.
-    """
+def _build_step_command(choice: LabChoice) -> str:
+    """A step of training from a shell: a forward pass takes half of its backward."""
     size = training_figures.count_bucket_bytes(choice, 1)
     if choice.split == "ddp":
         strategy = f"ddp --bucket {training_figures.count_bucket_bytes(choice, choice.layers)} --view"

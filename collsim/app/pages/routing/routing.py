@@ -20,7 +20,6 @@ from ...scenario.machine_parts import order_parts
 from ...scenario.panels import FULL
 from ...shell import charts, codebox
 from ...shell.address import get_menu, get_remembered, write_page_address
-from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm
 from ...shell.look import color
 from ...shell.notes import complain, draw_note, draw_part, format_title
@@ -70,10 +69,7 @@ def draw() -> None:
         which = _draw_study(study, compared, choice.which)
         choice = replace(choice, which=which)
     write_page_address(choice)
-    with st.expander(t("code.title")):
-        codebox.draw(
-            [CodePart(t("python"), build_script(choice), "python")], [CodePart(t("cli"), build_command(choice))]
-        )
+    codebox.draw_expander(build_script(choice), build_command(choice))
 
 
 def _draw_study(study: CollisionStudy, choice: RoutingChoice, which: str) -> str:
@@ -251,7 +247,7 @@ def build_command(choice: RoutingChoice) -> str:
     """
     words = ["collsim", "routing", choice.algorithm, *snippets.write_machine_words(choice.compared.where)]
     words += ["--nbytes", choice.nbytes, "--seeds", str(choice.seeds)]
-    return " ".join(map(snippets.quote_word, words))
+    return snippets.join_words(words)
 
 
 def _name_algorithm(name: str) -> str:

@@ -18,10 +18,9 @@ from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes
 from collsim.viz.sentences.words import format_decimal_bytes
 
-from ...scenario.snippets import quote_word
+from ...scenario.snippets import join_words, list_option_words
 from ...shell import codebox
 from ...shell.address import change_remembered, finish_controls, get_remembered, remember
-from ...shell.codebox import CodePart
 from ...shell.controls import choose, choose_quantity, choose_start, forget, label_machine, number
 from ...shell.notes import (
     draw_headline,
@@ -56,28 +55,18 @@ def draw() -> None:
     latest_result = get_latest(searched.show_step, choice)
     request = (choice.model, choice.machine, choice.nodes, choice.batch, choice.memory)
     table = get_latest(searched.search_splits, *request)
-    step = None
+    step, now = None, None
     if latest_result is not None:
         step = latest_result[0]
-    now = None
-    if latest_result is not None and latest_result[1] == (choice,):
-        now = searched.build_opened_row(choice, latest_result[0])
-    if step is not None:
+        if latest_result[1] == (choice,):
+            now = searched.build_opened_row(choice, step)
         if step.refusal is not None:
             draw_mistake(t("split.over", reason=explain(step.refusal)))
         _draw_headline(step)
     _draw_card(choice, step, table[0] if table is not None and table[1] == request else None, now)
-    with st.expander(t("code.title")):
-        codebox.draw(
-            [
-                CodePart(t("python"), build_script(choice), "python"),
-                *(codebox.build_step_torch_parts(step.torch) if step else []),
-            ],
-            [
-                CodePart(t("cli"), build_command(choice)),
-                codebox.build_megatron_parts(partial(build_megatron_options, choice)),
-            ],
-        )
+    torch = codebox.build_step_torch_parts(step.torch) if step else []
+    megatron = codebox.build_megatron_parts(partial(build_megatron_options, choice))
+    codebox.draw_expander(build_script(choice), build_command(choice), torch, [megatron])
 
 
 def _choose_training(choice: SplitChoice) -> SplitChoice:
@@ -265,22 +254,11 @@ def build_command(choice: SplitChoice) -> str:
     Args:
         choice: What is chosen on the page Split.
     """
-    machine_words = ["--machine", choice.machine, "--nodes", str(choice.nodes), "--batch", str(choice.batch)]
-    if choice.memory:
-        machine_words += ["--memory", choice.memory]
-    step_words = [
-        "collsim",
-        "train",
-        choice.model,
-        *machine_words,
-        "--micro-batch",
-        str(choice.micro),
-        "--dtype",
-        "bfloat16",
-    ]
-    step_words += ["--recompute", choice.recompute, "--parallel", choice.split]
-    every = ["collsim", "train-search", choice.model, *machine_words]
-    return "\n".join(" ".join(map(quote_word, words)) for words in (step_words, every))
+    names = ("machine", "nodes", "batch", "memory")
+    where = list_option_words({name: getattr(choice, name) for name in names})
+    how = {"micro_batch": choice.micro, "dtype": "bfloat16", "recompute": choice.recompute, "parallel": choice.split}
+    step = join_words(["collsim", "train", choice.model, *where, *list_option_words(how)])
+    return "\n".join((step, join_words(["collsim", "train-search", choice.model, *where])))
 
 
 def build_megatron_options(choice: SplitChoice) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ...scenario import snippets
 from .training_choice import CHANGES, TrainingChoice, build_arguments, list_options
 
+#: What the command does unless it is told otherwise.
+_USUAL = {"optimizer": "adam", "network": "alone", "parallel": "ddp"}
 _FLAGS = {
     "view": "--view",
     "find_unused": "--find-unused",
@@ -45,23 +47,20 @@ def build_command(choice: TrainingChoice) -> str:
         choice: The step of training that is chosen.
     """
     words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
-    words += ["--micro-batch", str(choice.samples), "--dtype", choice.dtype]
-    if choice.optimizer != "adam":
-        words += ["--optimizer", choice.optimizer]
-    if choice.has_narrow_weights:
-        words += ["--weights", choice.dtype]
-    if choice.model_options:
-        words += ["--attention", choice.attention]
-    if choice.speed_of:
-        words += ["--compute", choice.speed_of]
-    for option, text in choice.eager_options.items():
-        words += [f"--{option.replace('_', '-')}", text]
-    if choice.interference:
-        words += ["--interference", choice.interference]
-    if choice.timing != "alone":
-        words += ["--network", choice.timing]
-    if choice.strategy != "ddp":
-        words += ["--parallel", choice.strategy]
+    settings = {
+        "micro_batch": choice.samples,
+        "dtype": choice.dtype,
+        "optimizer": choice.optimizer,
+        "weights": choice.has_narrow_weights and choice.dtype,
+        "attention": choice.model_options and choice.attention,
+        "compute": choice.speed_of,
+        **choice.eager_options,
+        "interference": choice.interference,
+        "network": choice.timing,
+        "parallel": choice.strategy,
+    }
+    unusual = {name: value for name, value in settings.items() if value and value != _USUAL.get(name)}
+    words += snippets.list_option_words(unusual)
     values = list_options(choice)
     for name in choice.changes:
         if name in choice.offered and name not in ("network", "first"):
@@ -71,7 +70,7 @@ def build_command(choice: TrainingChoice) -> str:
     # The first step belongs to DDP, whose buckets are rebuilt after it.
     if "first" in choice.changes and choice.strategy == "ddp":
         words += ["--first-step"]
-    return " ".join(map(snippets.quote_word, words))
+    return snippets.join_words(words)
 
 
 def _format_option(name: str, value: object) -> list[str]:

@@ -20,7 +20,6 @@ from ...scenario.address_parameters import write_size
 from ...scenario.choice import Choice
 from ...shell import codebox, filebox
 from ...shell.address import change_remembered, finish_controls, get_menu, get_remembered, remember
-from ...shell.codebox import CodePart
 from ...shell.controls import draw_folded, forget, label_algorithm, label_machine
 from ...shell.notes import (
     complain,
@@ -85,15 +84,9 @@ def draw() -> None:
         timed = select_timed(choice)
         draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, step_upgrades.list_upgrades, timed))
         draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
-    torch = []
-    if step_shown is not None:
-        torch = codebox.build_step_torch_parts(step_shown.torch)
-    with st.expander(t("code.title")):
-        codebox.draw(
-            [CodePart(t("python"), build_script(choice), "python"), *torch],
-            [CodePart(t("cli"), build_command(choice), note=t("train.torch"))],
-            (choice.machine_text,) if choice.machine_text else (),
-        )
+    torch = codebox.build_step_torch_parts(step_shown.torch) if step_shown is not None else []
+    script, command = build_script(choice), build_command(choice)
+    codebox.draw_expander(script, command, torch, note=t("train.torch"), texts=(choice.machine_text,))
     if step_shown is not None:
         draw_folded("files", t("tab.files"), partial(stepfile.draw, select_timed(choice)))
 
