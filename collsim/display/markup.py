@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable
 
 from .palette import NUMBER_UNIT_SPACE
 
@@ -32,6 +33,21 @@ _MARKDOWN_LIST = re.compile(r"\A(\d*)([-+.)])")
 # Streamlit looks for addresses, icons and emoji (`www.`, `://`, `a@b`, `:smile:`) when the Markdown has been read and
 # its backslashes are gone, so an invisible WORD JOINER has to keep their parts apart.
 _MARKDOWN_SHORTCUT = re.compile(r"(?<=:)(?=//|[\w+/-]+:)|(?<=@)(?=\w)|(?<=www)(?=\.)", re.IGNORECASE)
+
+
+def format_table(rows: Iterable[Iterable[str]], heads: Iterable[str] = (), attributes: str = "") -> str:
+    """Write a table as HTML.
+
+    Args:
+        rows: Cells of each row, as plain text.
+        heads: Headings of the columns; none for a table without.
+        attributes: Of the element, such as `class="cells"`.
+    """
+    lines = ["".join(f"<td>{escape_text(cell)}</td>" for cell in row) for row in rows]
+    head = "".join(f"<th>{escape_text(text)}</th>" for text in heads)
+    if head:
+        lines.insert(0, head)
+    return f"<table {attributes}>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def escape_markdown(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.display.markup import escape_text
+from collsim.display.markup import escape_text, format_table
 from collsim.locale import Text
 from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
@@ -281,13 +281,9 @@ def _draw_notebook(name: str) -> str:
 def _draw_table(content: Content) -> str:
     if not content.table:
         return ""
-    cells = [[escape_text(choose_text(cell)) for cell in row] for row in content.table]
-    head = "".join(f"<th>{cell}</th>" for cell in cells[0])
-    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in cells[1:])
-    return (
-        '<div class="cs-table"><table '
-        f'aria-label="{escape_text(t("lessons.table"))}"><tr>{head}</tr>{rows}</table></div>'
-    )
+    heads, *rows = ([choose_text(cell) for cell in row] for row in content.table)
+    table = format_table(rows, heads, f'aria-label="{escape_text(t("lessons.table"))}"')
+    return f'<div class="cs-table">{table}</div>'
 
 
 def _draw_navigation(reading: Reading, back: Any, following: Any) -> None:

@@ -14,7 +14,7 @@ from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.splits.pipeline_document import build_pipeline_runner
 
 from ..scenario.address_parameters import PageAddress, Word
-from ..scenario.choice import count, create_name_reader
+from ..scenario.choice import count, create_list_reader
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
@@ -78,10 +78,6 @@ def _number(name: str, least: float, most: float) -> Any:
     return read
 
 
-def _read_schedules(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(create_name_reader("schedule", lambda: SCHEDULES)(name) for name in text.split(",")))
-
-
 ADDRESS = PageAddress(
     PLAIN,
     (
@@ -90,7 +86,7 @@ ADDRESS = PageAddress(
         Word("ratio", _number("ratio", 0.1, 10)),
         Word("hop", _number("hop", 0, 10)),
         Word("interleave", count("interleave", MAX_INTERLEAVE)),
-        Word("schedules", _read_schedules, write=",".join),
+        Word("schedules", create_list_reader("schedule", lambda: SCHEDULES), write=",".join),
     ),
 )
 

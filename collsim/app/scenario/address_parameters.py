@@ -64,6 +64,21 @@ def split_words(text: str) -> dict[str, str]:
     return dict(part.split(":", 1) for part in text.split(";") if ":" in part)
 
 
+def require_words(text: str) -> str:
+    """A run or a step that is one word of an address, as it was written. Whether there are such names and values is
+    seen when it is raced.
+
+    Args:
+        text: From an address.
+
+    Raises:
+        CollsimError: A part is not name:value.
+    """
+    if not all(":" in part for part in text.split(";")):
+        raise CollsimError("it is not name:value")
+    return text
+
+
 def write_size(nbytes: int) -> str:
     """A size as an address has it: in the largest unit of which it is a whole number.
 

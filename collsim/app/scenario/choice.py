@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
 from typing import Any
@@ -202,7 +202,7 @@ def create_option_reader(of: Option) -> Callable[[str], object]:
     if of.kind == "amounts":
         return str  # the algorithm says what is wrong with them
     if of.kind == "other":
-        return _read_shape
+        return create_quantity_reader(parse_shape)
     if of.kind == "choice":
         by_text = {str(c): c for c in of.choices}
         return lambda text: by_text[create_name_reader(of.name, lambda: by_text)(text)]
@@ -223,20 +223,35 @@ def _read_sizes(text: str) -> str:
     return text
 
 
-def _read_shape(text: str) -> str:
-    parse_shape(text)
-    return text
-
-
 def _read_own(letters: str) -> str:
     text = custom_machine.unpack_text(letters)
     custom_machine.read_facts(text)
     return text
 
 
-def _read_names(text: str) -> tuple[str, ...]:
-    known = create_name_reader("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED])
-    return tuple(dict.fromkeys(known(name) for name in text.split(",") if name))
+def create_list_reader(what: str, known: Callable[[], object]) -> Callable[[str], tuple[str, ...]]:
+    """A reader for several names with commas between them, each once.
+
+    Args:
+        what: What is meant: a name for messages.
+        known: Returns the names that exist.
+    """
+    return partial(_read_list, what, known)
+
+
+def _read_list(what: str, known: Callable[[], object], text: str) -> tuple[str, ...]:
+    names = [name for name in text.split(",") if name]
+    return tuple(dict.fromkeys(_read_name(what, known, name) for name in names or [text]))
+
+
+def create_whole_reader(known: Iterable[int]) -> Callable[[str], int]:
+    """A reader for one of a few whole numbers.
+
+    Args:
+        known: The values that exist.
+    """
+    words = tuple(map(str, known))
+    return lambda text: int(_read_word(words, text))
 
 
 def create_word_reader(known: Collection[str]) -> Callable[[str], str]:
@@ -284,11 +299,16 @@ WORDS: dict[str, Word] = {
         Word("p2p", read_flag),
         Word("gdr", read_flag),
         Word("ranks", count("ranks", MAX_RANKS)),
-        Word("shape", _read_shape),
+        Word("shape", create_quantity_reader(lambda text: parse_shape(text))),
         Word("bandwidth", create_quantity_reader(cs.units.parse_bandwidth)),
         Word("alpha", create_quantity_reader(cs.units.parse_time)),
         Word("reduces", read_flag),
-        Word("algorithms", _read_names, limit=40 * LONGEST, write=",".join),
+        Word(
+            "algorithms",
+            create_list_reader("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED]),
+            limit=40 * LONGEST,
+            write=",".join,
+        ),
         Word("sizes", _read_sizes),
     )
 }

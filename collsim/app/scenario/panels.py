@@ -16,7 +16,7 @@ from typing import Any
 from collsim.errors import CollsimError
 from collsim.teach.breaking import BREAKAGES
 
-from .address_parameters import Complaint, PageAddress, Word
+from .address_parameters import Complaint, PageAddress, Word, require_words
 from .choice import count, create_name_reader, read_flag
 
 MAX_SEEDS = 9999
@@ -102,13 +102,6 @@ def _read_broken(text: str) -> tuple[str, int]:
     )
 
 
-def _read_pin(text: str) -> str:
-    """A run as `name:value;name:value`; whether there are such names and values is seen when it is raced."""
-    if not all(":" in part for part in text.split(";")):
-        raise CollsimError("it is not name:value")
-    return text
-
-
 ADDRESS = PageAddress(
     Panels(),
     (
@@ -122,7 +115,7 @@ ADDRESS = PageAddress(
         ),
         Word("answer", str, limit=LONGEST_ANSWER, instead="–"),
         Word("class", _parse_class_key, "class_key", instead="–"),
-        Word("pin", _read_pin, "pinned", limit=LONGEST_PIN, instead="–"),
+        Word("pin", require_words, "pinned", limit=LONGEST_PIN, instead="–"),
         Word(
             "break",
             _read_broken,

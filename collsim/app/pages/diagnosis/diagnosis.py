@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import collsim as cs
 from collsim.diagnosis import Contradiction, Diagnosis, FleetDiagnosis, list_studied_cases
-from collsim.display.markup import escape_text
+from collsim.display.markup import format_table
 from collsim.locale import translate
 from collsim.units import format_bandwidth, format_bytes
 
@@ -34,7 +34,6 @@ from ...shell.results import get_exact
 from ...shell.session import get_language, t
 from ..measured.comparison import decode_text
 from . import job_findings
-from .fleet_table import format_fleet_table
 from .job_machine import draw_fleet, draw_job_machine, draw_link_table
 from .slow_job import LONGEST, MAX_CHARACTERS, MAX_TEXTS, JobTexts, diagnose_texts
 
@@ -108,7 +107,7 @@ def _draw_fleet(fleet: FleetDiagnosis, head: DeltaGenerator, machine: DeltaGener
         draw_fleet(fleet)
         rows = fleet.list_rows(language)
         if rows:
-            st.html(format_fleet_table(rows, language))
+            st.html(job_findings.format_fleet(rows, language))
     with findings, st.container(border=True, key="card_findings"):
         st.html(job_findings.format_heading(_say("fleet.typical", node=fleet.typical_node or "-")))
         if fleet.typical is not None:
@@ -127,12 +126,9 @@ def _draw_empty() -> None:
     """What each file tells, before anything is given."""
     with st.container(border=True, key="card_machine"):
         draw_heading(t("diagnosis.tells"))
-        rows = "".join(
-            f"<tr><td>{escape_text(t(f'diagnosis.tells.{name}'))}</td>"
-            f"<td>{escape_text(t(f'diagnosis.tells.{name}.what'))}</td></tr>"
-            for name in ("log", "tests", "topo", "links", "cards", "host", "hang")
-        )
-        st.html(f'<table class="dx-tells">{rows}</table>')
+        names = ("log", "tests", "topo", "links", "cards", "host", "hang")
+        rows = [(t(f"diagnosis.tells.{name}"), t(f"diagnosis.tells.{name}.what")) for name in names]
+        st.html(format_table(rows, attributes='class="dx-tells"'))
         draw_note(t("diagnosis.examples"))
         for key in _EXAMPLES:
             title = list_studied_cases()[key].title(get_language())

@@ -6,11 +6,11 @@ of the evidence is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from collsim.diagnosis import Cause, Diagnosis, EvidencePiece, Fact, JobCost, OpenQuestion
-from collsim.display.markup import escape_text
+from collsim.display.markup import escape_text, format_table
 from collsim.locale import translate
 from collsim.units import format_bandwidth, format_time
 
@@ -20,6 +20,7 @@ from ...styles import read_style
 _LONGEST_CHIP, _MAX_CHIPS = 30, 6
 #: Causes that cost the job nothing noticeable: the share of busbw that fixing them gains.
 _NOTICEABLE = 1.01
+_FLEET_COLUMNS = ("node", "part", "quantity", "value", "usual", "predicted", "line")
 STYLE = read_style("job_findings")
 
 
@@ -176,6 +177,18 @@ def _shorten_fact(fact: Fact) -> str:
     if len(text) > _LONGEST_CHIP:
         return text[: _LONGEST_CHIP - 1].rstrip() + "…"
     return text
+
+
+def format_fleet(rows: Sequence[Mapping[str, object]], language: str) -> str:
+    """What differs between the nodes of a fleet, as a table whose cells wrap.
+
+    Args:
+        rows: of `FleetDiagnosis.list_rows`.
+        language: `en` or `zh`.
+    """
+    columns = [name for name in _FLEET_COLUMNS if any(row[name] not in ("", None) for row in rows)]
+    heads = [translate(language, "diagnosis", f"fleet.column.{name}") for name in columns]
+    return format_table([[str(row[name] or "") for name in columns] for row in rows], heads, 'class="dx-tells"')
 
 
 def _say(language: str, key: str) -> str:

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import collsim as cs
 from collsim.lab.lateness import predict_calibrated, write_sentences
 from collsim.lab.prediction import MessageCost, predict_run
 from collsim.lab.real_run import check_request
+from collsim.locale import Text
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_document
 
 from ...jobs.worker import ReportProgress
 from .lab_choice import LIMIT, LabChoice
-from .lab_result import LabView
 
 _START = 4.0  # s until all processes are connected, of a run and of the two that calibrate
+
+
+@dataclass(frozen=True)
+class LabView:
+    """What the page shows of a run.
+
+    Attributes:
+        document: What the player draws.
+        figures: Seconds by name: predicted; where the run was measured also median, best, low, high and calibrated.
+        sentences: What is said about the run.
+        processes: Number of processes that ran.
+        cores: Number of cores of this computer.
+        checked: How many results were compared with the right ones.
+    """
+
+    document: dict[str, object]
+    figures: dict[str, float]
+    sentences: list[Text] = field(default_factory=list)
+    processes: int = 0
+    cores: int = 0
+    checked: int = 0
 
 
 def _plan(choice: LabChoice) -> cs.Schedule:

@@ -22,8 +22,8 @@ from ...shell.player import mount_bundle
 from ...shell.results import get_latest
 from ...shell.session import get_language, t
 from . import lab_choice, measurement, training_figures
+from .collective_figures import LabView
 from .lab_choice import LabChoice
-from .lab_result import LabView
 
 PAGE = "lab"
 _SIZES = ["4KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"]

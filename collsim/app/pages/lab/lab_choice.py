@@ -11,7 +11,7 @@ from collsim.lab import MAX_BYTES, MAX_RANKS
 from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import count, create_name_reader
+from ...scenario.choice import count, create_name_reader, create_quantity_reader
 
 #: Odd, so that the median run is one of the runs, whose columns can be drawn.
 REPEATS = (1, 3, 9, 25)
@@ -105,24 +105,8 @@ def read_size(text: str) -> str:
     return text
 
 
-def read_rate(text: str) -> str:
-    """A bandwidth as it was written.
-
-    Args:
-        text: A rate with its unit, as it was typed.
-    """
-    parse_bandwidth(text)
-    return text
-
-
-def read_time(text: str) -> str:
-    """A latency as it was written.
-
-    Args:
-        text: The text.
-    """
-    parse_time(text)
-    return text
+#: Readers of a bandwidth and of a latency, as they were written.
+read_rate, read_time = create_quantity_reader(parse_bandwidth), create_quantity_reader(parse_time)
 
 
 def _read_layers(text: str) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
-from .collective_figures import estimate_collective, measure_collective, predict_collective
+from .collective_figures import LabView, estimate_collective, measure_collective, predict_collective
 from .lab_choice import LabChoice
-from .lab_result import LabView
 from .training_figures import estimate_step, measure_step, predict_sheet
 
 _SECONDS_OF_PREDICTION = {"collective": 0.3, "step": 0.5}

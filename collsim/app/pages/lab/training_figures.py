@@ -14,8 +14,8 @@ from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_step_document
 
 from ...jobs.worker import ReportProgress
+from .collective_figures import LabView
 from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
-from .lab_result import LabView
 
 _START, _OTHERS = 4.0, 3  # s until all processes are connected; runs of the bucket sizes that are not chosen
 # Bytes of a float32.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from collsim.display.markup import escape_text
+from collsim.display.markup import escape_text, format_table
 from collsim.errors import Sentence
 from collsim.rank_engine.start import MAX_RANKS
 from collsim.units import format_bytes, format_time, parse_bytes, parse_time
@@ -254,10 +254,7 @@ def _describe_other_ranks(ranks: int, verdicts: tuple[tuple[int, str], ...]) -> 
 def _build_table(verdict: ProgramVerdict) -> str:
     """The messages as text, for who cannot see or read the lanes."""
     heads = [t(f"program.column.{name}") for name in ("ends", "bytes", "lines", "posted", "arrived")]
-    rows = [f"<tr>{''.join(f'<th>{escape_text(head)}</th>' for head in heads)}</tr>"]
-    for cells in verdict.rows:
-        rows.append(f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in cells)}</tr>")
-    return f'<table class="pl-table">{"".join(rows)}</table>'
+    return format_table(verdict.rows, heads, 'class="pl-table"')
 
 
 def _draw_outputs(verdict: ProgramVerdict) -> None:

@@ -26,6 +26,7 @@ from ...scenario.choice import (
     Choice,
     MachineChoice,
     create_name_reader,
+    create_whole_reader,
     create_word_reader,
 )
 from ...scenario.outcome import build_topology, ignore_progress
@@ -79,7 +80,7 @@ ADDRESS = PageAddress(
     (
         WORDS["algorithm"],
         WORDS["nbytes"],
-        Word("seeds", lambda text: int(create_word_reader([str(count) for count in SEEDS])(text))),
+        Word("seeds", create_whole_reader(SEEDS)),
         Word("which", create_word_reader(WHICH)),
         Word("machine", create_name_reader("machine", lambda: cs.machines())),
         *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),

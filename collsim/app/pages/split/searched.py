@@ -21,7 +21,7 @@ from collsim.viz.splits.split_document import build_split_document, build_splits
 from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import count, create_name_reader
+from ...scenario.choice import count, create_name_reader, create_quantity_reader
 from ...scenario.outcome import ignore_progress
 
 MAX_NODES, MAX_BATCH, MAX_MICRO = 2048, 65536, 64
@@ -65,15 +65,6 @@ def list_models() -> list[str]:
     return [name for name, model in models().items() if model.has_partitions]
 
 
-def _split(text: str) -> str:
-    return parse_strategy(text).label
-
-
-def _read_memory(text: str) -> str:
-    parse_bytes(text, "memory")
-    return text
-
-
 ADDRESS = PageAddress(
     PLAIN,
     (
@@ -81,8 +72,8 @@ ADDRESS = PageAddress(
         Word("machine", create_name_reader("machine", lambda: cs.machines())),
         Word("nodes", count("nodes", MAX_NODES)),
         Word("batch", count("batch", MAX_BATCH)),
-        Word("memory", _read_memory),
-        Word("split", _split, limit=200),
+        Word("memory", create_quantity_reader(lambda text: parse_bytes(text, "memory"))),
+        Word("split", lambda text: parse_strategy(text).label, limit=200),
         Word("micro", count("micro", MAX_MICRO)),
         Word("recompute", create_name_reader("recompute", lambda: RECOMPUTE)),
     ),

@@ -18,7 +18,7 @@ from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
 from collsim.train.parallel.strategy import STRATEGIES as ALL_STRATEGIES
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, split_words
+from ...scenario.address_parameters import Complaint, PageAddress, Word, require_words, shorten, split_words
 from ...scenario.choice import (
     MACHINE_PARAMETERS,
     WORDS,
@@ -26,7 +26,9 @@ from ...scenario.choice import (
     MachineChoice,
     adapt_machine_query,
     count,
+    create_list_reader,
     create_name_reader,
+    create_quantity_reader,
     list_networks,
     read_flag,
     read_machine_fields,
@@ -222,17 +224,8 @@ def build_choice(where: Choice) -> TrainingChoice:
 # ---- the address ---------------------------------------------------------------------------------------------------
 
 
-def read_bucket(text: str) -> str:
-    """A size of buckets as it was written.
-
-    Args:
-        text: The text.
-
-    Raises:
-        CollsimError: for what is none
-    """
-    cs.ddp(bucket=text)
-    return text
+#: Reads a size of buckets, which stays as it was written.
+read_bucket = create_quantity_reader(lambda text: cs.ddp(bucket=text))
 
 
 def _read_interference(text: str) -> str:
@@ -257,21 +250,10 @@ def read_launch(text: str) -> str:
     return text
 
 
-def _read_changes(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(create_name_reader("switch", lambda: CHANGES)(name) for name in text.split(",")))
-
-
 def _read_opened(text: str) -> str:
     """The name of a collective: letters, spaces and a number. Whether the step has it is seen when it is drawn."""
     if not text.replace(" ", "").isascii() or not text.replace(" ", "").isalnum() or not text[:1].isalpha():
         raise CollsimError("unknown")
-    return text
-
-
-def _read_pin(text: str) -> str:
-    """A step as `name:value;name:value`; whether there are such names and values is seen when it is raced."""
-    if not all(":" in part for part in text.split(";")):
-        raise CollsimError("it is not name:value")
     return text
 
 
@@ -310,11 +292,11 @@ _WORDS = (
     Word("wait", read_flag),
     Word("interference", _read_interference),
     _create_name_word("timing", lambda: NETWORKS),
-    Word("changes", _read_changes, write=",".join),
+    Word("changes", create_list_reader("switch", lambda: CHANGES), write=",".join),
     Word("open", _read_opened),
     _create_name_word("show", lambda: VIEWS),
     Word("every", read_flag),
-    Word("pin", _read_pin, "pinned", limit=LONGEST_PIN, instead="–"),
+    Word("pin", require_words, "pinned", limit=LONGEST_PIN, instead="–"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from ...jobs.job_spec import is_compiled, job
 from ...jobs.worker import ReportProgress
 from ...scenario import snippets
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import Choice, build_engine_settings, create_word_reader, read_flag
+from ...scenario.choice import Choice, build_engine_settings, create_whole_reader, create_word_reader, read_flag
 from ...scenario.companions import (
     COMPANIONS,
     ConcurrentRuns,
@@ -115,11 +114,6 @@ class Edit:
 PLAIN = Edit(gdr="same")
 
 
-def _create_whole_reader(known: Sequence[int]) -> Callable[[str], int]:
-    """A reader for one of a few whole numbers."""
-    return lambda text: int(create_word_reader(tuple(map(str, known)))(text))
-
-
 #: The words of an edit in an address.
 WORDS = (
     Word("then_gdr", create_word_reader(SWITCH_POSITIONS), "gdr"),
@@ -129,8 +123,8 @@ WORDS = (
     Word("cable", str, limit=80),
     Word("do", create_word_reader(CABLE_CHANGES), "cable_change"),
     Word("placement", create_word_reader(PLACEMENTS)),
-    Word("oversubscription", _create_whole_reader(OVERSUBSCRIPTIONS)),
-    Word("straggler", _create_whole_reader(range(MAX_PAGE_RANKS))),
+    Word("oversubscription", create_whole_reader(OVERSUBSCRIPTIONS)),
+    Word("straggler", create_whole_reader(range(MAX_PAGE_RANKS))),
     Word("how", create_word_reader(STRAGGLERS), "straggler_fault"),
     Word("jitter", create_word_reader(JITTERS)),
     Word("traffic", create_word_reader(TRAFFIC)),
