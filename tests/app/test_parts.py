@@ -6,7 +6,7 @@ import pytest
 from test_walk import opened
 
 import collsim as cs
-from collsim.app.pages.train import step_upgrades
+from collsim.app.pages.train import step_costs
 from collsim.app.pages.train.step_costs import CostOptions, list_costs
 from collsim.app.pages.train.training_choice import ADDRESS
 from collsim.app.scenario import run_upgrades, snippets
@@ -64,7 +64,7 @@ def test_every_value_on_the_shelf_builds_a_machine():
 @pytest.mark.slow
 def test_the_panel_says_the_digits_of_python():
     choice = ADDRESS.read(QUESTION | {"model": "resnet50"})[0]
-    shown = step_upgrades.list_upgrades(choice, (("nic", 2400.0),))
+    shown = step_costs.list_upgrades(choice, (("nic", 2400.0),))
     step = cs.training_step("resnet50", BOX, parallel=cs.ddp(), micro_batch=16, dtype="bfloat16")
     table = cs.upgrades(step, prices={"nic": 2400})
     assert shown.explanation == tuple(table.explanation(language) for language in LANGUAGES)
@@ -74,7 +74,7 @@ def test_the_panel_says_the_digits_of_python():
 def test_rows_are_reported_as_they_are_priced_and_free_changes_first(monkeypatch):
     monkeypatch.setattr(run_upgrades, "_REPORT_EVERY", 0.0)
     choice, reports = ADDRESS.read(QUESTION)[0], []
-    shown = step_upgrades.list_upgrades(choice, (), lambda stage, share, cells: reports.append((share, cells[0])))
+    shown = step_costs.list_upgrades(choice, (), lambda stage, share, cells: reports.append((share, cells[0])))
     counts = [len(rows) for _, rows in reports]
     assert counts == sorted(counts)
     assert len(set(counts)) > 8

@@ -10,7 +10,6 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.display.markup import escape_markdown
 from collsim.dtypes import list_dtypes
 from collsim.errors import CollsimError
 from collsim.registry import Option, get_algorithm
@@ -18,7 +17,6 @@ from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
 from collsim.topology.network import count_offered_channels
 
-from ..scenario import custom_machine
 from ..scenario.choice import (
     MAX_NODES,
     MAX_OPTION,
@@ -58,7 +56,7 @@ from ..shell.controls import (
     switch,
 )
 from ..shell.filebox import draw_upload, get_upload
-from ..shell.machine_box import draw_machine_box
+from ..shell.machine_box import draw_machine_popover
 from ..shell.notes import draw_mistake, draw_note, draw_part
 from ..shell.session import choose_text, get_session, t
 from ..texts import has_text
@@ -153,7 +151,7 @@ def choose_where(
     machine = choose_machine("place", choice.machine)
     if machine != choice.machine:
         choice = replace(choice, machine=machine, parts=(), edits=())
-    _draw_own_machine(choice, take or _take, drop or _drop)
+    draw_machine_popover(choice.machine_text, "side", take or _take, drop or _drop, "stretch")
     if choice.machine in list_networks():
         choice = _choose_network(choice)
     else:
@@ -189,15 +187,6 @@ def _choose_machine(choice: Choice) -> Choice:
         name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
     }
     return replace(choice, **switched)
-
-
-def _draw_own_machine(choice: Choice, take: Callable[[str], None], drop: Callable[[], None]) -> None:
-    """A machine of one's own: pasted or uploaded here, used everywhere."""
-    label = t("own.give")
-    if choice.machine_text:
-        label = t("own.change", file=custom_machine.read_facts(choice.machine_text).file)
-    with st.popover(escape_markdown(label), width="stretch"):
-        draw_machine_box(choice.machine_text, "side", take, drop)
 
 
 def _take(text: str) -> None:

@@ -4,9 +4,14 @@ engine, the first program."""
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from importlib import import_module
 
-from ..jobs.engine_warmup import ENGINE
+from collsim.sandbox import Isolation, detect_isolation
+
+from ..jobs.computation import TooManyJobs
+from ..jobs.engine_warmup import ENGINE, SERVER
+from ..jobs.worker_pool import get_worker_pool
 from . import first_frame
 
 _LONG = 3.0  # seconds after which the terminal says what took them
@@ -22,4 +27,15 @@ def get_ready() -> None:
     ENGINE.prepare()
     if time.monotonic() - began > _LONG:
         print("  The event engine is compiled; after this it only has to be loaded.\n", flush=True)
-    import_module("collsim.app.entry.first_program").judge()
+    _judge_first_program()
+
+
+def _judge_first_program() -> None:
+    """Judge the first program of the page Bring your program, so that the process that judges programs has loaded all
+    that it needs. Where the system has no sandbox, nothing runs before somebody has agreed."""
+    from ..pages.program.program_drafts import ProgramDraft
+    from ..pages.program.program_verdict import judge_program
+
+    if detect_isolation() is not Isolation.NONE:
+        with suppress(TooManyJobs):
+            get_worker_pool().wait_for(SERVER, judge_program, (ProgramDraft(),), 0.0)

@@ -11,7 +11,8 @@ from .worker_pool import get_worker_pool
 
 #: Seconds that it takes to compile the engine (docs/performance.md); to load what was compiled takes 0.6.
 COMPILE_SECONDS = 10.0
-_SERVER = Tab("the server")
+#: Waits for what is computed before any page is open.
+SERVER = Tab("the server")
 
 
 class EngineLoader:
@@ -31,10 +32,7 @@ class EngineLoader:
         with self._lock:
             if self.is_ready.is_set():
                 return
-            pool = get_worker_pool()
-            job = pool.submit(_SERVER, compile_engine, (), COMPILE_SECONDS)
-            while not job.over.wait(1.0):
-                pool.refresh(_SERVER, job)
+            get_worker_pool().wait_for(SERVER, compile_engine, (), COMPILE_SECONDS)
             self.load()
 
     def load(self) -> None:

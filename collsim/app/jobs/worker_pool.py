@@ -117,6 +117,24 @@ class WorkerPool:
             job.waiting[tab] = time.monotonic()
         return job
 
+    def wait_for(
+        self, tab: Tab, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float
+    ) -> None:
+        """Start a computation and return when it is over.
+
+        Args:
+            tab: Waits for it.
+            function: As in `submit`.
+            arguments: As in `submit`.
+            expected: As in `submit`.
+
+        Raises:
+            TooManyJobs: As in `submit`.
+        """
+        job = self.submit(tab, function, arguments, expected)
+        while not job.over.wait(1.0):
+            self.refresh(tab, job)
+
     def _require_job_limits(self, client: str) -> None:
         """With the lock held: raise TooManyJobs where a client may start no more. Whoever sits at this computer may."""
         count = sum(client in job.clients for job in self._jobs.values())

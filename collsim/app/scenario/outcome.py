@@ -369,27 +369,38 @@ def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_pro
     else:
         alone = None
     report_progress("run", 0.3)
-    neck = describe_bottleneck(facts)
+    outcome = build_outcome(facts)
     report_progress("run", 0.8)
-    played = None
+    notes = (
+        *_explain_below_bound(trace),
+        *describe_effects(topology, find_effects(topology, lambda changed: _time(choice, changed))),
+        *_explain_nccl_difference(trace),
+    )
+    claimed = compute_claims(trace, choice.algorithm, used)
+    return replace(outcome, channels=channels, alone=alone, claimed=claimed, notes=notes)
+
+
+def build_outcome(facts: RunFacts) -> Outcome:
+    """What is shown of any run, whatever its schedule is.
+
+    Args:
+        facts: The run.
+    """
+    trace = facts.trace
+    timeline = None
     if len(trace.schedule) <= MAX_PLAYED:
-        played = build_encoded_timeline(facts)
+        timeline = build_encoded_timeline(facts)
     return Outcome(
-        machine=topology.name,
+        machine=trace.topology.name,
         figures=compute_figures(trace),
-        bottleneck=neck,
-        channels=channels,
-        alone=alone,
+        bottleneck=describe_bottleneck(facts),
+        channels=1,
+        alone=None,
         links=list_links(trace),
         steps=trace.steps,
         endpoints=list_endpoints(trace),
-        claimed=compute_claims(trace, choice.algorithm, used),
-        timeline=played,
-        notes=(
-            *_explain_below_bound(trace),
-            *describe_effects(topology, find_effects(topology, lambda changed: _time(choice, changed))),
-            *_explain_nccl_difference(trace),
-        ),
+        claimed=(None, None),
+        timeline=timeline,
     )
 
 

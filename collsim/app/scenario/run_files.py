@@ -25,9 +25,6 @@ from collsim.errors import CollsimError, Words
 from collsim.io import Format, formats, load
 from collsim.package_data import read_toml
 from collsim.schedule import Schedule
-from collsim.viz.sentences.time_sentences import describe_bottleneck
-from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
-from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
@@ -36,14 +33,12 @@ from .outcome import (
     MAX_TRANSFERS,
     Outcome,
     Refused,
+    build_outcome,
     build_topology,
     compare,
-    compute_figures,
     estimate_compare,
     estimate_seconds,
     ignore_progress,
-    list_endpoints,
-    list_links,
     list_used_options,
     simulate,
     sweep_algorithms,
@@ -334,21 +329,8 @@ def play_upload(
     plan, topology = read_schedule(upload), build_topology(choice)
     report_progress("run", 0.3)
     trace = cs.simulate(plan, topology, choice.nbytes, choice.dtype, choice.engine, **build_engine_settings(choice))
-    facts = RunFacts(trace)
     report_progress("run", 0.6)
-    outcome = Outcome(
-        machine=topology.name,
-        figures=compute_figures(trace),
-        bottleneck=describe_bottleneck(facts),
-        channels=1,
-        alone=None,
-        links=list_links(trace),
-        steps=trace.steps,
-        endpoints=list_endpoints(trace),
-        claimed=(None, None),
-        timeline=build_encoded_timeline(facts) if len(plan) <= MAX_PLAYED else None,
-    )
-    return outcome, f"{plan.collective}, {plan.label}", describe_mistake(plan)
+    return build_outcome(RunFacts(trace)), f"{plan.collective}, {plan.label}", describe_mistake(plan)
 
 
 def estimate_conversion(upload: Upload, choice: Choice, name: str, language: str, t: float | None = None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 
@@ -16,6 +17,29 @@ from .session import forget_widgets, queue_callback, t
 
 _TYPES = ["txt", "xml", "yaml", "yml"]
 _WRONG = "own_mistake"
+
+
+def draw_machine_popover(
+    text: str,
+    key: str,
+    take: Callable[[str], None],
+    drop: Callable[[], None],
+    width: Literal["stretch", "content"] = "content",
+) -> None:
+    """Draw the button that opens the fields.
+
+    Args:
+        text: As in `draw_machine_box`.
+        key: As in `draw_machine_box`.
+        take: As in `draw_machine_box`.
+        drop: As in `draw_machine_box`.
+        width: Of the button.
+    """
+    label = t("own.give")
+    if text:
+        label = t("own.change", file=custom_machine.read_facts(text).file)
+    with st.popover(escape_markdown(label), width=width):
+        draw_machine_box(text, key, take, drop)
 
 
 def draw_machine_box(text: str, key: str, take: Callable[[str], None], drop: Callable[[], None]) -> None:

@@ -112,10 +112,7 @@ def _draw_fleet(fleet: FleetDiagnosis, head: DeltaGenerator, machine: DeltaGener
         st.html(job_findings.format_heading(_say("fleet.typical", node=fleet.typical_node or "-")))
         if fleet.typical is not None:
             st.html(job_findings.format_findings(fleet.typical, language))
-        with st.container(horizontal=True, gap="small"):
-            _offer(fleet.report(language), "report.md", "text/markdown", t("diagnosis.report"))
-            _offer(fleet.report(language, "html"), "report.html", "text/html", t("diagnosis.html"))
-            _offer(fleet.to_json(), "diagnosis.json", "application/json", t("diagnosis.document"))
+        _offer_reports(fleet)
 
 
 def _format_heading() -> str:
@@ -250,10 +247,7 @@ def _draw_findings(diagnosis: Diagnosis, evidence: JobTexts) -> None:
     with st.container(border=True, key="card_findings"):
         st.html(job_findings.format_heading(t("diagnosis.findings")))
         st.html(job_findings.format_findings(diagnosis, language))
-        with st.container(horizontal=True, gap="small"):
-            _offer(diagnosis.report(language), "report.md", "text/markdown", t("diagnosis.report"))
-            _offer(diagnosis.report(language, "html"), "report.html", "text/html", t("diagnosis.html"))
-            _offer(diagnosis.to_json(), "diagnosis.json", "application/json", t("diagnosis.document"))
+        _offer_reports(diagnosis)
         if diagnosis.machine is not None:
             text = diagnosis.machine.to_yaml()
             open_in(t("diagnosis.open_in"), "open_in", lambda choice: replace(choice, **read_file_fields(text)))
@@ -263,6 +257,14 @@ def _draw_findings(diagnosis: Diagnosis, evidence: JobTexts) -> None:
             draw_heading(case.title(language))
             draw_note(case.story(language))
             draw_note(t("diagnosis.cases.source", source=case.source.removeprefix("https://")))
+
+
+def _offer_reports(diagnosis: Diagnosis | FleetDiagnosis) -> None:
+    language = get_language()
+    with st.container(horizontal=True, gap="small"):
+        _offer(diagnosis.report(language), "report.md", "text/markdown", t("diagnosis.report"))
+        _offer(diagnosis.report(language, "html"), "report.html", "text/html", t("diagnosis.html"))
+        _offer(diagnosis.to_json(), "diagnosis.json", "application/json", t("diagnosis.document"))
 
 
 def _offer(text: str, name: str, kind: str, label: str) -> None:

@@ -146,23 +146,15 @@ def draw_legend(tuner: bool, under: bool) -> None:
     dark = is_dark()
     dot = f'<b style="color:{color("ink", dark)};font-size:22px;line-height:0">●</b>'
     items = [f"<span>{dot}{escape_text(t('measured.dots'))}</span>"]
-    lines = {
-        "line": ("solid", "room"),
-        "band": ("solid", "room"),
-        "tuner": ("dotted", "edge"),
-        "under": ("dashed", "full"),
-    }
-    there = {"line": True, "band": True, "tuner": tuner, "under": under}
-    for key, (kind, token) in lines.items():
-        if there[key]:
-            thick = "4px"
-            if key == "band":
-                thick = "14px"
-            faint = ""
-            if key == "band":
-                faint = ";opacity:.25"
-            stroke = f'<i style="border-top:{thick} {kind} {color(token, dark)}{faint}"></i>'
-            items.append(f"<span>{stroke}{escape_text(t(f'measured.{key}'))}</span>")
+    strokes = {"line": ("4px solid", "room"), "band": ("14px solid", "room")}
+    if tuner:
+        strokes["tuner"] = ("4px dotted", "edge")
+    if under:
+        strokes["under"] = ("4px dashed", "full")
+    for key, (stroke, token) in strokes.items():
+        faint = ";opacity:.25" if key == "band" else ""
+        line = f'<i style="border-top:{stroke} {color(token, dark)}{faint}"></i>'
+        items.append(f"<span>{line}{escape_text(t(f'measured.{key}'))}</span>")
     st.html(f'<div class="cs-legend">{"".join(items)}</div>')
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import streamlit as st
 
-from collsim.display.markup import escape_markdown
 from collsim.simulate import ENGINES
 from collsim.units import format_bytes
 from collsim.viz.race.race_document import RacingRun, Runner
@@ -18,7 +17,6 @@ from collsim.viz.race.race_document import RacingRun, Runner
 from ...classroom.class_sessions import PosedQuestion
 from ...classroom.question_card import draw_class_button, is_leading_class
 from ...classroom.question_panel import draw_class_beside
-from ...scenario import custom_machine
 from ...scenario.choice import (
     MAX_NODES,
     MAX_RANKS,
@@ -55,7 +53,7 @@ from ...shell.controls import (
     start,
     switch,
 )
-from ...shell.machine_box import draw_machine_box
+from ...shell.machine_box import draw_machine_popover
 from ...shell.notes import draw_heading, draw_mistake, draw_note, explain, format_title
 from ...shell.page import register_page
 from ...shell.results import get_latest
@@ -80,12 +78,7 @@ def draw() -> None:
     _offer(runners)
     with st.expander(t("race.runners")):
         runners = _choose(runners)
-        text = get_session().choice.machine_text
-        label = t("own.give")
-        if text:
-            label = t("own.change", file=custom_machine.read_facts(text).file)
-        with st.popover(escape_markdown(label)):
-            draw_machine_box(text, PAGE, _take, _drop)
+        draw_machine_popover(get_session().choice.machine_text, PAGE, _take, _drop)
     with top:
         runners = _draw_top(runners)
     with notes:

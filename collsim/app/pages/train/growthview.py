@@ -195,18 +195,15 @@ def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
     """A row for each bar: what all lose, and what the slow one takes longer; 0 where the job stops, with a word."""
     rows = []
     for row in lost.to_dict("records"):
-        stops = pd.isna(row["lost"])
+        stops = bool(pd.isna(row["lost"]))
         for whose in ("lost", "own"):
-            if whose == "lost" or not pd.isna(row["own"]):
-                seconds = 0.0
-                if not stops:
-                    seconds = row[whose]
-                word = t("train.loss.stops")
-                if not stops:
-                    word = _format_loss(seconds)
-                rows.append(
-                    {"name": _name_fault(row), "whose": t(f"train.loss.{whose}"), "seconds": seconds, "text": word}
-                )
+            if whose == "own" and pd.isna(row["own"]):
+                continue
+            seconds, text = 0.0, t("train.loss.stops")
+            if not stops:
+                seconds, text = row[whose], _format_loss(row[whose])
+            named = {"name": _name_fault(row), "whose": t(f"train.loss.{whose}")}
+            rows.append({**named, "seconds": seconds, "text": text})
     return pd.DataFrame(rows)
 
 

@@ -172,8 +172,7 @@ def race_pinned(
             if isinstance(step, Choice):
                 runners.append(_build_collective(name, run_choice(step)))
             else:
-                plain = time_step(step_scenarios.strip_switches(step))
-                runners.append(_build_runner(name, step_scenarios.apply_switches(step, plain)))
+                runners.append(_build_runner(name, step_scenarios.time_switched_step(step)))
         except CollsimError as error:
             failed.append((name, error))
         report_progress("run", number / 2)

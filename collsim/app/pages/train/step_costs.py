@@ -1,4 +1,4 @@
-"""What the step of the page Train costs, and an epoch and a run of it. No Streamlit here."""
+"""What the step of the page Train costs, an epoch and a run of it, and what to buy first for it. No Streamlit here."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collsim.purchases import estimate_costs, estimate_days_like_step, find_gpu_
 from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.outcome import ignore_progress
-from ...scenario.run_upgrades import Cells
+from ...scenario.run_upgrades import Cells, Prices, UpgradesView, describe_upgrades
 from . import step_scenarios
 from .training_choice import TrainingChoice
 
 #: Tokens and parameters are typed in billions.
 _BILLION, _TERA = 1e9, 1e12
+_RUNS = 60  # so many changes at most, with their pairs
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def list_costs(
         CollsimError: A number is not above 0; tokens of a model without any.
     """
     report_progress("run", 0.0)
-    step = step_scenarios.apply_switches(choice, step_scenarios.time_step(step_scenarios.strip_switches(choice)))
+    step = step_scenarios.time_switched_step(choice)
     tokens = _scale(options.tokens, _BILLION)
     costs = estimate_costs(
         step, gpu_hour=options.gpu_hour, watts=options.watts, kwh=options.kwh, epoch=options.epoch, tokens=tokens
@@ -99,3 +100,20 @@ def _scale(number: float | None, by: float) -> float | None:
     if number is None:
         return None
     return by * number
+
+
+@job(
+    lambda choice, _: _RUNS * step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS),
+    compiled=step_scenarios.needs_engine,
+)
+def list_upgrades(
+    choice: TrainingChoice, prices: Prices, report_progress: ReportProgress = ignore_progress
+) -> UpgradesView:
+    """Run the step for every part that could be better, with the switches of the page that are on.
+
+    Args:
+        choice: Of the page.
+        prices: What parts cost.
+        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
+    """
+    return describe_upgrades(step_scenarios.time_switched_step(choice), prices, report_progress)

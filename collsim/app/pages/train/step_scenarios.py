@@ -144,6 +144,15 @@ def apply_switches(choice: TrainingChoice, plain: StepTrace) -> StepTrace:
     return plain.what_if(**choice.switched) if choice.switched else plain
 
 
+def time_switched_step(choice: TrainingChoice) -> StepTrace:
+    """The step as the page shows it, with the switches that are on.
+
+    Args:
+        choice: Of the page, its switches included.
+    """
+    return apply_switches(choice, time_step(strip_switches(choice)))
+
+
 # ---- the step ------------------------------------------------------------------------------------------------------
 
 
@@ -248,7 +257,7 @@ def ask_about_step(
         CollsimError: Nothing is sent in it.
     """
     report_progress("run", 0.0)
-    now = apply_switches(choice, time_step(strip_switches(choice)))
+    now = time_switched_step(choice)
     return f"{choice.model}, {now.topology.name}", questions(now, 0, MAX_QUESTIONS)
 
 
@@ -334,7 +343,7 @@ def open_collective(
         task: Number of the collective among the step's tasks.
         report_progress: Called with "run" and the share done, 0 to 1.
     """
-    now = apply_switches(choice, time_step(strip_switches(choice)))
+    now = time_switched_step(choice)
     report_progress("run", 0.1)
     collective_task, topology = now.step.tasks[task], now.topology
     plan = now.step.build_schedule(task, topology)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import collsim as cs
 from collsim.viz.pictures.training_plots import write_step_film, write_step_picture
 
 from ...jobs.job_spec import job
@@ -92,9 +91,7 @@ def build_file(
     Raises:
         CollsimError: for what a format cannot hold
     """
-    now: cs.train.StepTrace = step_scenarios.apply_switches(
-        choice, step_scenarios.time_step(step_scenarios.strip_switches(choice))
-    )
+    now = step_scenarios.time_switched_step(choice)
     report_progress("run", 0.5)
     writers: dict[str, Callable[[Path], object]] = {
         "html": lambda path: now.animate(language, t=t).save(path),

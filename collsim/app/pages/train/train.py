@@ -35,7 +35,7 @@ from ...shell.page import register_page
 from ...shell.player import mount_bundle
 from ...shell.results import get_exact, get_latest
 from ...shell.session import choose_text, get_language, get_session, t
-from . import growthview, rivals, step_scenarios, step_upgrades, stepfile, training_choice
+from . import growthview, rivals, step_costs, step_scenarios, stepfile, training_choice
 from .code import build_command, build_script
 from .costs_panel import draw_costs
 from .step_scenarios import ChangedStep, CollectiveOpened, StepView
@@ -82,7 +82,7 @@ def draw() -> None:
     draw_machine_card(choice.where)
     if step_shown is not None and choice.where.on_machine:
         timed = select_timed(choice)
-        draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, step_upgrades.list_upgrades, timed))
+        draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, step_costs.list_upgrades, timed))
         draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
     torch = codebox.build_step_torch_parts(step_shown.torch) if step_shown is not None else []
     script, command = build_script(choice), build_command(choice)
@@ -236,18 +236,8 @@ def _draw_card(step_shown: StepView, drawn: TrainingChoice, choice: TrainingChoi
 
 def _describe_change(change: ChangedStep) -> dict[str, object]:
     """A switch as the card shows it."""
-    refusal = ""
-    if change.refusal is not None:
-        refusal = explain(change.refusal)
-    reason = choose_text(change.reason)
-    return {
-        "name": change.name,
-        "on": change.on,
-        "before": change.before,
-        "after": change.after,
-        "reason": reason,
-        "refusal": refusal,
-    }
+    refusal = "" if change.refusal is None else explain(change.refusal)
+    return asdict(replace(change, refusal=None)) | {"reason": choose_text(change.reason), "refusal": refusal}
 
 
 def _describe_opened(collective: CollectiveOpened) -> dict[str, object]:
