@@ -26,7 +26,7 @@ def again(monkeypatch):
         choice = draw(choice)
         runs.append(choice)
         if len(runs) == 1:
-            page.write_page_address(choice)
+            page.finish_controls(choice)
             st.rerun()
         return choice
 

@@ -44,7 +44,7 @@ def at_once(monkeypatch):
         try:
             return pickle.loads(pickle.dumps(function(*arguments)))
         except cs.CollsimError as error:
-            results.draw_mistake(results.write_sentence(error, results.get_language()))
+            results.draw_mistake(results.explain(error))
             return None
 
     monkeypatch.setattr("collsim.app.synthesis.box.get_exact", compute)

@@ -184,7 +184,7 @@ def change_remembered(page: str, **fields: Any) -> None:
         page: Name of the page.
         **fields: New values by field.
     """
-    change_remembered(page, **fields)
+    remember(page, replace(get_remembered(page), **fields))
 
 
 def put_menu(entries: Mapping[str, st.Page]) -> None:
