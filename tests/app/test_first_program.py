@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from collsim.app.entry import first_program
+from collsim.app.entry import ready
 from collsim.app.jobs.computation import build_job_key
 from collsim.app.jobs.worker_pool import get_worker_pool
 from collsim.app.pages.program import program
@@ -17,16 +17,16 @@ from collsim.sandbox import Isolation, detect_isolation
 
 @pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="needs a system with a sandbox")
 def test_the_first_program_is_judged_before_the_page_asks_for_it():
-    first_program.judge()
+    ready.judge_first_program()
     opened = replace(ADDRESS.read({})[0], turn=0)  # as the page asks for it
     assert opened == ProgramDraft()
     assert get_worker_pool().cache.get(build_job_key(judge_program, (opened,))) is not None
 
 
 def test_nothing_runs_at_the_start_without_a_sandbox(monkeypatch):
-    monkeypatch.setattr(first_program, "detect_isolation", lambda: Isolation.NONE)
-    monkeypatch.setattr(first_program, "get_worker_pool", lambda: pytest.fail("a program was run"))
-    first_program.judge()
+    monkeypatch.setattr(ready, "detect_isolation", lambda: Isolation.NONE)
+    monkeypatch.setattr(ready, "get_worker_pool", lambda: pytest.fail("a program was run"))
+    ready.judge_first_program()
 
 
 def test_the_value_of_a_control_that_is_gone_replaces_no_typed_code(monkeypatch):

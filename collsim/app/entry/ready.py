@@ -27,10 +27,10 @@ def get_ready() -> None:
     ENGINE.prepare()
     if time.monotonic() - began > _LONG:
         print("  The event engine is compiled; after this it only has to be loaded.\n", flush=True)
-    _judge_first_program()
+    judge_first_program()
 
 
-def _judge_first_program() -> None:
+def judge_first_program() -> None:
     """Judge the first program of the page Bring your program, so that the process that judges programs has loaded all
     that it needs. Where the system has no sandbox, nothing runs before somebody has agreed."""
     from ..pages.program.program_drafts import ProgramDraft
