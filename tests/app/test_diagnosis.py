@@ -7,7 +7,7 @@ from sampling import cross
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
-from collsim.app.pages.diagnosis.fleet_table import format_fleet_table
+from collsim.app.pages.diagnosis.job_findings import format_fleet
 from collsim.app.pages.diagnosis.slow_job import JobTexts, diagnose_texts
 from collsim.diagnosis import list_studied_cases
 from collsim.display.markup import escape_text
@@ -124,7 +124,7 @@ def test_of_two_pieces_that_disagree_either_can_be_kept():
 def test_nodes_that_differ_are_a_table_in_the_language_of_the_page(language):
     texts = {f"<b>node-{k}.ibstat.txt": IBSTAT.format(rate) for k, rate in enumerate((400, 400, 200, 400))}
     rows = cs.diagnosis.compare_nodes(texts).list_rows(language)
-    table = format_fleet_table(rows, language)
+    table = format_fleet(rows, language)
     assert table.count("<tr>") == 1 + len(rows) == 2
     assert "200 Gbit/s" in table.replace("\N{NO-BREAK SPACE}", " ")
     assert translate(language, "diagnosis", "fleet.column.node") in table
