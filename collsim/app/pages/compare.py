@@ -35,7 +35,6 @@ from ..scenario.outcome import (
     compare,
     find_crossings,
     find_near_misses,
-    list_compared,
     uses_events,
 )
 from ..scenario.panels import FULL
@@ -184,12 +183,7 @@ def _draw_comparison(table: pd.DataFrame, runnable: pd.DataFrame, choice: Choice
     _draw_synthesis(choice)
     _draw_table(runnable, choice)
     draw_folded("files", t("tab.files"), partial(filebox.draw_comparison_downloads, choice))
-    draw_folded("code", t("compare.code"), partial(_draw_code, choice))
-
-
-def _draw_code(choice: Choice) -> None:
-    topology = build_topology(choice)
-    codebox.draw_comparison_code(choice, list_compared(choice, topology), topology.ranks)
+    draw_folded("code", t("compare.code"), partial(codebox.draw_comparison_code, choice))
 
 
 def _create_cards() -> Iterator[tuple[str, Any]]:

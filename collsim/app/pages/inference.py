@@ -10,7 +10,6 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-import collsim as cs
 from collsim.display.markup import escape_markdown
 from collsim.errors import CollsimError
 from collsim.inference import InferenceTimes, count_kv_bytes, time_inference
@@ -22,7 +21,7 @@ from ..jobs.job_spec import is_compiled, job
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
-from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
+from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
 from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import charts, codebox
 from ..shell.address import finish_controls, get_remembered
@@ -87,8 +86,7 @@ ADDRESS = PageAddress(
         Word("expert", count("expert", MAX_GPUS)),
         Word("batch", count("batch", MAX_SEQUENCES)),
         Word("prompt", count("prompt", MAX_TOKENS)),
-        Word("machine", create_name_reader("machine", lambda: cs.machines())),
-        *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
+        *CATALOGUE_WORDS,
     ),
 )
 

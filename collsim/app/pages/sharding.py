@@ -21,7 +21,7 @@ from ..jobs.job_spec import job
 from ..jobs.worker import ReportProgress
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
-from ..scenario.choice import MACHINE_WORDS, WORDS, MachineChoice, count, create_name_reader
+from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
 from ..scenario.outcome import build_topology, ignore_progress
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
@@ -73,8 +73,7 @@ ADDRESS = PageAddress(
     (
         Word("model", create_name_reader("model", list_models)),
         Word("samples", count("samples", MAX_SAMPLES)),
-        Word("machine", create_name_reader("machine", lambda: cs.machines())),
-        *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
+        *CATALOGUE_WORDS,
     ),
 )
 

@@ -314,6 +314,13 @@ WORDS: dict[str, Word] = {
 }
 
 
+#: Words of an address that name a machine of the catalogue and what is changed of it.
+CATALOGUE_WORDS = (
+    Word("machine", create_name_reader("machine", lambda: cs.machines())),
+    *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
+)
+
+
 def list_played_collectives() -> list[str]:
     """Collectives that have an algorithm, in their own order."""
     return [name for name in cs.collectives() if cs.algorithms(name)]

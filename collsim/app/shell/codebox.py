@@ -15,7 +15,7 @@ from collsim.display.markup import escape_markdown
 
 from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice
-from ..scenario.custom_machine import OWN
+from ..scenario.outcome import build_topology, list_compared, list_used_options
 from .controls import label_algorithm
 from .notes import draw_heading, draw_note
 from .session import get_language, t
@@ -40,23 +40,6 @@ class CodePart:
     note: str = ""
 
 
-def draw(left: list[CodePart], right: list[CodePart], texts: tuple[str, ...] = ()) -> None:
-    """Draw two columns of code, and below them the files that it reads.
-
-    Args:
-        left: Parts in the left column.
-        right: Parts in the right column.
-        texts: Machines of one's own that the code reads from files, each as the text of its file.
-    """
-    for column, parts in zip(st.columns(2, gap="medium"), (left, right), strict=True):
-        with column:
-            for part in parts:
-                _draw_part(part)
-    for text in dict.fromkeys(filter(None, texts)):
-        name = custom_machine.read_facts(text).file
-        st.download_button(escape_markdown(t("own.download", file=name)), text, name, "text/plain", on_click="ignore")
-
-
 def draw_expander(
     script: str,
     command: str,
@@ -65,7 +48,30 @@ def draw_expander(
     note: str = "",
     texts: tuple[str, ...] = (),
 ) -> None:
-    """Draw what a page does as code, folded: Python on the left, the command line on the right.
+    """Draw what a page does as code, folded.
+
+    Args:
+        script: As in `draw_code`.
+        command: As in `draw_code`.
+        left: As in `draw_code`.
+        right: As in `draw_code`.
+        note: As in `draw_code`.
+        texts: As in `draw_code`.
+    """
+    with st.expander(t("code.title")):
+        draw_code(script, command, left, right, note, texts)
+
+
+def draw_code(
+    script: str,
+    command: str,
+    left: Sequence[CodePart] = (),
+    right: Sequence[CodePart] = (),
+    note: str = "",
+    texts: tuple[str, ...] = (),
+    script_note: str = "",
+) -> None:
+    """Draw what a page does as code: Python on the left, the command line on the right, and the files that they read.
 
     Args:
         script: Python that prints the same figures.
@@ -73,10 +79,20 @@ def draw_expander(
         left: Further parts of the left column.
         right: Further parts of the right column.
         note: Written below the command.
-        texts: As in `draw`.
+        texts: Machines of one's own that the code reads from files, each as the text of its file.
+        script_note: Written below the script.
     """
-    with st.expander(t("code.title")):
-        draw([CodePart(t("python"), script, "python"), *left], [CodePart(t("cli"), command, note=note), *right], texts)
+    columns = (
+        [CodePart(t("python"), script, "python", script_note), *left],
+        [CodePart(t("cli"), command, note=note), *right],
+    )
+    for column, parts in zip(st.columns(2, gap="medium"), columns, strict=True):
+        with column:
+            for part in parts:
+                _draw_part(part)
+    for text in dict.fromkeys(filter(None, texts)):
+        name = custom_machine.read_facts(text).file
+        st.download_button(escape_markdown(t("own.download", file=name)), text, name, "text/plain", on_click="ignore")
 
 
 def _draw_part(part: CodePart) -> None:
@@ -89,46 +105,40 @@ def _draw_part(part: CodePart) -> None:
         draw_note(t("code.edits"))
 
 
-def draw_run_code(choice: Choice, used: dict[str, object], ranks: int) -> None:
+def draw_run_code(choice: Choice) -> None:
     """Explore: one run.
 
     Args:
         choice: The run that is chosen.
-        used: Options of the run, channels included.
-        ranks: Number of ranks.
     """
-    left = [
-        CodePart(t("python"), snippets.write_python(choice, used), "python"),
-        *_build_torch_parts(choice, [choice.nbytes], used, ranks),
-    ]
-    right = [
-        CodePart(t("cli"), snippets.write_command(choice, used)),
-        *_build_environment_parts(choice, used),
-        _build_nccl_tests_parts([(choice, used)], ranks),
-    ]
-    draw(left, right, (choice.own_text,))
+    used, ranks = _find_options(choice)
+    left = _build_torch_parts(choice, [choice.nbytes], used, ranks)
+    right = [*_build_environment_parts(choice, used), _build_nccl_tests_parts([(choice, used)], ranks)]
+    script, command = snippets.write_python(choice, used), snippets.write_command(choice, used)
+    draw_code(script, command, left, right, texts=(choice.own_text,))
 
 
-def draw_comparison_code(choice: Choice, pairs: list[tuple[str, dict[str, object]]], ranks: int) -> None:
+def _find_options(choice: Choice) -> tuple[dict[str, Any], int]:
+    """Options of a run, channels included, and its number of ranks."""
+    topology = build_topology(choice)
+    return list_used_options(choice, topology), topology.ranks
+
+
+def draw_comparison_code(choice: Choice) -> None:
     """Compare: several algorithms over sizes.
 
     Args:
         choice: The run that is chosen.
-        pairs: Algorithms with the options that are tried of each.
-        ranks: Number of ranks.
     """
+    topology = build_topology(choice)
+    pairs, ranks = list_compared(choice, topology), topology.ranks
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     variants = [(replace(choice, algorithm=name), _find_most_channels(pairs, name)) for name in names]
     sizes = [str(size) for size in cs.size_range(choice.sizes)][:_MAX_SIZES]
-    left = [
-        CodePart(t("python"), snippets.write_sweep_python(choice, pairs), "python"),
-        *_build_torch_parts(choice, sizes, {}, ranks),
-    ]
-    right = [
-        CodePart(t("cli"), snippets.write_sweep_command(choice, names)),
-        _build_nccl_tests_parts(variants, ranks, choice.sizes),
-    ]
-    draw(left, right, (choice.own_text,))
+    left = _build_torch_parts(choice, sizes, {}, ranks)
+    right = [_build_nccl_tests_parts(variants, ranks, choice.sizes)]
+    script, command = snippets.write_sweep_python(choice, pairs), snippets.write_sweep_command(choice, names)
+    draw_code(script, command, left, right, texts=(choice.own_text,))
 
 
 def _find_most_channels(pairs: list[tuple[str, dict[str, Any]]], name: str) -> dict[str, Any]:
@@ -137,28 +147,24 @@ def _find_most_channels(pairs: list[tuple[str, dict[str, Any]]], name: str) -> d
     return max(tried, key=lambda options: (options.get("channels", 1), -options.get("chunks", 1)))
 
 
-def draw_race_code(runners: list[tuple[Choice, dict[str, object], int]]) -> None:
-    """Race: a few runs, each with its options and its number of ranks.
+def draw_race_code(runners: Sequence[Choice]) -> None:
+    """Race: a few runs.
 
     Args:
-        runners: The runs of the race, each with its options and its number of ranks.
+        runners: The runs of the race.
     """
-    first, used, ranks = runners[0]
-    runs = [(runner, options) for runner, options, _ in runners]
+    found = [(runner, *_find_options(runner)) for runner in runners]
+    runs = [(runner, options) for runner, options, _ in found]
     lines = "\n".join(snippets.write_command(runner, options) for runner, options in runs)
-    left = [
-        CodePart(t("python"), snippets.write_race_python(runs), "python"),
-        *_build_torch_parts(first, [first.nbytes], used, ranks),
-    ]
+    first, used, ranks = found[0]
     right = [
-        CodePart(t("cli"), lines),
-        *(
-            _build_nccl_tests_parts([(runner, options)], n)
-            for runner, options, n in runners
-            if snippets.write_nccl_tests(runner, options, n)
-        ),
+        _build_nccl_tests_parts([(runner, options)], n)
+        for runner, options, n in found
+        if snippets.write_nccl_tests(runner, options, n)
     ]
-    draw(left, right, tuple(runner.machine_text for runner, _ in runs if runner.machine == OWN))
+    left = _build_torch_parts(first, [first.nbytes], used, ranks)
+    texts = tuple(runner.own_text for runner in runners)
+    draw_code(snippets.write_race_python(runs), lines, left, right, texts=texts)
 
 
 def draw_change_code(
@@ -183,27 +189,20 @@ def draw_change_code(
         runs: Number of runs that differ in their jitter.
         beside: Code for what runs at the same time, and its words of the command.
     """
-    lines = "\n".join(
-        dict.fromkeys(
-            (snippets.write_command(before, used), snippets.write_command(after, used, conditions, beside[1]))
-        )
-    )
+    commands = snippets.write_command(before, used), snippets.write_command(after, used, conditions, beside[1])
+    lines = "\n".join(dict.fromkeys(commands))
     script = snippets.write_change_python(before, changed, used, conditions, runs, beside[0])
-    left = [CodePart(t("python"), script, "python"), *_build_torch_parts(after, [after.nbytes], used, ranks)]
+    left = _build_torch_parts(after, [after.nbytes], used, ranks)
     notes = []
     if changed != snippets.write_machine(after):
         notes = [t("code.edits")]
     if "background" in conditions:
         notes += [t("whatif.nocli")]
-    right = [
-        CodePart(t("cli"), lines, note=" ".join(notes)),
-        *_build_environment_parts(after, used),
-        _build_nccl_tests_parts([(after, used)], ranks),
-    ]
-    draw(left, right, (before.own_text,))
+    right = [*_build_environment_parts(after, used), _build_nccl_tests_parts([(after, used)], ranks)]
+    draw_code(script, lines, left, right, " ".join(notes), (before.own_text,))
 
 
-def draw_synthesis_code(choice: Choice, used: dict[str, object], changed: str = "", switches: bool = True) -> None:
+def draw_synthesis_code(choice: Choice, used: dict[str, object], changed: str = "", *, switches: bool) -> None:
     """Explore and What-if: what is synthesized, raced and written to a file; `changed` builds the machine after a
     change, which the command line has no words for.
 
@@ -213,16 +212,12 @@ def draw_synthesis_code(choice: Choice, used: dict[str, object], changed: str = 
         changed: Code that builds the machine after the change.
         switches: Whether switches of the machine that reduce may be used.
     """
-    script = snippets.write_synthesis_python(choice, used, changed, switches)
-    left = [CodePart(t("python"), script, "python", t("synthesis.code.note"))]
-    without = " --no-switches"
-    if switches:
-        without = ""
-    line = f"{snippets.write_command(choice, used)} --synthesize{without} --out synthesized.xml"
-    right = [CodePart(t("cli"), line)]
+    without = "" if switches else " --no-switches"
+    command, note = f"{snippets.write_command(choice, used)} --synthesize{without} --out synthesized.xml", ""
     if changed:
-        right = [CodePart(t("cli"), "", note=t("code.edits"))]
-    draw(left, right, (choice.own_text,))
+        command, note = "", t("code.edits")
+    script = snippets.write_synthesis_python(choice, used, changed, switches)
+    draw_code(script, command, note=note, script_note=t("synthesis.code.note"), texts=(choice.own_text,))
 
 
 def draw_route_code(choice: Choice, a: int, b: int, ranks: int) -> None:
@@ -234,15 +229,13 @@ def draw_route_code(choice: Choice, a: int, b: int, ranks: int) -> None:
         b: The rank at which it ends.
         ranks: Number of ranks.
     """
-    hardware = "lstopo\n"
+    hardware = "lstopo"
     if snippets.count_node_gpus(choice):
-        hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r\n"
-    left = [
-        CodePart(t("python"), snippets.write_route_python(choice, a, b), "python"),
-        *_build_torch_parts(choice, [choice.nbytes], {}, ranks),
-    ]
-    right = [CodePart(t("cli"), snippets.write_command(choice, {})), CodePart(t("code.hardware"), hardware.rstrip())]
-    draw(left, [*right, *_build_environment_parts(choice, {})], (choice.own_text,))
+        hardware = "nvidia-smi topo -m\nnvidia-smi topo -p2p r"
+    left = _build_torch_parts(choice, [choice.nbytes], {}, ranks)
+    right = [CodePart(t("code.hardware"), hardware), *_build_environment_parts(choice, {})]
+    script, command = snippets.write_route_python(choice, a, b), snippets.write_command(choice, {})
+    draw_code(script, command, left, right, texts=(choice.own_text,))
 
 
 def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], ranks: int) -> list[CodePart]:
@@ -250,13 +243,8 @@ def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], r
     shares = None
     if choice.collective == "alltoallv":
         shares = build_pair_shares(ranks, used.get("load", "zipf"), used.get("amounts"))
-    code = pytorch.build_script(
-        choice.collective,
-        [cs.units.parse_bytes(size) for size in sizes],
-        choice.dtype,
-        int(used.get("root", 0)),
-        shares,
-    )
+    nbytes, root = [cs.units.parse_bytes(size) for size in sizes], int(used.get("root", 0))
+    code = pytorch.build_script(choice.collective, nbytes, choice.dtype, root, shares)
     if code is None:
         return [CodePart("PyTorch", "", note=t("code.torch.none", dtype=choice.dtype))]
     nodes = 1

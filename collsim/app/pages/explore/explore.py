@@ -19,7 +19,7 @@ from ...editor.sidebar import draw_sidebar
 from ...editor.upgrades_panel import draw_run_upgrades
 from ...scenario import panels, snippets
 from ...scenario.choice import Choice, list_own_options
-from ...scenario.outcome import Outcome, build_topology, compute_outcome, list_used_options
+from ...scenario.outcome import Outcome, compute_outcome
 from ...scenario.run_questions import BrokenRun
 from ...scenario.simple_run import run_name
 from ...shell import codebox, filebox
@@ -199,7 +199,7 @@ def _draw_tables(outcome: Outcome, choice: Choice) -> None:
         parts["tab.about"] = _draw_algorithm
         if "chunks" in list_own_options(choice.algorithm):
             parts["tab.chunks"] = lambda _, choice: chunk_plot.draw(choice)
-        parts["tab.code"] = _draw_code
+        parts["tab.code"] = lambda _, choice: codebox.draw_run_code(choice)
     parts["tab.files"] = lambda _, choice: filebox.draw_downloads(choice)
     draw_tabs("tables", {name: partial(draw, outcome, choice) for name, draw in parts.items()})
 
@@ -267,8 +267,3 @@ def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
     for key, words in (("about.formula", entry.formula[chinese]), ("about.source", entry.source)):
         if words:
             draw_note(f"{t(key)}{t('colon')}{words}")
-
-
-def _draw_code(outcome: Outcome, choice: Choice) -> None:
-    used = list_used_options(choice, build_topology(choice))
-    codebox.draw_run_code(choice, used, outcome.figures.ranks)

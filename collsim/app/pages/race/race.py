@@ -31,7 +31,6 @@ from ...scenario.choice import (
     read_file_fields,
 )
 from ...scenario.custom_machine import OWN
-from ...scenario.outcome import build_topology, list_used_options
 from ...shell import codebox, filebox, player
 from ...shell.address import finish_controls, get_remembered, remember
 from ...shell.controls import (
@@ -266,7 +265,7 @@ def _draw_race(runners: tuple[Choice, ...], seconds: float | None) -> None:
         return
     if question is not None and not is_leading_class():
         draw_class_button()
-    draw_folded("code", t("code.title"), lambda: codebox.draw_race_code([_build_facts(runners[n]) for n in started]))
+    draw_folded("code", t("code.title"), partial(codebox.draw_race_code, choices))
     draw_folded("files", t("tab.files"), lambda: filebox.draw_race_downloads([(names[n], runners[n]) for n in started]))
 
 
@@ -276,16 +275,6 @@ def _select_started(race_field: lineup.Field, names: list[str]) -> Mapping[int, 
         if not isinstance(result, Runner):
             draw_mistake(t("race.failed", name=name, reason=explain(result)))
     return {n: result for n, result in enumerate(race_field.runners) if isinstance(result, Runner)}
-
-
-def _build_facts(runner: Choice) -> tuple[Choice, dict[str, object], int]:
-    """A runner with its options and its number of ranks, for code."""
-    topology = build_topology(runner)
-    return (
-        runner,
-        list_used_options(runner, topology),
-        topology.ranks,
-    )
 
 
 def _build_name(runners: tuple[Choice, ...], n: int) -> str:

@@ -21,11 +21,10 @@ from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import (
-    MACHINE_WORDS,
+    CATALOGUE_WORDS,
     WORDS,
     Choice,
     MachineChoice,
-    create_name_reader,
     create_whole_reader,
     create_word_reader,
 )
@@ -82,8 +81,7 @@ ADDRESS = PageAddress(
         WORDS["nbytes"],
         Word("seeds", create_whole_reader(SEEDS)),
         Word("which", create_word_reader(WHICH)),
-        Word("machine", create_name_reader("machine", lambda: cs.machines())),
-        *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
+        *CATALOGUE_WORDS,
     ),
 )
 

@@ -184,7 +184,9 @@ def _build_synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
     topology = run_edits.build_changed_topology(choice, edit)
     used = list_used_options(choice, topology)
     after, changed = run_edits.build_code(choice, edit)
-    codebox.draw_synthesis_code(after, used, "" if changed == snippets.write_machine(after) else changed, switches)
+    if changed == snippets.write_machine(after):
+        changed = ""
+    codebox.draw_synthesis_code(after, used, changed, switches=switches)
 
 
 def _draw_code(choice: Choice, edit: Edit) -> None:
