@@ -11,13 +11,7 @@ from collsim.errors import CollsimError
 from collsim.locale import LANGUAGES
 
 from ..scenario.choice import Choice
-from ..scenario.run_upgrades import (
-    LONGEST_PRICES,
-    Cells,
-    UpgradesView,
-    list_run_upgrades,
-    read_prices,
-)
+from ..scenario.run_upgrades import LONGEST_PRICES, Cells, UpgradesView, list_run_upgrades, read_prices
 from ..shell.charts import draw_table
 from ..shell.controls import draw_folded
 from ..shell.notes import draw_error, draw_heading, format_verdict

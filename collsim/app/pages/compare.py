@@ -127,13 +127,7 @@ def _watch(nbytes: str) -> None:
 def _select_runnable(table: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     """The rows of algorithms that could run, with their names; a sentence for each of the others."""
     for name, reason in table.attrs["refusals"].items():
-        draw_mistake(
-            t(
-                "compare.failed",
-                name=label_algorithm(name, choice.collective),
-                reason=explain(reason),
-            )
-        )
+        draw_mistake(t("compare.failed", name=label_algorithm(name, choice.collective), reason=explain(reason)))
     return _name_rows(table, choice)
 
 

@@ -116,14 +116,7 @@ def read_facts(text: str) -> Own:
         if machine.of_kind("nic"):
             takes = (*_OVER_NODES, *_SWITCHES)
     set_options = {name: options[name] for name in takes if name in options}
-    return Own(
-        choose_file_name(text),
-        topology.ranks,
-        gpus,
-        takes,
-        tuple(set_options.items()),
-        topology.facts.notes,
-    )
+    return Own(choose_file_name(text), topology.ranks, gpus, takes, tuple(set_options.items()), topology.facts.notes)
 
 
 def build_settings(text: str, nodes: int, fabric: str, p2p: bool, gdr: bool) -> dict[str, Any]:

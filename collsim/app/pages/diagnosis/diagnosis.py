@@ -161,11 +161,7 @@ def _draw_files() -> dict[str, str]:
         st.popover(label, width="stretch"),  # Streamlit's box of files has a role that screen readers stumble over
     ):
         files = st.file_uploader(
-            t("diagnosis.files"),
-            type=_TYPES,
-            accept_multiple_files=True,
-            key="w_d_files",
-            label_visibility="collapsed",
+            t("diagnosis.files"), type=_TYPES, accept_multiple_files=True, key="w_d_files", label_visibility="collapsed"
         )
     if len(files) > MAX_TEXTS:
         draw_mistake(t("diagnosis.many", most=MAX_TEXTS))

@@ -83,10 +83,7 @@ def _describe_cost(cost: JobCost, language: str) -> str:
     if cost.possible < _NOTICEABLE * cost.measured:
         return _word(language, "findings.no_cost")
     text = _word(
-        language,
-        "findings.cost",
-        measured=format_bandwidth(cost.measured),
-        possible=format_bandwidth(cost.possible),
+        language, "findings.cost", measured=format_bandwidth(cost.measured), possible=format_bandwidth(cost.possible)
     )
     training = cost.training
     if training is None:

@@ -11,13 +11,7 @@ from ...classroom.question_card import is_leading_class, open_class
 from ...classroom.question_panel import draw_class_beside
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple_run import (
-    SimpleView,
-    run_name,
-    run_simple,
-    use_all_channels,
-    use_single_channel,
-)
+from ...scenario.simple_run import SimpleView, run_name, run_simple, use_all_channels, use_single_channel
 from ...shell.address import finish_controls
 from ...shell.controls import label_algorithm, label_machine
 from ...shell.filebox import build_run_exports

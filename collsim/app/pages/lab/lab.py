@@ -65,11 +65,7 @@ def _mount(lab_result: LabView, of: LabChoice) -> None:
 def _draw_controls(choice: LabChoice) -> LabChoice:
     draw_part(t("lab.what"))
     sheet = choose_segment(
-        "lab_sheet",
-        list(lab_choice.SHEETS),
-        choice.sheet,
-        lambda name: t(f"lab.sheet.{name}"),
-        t("lab.what"),
+        "lab_sheet", list(lab_choice.SHEETS), choice.sheet, lambda name: t(f"lab.sheet.{name}"), t("lab.what")
     )
     choice = replace(choice, sheet=sheet)
     if sheet == "step":
@@ -101,11 +97,7 @@ def _draw_step_controls(choice: LabChoice) -> LabChoice:
     size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), lab_choice.read_size)
     backward = choose_quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), lab_choice.read_time)
     split = choose_segment(
-        "lab_split",
-        list(lab_choice.SPLITS),
-        choice.split,
-        lambda name: t(f"lab.split.{name}"),
-        t("lab.split"),
+        "lab_split", list(lab_choice.SPLITS), choice.split, lambda name: t(f"lab.split.{name}"), t("lab.split")
     )
     if split == "ddp":
         layers = choose_segment("lab_layers", list(lab_choice.IN_A_BUCKET), choice.layers, label=t("lab.layers"))

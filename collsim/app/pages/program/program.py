@@ -67,14 +67,7 @@ def draw() -> None:
         is_run = verdict is not None and verdict.error is None and verdict.restored is None
         is_run = is_run and result is not None and result[1] == (wanted,)
         draw_editor(
-            draft.code,
-            draft.turn,
-            t("program.editor"),
-            line,
-            _EDITOR,
-            is_tall=True,
-            has_ranks=True,
-            is_run=is_run,
+            draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True, has_ranks=True, is_run=is_run
         )
         draw_note(t("program.how"))
         if verdict is not None:

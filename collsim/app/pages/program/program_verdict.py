@@ -15,13 +15,7 @@ from collsim.programs.hangs.stacks import format_logs
 from collsim.programs.program_entry import find_verdicts
 from collsim.schedule import Schedule
 from collsim.units import format_bytes, format_time, parse_bytes
-from collsim.viz.program import (
-    Playback,
-    build_counters,
-    build_playback,
-    draw_program_lanes,
-    list_moments,
-)
+from collsim.viz.program import Playback, build_counters, build_playback, draw_program_lanes, list_moments
 from collsim.viz.program.playback import Counter
 from collsim.viz.program.program_moments import Moment
 from collsim.viz.timeline.timeline_document import build_encoded_timeline

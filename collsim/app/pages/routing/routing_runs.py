@@ -20,14 +20,7 @@ from collsim.topology.network import Topology
 from ...jobs.job_spec import job
 from ...jobs.worker import ReportProgress
 from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import (
-    CATALOGUE_WORDS,
-    WORDS,
-    Choice,
-    MachineChoice,
-    create_whole_reader,
-    create_word_reader,
-)
+from ...scenario.choice import CATALOGUE_WORDS, WORDS, Choice, MachineChoice, create_whole_reader, create_word_reader
 from ...scenario.outcome import build_topology, ignore_progress
 
 #: Seeds of a distribution.

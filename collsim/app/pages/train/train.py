@@ -55,12 +55,7 @@ PAGE = "train"
 
 
 @register_page(
-    PAGE,
-    15,
-    address=training_choice.ADDRESS,
-    moment=("t",),
-    run=select_timed,
-    on_machine=training_choice.build_choice,
+    PAGE, 15, address=training_choice.ADDRESS, moment=("t",), run=select_timed, on_machine=training_choice.build_choice
 )
 def draw() -> None:
     """Draw the page: controls in the sidebar, figures and the sentence, the card of the step or the race."""
@@ -177,9 +172,7 @@ def _draw_headline(step_shown: StepView) -> None:
         token = "full"
     draw_headline(
         format_quantity(
-            t("train.time"),
-            format_time(row["time"]),
-            t("train.rate", rate=f"{row['samples_per_second']:,.0f}"),
+            t("train.time"), format_time(row["time"]), t("train.rate", rate=f"{row['samples_per_second']:,.0f}")
         ),
         format_figure(
             t("train.exposed"),

@@ -145,11 +145,7 @@ def _choose_network(choice: TrainingChoice) -> TrainingChoice:
     )
     shares = {text: _share(text) for text in dict.fromkeys([*SHARES, choice.interference])}
     slower = choose(
-        "train_interference",
-        t("train.interference"),
-        shares,
-        choice.interference,
-        help=t("train.interference.help"),
+        "train_interference", t("train.interference"), shares, choice.interference, help=t("train.interference.help")
     )
     speeds = {"": t("train.gpu.own"), **_have_same(list_gpus())}
     gpu = choose("train_gpu", t("train.gpu"), speeds, choice.gpu)
