@@ -5,7 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+
+class ReportProgress(Protocol):
+    """Is called with the stage, the share of the work that is done, and what there is of the result so far."""
+
+    def __call__(self, stage: str, share: float, partial: object = None, /) -> None: ...
+
+
+def ignore_progress(stage: str, share: float, partial: object = None) -> None:
+    """Nobody wants to know how far it is.
+
+    Args:
+        stage: Name of what is being done.
+        share: The share that is done, 0 to 1.
+        partial: What is known so far, or None.
+    """
+
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 

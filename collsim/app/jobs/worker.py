@@ -21,22 +21,17 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from collsim.errors import CollsimError
 
-
-class ReportProgress(Protocol):
-    """Is called with the stage, the share of the work that is done, and what there is of the result so far."""
-
-    def __call__(self, stage: str, share: float, partial: object = None, /) -> None: ...
-
+from .job_spec import ReportProgress, ignore_progress
 
 #: How a computation ended (`done`, `refused`, `failed` or `died`), and what came of it.
 Answer = tuple[str, Any]
 
 
-def compile_engine(report_progress: ReportProgress = lambda stage, share, partial=None: None) -> None:
+def compile_engine(report_progress: ReportProgress = ignore_progress) -> None:
     """Compile the event engine and the flows of the bounds, or load what an earlier process compiled.
 
     Args:

@@ -17,12 +17,11 @@ from collsim.train.model_families import models
 from collsim.units import format_percent, format_time
 
 from ..editor.sidebar import choose_where
-from ..jobs.job_spec import is_compiled, job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
-from ..scenario.outcome import build_topology, ignore_progress
+from ..scenario.outcome import build_topology
 from ..shell import charts, codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.controls import choose, number

@@ -17,12 +17,11 @@ from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.pipeline_document import build_sharding_runner, get_formulas
 
 from ..editor.sidebar import choose_where
-from ..jobs.job_spec import job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
-from ..scenario.outcome import build_topology, ignore_progress
+from ..scenario.outcome import build_topology
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart

@@ -37,8 +37,7 @@ from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
-from ..jobs.job_spec import job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from ..texts import say
 from . import custom_machine
 from .address_parameters import Complaint
@@ -286,16 +285,6 @@ def _trace(
     return cs.simulate(
         plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **build_engine_settings(choice)
     )
-
-
-def ignore_progress(stage: str, share: float, partial: object = None) -> None:
-    """Nobody wants to know how far it is.
-
-    Args:
-        stage: Name of what is being done.
-        share: The share that is done, 0 to 1.
-        partial: What is known so far, or None.
-    """
 
 
 #: An outcome runs its schedule again: for the bottleneck with each of a few kinds of link doubled and without bytes,

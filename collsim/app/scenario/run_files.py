@@ -26,8 +26,7 @@ from collsim.io import Format, formats, load
 from collsim.package_data import read_toml
 from collsim.schedule import Schedule
 
-from ..jobs.job_spec import job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from .choice import MAX_RANKS, Choice, build_engine_settings
 from .outcome import (
     MAX_TRANSFERS,
@@ -38,7 +37,6 @@ from .outcome import (
     compare,
     estimate_compare,
     estimate_seconds,
-    ignore_progress,
     list_used_options,
     simulate,
     sweep_algorithms,

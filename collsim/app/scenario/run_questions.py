@@ -9,10 +9,9 @@ from collsim.teach import break_it, questions
 from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.timeline_document import build_timeline, encode
 
-from ..jobs.job_spec import job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from .choice import Choice
-from .outcome import estimate_outcome, ignore_progress, simulate
+from .outcome import estimate_outcome, simulate
 from .panels import MAX_QUESTIONS
 
 # In runs of `outcome`: questions run it again with twice the bytes and with every kind of link doubled, a broken run

@@ -11,10 +11,9 @@ from collsim.purchases import Upgrade, Upgrades, compare_wires
 from collsim.purchases.part_prices import parse_price_texts
 from collsim.purchases.timed_runs import wrap_run
 
-from ..jobs.job_spec import job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from .choice import Choice
-from .outcome import estimate_outcome, ignore_progress, simulate, uses_events
+from .outcome import estimate_outcome, simulate, uses_events
 
 #: Prices by part or change, as `cs.upgrades` takes them.
 Prices = tuple[tuple[str, float], ...]

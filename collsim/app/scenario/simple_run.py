@@ -9,14 +9,12 @@ from collsim.teach.quiz.moment_questions import QuestionAtStep, list_step_questi
 from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
-from ..jobs.job_spec import job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from .choice import Choice, list_own_options, to_query
 from .outcome import (
     Refused,
     build_topology,
     estimate_outcome,
-    ignore_progress,
     list_used_options,
     run_choice,
     uses_events,

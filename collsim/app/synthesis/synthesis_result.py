@@ -15,10 +15,9 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.viz.race.race_document import Runner, build_runner
 from collsim.viz.sentences.names import name_link
 
-from ..jobs.job_spec import is_compiled, job
-from ..jobs.worker import ReportProgress
+from ..jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ..scenario.choice import Choice
-from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_topology, ignore_progress, simulate
+from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_topology, simulate
 
 #: Transfers up to which a run is played beside others, as on the page Race.
 MAX_PLAYED = 60_000

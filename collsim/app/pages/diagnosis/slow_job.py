@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes, diagnose, list_studied_cases
 from collsim.diagnosis.fleet_nodes import has_fleet_names
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 
 #: Texts that a page takes, and characters of each.
 MAX_TEXTS, LONGEST = 1_000, 4_000_000

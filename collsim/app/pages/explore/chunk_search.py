@@ -9,10 +9,9 @@ import pandas as pd
 
 import collsim as cs
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.choice import Choice, build_engine_settings
-from ...scenario.outcome import build_topology, estimate_seconds, ignore_progress, uses_events
+from ...scenario.outcome import build_topology, estimate_seconds, uses_events
 
 _RUNS = 16  # of `cs.best` for one algorithm: doublings, and what lies between the neighbours of the best
 # `cs.best` tries 1 to 256 chunks, and the run with the most takes the longest.

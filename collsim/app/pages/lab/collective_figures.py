@@ -12,7 +12,7 @@ from collsim.locale import Text
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_document
 
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress
 from .lab_choice import LIMIT, LabChoice
 
 _START = 4.0  # s until all processes are connected, of a run and of the two that calibrate

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ...jobs.job_spec import is_compiled, job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from .collective_figures import LabView, estimate_collective, measure_collective, predict_collective
 from .lab_choice import LabChoice
 from .training_figures import estimate_step, measure_step, predict_sheet

@@ -13,7 +13,7 @@ from collsim.train import ParallelStrategy, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_step_document
 
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress
 from .collective_figures import LabView
 from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
 

@@ -33,11 +33,10 @@ from collsim.nccl import (
 from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import MAX_NODES, count, create_name_reader, read_flag
-from ...scenario.outcome import Refused, ignore_progress
+from ...scenario.outcome import Refused
 from . import nccl_log_comparison, osu_comparison
 from .pasted_log import load_log
 

@@ -20,9 +20,7 @@ from collsim.viz.program.playback import Counter
 from collsim.viz.program.program_moments import Moment
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
-from ...jobs.job_spec import has_no_estimate, is_compiled, job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, has_no_estimate, ignore_progress, is_compiled, job
 from ...synthesis.synthesis_result import Synthesized, close_gap, estimate_synthesis
 from .program_drafts import DELAY, ProgramDraft, build_topology
 

@@ -16,8 +16,7 @@ from collsim.units import format_time
 from collsim.viz.race.race_document import RacingRun, Runner, build_runner
 from collsim.viz.race.race_page import save_race
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario import custom_machine
 from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, split_words, write_value
 from ...scenario.choice import (
@@ -38,7 +37,6 @@ from ...scenario.outcome import (
     Refused,
     build_topology,
     estimate_seconds,
-    ignore_progress,
     list_used_options,
     read_choice,
     uses_events,

@@ -17,11 +17,10 @@ from collsim.simulate import expected_cost
 from collsim.topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from collsim.topology.network import Topology
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import CATALOGUE_WORDS, WORDS, Choice, MachineChoice, create_whole_reader, create_word_reader
-from ...scenario.outcome import build_topology, ignore_progress
+from ...scenario.outcome import build_topology
 
 #: Seeds of a distribution.
 SEEDS = (20, 100, 500)

@@ -8,9 +8,7 @@ from collsim.errors import CollsimError, Words
 from collsim.training_scripts import ScriptReading, ScriptStep, predict_step, read_script
 from collsim.training_scripts.samples import load_samples
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 
 LONGEST = 200_000  # characters of a script
 

@@ -18,11 +18,9 @@ from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.split_document import build_split_document, build_splits_table
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import count, create_name_reader, create_quantity_reader
-from ...scenario.outcome import ignore_progress
 
 MAX_NODES, MAX_BATCH, MAX_MICRO = 2048, 65536, 64
 NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)

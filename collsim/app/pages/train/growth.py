@@ -13,9 +13,8 @@ from collsim.purchases import Goodput, estimate_goodput
 from collsim.train import StepTrace, measure_scaling, time_faults
 from collsim.train.scaling_study import SCALING_KINDS
 
-from ...jobs.job_spec import is_compiled, job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import build_topology, ignore_progress
+from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ...scenario.outcome import build_topology
 from . import step_scenarios
 from .training_choice import TrainingChoice
 

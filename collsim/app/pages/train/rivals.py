@@ -25,10 +25,9 @@ from collsim.viz.training.step_document import (
     describe_patterns,
 )
 
-from ...jobs.job_spec import is_compiled, job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ...scenario.choice import Choice
-from ...scenario.outcome import build_topology, ignore_progress, run_choice
+from ...scenario.outcome import build_topology, run_choice
 from ..race.lineup import estimate_field
 from . import step_scenarios
 from .step_scenarios import time_step

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from collsim.locale import LANGUAGES, Text
 from collsim.purchases import estimate_costs, estimate_days_like_step, find_gpu_watts
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.run_upgrades import Cells, Prices, UpgradesView, describe_upgrades
 from . import step_scenarios
 from .training_choice import TrainingChoice

@@ -23,10 +23,9 @@ from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 from collsim.viz.training.step_document import CollectiveRow, StepDocument, build_step_document
 
-from ...jobs.job_spec import is_compiled, job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ...scenario.choice import list_own_options, to_query
-from ...scenario.outcome import build_topology, ignore_progress
+from ...scenario.outcome import build_topology
 from ...scenario.panels import MAX_QUESTIONS
 from .training_choice import CHANGES, TrainingChoice, build_model, build_speed, list_options
 

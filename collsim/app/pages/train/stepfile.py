@@ -7,9 +7,7 @@ from pathlib import Path
 
 from collsim.viz.pictures.training_plots import write_step_film, write_step_picture
 
-from ...jobs.job_spec import job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.run_files import gather_files, has_ffmpeg
 from ...shell import filebox
 from ...shell.session import get_language, t

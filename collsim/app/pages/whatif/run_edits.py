@@ -17,8 +17,7 @@ from collsim.viz.sentences.names import name_device, name_link
 from collsim.viz.sentences.time_sentences import describe_busiest_cable
 from collsim.viz.sentences.words import name_kind
 
-from ...jobs.job_spec import is_compiled, job
-from ...jobs.worker import ReportProgress
+from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ...scenario import snippets
 from ...scenario.address_parameters import PageAddress, Word
 from ...scenario.choice import Choice, build_engine_settings, create_whole_reader, create_word_reader, read_flag
@@ -37,7 +36,6 @@ from ...scenario.outcome import (
     build_any_topology,
     build_topology,
     estimate_seconds,
-    ignore_progress,
     list_used_options,
     uses_events,
 )

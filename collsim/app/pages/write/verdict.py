@@ -9,9 +9,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.viz.timeline.timeline_document import build_encoded_timeline, build_timeline, encode
 
-from ...jobs.job_spec import has_no_estimate, job
-from ...jobs.worker import ReportProgress
-from ...scenario.outcome import ignore_progress
+from ...jobs.job_spec import ReportProgress, has_no_estimate, ignore_progress, job
 from . import drafts
 from .drafts import Draft
 from .trial import Trial, try_code
