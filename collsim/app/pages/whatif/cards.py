@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -23,63 +23,31 @@ _MAX_CUT = 3  # cables of a run that are tried for one that it can lose
 _NETWORK = ("infiniband", "ethernet", "cable", "nvlink", "xgmi", "ici", "pcie")  # the first of them that a machine has
 
 
-def _suggest_rdma(choice: Choice) -> Edit | None:
-    several = choice.copies > 1 and "gdr" in choice.takes
-    if several:
-        return replace(run_edits.PLAIN, gdr="off" if choice.gdr else "on")
-    return None
-
-
-def _slow(choice: Choice) -> Edit | None:
-    ranks = run_edits.count_ranks(choice)
-    if ranks > 1:
-        return replace(run_edits.PLAIN, straggler=min(3, ranks - 1), straggler_fault="slow2")
-    return None
-
-
-def _suggest_network(choice: Choice) -> Edit | None:
+def _suggest_changes(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str, Edit]]:
+    """Every change that makes sense of a run, by the name of its card, in the order of the cards."""
+    has_several_ranks = run_edits.count_ranks(choice) > 1
+    if choice.copies > 1 and "gdr" in choice.takes:
+        yield "rdma", replace(run_edits.PLAIN, gdr="off" if choice.gdr else "on")
+    if has_several_ranks:
+        slow_rank = min(3, run_edits.count_ranks(choice) - 1)
+        yield "slow", replace(run_edits.PLAIN, straggler=slow_rank, straggler_fault="slow2")
     known = run_edits.list_link_kinds(choice)
-    kind = next((name for name in _NETWORK if name in known), None)
-    if kind is None:
-        return None
-    return replace(run_edits.PLAIN, link_kind=kind, factor="double")
-
-
-def _suggest_job(choice: Choice) -> Edit | None:
-    if run_edits.count_ranks(choice) > 1:
-        return replace(run_edits.PLAIN, traffic="all")
-    return None
-
-
-def _order(choice: Choice) -> Edit | None:
+    for kind in [name for name in _NETWORK if name in known][:1]:
+        yield "network", replace(run_edits.PLAIN, link_kind=kind, factor="double")
+    few = [*islice(cables, _MAX_CUT)]
+    for busiest in few[:1]:
+        yield "cable", replace(run_edits.PLAIN, cable=busiest, cable_change="tenth")
+    if can_synthesize(choice.collective):
+        for cable in islice((name for name in few if run_edits.can_lose(choice, name)), 1):
+            yield "broken", replace(run_edits.PLAIN, cable=cable, cable_change="cut", synthesize=True)
+    if has_several_ranks:
+        yield "job", replace(run_edits.PLAIN, traffic="all")
     if choice.copies > 1:
-        return replace(run_edits.PLAIN, placement="round-robin")
-    return None
-
-
-def _suggest_gpudirect(choice: Choice) -> Edit | None:
+        yield "order", replace(run_edits.PLAIN, placement="round-robin")
     if "p2p" in choice.takes:
-        return replace(run_edits.PLAIN, p2p="off" if choice.p2p else "on")
-    return None
-
-
-def _suggest_jitter(choice: Choice) -> Edit | None:
-    if run_edits.count_ranks(choice) > 1:
-        return replace(run_edits.PLAIN, jitter="10us")
-    return None
-
-
-_ASKED: dict[str, Callable[[Choice], Edit | None]] = {
-    "rdma": _suggest_rdma,
-    "slow": _slow,
-    "network": _suggest_network,
-    "cable": lambda choice: None,  # needs the cables of a run, see `list_questions`
-    "broken": lambda choice: None,  # the same
-    "job": _suggest_job,
-    "order": _order,
-    "direct": _suggest_gpudirect,
-    "jitter": _suggest_jitter,
-}
+        yield "direct", replace(run_edits.PLAIN, p2p="off" if choice.p2p else "on")
+    if has_several_ranks:
+        yield "jitter", replace(run_edits.PLAIN, jitter="10us")
 
 
 def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str, Edit]]:
@@ -90,16 +58,7 @@ def list_questions(choice: Choice, cables: Iterable[str]) -> Iterator[tuple[str,
         choice: The run that is chosen.
         cables: Cables by their ends, `a~b`.
     """
-    changes = {name: make(choice) for name, make in _ASKED.items()}
-    few = [*islice(cables, _MAX_CUT)]
-    for busiest in few[:1]:
-        changes["cable"] = replace(run_edits.PLAIN, cable=busiest, cable_change="tenth")
-    for cable in islice(
-        (name for name in few if can_synthesize(choice.collective) and run_edits.can_lose(choice, name)), 1
-    ):
-        changes["broken"] = replace(run_edits.PLAIN, cable=cable, cable_change="cut", synthesize=True)
-    able = [(name, edit) for name, edit in changes.items() if edit is not None]
-    yield from able[:MAX_CARDS]
+    return islice(_suggest_changes(choice, cables), MAX_CARDS)
 
 
 def draw_cards(choice: Choice, edit: Edit, page: str, cables: Iterable[str]) -> None:
