@@ -9,7 +9,6 @@ nothing moves under a reader's eyes.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -47,20 +46,13 @@ def make() -> None:
     from collsim.viz.hosts.player_page import encode_inline_json
 
     from ..scenario.choice import Choice
-    from ..scenario.simple_run import run_name, run_simple, use_all_channels, use_single_channel
+    from ..scenario.simple_run import describe_view, run_simple, use_all_channels
     from ..shell.look import draw_logo
 
     choice = use_all_channels(Choice())
     simple_run = run_simple(choice)
-    runs = [run and asdict(run) for run in simple_run.runs]
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
-    names = [run_name(use_single_channel(choice)), run_name(choice)]
-    run = {
-        "id": run_name(choice),
-        "names": names,
-        "runs": runs,
-        "questions": [q.record() for q in simple_run.questions],
-    }
+    run = describe_view(simple_run, choice)
     for language in ("en", "zh"):
         data = {**run, "title": _build_title(choice, simple_run.ranks, language), "language": language}
         page = {

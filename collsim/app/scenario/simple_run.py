@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from collsim.analysis.run_facts import RunFacts
 from collsim.teach.quiz.moment_questions import QuestionAtStep, list_step_questions
@@ -36,6 +36,21 @@ class SimpleView:
     nbytes: int
     ranks: int
     questions: tuple[QuestionAtStep, ...]
+
+
+def describe_view(view: SimpleView, choice: Choice) -> dict[str, object]:
+    """What the simple page says of its runs, whatever the language.
+
+    Args:
+        view: The runs.
+        choice: The run with all channels.
+    """
+    return {
+        "id": run_name(choice),
+        "names": [run_name(use_single_channel(choice)), run_name(choice)],
+        "runs": [run and asdict(run) for run in view.runs],
+        "questions": [question.record() for question in view.questions],
+    }
 
 
 def use_single_channel(choice: Choice) -> Choice:

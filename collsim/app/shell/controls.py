@@ -35,7 +35,14 @@ NODES = [1, 2, 4, 8, 16]
 
 
 def choose(
-    name: str, label: str, words: Mapping[Any, str], current: Any, *, disabled: bool = False, help: str | None = None
+    name: str,
+    label: str,
+    words: Mapping[Any, str],
+    current: Any,
+    *,
+    disabled: bool = False,
+    help: str | None = None,
+    on_change: Callable[[], None] | None = None,
 ) -> Any:
     """One of the values of `words`, each shown as its text.
 
@@ -46,6 +53,7 @@ def choose(
         current: What is chosen now.
         disabled: Whether nothing can be chosen.
         help: Key of the text under the question mark; None for none.
+        on_change: Called when another option is chosen.
     """
     typed = _take_typed(name, words)
     key = start(name, current, words)
@@ -56,6 +64,7 @@ def choose(
         key=key,
         disabled=disabled,
         help=help,
+        on_change=on_change,
         accept_new_options=True,
     )
     _answer_typed(label, typed, words)
@@ -77,14 +86,11 @@ def _take_typed(name: str, words: Mapping[Any, str]) -> list[str]:
     offered[key] = frozenset(map(str, words))
     if not before:
         return []
-    if not isinstance(current, list):
-        chosen, typed = _read_typed([current], words, before)
-        if chosen and chosen != [current]:
-            st.session_state[key] = chosen[0]
-        return typed
-    chosen, typed = _read_typed(current, words, before)
-    if chosen != current:
-        st.session_state[key] = chosen
+    is_list = isinstance(current, list)
+    values: list[Any] = current if isinstance(current, list) else [current]
+    chosen, typed = _read_typed(values, words, before)
+    if chosen != values and (chosen or is_list):
+        st.session_state[key] = chosen if is_list else chosen[0]
     return typed
 
 
@@ -477,24 +483,15 @@ def choose_machine(name: str, current: str) -> str:
     for machine_name in list_machines_and_networks():
         words.setdefault(_label_heading(machine_name), f"── {_label_heading(machine_name).text} ──")
         words[machine_name] = label_machine(machine_name)
-    typed = _take_typed(name, words)
-    key = start(name, current if current in words else next(iter(list_machines_and_networks())), words)
+    if current not in words:
+        current = list_machines_and_networks()[0]
 
     def skip_headings() -> None:
         if isinstance(st.session_state.get(key), Heading):  # gone, where what it belongs to has just gone
             st.session_state[key] = current
 
-    chosen = st.selectbox(
-        t("place"),
-        list(words),
-        format_func=partial(_get_label, words),
-        key=key,
-        help=_help("place"),
-        on_change=skip_headings,
-        accept_new_options=True,
-    )
-    _answer_typed(t("place"), typed, words)
-    return str(chosen)
+    key = f"{WIDGETS}{name}"
+    return str(choose(name, t("place"), words, current, help=_help("place"), on_change=skip_headings))
 
 
 def label_machine(name: str) -> str:

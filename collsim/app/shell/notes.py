@@ -125,12 +125,8 @@ def complain(complaints: list[Complaint] | None = None) -> None:
 
 
 def _describe_complaint(c: Complaint) -> str:
-    if c.reason == "near":
-        return escape_text(t("url.near", name=c.name, value=c.value, words=c.used))
-    if c.reason == "backend":
-        return escape_text(t("url.backend", name=c.name, value=c.value, words=c.used))
-    if c.reason == "stranger":
-        return escape_text(t("url.stranger", name=c.name, value=c.value, words=c.used))
+    if c.reason in ("near", "backend", "stranger"):
+        return escape_text(t(f"url.{c.reason}", name=c.name, value=c.value, words=c.used))
     reason = t("url.unknown")
     if c.reason != "unknown":
         reason = explain(c.reason)

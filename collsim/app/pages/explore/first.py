@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from collsim.units import format_bytes
 
@@ -11,7 +11,7 @@ from ...classroom.question_card import is_leading_class, open_class
 from ...classroom.question_panel import draw_class_beside
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple_run import SimpleView, run_name, run_simple, use_all_channels, use_single_channel
+from ...scenario.simple_run import SimpleView, describe_view, run_simple, use_all_channels, use_single_channel
 from ...shell.address import finish_controls
 from ...shell.controls import label_algorithm, label_machine
 from ...shell.filebox import build_run_exports
@@ -56,15 +56,8 @@ def _ask_class(number: int) -> None:
 
 def _build_data(simple_runs: SimpleView, choice: Choice) -> dict[str, object]:
     panels = get_session().panels
-    return {
-        "id": run_name(choice),
-        "names": [run_name(use_single_channel(choice)), run_name(choice)],
-        "title": _build_title(simple_runs, choice),
-        "runs": [run and asdict(run) for run in simple_runs.runs],
-        "all": panels.cards == ALL_CARDS,
-        "predict": panels.predict,
-        "questions": [question.record() for question in simple_runs.questions],
-    }
+    title, all_cards = _build_title(simple_runs, choice), panels.cards == ALL_CARDS
+    return {**describe_view(simple_runs, choice), "title": title, "all": all_cards, "predict": panels.predict}
 
 
 def _build_title(simple_runs: SimpleView, choice: Choice) -> str:

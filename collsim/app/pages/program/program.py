@@ -57,15 +57,11 @@ def draw() -> None:
         result = None
         if wanted is not None:
             result = get_latest(judge_program, wanted)
-    verdict = None
-    if result is not None:
-        verdict = result[0]
-    line = None
-    if verdict is not None and result is not None and result[1] == (wanted,) and verdict.restored is None:
-        line = verdict.line
+    verdict: ProgramVerdict | None = result[0] if result is not None else None
+    is_of_editor = result is not None and result[1] == (wanted,) and result[0].restored is None
+    line = verdict.line if verdict is not None and is_of_editor else None
     with left, st.container(key="program_text"):
-        is_run = verdict is not None and verdict.error is None and verdict.restored is None
-        is_run = is_run and result is not None and result[1] == (wanted,)
+        is_run = verdict is not None and is_of_editor and verdict.error is None
         draw_editor(
             draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True, has_ranks=True, is_run=is_run
         )

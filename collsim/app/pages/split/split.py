@@ -169,8 +169,6 @@ def _draw_headline(split: SplitView) -> None:
     waits = choose_text(split.waits)
     if waits:
         waits = f"{waits[:1].upper()}{waits[1:]}{t('split.end')}"
-    else:
-        waits = ""
     of = ""
     if memory["room"]:
         of = t("split.of", memory=format_decimal_bytes(memory["room"]))
