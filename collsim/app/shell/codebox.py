@@ -153,13 +153,13 @@ def draw_race_code(runners: Sequence[Choice]) -> None:
     Args:
         runners: The runs of the race.
     """
-    found = [(runner, *_find_options(runner)) for runner in runners]
-    runs = [(runner, options) for runner, options, _ in found]
+    raced = [(runner, *_find_options(runner)) for runner in runners]
+    runs = [(runner, options) for runner, options, _ in raced]
     lines = "\n".join(snippets.write_command(runner, options) for runner, options in runs)
-    first, used, ranks = found[0]
+    first, used, ranks = raced[0]
     right = [
         _build_nccl_tests_parts([(runner, options)], n)
-        for runner, options, n in found
+        for runner, options, n in raced
         if snippets.write_nccl_tests(runner, options, n)
     ]
     left = _build_torch_parts(first, [first.nbytes], used, ranks)
