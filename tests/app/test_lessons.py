@@ -132,7 +132,13 @@ def test_the_story_is_read_in_order_and_answers_are_remembered():
 
 @pytest.mark.parametrize(
     "query",
-    [{"lesson": "<script>"}, {"lesson": "rings"}, {"lesson": "ring", "answer": "-1"}, {"answer": "99"}, {"answer": "x"}],
+    [
+        {"lesson": "<script>"},
+        {"lesson": "rings"},
+        {"lesson": "ring", "answer": "-1"},
+        {"answer": "99"},
+        {"answer": "x"},
+    ],
 )
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_hostile_address_gets_one_sentence_and_a_lesson(query, language):

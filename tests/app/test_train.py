@@ -396,6 +396,7 @@ def test_every_text_of_the_page_is_asked_for():
     families = (
         "page.train",
         "train_bucket.help",
+        "train_host_launch.help",
         *(f"train.{kind}." for kind in ("show", "strategy", "on", "timing", "file")),
     )
     families += ("train.scaling.weak", "train.scaling.strong")
