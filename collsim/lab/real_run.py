@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from .prediction import MessageCost, build_imitated_topology, predict_run
 from .ranks.emulated_network import ImitatedNetwork
 from .ranks.endpoint_program import build_programs
 from .ranks.rank_process import RankOutcome, RankTask
+from .ranks.stepping import StepOutcome
 from .ranks.wire import new_token
 from .real_trace import ENGINE, Measurement, RealTrace, build_timing
 
@@ -49,6 +50,7 @@ ALPHA, BANDWIDTH, TIME_LIMIT = "10ms", "10MB/s", 60.0
 BACK_ENDS = ("here", "mpi", "gloo")
 _PERIOD = 1009  # elements after which the numbers of a slot repeat; prime, so that no chunk begins as another
 _SMALL = 100  # whole numbers up to this, so that sums of them fit every type but the smallest
+Outcome = TypeVar("Outcome", RankOutcome, StepOutcome)
 _UFUNCS = {"sum": "add", "avg": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
 
 
@@ -157,7 +159,7 @@ def run_for_real(
     with open_progress(progress, "runs", "runs done", "in all") as report_progress:
         if data is None:
             runs = _run_processes(request, *draw_numbers(request), give=False, report_progress=report_progress)
-            outcomes, out = _require_correct(request, runs), None
+            outcomes, out = require_correct(request.schedule.label, runs), None
         else:
             outcomes, out = _run_on_buffers(request, data, layout, report_progress)
     return replace(build_trace(request, predicted, outcomes, out), calibrated=cost)
@@ -195,8 +197,8 @@ def measure_message_cost(ranks: int, network: ImitatedNetwork, on: str = "here")
 def measure_best_time(schedule: Schedule, nbytes: int, network: ImitatedNetwork, runs: int, on: str = "here") -> float:
     """Seconds of the fastest of so many runs, checked as all are."""
     request = RealRun(schedule, nbytes, np.dtype("float32"), "sum", network, runs, MAX_SECONDS, on)
-    outcomes_of_runs = _require_correct(
-        request, _run_processes(request, *draw_numbers(request), give=False, report_progress=None)
+    outcomes_of_runs = require_correct(
+        request.schedule.label, _run_processes(request, *draw_numbers(request), give=False, report_progress=None)
     )
     return min(
         max(float(outcome.moments.arrived.max(initial=0.0)) for outcome in outcomes) for outcomes in outcomes_of_runs
@@ -414,15 +416,18 @@ def _run_processes(
     return measure_runs(tasks, request.repeat, request.time_limit, report_progress)
 
 
-def _require_correct(request: RealRun, runs: list[list[RankOutcome]]) -> list[list[RankOutcome]]:
-    """Raises CollsimError where any element is not what replay says."""
+def require_correct(label: str, runs: list[list[Outcome]]) -> list[list[Outcome]]:
+    """The outcomes of runs. Raises CollsimError for elements that are other than the replay has them.
+
+    Args:
+        label: of what was run.
+        runs: of each the outcome of each rank.
+    """
     for number, outcomes in enumerate(runs):
         for rank, outcome in enumerate(outcomes):
             if outcome.wrong:
                 template = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
-                raise CollsimError(
-                    template, label=request.schedule.label, number=number + 1, count=outcome.wrong, rank=rank
-                )
+                raise CollsimError(template, label=label, number=number + 1, count=outcome.wrong, rank=rank)
     return runs
 
 
@@ -438,8 +443,9 @@ def _run_on_buffers(
         apply_schedule(schedule, end, full, combine)
         slots = {rank: dict(enumerate(end[rank])) for rank in range(schedule.ranks)}
         runs.extend(
-            _require_correct(
-                request, _run_processes(request, values, has_data, slots, give=True, report_progress=report_progress)
+            require_correct(
+                request.schedule.label,
+                _run_processes(request, values, has_data, slots, give=True, report_progress=report_progress),
             )
         )
         for rank, outcome in enumerate(runs[-1][: schedule.ranks]):

@@ -27,6 +27,7 @@ from .real_run import (
     TIME_LIMIT,
     count_processors,
     parse_repeat,
+    require_correct,
     require_time_limit,
 )
 from .real_step import RealStep
@@ -93,7 +94,7 @@ def training_step_for_real(
     plan = _require_feasible(StepPlan(predicted, network, algorithm, parse_repeat(repeat, limit), limit))
     with open_progress(progress, "runs", "runs done", "in all") as report_progress:
         runs: list[list[StepOutcome]] = lead_runs(plan.build_rank_steps(), plan.repeat, limit, report_progress)
-    _require_correct(runs)
+    require_correct("step", runs)
     ran = [[outcome.moments for outcome in outcomes[: predicted.step.ranks]] for outcomes in runs]
     begin, sent, end = (np.array([[moments[k] for moments in run] for run in ran]) for k in range(3))
     return RealStep(predicted, begin, sent, end, network, count_processors(), _count_checked(runs))
@@ -199,11 +200,3 @@ def _require_feasible(plan: StepPlan) -> StepPlan:
     plan.require_memory()
     require_time_limit(plan.predicted.time, plan.repeat, plan.time_limit)
     return plan
-
-
-def _require_correct(runs: list[list[StepOutcome]]) -> None:
-    for number, outcomes in enumerate(runs):
-        for rank, outcome in enumerate(outcomes):
-            if outcome.wrong:
-                template = "{label}: run {number} left {count:,} elements of rank {rank} other than replay has them"
-                raise CollsimError(template, label="step", number=number + 1, count=outcome.wrong, rank=rank)

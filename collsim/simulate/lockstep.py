@@ -205,17 +205,16 @@ def _time_steps(
     # timed in any order, and steps with the same pairs need their routes once.
     for group, paths in iterate_paths(schedule, topology, placement):
         for number in group:
-            step = patterns[number]
-            repetitions = 1 if slots.has_equal_repetitions(step) else step.times
-            times = step.times // repetitions
-            for k in range(repetitions):
-                load, seconds = paths.load(slots.count_bytes(step if repetitions == 1 else step.repetition(k)))
+            position = first[number]
+            for step, times in slots.iterate_repetitions(patterns[number]):
+                load, seconds = paths.load(slots.count_bytes(step))
                 link_bytes[paths.used] += load * times
-                durations[first[number] + k : first[number] + k + times] = seconds.max()
+                durations[position : position + times] = seconds.max()
+                position += times
                 if progress is not None:
-                    done += step.transfers // repetitions
+                    done += step.transfers
                     progress(done, len(schedule))
-            rows[number] = seconds if repetitions == 1 else paths
+            rows[number] = seconds if slots.has_equal_repetitions(patterns[number]) else paths
     return durations, link_bytes, rows
 
 

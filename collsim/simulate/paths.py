@@ -77,6 +77,18 @@ class Slots:
             reached = self.size
         return bool((reached == reached.flat[0]).all())
 
+    def iterate_repetitions(self, step: Step) -> Iterator[tuple[Step, int]]:
+        """The repetitions of a step, with how many they are: all at once where they move equal bytes.
+
+        Args:
+            step: With its number of repetitions.
+        """
+        if self.has_equal_repetitions(step):
+            yield step, step.times
+        else:
+            for k in range(step.times):
+                yield step.repetition(k), 1
+
 
 @dataclass(frozen=True, eq=False)
 class LinearTimes:

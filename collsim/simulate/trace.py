@@ -290,21 +290,10 @@ class Trace(NamesNearAttributes):
         total = np.zeros(self.schedule.endpoints)
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
-            # Repetitions move equal bytes unless the size leaves a remainder; then each is counted for itself.
-            if slots.has_equal_repetitions(pattern):
-                repetitions = 1
-            else:
-                repetitions = pattern.times
-            for k in range(repetitions):
-                if repetitions == 1:
-                    step = pattern
-                else:
-                    step = pattern.repetition(k)
+            for step, times in slots.iterate_repetitions(pattern):
                 away = step.src != step.dst
                 moved = np.broadcast_to(slots.count_bytes(step), len(step))[away]
-                total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * (
-                    pattern.times // repetitions
-                )
+                total += np.bincount(getattr(step, side)[away], weights=moved, minlength=len(total)) * times
         return total
 
     @cached_property
@@ -403,18 +392,8 @@ class Trace(NamesNearAttributes):
         moved: list[float] = []
         slots = Slots(slot_bytes)
         for pattern in self.schedule.patterns:
-            if slots.has_equal_repetitions(pattern):
-                repetitions = 1
-            else:
-                repetitions = pattern.times
-            for k in range(repetitions):
-                if repetitions == 1:
-                    step = pattern
-                else:
-                    step = pattern.repetition(k)
-                moved += [float(np.broadcast_to(slots.count_bytes(step), len(step)).sum())] * (
-                    pattern.times // repetitions
-                )
+            for step, times in slots.iterate_repetitions(pattern):
+                moved += [float(np.broadcast_to(slots.count_bytes(step), len(step)).sum())] * times
         return np.array(moved)
 
     def to_frame(self) -> pd.DataFrame:
