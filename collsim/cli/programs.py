@@ -17,6 +17,7 @@ from collsim.programs.job_records.flight_recorder import save_dumps
 from collsim.programs.job_records.hang_report import HangReport
 from collsim.programs.job_records.timeouts import DEFAULT_TIMEOUT
 from collsim.rank_engine.expected import ProgramCollective
+from collsim.topology_names import resolve_topology
 from collsim.training_scripts import predict_step, read_script
 
 from .options import Json, Language, parse_by_rank
@@ -204,6 +205,8 @@ def read_script_command(
     if something is wrong."""
     if out is not None:
         require_writable_file(out)
+    if machine is not None:
+        resolve_topology(machine, "--machine")  # of a script that trains nothing nobody else reads it
     # Standard input lets a script be piped out of an article.
     if file == "-":
         reading = read_script(sys.stdin.read())

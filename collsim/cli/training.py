@@ -352,7 +352,7 @@ def train_search(
         out=out,
         progress=not as_json,
         context_sizes=tuple(context_sizes or (1,)),
-        expert_sizes=tuple(expert_sizes or (1,)),
+        expert_sizes=expert_sizes,
     ).drop(columns="split")
     rows = frame[: top or None].to_dict("records")
     if as_json:

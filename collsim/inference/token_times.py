@@ -165,6 +165,7 @@ class InferenceTimes:
         weight_bytes: bytes of weights on a GPU.
         kv_bytes: bytes of keys and values on a GPU.
         capacity: bytes of a GPU's memory.
+        has_experts: whether it is a mixture of experts.
 
     Examples:
         >>> import collsim as cs
@@ -187,6 +188,7 @@ class InferenceTimes:
     weight_bytes: float
     kv_bytes: float
     capacity: float
+    has_experts: bool
 
     @property
     def gpus(self) -> int:
@@ -281,7 +283,7 @@ class InferenceTimes:
         if not self.fits:
             memory = {"weights": self.weight_bytes, "kv": self.kv_bytes, "capacity": self.capacity}
             sentences.append(self._say("full", language, **{k: format_bytes(round(v)) for k, v in memory.items()}))
-        sentences.append(self._say("assumed", language))
+        sentences.append(self._say("assumed.experts" if self.has_experts else "assumed", language))
         return translate(language, "words", "sentences").join(sentences)
 
     def _describe_phase(self, phase: InferencePhase, language: str) -> Iterator[str]:
@@ -344,8 +346,8 @@ def time_inference(
         Times of both phases with their calls, memory, and the way of keys and values to another node.
 
     Raises:
-        CollsimError: The model is no decoder or cannot be shared so, the machine has too few GPUs, or nothing says how
-            fast its GPU is.
+        CollsimError: The model is no decoder or cannot be shared so, it has no experts for a `dispatch_dtype`, the
+            machine has too few GPUs, or nothing says how fast its GPU is.
 
     Examples:
         >>> import collsim as cs
@@ -367,6 +369,12 @@ def time_inference(
     prefill_model, decode_model = build_model(model, seq=prompt), build_model(model, seq=1)
     per_token = count_kv_bytes(decode_model, dtype)
     require_partitions(decode_model, tensor, 1, expert)
+    has_experts = any(layer.experts for layer in decode_model.layers)
+    if dispatch_dtype is not None:
+        find_itemsize(dispatch_dtype)
+        if not has_experts:
+            message = "dispatch_dtype={value!r}: {model} has no experts, so no tokens go to them; leave it out"
+            raise CollsimError(message, value=dispatch_dtype, model=model)
     partition = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
     # Calls of one size are predicted once: logits of both phases, tokens that go to experts and come back.
     time_call = cache(partial(_time_call, topology=topology, partition=partition))
@@ -399,6 +407,7 @@ def time_inference(
         * partition.item_bytes,
         kv_bytes=sum(_count_read_bytes(layer, decode_model, partition) for layer in decode_model.layers) * prompt,
         capacity=speed.capacity,
+        has_experts=has_experts,
     )
 
 

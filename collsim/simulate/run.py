@@ -17,7 +17,7 @@ from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..errors.keywords import check_keywords, require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
-from ..topology.parts.rank_selection import select_ranks
+from ..topology.parts.rank_selection import read_rank_numbers, select_ranks
 from ..topology.parts.shared_gpus import share_gpus
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import Bandwidth, ByteSize, DataType, Duration, RankSelection, parse_bytes, parse_count
@@ -317,13 +317,8 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
     is_count = isinstance(ranks, int | np.integer) and not isinstance(ranks, bool)
     if ranks is None or (is_count and ranks == schedule.ranks):
         return select_ranks(topology, schedule.ranks)
-    try:
-        # numpy refuses ragged lists, and makes a 2-D array of nested ones: both are caught by the checks below.
-        group = np.asarray(ranks)
-    except ValueError:  # lists of different lengths
-        group = np.zeros(0, object)
-    is_list = group.ndim == 1 and group.dtype.kind in "iu"
-    if not is_list or len(group) != schedule.ranks:
+    group = read_rank_numbers(ranks)
+    if len(group) != schedule.ranks:
         message = "ranks={ranks!r} must be {schedule_ranks} ranks of {name}, one for each rank of {label}"
         raise CollsimError(
             message, ranks=ranks, schedule_ranks=schedule.ranks, name=topology.name, label=schedule.label
@@ -331,7 +326,7 @@ def _select_ranks(schedule: Schedule, topology: Topology, ranks: object) -> Long
     if group.min() < 0 or group.max() >= topology.ranks:
         message = "ranks={ranks!r}: {name} has ranks 0 to {last}"
         raise TopologyError(message, ranks=ranks, name=topology.name, last=topology.ranks - 1)
-    return group.astype(np.int64)
+    return group
 
 
 def _view_topology(topology: Topology, schedule: Schedule, ranks: Longs, placement: Longs) -> tuple[Topology, Longs]:

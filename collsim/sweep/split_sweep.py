@@ -42,7 +42,7 @@ def best_parallel(
     top: int = 10,
     dtype: str = "bfloat16",
     context_sizes: Sequence[int] = (1,),
-    expert_sizes: Sequence[int] = (1,),
+    expert_sizes: Sequence[int] | None = None,
     optimizer: Optimizer = "adam",
     compute: Compute = None,
     progress: Callable[..., None] | bool | None = None,
@@ -66,7 +66,7 @@ def best_parallel(
         top: rows to return, each of them timed; 0 for all.
         dtype: type of weights and activations.
         context_sizes: sizes of context parallelism to try.
-        expert_sizes: sizes of expert parallelism to try.
+        expert_sizes: sizes of expert parallelism to try; None: of a mixture 1 and those that fit its experts to nodes.
         optimizer: adam, momentum, sgd or none.
         compute: as `training_step` takes it.
         progress: True for a bar, or a function of (done, in all).
@@ -91,6 +91,7 @@ def best_parallel(
         build_row,
         build_search_request,
         get_memory_limit,
+        list_expert_sizes,
         list_legal_splits,
         parse_sizes,
         rank_rows,
@@ -100,9 +101,11 @@ def best_parallel(
         message = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(message, executor=executor)
     require_progress(progress, *_COUNTED[1:])
-    contexts, experts = parse_sizes("context_sizes", context_sizes), parse_sizes("expert_sizes", expert_sizes)
     first = {"model": model, "machine": machine, "batch": batch, "dtype": dtype, "optimizer": optimizer}
     request = build_search_request(first, compute)
+    contexts, experts = parse_sizes("context_sizes", context_sizes), list_expert_sizes(request)
+    if expert_sizes is not None:
+        experts = parse_sizes("expert_sizes", expert_sizes)
     limit, count = get_memory_limit(request, memory), parse_count(top, "top", least=0)
     listed = list_legal_splits(request, contexts, experts)
     # Estimates of splits are stored: the same search with a larger `top` starts from them.

@@ -3,8 +3,8 @@
 All are estimated (`estimate`); the best are then run as `training_step` runs them. Legal is what Megatron-LM accepts:
 tensor parallelism stays inside a node and divides the matrices, stages divide blocks evenly, replicas divide the batch,
 interleaved stages take microbatches in rounds of as many as there are stages. ZeRO's first stage is Megatron's
-distributed optimizer; FSDP is tried where there is no pipeline. Context and expert parallelism are tried where asked
-for.
+distributed optimizer; FSDP is tried where there is no pipeline. Context parallelism is tried where asked for, expert
+parallelism of mixtures.
 """
 
 from __future__ import annotations
@@ -66,6 +66,16 @@ def parse_sizes(name: str, values: Sequence[int]) -> tuple[int, ...]:
     """GPUs along a way, as they are to be tried. Raises CollsimError for what is no list of numbers from 1 on."""
     require_list(name, values, "(1, 2, 4)")
     return tuple(dict.fromkeys(parse_count(value, name) for value in values)) or (1,)
+
+
+def list_expert_sizes(request: StepRequest) -> tuple[int, ...]:
+    """Sizes of expert parallelism that a search tries of itself: 1, of a mixture also those that divide its experts and
+    use a node as a whole, or that share as many as they can within one."""
+    experts = math.gcd(*(layer.experts for layer in request.model.layers if layer.experts))
+    if not experts:
+        return (1,)
+    count, per = math.gcd(experts, len(request.ranks)), len(request.ranks) // request.topology.facts.nodes
+    return tuple(sorted({1, math.gcd(experts, per), *(size for size in _list_divisors(count) if size % per == 0)}))
 
 
 def get_memory_limit(request: StepRequest, memory: ByteSize | None) -> float:

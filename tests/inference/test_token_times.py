@@ -138,6 +138,8 @@ def test_both_languages_have_the_same_figures():
         ({"model": "deepseek-v3", "expert": 7}, "multiple"),
         ({"dtype": "int4"}, "int4"),
         ({"model": "mixtral-8x7b", "expert": 8, "dispatch_dtype": "fp9"}, "fp9"),
+        ({"dispatch_dtype": "fp9"}, "fp9"),
+        ({"dispatch_dtype": "float8_e4m3"}, "llama3-70b has no experts"),
         ({"machine": "dgx-h101"}, "dgx-h100"),
         ({"compute": "H999"}, "H"),
     ],
@@ -169,3 +171,10 @@ def test_the_accuracy_page_says_how_far_the_predictions_of_deepep_are_off(suffix
     ]
     stated = f"−{-100 * min(errors):.0f} % 到 +" if suffix else f"−{-100 * min(errors):.0f} % to +"
     assert f"{stated}{100 * max(errors):.0f} %" in (DOCS / f"accuracy{suffix}.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("model", "said"), [("llama3-8b", False), ("mixtral-8x7b", True)])
+def test_only_a_mixture_says_what_is_assumed_of_its_experts(model, said):
+    times = time_inference(model, "dgx-h100")
+    for language, text in (("en", "each expert is as likely"), ("zh", "每个专家")):
+        assert (text in times.text(language)) is said

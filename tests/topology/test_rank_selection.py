@@ -134,6 +134,12 @@ def test_named_ranks_are_predicted_on_their_own_links():
         cs.nccl.predict("allreduce", two_nodes(), NBYTES, ranks=[0, 9])
     with pytest.raises(cs.CollsimError, match="no machine as it was built"):
         cs.nccl.predict("allreduce", machine.scaled("nvlink", 0.5), NBYTES, ranks=[0, 4])
+    with pytest.raises(cs.CollsimError, match="must be different ranks of"):
+        cs.nccl.predict("allreduce", machine, NBYTES, ranks=[True, 2])
+    with pytest.raises(cs.CollsimError, match="must be 2 ranks of"):
+        cs.simulate(cs.schedule("allreduce_ring", ranks=2), machine, NBYTES, ranks=[True, 2])
+    with pytest.raises(cs.CollsimError, match=r"\[True, 2\] must be ranks of"):
+        cs.lower_bound("allreduce", machine, NBYTES, ranks=[True, 2])
     with pytest.raises(cs.CollsimError, match="must be ranks of"):
         cs.lower_bound("allreduce", machine, NBYTES, ranks=[0, 99])
 

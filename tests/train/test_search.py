@@ -159,3 +159,11 @@ def test_sizes_that_cannot_be_tried_are_a_sentence(sizes, says):
 def test_sizes_may_be_any_numbers():
     sizes = {"context_sizes": [np.int64(2), "2", 2.0]}
     assert set(cs.best_parallel(GPT, BOX, batch=64, top=1, **sizes).cp) == {2}
+
+
+def test_a_mixture_is_searched_with_expert_parallelism_too():
+    """Mixtral has eight experts, so a node of eight holds one on each GPU; two nodes share no experts of it."""
+    frame = cs.best_parallel("mixtral-8x7b", cs.machine("dgx-h100", nodes=2), batch=16, top=1, every=True)
+    assert set(frame["ep"]) == {1, 8}
+    assert frame["ep"][0] == 8
+    assert set(cs.best_parallel("gpt2", BOX, batch=8, top=1, every=True)["ep"]) == {1}

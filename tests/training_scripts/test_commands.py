@@ -210,6 +210,14 @@ def test_what_a_command_says_is_printed_where_the_machine_is_too_small(tmp_path)
     assert result.exit_code != 0
 
 
+def test_a_machine_that_does_not_exist_is_refused_where_nothing_trains(tmp_path):
+    file = tmp_path / "run.sh"
+    file.write_text("echo done\n", encoding="utf-8")
+    result = CliRunner().invoke(app, ["read-script", str(file), "--machine", "dgx-a101"])
+    assert result.exit_code != 0
+    assert isinstance(result.exception, cs.CollsimError) or "dgx-a100" in result.output
+
+
 @pytest.mark.parametrize(
     ("head", "options", "ranks"),
     [

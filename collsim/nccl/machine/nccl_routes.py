@@ -16,7 +16,7 @@ from ...topology.cluster import ClusterRouter, Policy
 from ...topology.machine_builder import LEVELS, LOC, Machine, MachinePaths
 from ...topology.machines import join_cards, order_rings
 from ...topology.machines import machine as build_machine
-from ...topology.parts.rank_selection import describe_ranks, select_ranks
+from ...topology.parts.rank_selection import describe_ranks, read_rank_numbers, select_ranks
 from ...topology.parts.refit import remove_devices
 from ...topology.parts.shared_gpus import refuse_shared_gpus
 
@@ -108,8 +108,10 @@ def select_participants(
     if ranks is None or isinstance(ranks, str):
         return machine, ranks, ""
     if not isinstance(ranks, int | np.integer):
-        numbers = np.asarray(ranks)
-        count = len(numbers)
+        numbers = read_rank_numbers(ranks)
+        if not (count := len(numbers)):
+            template = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
+            raise CollsimError(template, value=ranks, name=machine.name, last=machine.ranks - 1)
         is_usual = machine.ranks >= count >= machine.facts.nodes
         if is_usual and np.array_equal(np.sort(numbers), select_ranks(machine, count)):
             return machine, count, ""
@@ -136,7 +138,7 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
     """
     node, numbers = machine.facts.machine, [int(rank) for rank in ranks]
     refuse_shared_gpus(machine, numbers)
-    if not numbers or not all(0 <= rank < machine.ranks for rank in numbers):
+    if not all(0 <= rank < machine.ranks for rank in numbers):
         template = "ranks={value!r} must be different ranks of {name}, which has 0 to {last}"
         raise CollsimError(template, value=numbers, name=machine.name, last=machine.ranks - 1)
     if node is None or machine.facts.edits:

@@ -54,6 +54,19 @@ def select_ranks(topology: Topology, count: int) -> Longs:
     return np.sort(np.lexsort((nodes, numbers))[:count])
 
 
+def read_rank_numbers(ranks: object) -> npt.NDArray[np.int64]:
+    """(ranks,) the numbers of a list of ranks; none for what is no flat list of whole numbers."""
+    # numpy would make a number of True, and refuses lists of different lengths.
+    if isinstance(ranks, Sequence) and not all(
+        isinstance(r, int | np.integer) and not isinstance(r, bool) for r in ranks
+    ):
+        return np.zeros(0, np.int64)
+    numbers = np.asarray(ranks)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        return np.zeros(0, np.int64)
+    return numbers.astype(np.int64)
+
+
 def restrict_ranks(topology: Topology, ranks: int | RankSelection | None) -> Topology:
     """The network with the ranks that take part; its other GPUs stay, and may lie on routes.
 
@@ -76,9 +89,8 @@ def restrict_ranks(topology: Topology, ranks: int | RankSelection | None) -> Top
         return topology
     # A string is a Sequence too, and is left to `parse_count`, which says what is wrong with it.
     if isinstance(ranks, Sequence | np.ndarray) and not isinstance(ranks, str):
-        selected = np.array(ranks)
-        is_whole = selected.ndim == 1 and selected.dtype.kind in "iu"
-        if not is_whole or not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
+        selected = read_rank_numbers(ranks)
+        if not len(selected) or selected.min() < 0 or selected.max() >= topology.ranks:
             message = "ranks={value!r} must be ranks of {name}, which has 0 to {last}"
             raise CollsimError(message, value=ranks, name=topology.name, last=topology.ranks - 1)
     else:
