@@ -242,13 +242,14 @@ class _Program:
             self.program.rows[self.rows[number]] = variables[:-1], coefficients[:-1], -kept
         if self.is_last:
             self.program.objective[:] = 0.0
-            # The best rates spend least time on links; among equals one has to be the best, so that few are used.
+            # The best rates spend least time on links. Behind switches many pairs are alike, and few should be used.
             rng = np.random.default_rng(0)
             for demand, (_, *both) in zip(self.demands, self.variables, strict=True):
                 pairs, rate = demand.pairs, demand.pairs.topology.links.bandwidth[demand.pairs.routes.link]
                 busy = np.bincount(pairs.pair_of, self.unit / rate, len(pairs))
                 for rates in both:
-                    self.program.objective[rates] = -busy * (1 + _UNEQUAL * rng.random(len(pairs)))
+                    unequal = _UNEQUAL * rng.random(len(pairs)) * (pairs.routes.hops > 1)
+                    self.program.objective[rates] = -busy * (1 + unequal)
         return True
 
 
