@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Longs = npt.NDArray[np.int64]
+from ...dtypes import Floats, Longs
+
 _STEPS = 60  # a program that can be solved takes 7 to 25
 _WORSE = 4  # steps without a better answer: rounding errors have taken over
 _SHORT = 0.9995  # of the way to the nearest bound

@@ -54,7 +54,7 @@ def select_ranks(topology: Topology, count: int) -> Longs:
     return np.sort(np.lexsort((nodes, numbers))[:count])
 
 
-def read_rank_numbers(ranks: object) -> npt.NDArray[np.int64]:
+def read_rank_numbers(ranks: object) -> Longs:
     """(ranks,) the numbers of a list of ranks; none for what is no flat list of whole numbers."""
     # numpy would make a number of True, and refuses lists of different lengths.
     if isinstance(ranks, Sequence) and not all(
