@@ -102,17 +102,6 @@ def get_memory_limit(request: StepRequest, memory: ByteSize | None) -> float:
 # ---- what is legal --------------------------------------------------------------------------------------------------
 
 
-def estimate_splits(
-    request: StepRequest, contexts: tuple[int, ...] = (1,), experts: tuple[int, ...] = (1,)
-) -> list[dict[str, object]]:
-    """All legal splits with their estimates."""
-    listed = list_legal_splits(request, contexts, experts)
-    return [
-        build_row(request, candidate, estimate)
-        for candidate, estimate in zip(listed, estimate_candidates(request, listed), strict=True)
-    ]
-
-
 def list_legal_splits(request: StepRequest, contexts: tuple[int, ...], experts: tuple[int, ...]) -> list[Candidate]:
     """List all legal splits.
 

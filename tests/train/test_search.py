@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 import collsim as cs
+from collsim.train.split_search import (
+    build_row,
+    estimate_candidates,
+    find_nearest_fit,
+    iterate_legal_splits,
+    list_legal_splits,
+)
 from collsim.train.split_search import build_search_request as request_of
-from collsim.train.split_search import estimate_splits, find_nearest_fit, iterate_legal_splits
 
 BOX = cs.machine("dgx-a100", nodes=2)
 GPT = cs.train.transformer(2048, 8, 16, seq=1024)
@@ -16,6 +22,12 @@ GPT = cs.train.transformer(2048, 8, 16, seq=1024)
 def build_request(**more):
     usual = {"model": GPT, "machine": BOX, "batch": 64, "dtype": "bfloat16", "optimizer": "adam"}
     return request_of({**usual, **more}, None)
+
+
+def estimate_splits(request):
+    """All legal splits with their estimates, in the order of the search."""
+    listed = list_legal_splits(request, (1,), (1,))
+    return [build_row(request, *pair) for pair in zip(listed, estimate_candidates(request, listed), strict=True)]
 
 
 def test_every_split_that_is_legal_is_tried_once():

@@ -61,9 +61,6 @@ _FORWARD_LAUNCH, _BACKWARD_LAUNCH = 20e-6, 14e-6
 #: to do, took 17 to 30 us with foreach kernels, 10 to 17 us fused; SGD 16 us on the slowest of the hosts.
 _OPTIMIZER_LAUNCH = {"foreach": {"adam": 20e-6}, "fused": {"adam": 10e-6}}
 _SGD_LAUNCH = 8e-6
-#: Reads and writes of a backward pass for one of a forward pass (gelu 3 for 2, SwiGLU 9 for 5), where a layer does not
-#: say its own.
-_BACKWARD_POINTWISE = 1.5
 #: Bytes of an access to a score of eager attention in a forward and a backward pass, with float32, with 16 bits, and
 #: under torch.autocast, whose softmax in float32 needs casts to it and back: GPT-2 and BERT on one H200, profiled
 #: beside the same with scaled_dot_product_attention (48 and 54, 30 and 30, 50 to 60 and 62 to 68 bytes a score).

@@ -160,7 +160,7 @@ class Layer:
         """Reads and writes of the operations beside its product in a backward pass, for one in a forward pass."""
         if self.backward_pointwise:
             return self.backward_pointwise / self.pointwise
-        return 1.5
+        return 1.5  # gelu 3 for 2, SwiGLU 9 for 5
 
     @property
     def block(self) -> str:
