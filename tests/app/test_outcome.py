@@ -17,6 +17,7 @@ from collsim.app.scenario.outcome import (
     compute_outcome,
     estimate_compare,
     find_crossings,
+    find_load_of_miss,
     find_near_misses,
     list_used_options,
 )
@@ -160,6 +161,10 @@ def test_an_algorithm_that_leads_at_no_size_is_named_where_it_comes_nearest():
         assert miss.first == times.idxmin()
         assert miss.ratio == pytest.approx(times[miss.algorithm] / times.min(), rel=1e-6)
     assert [miss.ratio for miss in misses] == sorted(miss.ratio for miss in misses)
+    # Each of 8 network cards has an eighth of the buffer: a ring sends it 2 * 15/16 times, the trees once.
+    load = find_load_of_miss(choice, table, misses[0])
+    assert (misses[0].algorithm, load.kind) == ("allreduce_ring", "infiniband")
+    assert load.slower / load.faster == pytest.approx(2 * 15 / 16)
 
 
 def test_a_comparison_in_lockstep_is_estimated_as_one_pass_over_all_sizes():

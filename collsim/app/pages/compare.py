@@ -21,6 +21,7 @@ from collsim.files import format_csv
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.units import format_bandwidth, format_bytes, format_time
+from collsim.viz.sentences.words import name_kind
 
 from ..editor.machine_card import draw_machine_card
 from ..editor.sidebar import draw_sidebar
@@ -30,10 +31,10 @@ from ..scenario.choice import Choice, list_usual_algorithms
 from ..scenario.mistakes import remove_chinese_spaces
 from ..scenario.outcome import (
     Crossing,
-    NearMiss,
     build_topology,
     compare,
     find_crossings,
+    find_load_of_miss,
     find_near_misses,
     uses_events,
 )
@@ -169,7 +170,7 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
 def _draw_comparison(table: pd.DataFrame, runnable: pd.DataFrame, choice: Choice) -> None:
     """Who leads, both charts, the table, and the same as files and as code."""
     leaders, lead_changes = find_crossings(table)
-    _draw_sentences(choice, leaders, lead_changes, find_near_misses(table))
+    _draw_sentences(choice, leaders, lead_changes, table)
     _draw_legend(list(dict.fromkeys(runnable["name"])))
     for (what, card), marked in zip(_create_cards(), (lead_changes, []), strict=True):
         with card:
@@ -216,7 +217,7 @@ def _build_lead(choice: Choice) -> None:
     draw_note(f"{words} {t('compare.search', search=VariantSearch.for_topology(topology))}")
 
 
-def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Crossing], misses: list[NearMiss]) -> None:
+def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Crossing], table: pd.DataFrame) -> None:
     def format_name(name: str) -> str:
         """The label of an algorithm.
 
@@ -229,16 +230,13 @@ def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Cross
         t("compare.cross", first=format_name(c.first), second=format_name(c.second), nbytes=format_bytes(c.nbytes))
         for c in lead_changes
     ] or [t("compare.nocross", first=format_name(name)) for name in leaders[:1]]
-    lines += [
-        t(
-            "compare.behind",
-            name=format_name(miss.algorithm),
-            first=format_name(miss.first),
-            nbytes=format_bytes(miss.nbytes),
-            ratio=f"{miss.ratio:.3g}",
-        )
-        for miss in misses[:1]
-    ]
+    for miss in find_near_misses(table)[:1]:
+        names = {"name": format_name(miss.algorithm), "first": format_name(miss.first)}
+        nbytes = format_bytes(miss.nbytes)
+        lines.append(t("compare.behind", **names, nbytes=nbytes, ratio=f"{miss.ratio:.3g}"))
+        if (load := find_load_of_miss(choice, table, miss)) is not None:
+            loads = {"slower": format_bytes(load.slower), "faster": format_bytes(load.faster)}
+            lines.append(t("compare.load", **names, **loads, nbytes=nbytes, kind=choose_text(name_kind(load.kind))))
     lines = [remove_chinese_spaces(line[:1].upper() + line[1:]) for line in lines]
     st.html(format_verdict(lines, token="done") if lines else "<span></span>")
 

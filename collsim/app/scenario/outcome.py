@@ -694,6 +694,58 @@ def find_near_misses(table: pd.DataFrame) -> list[NearMiss]:
     return sorted(misses, key=lambda miss: miss.ratio)
 
 
+@dataclass(frozen=True)
+class CableLoad:
+    """What two algorithms send over the cables that are busiest in the slower one.
+
+    Attributes:
+        kind: the kind of cable, as the topology names it.
+        slower: bytes over the busiest cable of that kind; `faster`: those of the algorithm that leads.
+    """
+
+    kind: str
+    slower: int
+    faster: int
+
+
+def find_load_of_miss(choice: Choice, table: pd.DataFrame, miss: NearMiss) -> CableLoad | None:
+    """Why an algorithm leads at no size, where its busiest cable carries more than that of the leader; else None.
+
+    Args:
+        choice: The run that is chosen.
+        table: The comparison.
+        miss: The algorithm, and the size at which it comes nearest.
+    """
+    if SYNTHESIZED in (miss.algorithm, miss.first):
+        return None
+    rows = table[(table["nbytes"] == miss.nbytes) & table["error"].isna()]
+    chosen = dict(zip(rows["algorithm"], zip(rows["channels"], rows["chunks"], strict=True), strict=True))
+    variants = [(name, *map(int, chosen[name])) for name in (miss.algorithm, miss.first)]
+    try:
+        (kind, slower), (_, faster) = (_load_cables(choice, *variant, miss.nbytes) for variant in variants)
+    except CollsimError:
+        return None  # too many transfers to count here
+    if slower[kind] <= 1.05 * faster.get(kind, 0):
+        return None
+    return CableLoad(kind, slower[kind], faster.get(kind, 0))
+
+
+@lru_cache(maxsize=8)
+def _load_cables(choice: Choice, algorithm: str, channels: int, chunks: int, nbytes: int) -> tuple[str, dict[str, int]]:
+    """The kind of the busiest cable of a compared run, and the most bytes over one cable of each kind."""
+    topology = build_topology(choice)
+    options = next(
+        options
+        for name, options in list_compared(choice, topology)
+        if name == algorithm and (options.get("channels", 1), options.get("chunks", 1)) == (channels, chunks)
+    )
+    trace = cs.simulate(_build_plan_cached(algorithm, topology, tuple(sorted(options.items()))), topology, nbytes)
+    loads: dict[str, int] = {}
+    for link, carried in zip(topology.links, trace.link_bytes, strict=True):
+        loads[link.kind] = max(loads.get(link.kind, 0), int(carried))
+    return topology.links[int(trace.link_busy.argmax())].kind, loads
+
+
 def find_crossings(table: pd.DataFrame) -> tuple[list[str], list[Crossing]]:
     """The fastest algorithm of each size in turn, and where the lead changes (between two sizes: where the straight
     lines meet).

@@ -3,7 +3,10 @@
 
 import { bindPageKeys } from "../player/pagekeys.js";
 
-/** An offline page, whose keys go to the picture wherever they are pressed: where the picture goes, its document, its options, and its language and theme. */
+/**
+ * An offline page: where the picture goes, its document, its options, its language and theme. Keys go to the picture,
+ * wherever on the page they are pressed.
+ */
 export function openPage() {
   const read = (id) => JSON.parse(document.getElementById(id).textContent),
     { language, theme, ...options } = read("options"),

@@ -178,7 +178,7 @@ function addPiece(many, model, i, share, waits) {
   else many.set(key, [{ i, share, waits }]);
 }
 
-/** Where a piece of this size is on its way. Between two legs it is inside the switch, whose words it does not cover. */
+/** Where a piece is on its way. Between two legs it passes the switch at once, and covers no word of it. */
 export function placeOn(legs, size, share) {
   const lines = legs.map((pts) => {
       const line = measure(pts),

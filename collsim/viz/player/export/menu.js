@@ -11,9 +11,10 @@ const FILES = ["svg", "png", "gif", "mp4", "html"];
 const handed = () => (globalThis.collsimFiles ??= new Set());
 
 /**
- * The menu of `root`: {box, set(words, exports), receive(file), frame()}. `acts` are what a picture can do by itself
- * ({picture, png, slide}; `picture()` is its moment as {name, svg}), `make(kind)` asks the server for a file, `place()` is the moment as the hash of an address, and
- * `say(text)` tells the reader what was done; `page` is the name of the file of the page that is made.
+ * The menu of `root`: {box, set(words, exports), close()}. `acts` are what a picture can do by itself ({picture, png,
+ * slide}; `picture()` is its moment as {name, svg}), `make(kind)` asks the server for a file, `place()` is the moment as
+ * the hash of an address, and `say(text)` tells the reader what was done; `page` is the name of the file of the page
+ * that is made.
  */
 export function createExportMenu({ root, acts, make, place, say, page = "collsim.html" }) {
   const button = el("button.btn", { "aria-haspopup": "menu" }, icon("png")),
