@@ -12,8 +12,8 @@ const handed = () => (globalThis.collsimFiles ??= new Set());
 
 /**
  * The menu of `root`: {box, set(words, exports), close()}. `acts` are what a picture can do by itself ({picture, png,
- * slide}; `picture()` is its moment as {name, svg}), `make(kind)` asks the server for a file, `place()` is the moment as
- * the hash of an address, and `say(text)` tells the reader what was done; `page` is the name of the file of the page
+ * slide}; `picture()` is its moment as {name, svg}), `make(kind)` asks the server for a file, `place()` is the moment
+ * as the hash of an address, and `say(text)` tells the reader what was done; `page` is the name of the file of the page
  * that is made.
  */
 export function createExportMenu({ root, acts, make, place, say, page = "collsim.html" }) {
