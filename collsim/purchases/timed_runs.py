@@ -3,9 +3,10 @@ a step of training."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Protocol, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from ..analysis import best
 from ..errors import CollsimError
@@ -21,46 +22,48 @@ from .part_changes import BUCKET_SIZES, MachineParts, PartChange
 AnyRun: TypeAlias = StepTrace | Prediction | Trace
 
 
-class TimedRun(Protocol):
-    """A run, and what it would be with something changed."""
+@dataclass(frozen=True)
+class TimedRun(ABC):
+    """A run, and what it would be with something changed.
+
+    Attributes:
+        run: The run itself, as it was timed.
+    """
+
+    run: AnyRun
 
     @property
-    def run(self) -> AnyRun:
-        """The run itself."""
-        ...
-
-    @property
+    @abstractmethod
     def topology(self) -> Topology:
         """The machine that it was timed on."""
-        ...
 
     @property
     def time(self) -> float:
         """Seconds."""
-        ...
+        return self.run.time
 
     @property
     def ends(self) -> tuple[float, float]:
         """Seconds between which four in five measurements lie; both are `time` where that is not known."""
-        ...
+        return self.time, self.time
 
     @property
     def computing_share(self) -> float:
         """Share of the time in which GPUs compute."""
-        ...
+        return 0.0
 
     @property
     def protocol(self) -> str:
         """Protocol that NCCL chooses for its largest collective; empty where NCCL's model does not time it."""
-        ...
+        return ""
 
     def list_changes(self) -> Iterator[PartChange]:
         """List what could be better."""
-        ...
+        return MachineParts(self.topology).list_changes()
 
+    @abstractmethod
     def apply(self, changes: Sequence[PartChange]) -> TimedRun:
         """Time it again with these changes. Raises CollsimError for what cannot be."""
-        ...
 
 
 def wrap_run(run: object) -> TimedRun:
@@ -90,7 +93,7 @@ def _change_machine(topology: Topology, changes: Sequence[PartChange]) -> Topolo
 
 
 @dataclass(frozen=True)
-class TimedStep:
+class TimedStep(TimedRun):
     """A step of training that can be timed on another machine.
 
     Attributes:
@@ -102,10 +105,6 @@ class TimedStep:
     @property
     def topology(self) -> Topology:
         return self.run.topology
-
-    @property
-    def time(self) -> float:
-        return self.run.time
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -160,7 +159,7 @@ class TimedStep:
 
 
 @dataclass(frozen=True)
-class TimedPrediction:
+class TimedPrediction(TimedRun):
     """A call of NCCL that can be predicted on another machine.
 
     Attributes:
@@ -179,24 +178,12 @@ class TimedPrediction:
         return self.run.machine
 
     @property
-    def time(self) -> float:
-        return self.run.time
-
-    @property
     def ends(self) -> tuple[float, float]:
         return self.run.low, self.run.high
 
     @property
-    def computing_share(self) -> float:
-        return 0.0
-
-    @property
     def protocol(self) -> str:
         return self.run.protocol
-
-    def list_changes(self) -> Iterator[PartChange]:
-        """Parts of the machine."""
-        return MachineParts(self.topology).list_changes()
 
     def apply(self, changes: Sequence[PartChange]) -> TimedPrediction:
         """The same call on the changed machine.
@@ -208,7 +195,7 @@ class TimedPrediction:
 
 
 @dataclass(frozen=True)
-class TimedSimulation:
+class TimedSimulation(TimedRun):
     """A simulated collective that can be run on another machine.
 
     Attributes:
@@ -224,18 +211,6 @@ class TimedSimulation:
     @property
     def time(self) -> float:
         return self.run.duration
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return self.time, self.time
-
-    @property
-    def computing_share(self) -> float:
-        return 0.0
-
-    @property
-    def protocol(self) -> str:
-        return ""
 
     def list_changes(self) -> Iterator[PartChange]:
         """The best algorithm, and parts of the machine."""

@@ -16,7 +16,7 @@ from ..topology import Topology
 from ..units import format_time
 from .step_request import get_collective_model
 from .step_trace import StepTrace
-from .timing import RunningStep, time_shared
+from .timing.shared_timing import RunningStep, time_shared
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -33,7 +33,7 @@ from .parallel import ParallelStrategy, Workload
 from .parallel.strategy import OPTIMIZERS, Optimizer
 from .parallel.strategy_parser import parse_strategy
 from .step_trace import StepTrace
-from .timing import time_alone
+from .timing.isolated_timing import time_alone
 from .workload.collective_model import CollectiveModel, CollectiveSource
 from .workload.model import Model
 from .workload.step_graph import TrainingStep
@@ -440,7 +440,7 @@ def _time_request(request: StepRequest, previous: StepTrace | None) -> StepTrace
         begin, end = time_alone(step, seconds, slower)
     else:
         # The shared timing brings the event engine and its compiler, which alone-timing does not need.
-        from .timing import RunningStep, time_shared
+        from .timing.shared_timing import RunningStep, time_shared
 
         timing = time_shared([RunningStep(step, seconds, slower)], network, request.background, request.eager)[0]
         begin, end, more["link_bytes"] = timing.begin, timing.end, timing.link_bytes

@@ -18,8 +18,10 @@ from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
 from .compute import ComputeCosts, EagerSpeed
 from .memory import Memory
-from .timing import intersect_spans, measure_spans, merge_spans, share_network_time, subtract_spans, time_alone
+from .timing.isolated_timing import time_alone
+from .timing.path_shares import share_network_time
 from .timing.step_interval import StepInterval, compute_step_interval
+from .timing.time_spans import intersect_spans, measure_spans, merge_spans, subtract_spans
 from .workload.step_graph import Spans, TrainingStep, list_busy_spans
 
 if TYPE_CHECKING:

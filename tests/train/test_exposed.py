@@ -10,7 +10,7 @@ import collsim as cs
 from collsim.app.pages.train import step_scenarios
 from collsim.app.pages.train.training_choice import TrainingChoice
 from collsim.cli import app
-from collsim.train.timing import time_alone
+from collsim.train.timing.isolated_timing import time_alone
 
 #: Gbit/s between nodes, from 1 to 400.
 CARDS = ("tcp-1", "tcp-10", "roce-25", "roce-50", "roce-100", "roce-200", "roce-400")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import collsim as cs
 from collsim.train import Layer
 from collsim.train import step_trace as trace_module
-from collsim.train.timing import intersect_spans, merge_spans, subtract_spans, time_alone
+from collsim.train.timing.isolated_timing import time_alone
+from collsim.train.timing.time_spans import intersect_spans, merge_spans, subtract_spans
 
 RESNET = cs.model("resnet50")
 FREE = {layer.name: (0, 0) for layer in RESNET.layers}  # computing takes no time

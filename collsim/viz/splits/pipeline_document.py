@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...train.parallel.fsdp_formulas import FsdpFormulas, evaluate_fsdp_formulas
-from ...train.timing import measure_spans, merge_spans, subtract_spans
+from ...train.timing.time_spans import measure_spans, merge_spans, subtract_spans
 from ...train.workload.step_graph import COMPUTE
 
 if TYPE_CHECKING:
