@@ -402,7 +402,7 @@ def require_same(what: str, *values: object) -> None:
 class WholeModelStep(StepBuilder):
     """The step of a strategy by which every GPU holds the whole model, under construction.
 
-    Attributes:
+    Args:
         workload: Model, GPUs, samples and types of the step.
     """
 
