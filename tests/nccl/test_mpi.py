@@ -202,7 +202,7 @@ def test_gpu_memory_is_copied_where_gpudirect_is_off():
     assert stated["no"].latency - stated["yes"].latency == pytest.approx(12e-6 * (1 + 0.4 * 3))
     assert stated[""].unknown_inputs[0].slow > 2 * stated["yes"].unknown_inputs[0].slow
     assert "GDRCopy not stated" in str(mpi.list_mpi_assumptions(build_case(), 8)[0])
-    assert "once you measure one large call" in str(
+    assert "once you know the times of one large" in str(
         mpi.list_mpi_assumptions(build_case(collective="broadcast"), 16 * M)[-1]
     )
     assert mpi.list_mpi_assumptions(build_case(gpu="none"), 8) == ()

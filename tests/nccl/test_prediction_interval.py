@@ -161,10 +161,22 @@ def test_a_card_whose_rate_nobody_states_widens_the_slow_side_and_is_what_to_mea
     assert open_.high > 1.8 * stated.high
     assert open_.low == pytest.approx(stated.low, rel=0.05)
     first, last = open_.assumptions[0], open_.assumptions[-1]
-    assert str(first).startswith("NIC rate not stated")
-    assert "measure the rate of the network cards" in str(last)
-    assert first.text("zh").startswith("没有给出网卡速率")
+    assert str(first).startswith("NIC rate or number not stated")
+    assert "know number and rate of the network cards" in str(last)
+    assert first.text("zh").startswith("没有给出网卡的速率或数目")
     assert not any("NIC rate" in str(each) for each in stated.assumptions)
+
+
+def test_links_and_numbers_of_cards_that_nobody_stated_widen_the_interval():
+    """PCIe cards may reach one another directly; 400G IB may be one card or eight."""
+    for stated, unstated, name in (
+        (("L40S", 8, 1, "pcie4-x16-nop2p", ""), ("L40S", 8, 1, "", ""), "links"),
+        (("H100-SXM5", 16, 2, "", "8x400G IB"), ("H100-SXM5", 16, 2, "", "400G IB"), "NIC rate"),
+    ):
+        known, guessed = (predict("allreduce", parse_facts(*words), "64MiB") for words in (stated, unstated))
+        assert guessed.time == known.time
+        assert {each.name for each in guessed.unknown_inputs} - {each.name for each in known.unknown_inputs} == {name}
+        assert guessed.interval().ratio > 1.05 * known.interval().ratio
 
 
 @pytest.mark.parametrize(
@@ -190,7 +202,7 @@ def test_a_measurement_that_would_narrow_nothing_is_not_advised():
     large, small = (cs.nccl.predict("allreduce", machine, nbytes) for nbytes in ("64MiB", "64KiB"))
     for prediction, advised in ((large, 0), (small, 1)):
         assert len(prediction.unknown_inputs) == 1
-        assert sum("once you measure" in str(sentence) for sentence in prediction.assumptions) == advised
+        assert sum("once you know" in str(sentence) for sentence in prediction.assumptions) == advised
 
 
 @pytest.mark.parametrize(
@@ -205,7 +217,7 @@ def test_the_advised_measurement_narrows_the_interval_more_than_any_other(words,
     p = predict("allreduce", parse_facts(*words), size)
     assert len(p.unknown_inputs) > 1
     widths = {str(each.measurement): p.interval(known=(each.name,)).ratio for each in p.unknown_inputs}
-    assert str(p.assumptions[-1]).endswith(f"once you measure {min(widths, key=widths.__getitem__)}")
+    assert str(p.assumptions[-1]).endswith(f"once you know {min(widths, key=widths.__getitem__)}")
     assert min(widths.values()) < p.interval().ratio
 
 

@@ -158,7 +158,7 @@ _MANY = 16
 _FULL_NODES = UnknownInput(
     "full nodes",
     Sentence("how full nodes run (containers, placement of ranks, cores for the system) is not stated"),
-    Sentence("one small call over all nodes"),
+    Sentence("the time of one small call over all nodes"),
     fast=0.9,
     slow=1.8,
 )
@@ -179,7 +179,7 @@ _GPU_PATHS: Mapping[str, UnknownInput] = {
     word: UnknownInput(
         "GPU memory",
         assumption,
-        Sentence("one large call and one small one, with CUDA-aware MPI as the job runs it"),
+        Sentence("the times of one large and one small call, with CUDA-aware MPI as the job runs it"),
         fast=0.0,
         slow=0.0,
     )

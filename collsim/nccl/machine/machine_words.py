@@ -45,6 +45,8 @@ _NETWORK = re.compile(
     re.I,
 )
 _NOT_STATED = re.compile(r"not stated|^nic rate", re.I)
+#: Words for links inside a node that nobody stated.
+_UNSTATED_LINKS = ("", "none", "n/a", "unknown")
 _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\b", re.I)
 #: Letters of the longest words, as searching the patterns takes the square of their length; and how many letters of a
 #: longer one an error quotes.
@@ -104,7 +106,8 @@ def parse_facts(
     domains = _count_domains(intra_link, inter_link, ranks, nodes)
     # Ranks need not divide evenly; the fullest node decides.
     local_ranks = -(-ranks // domains)
-    links = _parse_intra_link(intra_link, gpu, local_ranks)
+    is_card = _is_pcie_card(gpu_name, gpu, is_listed)
+    links = _parse_intra_link(intra_link, gpu, local_ranks, is_card)
     nics, nic_rate, net = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else (0.0, 0.0, "none")
     return Facts(
         gpu=gpu_name,
@@ -122,12 +125,12 @@ def parse_facts(
         nics=nics,
         nic_rate=nic_rate,
         net=net,  # type: ignore[arg-type]
-        is_pcie_card=_is_pcie_card(gpu_name, gpu, is_listed),
+        is_pcie_card=is_card,
         gdr=_parse_gdr(gdr, gpu_name, gpu.cc, net),
         cpu=_guess_cpu(gpu_name, gpu.cc),
         hosts=_count_hosts(intra_link, inter_link, ranks, nodes),
         launch=parse_launch(launch),
-        guessed=_find_guessed_fields(is_listed, domains, inter_link),
+        guessed=_find_guessed_fields(is_listed, intra_link, inter_link, domains, local_ranks),
     )
 
 
@@ -198,15 +201,17 @@ def _guess_cpu(gpu_name: str, cc: int) -> str:
     return "intel"
 
 
-def _parse_intra_link(word: str, gpu: Gpu, local_ranks: int) -> _NodeLinks:
+def _parse_intra_link(word: str, gpu: Gpu, local_ranks: int, is_card: bool) -> _NodeLinks:
     """How the GPUs of a node are wired."""
     text = word.strip().lower()
     if local_ranks == 1:
         return _NodeLinks("none", 0.0, gpu.pcie)
-    if text in ("", "none", "n/a", "unknown"):  # not stated: what a box of this GPU is usually sold with
+    if text in _UNSTATED_LINKS:  # what a box of this GPU is usually sold with
         text = "shm"
-        if gpu.cc in _NVLINK_OF:
+        if gpu.cc in _NVLINK_OF and not is_card:
             text = f"nvlink{_NVLINK_OF[gpu.cc]}-nvswitch"
+        elif gpu.links and not (gpu.cc or is_card):
+            text = "xgmi"
     if match := re.match(r"nvlink(\d)-(\w+)", text):
         return _parse_nvlink(int(match[1]), match[2], text, gpu, local_ranks)
     if text.startswith("xgmi"):
@@ -301,34 +306,40 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
             "inter_link={word!r} is not understood; write for example 8xNDR400 IB, 4x100G EFA or 1x10GbE (TCP sockets)",
             word=word,
         )
-    is_slingshot = "slingshot" in text.lower()
-    plain = re.sub(r"\([^()]*\)", "", text)
+    net, plain = _parse_net(text), re.sub(r"\([^()]*\)", "", text)
     count = _COUNT.match(plain)
+    # A card a GPU, unless the number is stated; what speaks TCP is one card for all.
+    nics = float(local_ranks)
+    if "per gpu" not in text.lower() and (count or net == "tcp"):
+        nics = float(count[1]) if count else 1.0
     # The rate is read behind the count, or 8 of `8x400G` would be a rate.
     gigabits = _parse_gigabits(plain[count.end() :] if count else plain)
-    if gigabits is None and is_slingshot:
+    if gigabits is None and "slingshot" in text.lower():
         gigabits = _SLINGSHOT
-    elif gigabits is None:
-        gigabits = float(max(rate for cc, rate in USUAL_NIC.items() if (gpu.cc or 90) >= cc))
-    nics = 1.0
-    if count:
-        nics = float(count[1])
-    # Cloud tables often say the rate of a GPU's card and not how many there are.
-    if "per gpu" in text.lower() or (count is None and (is_slingshot or _NOT_STATED.search(text))):
-        nics = float(local_ranks)
+    elif gigabits is None:  # where cards are more than GPUs, all together carry what is usual
+        usual = max(rate for cc, rate in USUAL_NIC.items() if (gpu.cc or 90) >= cc)
+        gigabits = usual * min(1.0, local_ranks / nics)
     if gpu.is_apu:
         slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES
     else:
         slot = math.inf
-    return nics, min(gigabits / 8, slot) * 1e9, _parse_net(text)
+    return nics, min(gigabits / 8, slot) * 1e9, net
 
 
-def _find_guessed_fields(is_listed: bool, domains: int, inter_link: str) -> frozenset[str]:
-    """Fields of `Facts` that the words leave open: a GPU of no table, the rate or the number of the cards."""
+def _find_guessed_fields(
+    is_listed: bool, intra_link: str, inter_link: str, domains: int, local_ranks: int
+) -> frozenset[str]:
+    """Fields of `Facts` that the words leave open: a GPU of no table, the links inside a node, the rate or the number
+    of the cards."""
     is_slingshot = "slingshot" in inter_link.lower()
     is_open = not inter_link.strip() or _NOT_STATED.search(inter_link) is not None
     is_open = is_open or (_parse_gigabits(inter_link) is None and not is_slingshot)
-    guessed = {"gpu": not is_listed, "nic_rate": domains > 1 and is_open}
+    has_number = local_ranks == 1 or _COUNT.match(inter_link.strip()) or "per gpu" in inter_link.lower()
+    guessed = {
+        "gpu": not is_listed,
+        "wiring": local_ranks > 1 and intra_link.strip().lower() in _UNSTATED_LINKS,
+        "nic_rate": domains > 1 and (is_open or not has_number),
+    }
     return frozenset(name for name, is_guessed in guessed.items() if is_guessed)
 
 

@@ -47,6 +47,8 @@ DOMAIN_RATIOS: Mapping[float, float] = {0.8: 0.25, 1.25: 0.25}
 #: Probability that a PCIe card reaches its network card through host memory: 4 of 10 systems, 6 of which state it; on
 #: boards all that state it do GPUDirect RDMA, but for EFA before the A100, which is known.
 WITHOUT_GDR = 0.4
+#: Probability that PCIe cards whose links nobody stated exchange data directly: 7 of 15 systems.
+DIRECT = 7 / 15
 #: Probability of either way to launch where it is not stated; the rest is between them.
 LAUNCHES: Mapping[str, float] = {"one process": 0.35, "process per gpu": 0.35}
 #: Nodes beyond which other traffic and paths of a network that is shared slow a call, and by how much: 7 of 66 runs
@@ -180,7 +182,7 @@ def describe_inputs(
     now, then = measure(()), narrowed[best]
     # Else the measurement would narrow nothing that a reader sees.
     if math.log(then.ratio) < (1 - _MIN_NARROWING) * math.log(now.ratio):
-        template = "the range {low} to {high} becomes {least} to {most} once you measure {measurement}"
+        template = "the range {low} to {high} becomes {least} to {most} once you know {measurement}"
         ends = {"low": now.low, "high": now.high, "least": then.low, "most": then.high}
         times = {name: format_time(end) for name, end in ends.items()}
         sentences.append(Sentence(template, measurement=best.measurement, **times))
@@ -228,6 +230,10 @@ def _list_channels(call: Call) -> Iterator[tuple[float, Call]]:
 
 def _list_gdr(call: Call) -> Iterator[tuple[float, Call]]:
     yield WITHOUT_GDR, _change_facts(call, gdr=False)
+
+
+def _list_wirings(call: Call) -> Iterator[tuple[float, Call]]:
+    yield DIRECT, _change_facts(call, wiring="pcie")
 
 
 def _list_host(call: Call) -> Iterator[tuple[float, Call]]:
@@ -279,18 +285,20 @@ _RULES = (
         lambda call: "nic_rate" in call.facts.guessed and call.facts.nodes > 1,
         _list_nics,
         lambda facts: Sentence(
-            "NIC rate not stated: {cards} cards of {rate} a node, as boxes of this GPU are usually sold",
+            "NIC rate or number not stated: as in usual boxes of this GPU, {cards} x {rate} a node",
             cards=f"{facts.nics:g}",
             rate=format_bandwidth(facts.nic_rate),
         ),
-        Sentence("the rate of the network cards (ibstat, ethtool), or one large call between two nodes"),
+        Sentence(
+            "number and rate of the network cards (ibstat, ethtool), or the time of one large call between two nodes"
+        ),
     ),
     _Rule(
         "TCP",
         lambda call: call.facts.net == "tcp" and call.facts.nodes > 1,
         _list_tcp,
         lambda _: Sentence("what a CPU moves over TCP is not stated: sockets, cores and virtual machines differ"),
-        Sentence("one large call over two nodes"),
+        Sentence("the time of one large call over two nodes"),
     ),
     _Rule(
         "GPUDirect RDMA",
@@ -304,14 +312,23 @@ _RULES = (
         lambda call: call.facts.gdr is False and call.facts.net in ("ib", "roce", "efa") and call.facts.nodes > 1,
         _list_staged_cards,
         lambda _: Sentence("what a network card gets through host memory is not stated: as in published runs"),
-        Sentence("one large call between two nodes"),
+        Sentence("the time of one large call between two nodes"),
+    ),
+    _Rule(
+        "links",
+        lambda call: "wiring" in call.facts.guessed and call.facts.wiring == "host",
+        _list_wirings,
+        lambda facts: Sentence(
+            "links inside a node not stated: PCIe {generation} without P2P, through host memory", generation=facts.pcie
+        ),
+        Sentence("whether GPUs reach one another directly (nvidia-smi topo -p2p r)"),
     ),
     _Rule(
         "host memory",
         lambda call: call.facts.wiring == "host",
         _list_host,
         lambda _: Sentence("what host memory and the root complex carry is not stated: as in published runs"),
-        Sentence("nvidia-smi topo -m, or one large call inside a node"),
+        Sentence("the time of one large call inside a node"),
     ),
     _Rule(
         "NVLink domain",
@@ -320,28 +337,28 @@ _RULES = (
         lambda facts: Sentence(
             "an NVLink domain of {hosts} trays, whose switches reduce as published runs say", hosts=facts.hosts
         ),
-        Sentence("one large allreduce over the whole domain"),
+        Sentence("the time of one large allreduce over the whole domain"),
     ),
     _Rule(
         "Slingshot settings",
         lambda call: call.facts.net == "slingshot" and call.facts.nodes > 1,
         _list_providers,
         lambda _: Sentence("settings of Slingshot's provider (FI_CXI_..., GDRCopy) not stated: as in published runs"),
-        Sentence("one call of this size over two nodes"),
+        Sentence("the time of one call of this size over two nodes"),
     ),
     _Rule(
         "channels",
         lambda call: call.protocol == "LL" and 0 < call.facts.cc < HOPPER and call.facts.nodes == 1,
         _list_channels,
         lambda _: Sentence("what a further channel takes with LL is not known: nothing"),
-        Sentence("one call of this size inside a node"),
+        Sentence("the time of one call of this size inside a node"),
     ),
     _Rule(
         "launch",
         lambda call: not call.facts.launch and call.facts.ranks_per_host > 1,
         _list_launches,
         lambda _: Sentence("launch mode not stated: between one process for all GPUs of a node and one for each"),
-        Sentence("who launches (launch=), or the smallest call"),
+        Sentence("who launches (launch=), or the time of the smallest call"),
     ),
     _Rule(
         "congestion",
@@ -350,7 +367,7 @@ _RULES = (
         lambda facts: Sentence(
             "{nodes} nodes with the network to themselves: other traffic is not stated", nodes=facts.nodes
         ),
-        Sentence("one large call over all nodes"),
+        Sentence("the time of one large call over all nodes"),
     ),
     _Rule(
         "GPU",
@@ -359,7 +376,7 @@ _RULES = (
         lambda facts: Sentence(
             "{gpu} is in no table of GPUs: its links and its start are those of its kin", gpu=facts.gpu
         ),
-        Sentence("one small and one large call inside a node"),
+        Sentence("the times of one small and one large call inside a node"),
     ),
 )
 
@@ -407,7 +424,7 @@ def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownI
         "a tree, which NCCL's tuner takes on two nodes by its rate inside a node; over sockets published steps do not "
         "tell it from a ring"
     )
-    measurement = Sentence("one large call between the nodes, with NCCL_ALGO=Ring and without")
+    measurement = Sentence("the times of one large call between the nodes, with NCCL_ALGO=Ring and without")
     return (UnknownInput(ALGORITHM, assumption, measurement, fast, slow),)
 
 
@@ -445,7 +462,7 @@ def list_incast_inputs(senders: float, message: float, seconds: float) -> tuple[
         "{senders} TCP flows meet at one port of a switch, whose buffer is not stated: no packet is lost",
         senders=f"{senders:g}",
     )
-    measurement = Sentence("one call of this size over all nodes (nstat: TcpExtTCPTimeouts)")
+    measurement = Sentence("the time of one call of this size over all nodes (nstat: TcpExtTCPTimeouts)")
     return (UnknownInput(INCAST, assumption, measurement, fast, slow),)
 
 
