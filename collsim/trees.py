@@ -133,47 +133,69 @@ def count_nodes(n: int, per_node: int, topology: Topology | None = None) -> int:
     Returns:
         A number that divides n.
     """
-    if topology is not None and topology.ranks == n:
-        node = topology.devices.node[topology.endpoint_device[:n]]
-        nodes = len(np.unique(node))
-        # Only nodes of consecutive ranks, as many each, can be written as n / nodes; devices without a node have -1.
-        if node.min() >= 0 and n % nodes == 0 and np.array_equal(node, np.repeat(node[:: n // nodes], n // nodes)):
-            return nodes
+    starts = _find_machine_starts(n, topology)
+    if len(starts) and n % len(starts) == 0 and np.array_equal(starts, np.arange(0, n, n // len(starts))):
+        return len(starts)
     return n // next(d for d in range(min(n, per_node), 0, -1) if n % d == 0)
 
 
-def build_node_chains(n: int, nodes: int, pattern: str) -> tuple[Parents, Parents]:
-    """The double binary tree over nodes, each a chain of its n / nodes ranks (NCCL src/graph/connect.cc connectTrees).
+def find_node_starts(n: int, per_node: int, topology: Topology | None = None) -> Longs:
+    """Find the first rank of each node, which may have different numbers of ranks.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where the topology does not say it.
+        topology: the machine; None for none.
+
+    Returns:
+        Ranks, from 0 on: those of the topology where its nodes have consecutive ranks, else as `count_nodes` has it.
+    """
+    starts = _find_machine_starts(n, topology)
+    if len(starts):
+        return starts
+    return np.arange(0, n, n // count_nodes(n, per_node, topology), dtype=np.int64)
+
+
+def _find_machine_starts(n: int, topology: Topology | None) -> Longs:
+    """The first rank of each node of a topology; none where the ranks of a node do not follow one another."""
+    if topology is not None and topology.ranks == n:
+        node = topology.devices.node[topology.endpoint_device[:n]]
+        starts = np.flatnonzero(np.diff(node, prepend=-1))
+        if node.min() >= 0 and len(starts) == len(np.unique(node)):  # devices without a node have -1
+            return starts
+    return np.empty(0, np.int64)
+
+
+def build_node_chains(n: int, starts: Longs, pattern: str) -> tuple[Parents, Parents]:
+    """The double binary tree over nodes, each a chain of its ranks (NCCL src/graph/connect.cc connectTrees).
 
     The link to the parent node is at the first rank of the chain. A child node whose role has the smaller number hangs
     at the first rank for pattern `tree`, else at the second; one with the larger number at the second for `split`, else
     at the first.
 
     Args:
-        n: number of ranks, the same in every node.
-        nodes: number of nodes.
+        n: number of ranks.
+        starts: first rank of each node.
         pattern: `tree`, `balanced` or `split`.
 
     Returns:
         The parents in either tree.
     """
-    ranks_per_node = n // nodes
-    start = np.arange(nodes, dtype=np.int64) * ranks_per_node
-    trees = []
+    trees, nodes, has_second = [], len(starts), np.diff(starts, append=n) > 1
     for parent, role in zip(build_double_binary_tree(nodes), _number_roles(nodes), strict=True):
         # Within a node each rank hangs at the one before it; only the first rank of a node hangs at another node.
         chain = np.arange(n, dtype=np.int64) - 1
         child = np.flatnonzero(parent >= 0)
         above = parent[child]
         smaller = role[child] < role[above]
-        second = np.where(smaller, pattern != "tree", pattern == "split") & (ranks_per_node > 1)
-        chain[start] = -1
-        chain[start[child]] = start[above] + second
+        second = np.where(smaller, pattern != "tree", pattern == "split") & has_second[above]
+        chain[starts] = -1
+        chain[starts[child]] = starts[above] + second
         trees.append(chain)
     return trees[0], trees[1]
 
 
-def order_chains(rings: npt.ArrayLike, nodes: int) -> Longs:
+def order_chains(rings: npt.ArrayLike, starts: Longs) -> Longs:
     """(channels, ranks): the chain of node 0, then that of node 1 ..., each in the order in which a channel's ring
     crosses it.
 
@@ -181,11 +203,11 @@ def order_chains(rings: npt.ArrayLike, nodes: int) -> Longs:
 
     Args:
         rings: (channels, ranks) ranks in the order of each ring, which passes every node once.
-        nodes: With equally many ranks each, in the order of ranks.
+        starts: first rank of each node.
     """
     orders = []
     for ring in np.asarray(rings, np.int64):
-        node = ring // (len(ring) // nodes)
+        node = np.searchsorted(starts, ring, side="right")
         # A ring has no beginning: the array may start in the middle of a node's chain. From an entry on no chain is
         # cut, and the stable sort by node keeps the ring's order inside each.
         entry = int(np.argmax(node != np.roll(node, 1)))

@@ -10,6 +10,7 @@ from collsim.trees import (
     build_kary_tree,
     build_node_chains,
     count_nodes,
+    find_node_starts,
     measure_depths,
 )
 
@@ -88,7 +89,7 @@ def test_the_second_tree_is_the_mirror_or_the_shift_of_the_first():
 
 def test_inside_a_node_the_gpus_form_a_chain():
     """One node: NCCL's tree is a chain, reduced to one end and broadcast back: 2(g-1) hops."""
-    first, second = build_node_chains(4, 1, "balanced")
+    first, second = build_node_chains(4, np.zeros(1, np.int64), "balanced")
     assert first.tolist() == second.tolist() == [-1, 0, 1, 2]
     assert cs.schedule("allreduce_double_binary_tree", ranks=8, per_node=8).steps == 2 * 7
 
@@ -99,9 +100,22 @@ def test_inside_a_node_the_gpus_form_a_chain():
 )
 def test_children_attach_where_nccl_attaches_them(pattern, smaller, larger):
     """src/graph/connect.cc: of node 4 of 8 (children 2 and 6), at GPU 0 or 1 of its chain."""
-    tree, _ = build_node_chains(8 * 2, 8, pattern)
+    tree, _ = build_node_chains(8 * 2, 2 * np.arange(8), pattern)
     assert tree[2 * 2] == 4 * 2 + smaller
     assert tree[6 * 2] == 4 * 2 + larger
+
+
+def test_the_tree_of_nodes_with_different_numbers_of_ranks_crosses_the_network_once_a_node():
+    """11 ranks on nodes of 6 and 5: one chain in each, and one hop between them; a node of one rank has no second."""
+    machine = cs.nccl.predict_and_simulate("allreduce", cs.machine("rtx4090-8gpu", nodes=2), "64MiB", ranks=11)[1]
+    starts = find_node_starts(11, 1, machine.topology)
+    assert starts.tolist() == [0, 6]
+    for tree in build_node_chains(11, starts, "split"):
+        parent = np.asarray(tree)
+        node = np.arange(11) >= 6
+        assert (node[parent >= 0] != node[parent[parent >= 0]]).sum() == 1
+    for tree in build_node_chains(3, np.array([0, 1]), "split"):
+        assert all(parent != rank for rank, parent in enumerate(tree))
 
 
 def test_level_order_has_k_children():

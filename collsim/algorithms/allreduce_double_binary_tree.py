@@ -14,9 +14,9 @@ Pattern = Literal["balanced", "split", "tree"]
 
 def _build_trees(n, per_node, topology, pattern, channels):
     """Two trees per channel."""
-    nodes = trees.count_nodes(n, per_node, topology)
-    pair = trees.build_node_chains(n, nodes, pattern)
-    orders = trees.order_chains(build_ring_orders(topology, n, channels), nodes)
+    starts = trees.find_node_starts(n, per_node, topology)
+    pair = trees.build_node_chains(n, starts, pattern)
+    orders = trees.order_chains(build_ring_orders(topology, n, channels), starts)
     return [trees.rename_ranks(tree, order) for order in orders for tree in pair]
 
 

@@ -206,8 +206,9 @@ def _list_tree_parents(
     machine: Topology, nodes: int, graph_search: GraphSearch | None, channels: int | None
 ) -> list[npt.ArrayLike]:
     if graph_search is None:
-        orders = order_chains(build_ring_orders(machine, machine.ranks, max(1, (channels or 2) // 2)), nodes)
-        pair = build_node_chains(machine.ranks, nodes, "balanced")
+        starts = np.arange(0, machine.ranks, machine.ranks // nodes)
+        orders = order_chains(build_ring_orders(machine, machine.ranks, max(1, (channels or 2) // 2)), starts)
+        pair = build_node_chains(machine.ranks, starts, "balanced")
         return [rename_ranks(tree, order) for order in orders for tree in pair]
     trees = list(graph_search.trees.build_parents(nodes))
     half = len(trees) // 2

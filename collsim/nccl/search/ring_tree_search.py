@@ -183,7 +183,8 @@ class Trees:
         Returns:
             For each channel the parent of every rank, -1 for the root.
         """
-        pair = build_node_chains(nodes * len(self.channels[0].gpus), nodes, self.shape)
+        local_ranks = len(self.channels[0].gpus)
+        pair = build_node_chains(nodes * local_ranks, local_ranks * np.arange(nodes), self.shape)
         return tuple(
             tuple(rename_ranks(tree, order).tolist())
             for tree in pair
