@@ -296,7 +296,8 @@ class GraphSearch:
 
     Attributes:
         nodes: the nodes that differ from one another.
-        local_ranks: ranks of each node.
+        local_ranks: ranks of each node that has most of them.
+        fewest_ranks: ranks of each other node; as many, or one fewer.
         has_several_nodes: whether rings and trees cross to other nodes.
         rules: what NCCL may do.
 
@@ -309,17 +310,19 @@ class GraphSearch:
 
     nodes: tuple[WiredNode, ...]
     local_ranks: int
+    fewest_ranks: int
     has_several_nodes: bool
     rules: Rules
 
     @property
     def rings(self) -> Rings:
         """The least rings of all nodes, as all take the least of their graphs."""
-        by_node = [
-            search_rings(node.machine, self.local_ranks, self._get_cards(node), self.rules) for node in self.nodes
-        ]
+        fewest, by_node = (
+            [search_rings(node.machine, ranks, self._get_cards(node), self.rules) for node in self.nodes]
+            for ranks in (self.fewest_ranks, self.local_ranks)
+        )
         slowest = min(by_node, key=lambda rings: rings.total_speed)
-        count = min(len(rings.channels) for rings in by_node)
+        count = min(len(rings.channels) for rings in fewest + by_node)
         return replace(slowest, channels=slowest.channels[:count], speed=min(rings.speed for rings in by_node))
 
     @property
@@ -390,7 +393,8 @@ def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Gr
     else:
         gdr_level = LOC
     rules = Rules(p2p_level, gdr_level, cross_nic, facts.cpu)
-    return GraphSearch(wired_nodes.nodes, facts.local_ranks, facts.nodes > 1, rules)
+    fewest_ranks = facts.ranks // facts.nodes
+    return GraphSearch(wired_nodes.nodes, facts.local_ranks, fewest_ranks, facts.nodes > 1, rules)
 
 
 def _find_wiring(machine: Machine, level: str, gpus: int) -> tuple[WiringKind, float, bool]:
