@@ -1,6 +1,7 @@
 """Prediction against simulation on random requests: machines of the catalogue with other parts, sizes of 1 MiB to 4 GiB,
 subsets of their GPUs, and NCCL's settings. `python benchmarks/prediction_campaign.py 400` prints each request whose two
-times differ by more than the interval says and by no term with a name, and a summary.
+times differ by more than the interval says and by no term with a name, and a summary. `400 7 uneven` has the seed 7,
+and nodes with different numbers of ranks alone.
 
 The bytes on the links are what both count: the simulation without latency and pieces (`measure_simulation_terms`), and
 the prediction without its terms (`compute_stated_time`). With its terms added a simulation must lie in the interval. Of
@@ -40,10 +41,14 @@ def draw_machine(rng: random.Random) -> tuple[str, dict[str, Any]]:
         ("gdr", 0.3, (False, "PIX", "PHB")),
         ("placement", 0.2, ("round-robin",)),
         ("pcie", 0.2, (3, 4, 5)),
-        ("gpus", 0.3, (2, 4, 8)),
+        ("gpus", 0.3, (1, 2, 4, 8)),
     )
     if options["nodes"] > 1:
-        choices += (("nic", 0.5, CARDS), ("fabric", 0.4, ("rail", "leaf-spine", "fat-tree")), ("nics", 0.2, (1, 2, 4)))
+        choices += (
+            ("nic", 0.5, CARDS),
+            ("fabric", 0.4, ("rail", "leaf-spine", "fat-tree")),
+            ("nics", 0.2, (1, 2, 3, 4, 5)),
+        )
     options |= {option: rng.choice(values) for option, share, values in choices if rng.random() < share}
     return name, options
 
@@ -86,8 +91,8 @@ def judge(prediction: Prediction, trace: cs.Trace) -> tuple[list[str], str]:
     return verdicts, f"{run}, bytes simulated {on_links:.3g}, predicted {stated:.3g}, ratio {on_links / stated:.2f}"
 
 
-def run(count: int, seed: int) -> None:
-    """Draw and judge requests, and print those that differ."""
+def run(count: int, seed: int, is_uneven: bool) -> None:
+    """Draw and judge requests, and print those that differ; `is_uneven`: on nodes with different numbers of ranks."""
     rng, seen = random.Random(seed), Counter[str]()
     while seen["timed"] < count:
         name, options = draw_machine(rng)
@@ -96,6 +101,11 @@ def run(count: int, seed: int) -> None:
         try:
             machine = cs.machine(name, **options)
             settings = draw_settings(rng, machine.ranks, options["nodes"])
+            if is_uneven:
+                uneven = [ranks for ranks in range(options["nodes"] + 1, machine.ranks) if ranks % options["nodes"]]
+                if not uneven:
+                    continue
+                settings["ranks"] = rng.choice(uneven)
             prediction, trace = predict_and_simulate(collective, machine, nbytes, **settings)
         except cs.CollsimError as error:
             seen["refused"] += 1
@@ -117,5 +127,5 @@ def run(count: int, seed: int) -> None:
 
 if __name__ == "__main__":
     start = time.process_time()
-    run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0, "uneven" in sys.argv)
     print(f"{time.process_time() - start:.0f} s of processor time")

@@ -35,6 +35,8 @@ LIBRARIES = {"nccl": "NCCL and RCCL", "mpi": "MPI"}
 #: widths of the networks that are known best: those before whole kinds were left out.
 ERROR_GOALS = {"nccl": (0.09, 0.28, 0.23), "mpi": (0.30, 0.45, 0.45)}
 COVER_GOAL, COVER_WORDS, MANY_RUNS = (0.72, 0.90), "72% to 90%", 10
+#: Draws of systems for what chance alone would cover.
+_DRAWS = 2_000
 WIDTH_GOALS = {
     ("NVSwitch node (A100)", 0): 1.20,
     ("NVSwitch node (A100)", 1): 2.24,
@@ -111,6 +113,7 @@ def _intervals() -> Block:
     bought = [[r.points, r.runs, f"{r.error:.1%}", f"{r.covered:.0%}", f"{r.wide:.2f}"] for r in spreads.bought(table)]
     tables: dict[str, Block] = {
         **_goals(table),
+        **_compare_with_chance(table),
         "table": Table(["library", "size", "runs", *head], rows),
         "worth": Table(["points", "runs", "median error", "covered", "high / low"], bought),
     }
@@ -142,6 +145,27 @@ def _goals(table: pd.DataFrame) -> dict[str, Block]:
     missed = sorted((row for row in rows if row[0] > 0), key=lambda row: -row[0])
     missed_table = Table(["goal", "at most, or between", "now"], [cells for _, cells in missed])
     return {"goals": missed_table, "all_goals": len(rows), "reached": len(rows) - len(missed)}
+
+
+def _compare_with_chance(table: pd.DataFrame) -> dict[str, Block]:
+    """Of the shares that intervals cover of each kind, how many are within the goal, and how many would be if kinds did
+    not differ: each system of a kind has the share of a system of its library and size, drawn at random."""
+    rng, kinds, within, alike = np.random.default_rng(0), 0, 0, np.zeros(_DRAWS)
+    for left_out in ("system", "kind"):
+        rows = spreads.mark_covered(table, left_out)
+        runs = rows.groupby(["library", "band", "machine", "system", "run"]).inside.mean()
+        systems = runs.groupby(level=[0, 1, 2, 3]).agg(["mean", "size"]).reset_index()
+        for _, pool in systems.groupby(["library", "band"]):
+            for _, kind in pool.groupby("machine"):
+                if (count := kind["size"].sum()) < MANY_RUNS:
+                    continue
+                drawn = rng.choice(pool["mean"], (_DRAWS, len(kind)), p=pool["size"] / pool["size"].sum())
+                low, high = COVER_GOAL
+                covered, shares = kind["mean"] @ kind["size"] / count, drawn @ kind["size"].to_numpy() / count
+                kinds, within = kinds + 1, within + int(low <= covered <= high)
+                alike += (low <= shares) & (shares <= high)
+    least, most = np.percentile(alike, [10, 90])
+    return {"kinds": kinds, "within": within, "alike_least": f"{least:.0f}", "alike_most": f"{most:.0f}"}
 
 
 def _cover_cells(row: Any) -> tuple[str, str, str]:
