@@ -443,11 +443,9 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     if not facts.ranks % facts.nodes:
         return prediction
     fewer = _predict_equal_nodes(replace(request, ranks=fewest * facts.nodes), machine, nbytes)
+    note = f"nodes have {facts.local_ranks} and {fewest} ranks: NCCL takes the least channels and rates of both"
     if fewer.time <= prediction.time:
-        return replace(prediction, uneven_search=fewer.graph_search)
-    note = (
-        f"nodes have {facts.local_ranks} and {fewest} ranks: NCCL takes the least channels and rates, those of {fewest}"
-    )
+        return replace(prediction, notes=(*prediction.notes, note), uneven_search=fewer.graph_search)
     busbw = fewer.algbw * BUSBW[fewer.collective](facts.ranks)
     return replace(
         fewer,

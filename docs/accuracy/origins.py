@@ -116,6 +116,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "unknown_inputs.STAGED_CARD_RATIOS": ("read off", "three published rates of a card without GPUDirect RDMA"),
     "unknown_inputs.DOMAIN_RATIOS": ("read off", "586 to 930 GB/s of 72 GPUs"),
     "unknown_inputs.WITHOUT_GDR": ("read off", "4 of 10 systems of PCIe cards"),
+    "unknown_inputs.DIRECT": ("read off", "7 of 15 systems of PCIe cards"),
     "unknown_inputs.LAUNCHES": ("read off", "order of magnitude: most machines run one of the two"),
     "unknown_inputs.RING_FOR_TREE": (
         "read off",

@@ -205,7 +205,9 @@ def test_nodes_with_different_numbers_of_ranks_take_the_time_of_the_slower_sort(
     """Four GPUs of a DGX H100 have four cards, five have five; NCCL takes the least channels of all nodes."""
     machine = cs.machine("dgx-h100", nodes=2)
     of_eight, of_nine, of_ten = (predict("allgather", machine, "1GiB", ranks=ranks) for ranks in (8, 9, 10))
-    assert of_nine.time == of_eight.time > 1.2 * of_ten.time
+    # 8/9 of the buffer in place of 7/8, on the same four cards
+    assert of_nine.time == pytest.approx(of_eight.time * (8 / 9) / (7 / 8), rel=0.02)
+    assert of_nine.time > 1.2 * of_ten.time
     assert of_nine.facts.ranks == 9
     assert "nodes have 5 and 4 ranks" in of_nine.notes[-1]
     _, run = predict_and_simulate("allgather", machine, "1GiB", ranks=9)
