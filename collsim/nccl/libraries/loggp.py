@@ -10,8 +10,7 @@ bytes, B/s.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from .rounds import Round
@@ -80,9 +79,6 @@ class Host:
         fresh: B/s at which a buffer is copied aside before a reduction.
         cache: bytes of a rank's buffer up to which these rates are higher.
         cached: times as high as they are then.
-        latency: factor on the latencies of every network.
-        rate: factor on the rates of every network.
-        wires: kinds of network, by name.
     """
 
     call: float = 5e-7
@@ -96,9 +92,6 @@ class Host:
     fresh: float = 1e10
     cache: float = 4e6
     cached: float = 2.0
-    latency: float = 1.0
-    rate: float = 1.0
-    wires: Mapping[str, Wire] = field(default_factory=lambda: dict(WIRES))
 
 
 @dataclass(frozen=True)
@@ -187,21 +180,20 @@ def _time_inside(message_round: Round, placement: Placement, host: Host) -> tupl
     return host.near * max(1, message_round.sends), message_round.sends * message_round.nbytes / rate
 
 
-def _get_wire(placement: Placement, host: Host) -> Wire:
-    return host.wires.get(placement.net, host.wires["ib"])
+def _get_wire(placement: Placement) -> Wire:
+    return WIRES.get(placement.net, WIRES["ib"])
 
 
 def _time_between(message_round: Round, placement: Placement, host: Host, far: float) -> tuple[float, float]:
-    wire = _get_wire(placement, host)
+    wire = _get_wire(placement)
     cards = placement.cards * placement.card_rate * wire.carries
     alone = min(wire.rails, placement.cards) * placement.card_rate * wire.carries
-    rate = min(alone, cards / far, wire.flow) * host.rate
-    waits = (wire.latency + host.span * math.log2(placement.nodes / 2)) * host.latency
+    rate = min(alone, cards / far, wire.flow)
+    waits = wire.latency + host.span * math.log2(placement.nodes / 2)
     if message_round.nbytes <= wire.eager:
         return waits, message_round.nbytes / host.copy + (message_round.sends - 1) * message_round.nbytes / rate
-    return waits + (
-        wire.rendezvous + wire.eager / host.copy
-    ) * host.latency, message_round.sends * message_round.nbytes / rate
+    waits += wire.rendezvous + wire.eager / host.copy
+    return waits, message_round.sends * message_round.nbytes / rate
 
 
 def _time_ring_between(
@@ -209,10 +201,6 @@ def _time_ring_between(
 ) -> tuple[float, float]:
     """The same for a ring through nodes: nobody waits for all others, and a copied message frees its sender. So a block
     on its way waits for the network once for each node that it enters, not at every rank; agreeing holds up."""
-    if (
-        not message_round.is_ring
-        or placement.local_ranks <= 1
-        or message_round.nbytes > _get_wire(placement, host).eager
-    ):
+    if not message_round.is_ring or placement.local_ranks <= 1 or message_round.nbytes > _get_wire(placement).eager:
         return between
     return (between[0] + (placement.local_ranks - 1) * host.near) / placement.local_ranks, between[1]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, Sentence, describe_unknown
@@ -208,7 +208,6 @@ class Constants:
         fill: share of sqrt(latency * moving) that comes on top where neither is much larger.
         fade: ratio of moving to latency at which that has halved.
         wire: share of its rate that a network card carries under many ranks.
-        host: for buffers in host memory.
     """
 
     gpu: Rates = GPU
@@ -218,7 +217,6 @@ class Constants:
     fill: float = FILL
     fade: float = FADE
     wire: float = WIRE
-    host: Host = field(default_factory=Host)
 
 
 @dataclass(frozen=True)
@@ -305,10 +303,9 @@ def predict_mpi_parts(case: Any, nbytes: int, known: Constants | None = None) ->
     Returns:
         Seconds that wait, that move bytes, and what lies between.
     """
-    known = known or Constants()
     if "none" in case.gpu.lower():
-        return _predict_from_rounds(case, nbytes, known.host)
-    return _predict_smoothly(case, nbytes, known)
+        return _predict_from_rounds(case, nbytes)
+    return _predict_smoothly(case, nbytes, known or Constants())
 
 
 def classify_case(case: Any) -> str:
@@ -328,7 +325,7 @@ def classify_case(case: Any) -> str:
     return f"mpi {where} {parse_network(case.inter_link)[2]}"
 
 
-def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
+def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     # Ranks on one node send nothing over the network.
@@ -340,7 +337,7 @@ def _predict_from_rounds(case: Any, nbytes: int, host: Host) -> MpiParts:
         rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes)
     else:
         rounds = alone
-    host = apply_cache(host, nbytes)
+    host = apply_cache(Host(), nbytes)
     waits, moves = (
         sum(terms)
         for terms in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
