@@ -195,11 +195,14 @@ export function placeOn(legs, size, share) {
 function drawPiece(ctx, view, { pts, legs, across }, { i, share, waits }, count) {
   const { colors, model, place: layout } = view,
     line = measure(pts),
-    moving = waits ? 22 : Math.max(20, Math.min(38, line.len * 0.24)),
+    isShort = line.len < 24, // between two rows of a phone, where a large piece covers their bytes
+    moving = isShort ? 16 : waits ? 22 : Math.max(20, Math.min(38, line.len * 0.24)),
+    margin = isShort ? 2 : 4,
     size = across && layout.laned ? (layout.slim ? 13 : 19) : moving,
     { x, y } = placeOn(legs, size, share),
     a = size / 2;
-  if (waits) box(ctx, x - a - 4, y - a - 4, size + 8, size + 8, 5, null, colors.wait, 1.5, [4, 3]);
+  if (waits)
+    box(ctx, x - a - margin, y - a - margin, size + 2 * margin, size + 2 * margin, 5, null, colors.wait, 1.5, [4, 3]);
   // A circle replaces: while a question is open, every piece is a square.
   const isSquare = model.reduce[i] || view.asked;
   if (isSquare) {
