@@ -230,6 +230,9 @@ SCHEMAS = {
     "io/msccl/msccl_program.toml": table({"types": named(listed(FLAG, 5))}),
     "programs/job_records/recorded_run.toml": table({"types": NAMES}),
     "rank_engine/execute.toml": table({"substitutes": named(WORDS)}),
+    "topology/files/guesses.toml": table(
+        dict.fromkeys(("cards", "gpus", "processors"), named(listed({"type": "string"})))
+    ),
     "topology/files/nccl_tree.toml": table({"nvlinks": listed(listed(NUMBER, 4))}),
     "topology/files/unread.toml": table(
         {"output": listed(table({"pattern": WORDS, "advice": WORD}, tool=WORDS, format=WORD, is_evidence=FLAG))}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...errors import TopologyError, format_value
+from ...package_data import read_number_tables
 from ...units import parse_count
 from ..facts import Assumption
 from ..parts.gpus import GPUS, UNKNOWN, find_gpu_name
@@ -14,28 +15,11 @@ from ..parts.sockets import choose_processor, find_processor, load_processors
 
 #: NVLinks of a GPU up to which it is taken for a generation (data sheets); of drivers that say SOC, before V100.
 _BY_LINKS, _OLD_BY_LINKS = ((0, ""), (6, "V100"), (12, "A100"), (18, "H100")), ((0, ""), (4, "P100"))
-#: What it may be as well, for the effect of a wrong guess. The keys are what a guess gives.
-_OTHER_GPUS: Mapping[str, tuple[str, ...]] = {
-    "": ("T4", "L40"),
-    "P100": ("V100",),
-    "V100": ("A100",),
-    "A100": ("H100",),
-    "H100": ("B200",),
-    "B200": ("H100",),
-}
 #: Cards that a bridge of NVLink joins in pairs, where somebody bought one, and its links: fewer are seen where the
 #: contact is partial (NVIDIA/nccl issue 557).
 _BRIDGED, _BRIDGE_LINKS = ("A6000", "RTX 3090"), 4
 #: What is tried in place of a guess, to say how much depends on it.
-_OTHER_CARDS = {"ib-edr": ("ib-hdr", "roce-25"), "ib-hdr": ("ib-edr", "ib-ndr"), "ib-ndr": ("ib-hdr", "ib-xdr")}
-_OTHER_CARDS["ib-xdr"] = ("ib-ndr", "ib-hdr")
-_OTHER_PROCESSORS = {
-    "broadwell": ("skylake", "naples"),
-    "skylake": ("broadwell", "rome"),
-    "ice-lake": ("skylake", "milan"),
-    "sapphire-rapids": ("ice-lake", "genoa"),
-    "emerald-rapids": ("sapphire-rapids", "turin"),
-}
+_OTHERS = read_number_tables(__file__, "guesses.toml")
 # Generations that GPUs in use have.
 _MIN_PCIE, _MAX_PCIE = 3, 6
 
@@ -97,7 +81,7 @@ def guess_parts(seen: MatrixHints, options: Mapping[str, object]) -> Guesses:
     if seen.cards:
         names = ", ".join(seen.cards)
         reason = f"the rate of {names} is not in the text", f"文本没有说明 {names} 的速率"
-        assumptions.append(Assumption("nic", card, reason, _OTHER_CARDS[card]))
+        assumptions.append(Assumption("nic", card, reason, _OTHERS["cards"][card]))
     return Guesses(kind, generation, chip, card, tuple(assumptions))
 
 
@@ -123,7 +107,7 @@ def _guess_gpu(seen: MatrixHints, requested: object, assumptions: list[Assumptio
         f"the GPU is not in the text (at most {seen.links} NVLinks)",
         f"文本没有说明 GPU（至多 {seen.links} 条 NVLink）",
     )
-    others = _OTHER_GPUS[kind]
+    others = _OTHERS["gpus"][kind]
     if kind == "V100" and seen.links <= _BRIDGE_LINKS:
         others = (_BRIDGED[1], *others)
     assumptions.append(Assumption("gpu", kind or "one without NVLink, PCIe 4.0", reason, others))
@@ -150,5 +134,5 @@ def _guess_processor(seen: MatrixHints, kind: str, pcie: int, requested: object,
         rate = load_processors()[processor].link.bandwidth / 1e9
         reason = "the link between sockets is not in the text", "文本没有说明 CPU 插槽间的链路"
         taken = f"that of {processor}, {rate:g} GB/s"
-        assumptions.append(Assumption("cpu", taken, reason, _OTHER_PROCESSORS[processor]))
+        assumptions.append(Assumption("cpu", taken, reason, _OTHERS["processors"][processor]))
     return processor
