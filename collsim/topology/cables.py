@@ -152,7 +152,14 @@ def build_socket_link(label: str, gigatransfers: float, links: int, nccl: float,
 
 
 def build_memory(label: str, megatransfers: int, channels: int, cpu: str) -> Cable:
-    """Memory of one socket. Reads and writes share the channels; each direction is given the whole."""
+    """Memory of one socket. Reads and writes share the channels; each direction is given the whole.
+
+    Args:
+        label: its name.
+        megatransfers: million transfers a second of a channel, of 8 bytes each.
+        channels: of the socket.
+        cpu: the processor, for the source.
+    """
     memory = _load_tables()["memory"]
     rate = megatransfers * 1e6 * 8 * channels
     source = _fill_source(memory["source"], channels=channels, megatransfers=megatransfers, cpu=cpu)

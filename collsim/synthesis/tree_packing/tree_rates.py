@@ -238,8 +238,8 @@ class _Program:
         for number in {number for number in free if self.prices[self.rows[number]] > _LIMITING} or free:
             self.found[number] = answers[number].total
             variables, coefficients, _ = self.program.rows[self.rows[number]]
-            kept = self.found[number] / self.unit * (1 - _SLACK)
-            self.program.rows[self.rows[number]] = variables[:-1], coefficients[:-1], -kept
+            lowest_total = self.found[number] / self.unit * (1 - _SLACK)
+            self.program.rows[self.rows[number]] = variables[:-1], coefficients[:-1], -lowest_total
         if self.is_last:
             self.program.objective[:] = 0.0
             # The best rates spend least time on links. Behind switches many pairs are alike, and few should be used.

@@ -55,7 +55,11 @@ def select_ranks(topology: Topology, count: int) -> Longs:
 
 
 def read_rank_numbers(ranks: object) -> Longs:
-    """(ranks,) the numbers of a list of ranks; none for what is no flat list of whole numbers."""
+    """(ranks,) the numbers of a list of ranks; none for what is no flat list of whole numbers.
+
+    Args:
+        ranks: The list.
+    """
     # numpy would make a number of True, and refuses lists of different lengths.
     if isinstance(ranks, Sequence) and not all(
         isinstance(r, int | np.integer) and not isinstance(r, bool) for r in ranks
