@@ -196,7 +196,8 @@ function drawPiece(ctx, view, { pts, legs, across }, { i, share, waits }, count)
   const { colors, model, place: layout } = view,
     line = measure(pts),
     isShort = line.len < 24, // between two rows of a phone, where a large piece covers their bytes
-    moving = isShort ? 16 : waits ? 22 : Math.max(20, Math.min(38, line.len * 0.24)),
+    still = isShort ? 16 : 22,
+    moving = waits || isShort ? still : Math.max(20, Math.min(38, line.len * 0.24)),
     margin = isShort ? 2 : 4,
     size = across && layout.laned ? (layout.slim ? 13 : 19) : moving,
     { x, y } = placeOn(legs, size, share),
