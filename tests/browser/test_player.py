@@ -375,3 +375,12 @@ def test_presenter_mode_fills_a_projector_and_nothing_is_cut_off(opened, width, 
     assert max(at["x"] + at["width"] for at in ends) <= width
     assert tab.locator(".stage").bounding_box()["height"] > 0.4 * height
     assert box.evaluate("e => e.scrollHeight - e.clientHeight") <= 0
+    # A step with many sentences: the first stays large and the others are smaller, below it; none is cut.
+    sentence = (
+        "Each of the other ranks sends one 64 MiB chunk that holds 1 of 8 contributions to rank 0, which adds all."
+    )
+    tab.evaluate(f"player.model.tl.steps.text.en[0] = '{sentence} 7 chunks share one cable: it takes 18.8 ms.'")
+    tab.evaluate("player.set({ theme: 'dark' })")
+    expect(tab.locator(".say")).to_contain_text("18.8 ms")
+    expect(tab.locator(".say")).to_have_css("font-size", "32px")
+    assert tab.locator(".say").evaluate("e => e.scrollHeight - e.clientHeight") <= 4

@@ -188,12 +188,17 @@ function narrate(ui, key, ended, phase) {
     head = fill(words.head, { step: view.s + 1, steps: model.nsteps, phase });
     text = textAt(model.tl.steps.text, view.s, state.language);
   }
-  parts.say.replaceChildren(el("b", head), head && state.language === "en" ? " " : "", text);
+  const gap = state.language === "en" ? " " : "",
+    [first, rest] = splitSentence(text);
+  parts.say.replaceChildren(el("b", head), head && gap, first, rest && gap, el("span.more", rest));
   parts.root.classList.toggle("held", isHeld(ui));
   parts.nar.classList.toggle("wrong", !isHeld(ui) && (wrong || (ended && !!model.mistake)));
   parts.nar.classList.remove("long");
   parts.nar.classList.toggle("long", parts.say.scrollHeight > parts.nar.clientHeight + 2);
 }
+
+/** The first sentence of a text, and what follows it. */
+const splitSentence = (text) => /^(.+?(?:。|[.](?=\s+[A-Z0-9])))\s*(.*)$/su.exec(text)?.slice(1) ?? [text, ""];
 
 /** The line of code that runs in the step that is shown. */
 export function drawRunning(ui) {
