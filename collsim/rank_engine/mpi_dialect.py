@@ -347,47 +347,26 @@ class RankCommunicator:
         # PROC_NULL is nobody: MPI completes such calls at once.
         if dest == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
+        target, me = self._find_world_rank(dest), self._world_rank
+        post = MessagePost(me, call, self.engine.line_of_call(), (target,), source=me, target=target, buffer=buffer)
+        post.tag, post.communicator, post.is_synchronous = require_tag(tag), self.name, waits
         if buffer is None:  # an object travels as its pickle
-            payload, nbytes = copy_object(payload)
+            post.payload, post.nbytes = copy_object(payload)
         else:
-            nbytes = buffer.nbytes
-        post = MessagePost(
-            self._world_rank,
-            call,
-            self.engine.line_of_call(),
-            (self._find_world_rank(dest),),
-            source=self._world_rank,
-            target=self._find_world_rank(dest),
-            tag=require_tag(tag),
-            communicator=self.name,
-            buffer=buffer,
-            payload=payload,
-            nbytes=nbytes,
-            is_synchronous=waits,
-        )
+            post.nbytes = buffer.nbytes
         return self.engine.post_send(post)
 
     def _post_receive(self, call: str, source: int, tag: int, buffer: Value) -> PostedCall:
         if source == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
-        sender = self._find_sender(source)
-        peers: tuple[int, ...] = (sender,)
+        sender, me = self._find_sender(source), self._world_rank
+        post = MessagePost(me, call, self.engine.line_of_call(), (sender,), source=sender, target=me, buffer=buffer)
+        post.tag, post.communicator, post.nbytes = require_tag(tag), self.name, -1
+        if buffer is not None:
+            post.nbytes = buffer.nbytes
         if source == ANY_SOURCE:
             # From anybody: every other member may be the one that is waited for.
-            peers = tuple(rank for rank in self.members if rank != self._world_rank)
-        post = MessagePost(
-            self._world_rank,
-            call,
-            self.engine.line_of_call(),
-            peers,
-            is_any=source == ANY_SOURCE,
-            source=sender,
-            target=self._world_rank,
-            tag=require_tag(tag),
-            communicator=self.name,
-            buffer=buffer,
-            nbytes=-1 if buffer is None else buffer.nbytes,
-        )
+            post.is_any, post.peers = True, tuple(rank for rank in self.members if rank != me)
         return self.engine.post_receive(post)
 
     def _find_sender(self, source: int) -> int:
@@ -533,16 +512,9 @@ class RankCommunicator:
             Its handle.
         """
         word = call.removeprefix("I").lower()
-        post = CollectivePost(
-            self._world_rank,
-            call,
-            self.engine.line_of_call(),
-            communicator=self.name,
-            signature=(word.removesuffix("v"), *arguments.signature),
-            extent=arguments.extent,
-            value=arguments.value,
-            root=root,
-        )
+        line = self.engine.line_of_call()
+        post = CollectivePost(self._world_rank, call, line, communicator=self.name, value=arguments.value, root=root)
+        post.signature, post.extent = (word.removesuffix("v"), *arguments.signature), arguments.extent
         self.engine.post_collective(post, self.members)
         return Request(post, lambda: arguments.finish(post.result))
 
@@ -589,34 +561,15 @@ class RankCommunicator:
         return values
 
     def _post_internal(self, call: str, line: int, rank: int, value: object) -> None:
-        target = self.members[rank]
-        payload, nbytes = copy_object(value)
-        self.engine.post_send(
-            MessagePost(
-                self._world_rank,
-                call,
-                line,
-                source=self._world_rank,
-                target=target,
-                communicator=(self.name, call),
-                payload=payload,
-                nbytes=nbytes,
-                is_internal=True,
-            )
-        )
+        post = MessagePost(self._world_rank, call, line, source=self._world_rank, target=self.members[rank])
+        post.communicator, post.is_internal = (self.name, call), True
+        post.payload, post.nbytes = copy_object(value)
+        self.engine.post_send(post)
 
     def _receive_internal(self, call: str, line: int, rank: int) -> Blocking:
-        sender = self.members[rank]
-        post = MessagePost(
-            self._world_rank,
-            call,
-            line,
-            (sender,),
-            source=sender,
-            target=self._world_rank,
-            communicator=(self.name, call),
-            nbytes=-1,
-        )
+        sender, me = self.members[rank], self._world_rank
+        post = MessagePost(me, call, line, (sender,), source=sender, target=me, communicator=(self.name, call))
+        post.nbytes = -1
         yield from wait_for(self.engine.post_receive(post))
         return post.payload
 

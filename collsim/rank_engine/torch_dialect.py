@@ -9,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Contributions, Engine, MessagePost, PostedCall, require_tag
 from .stand_ins.tensors import KnownModule, build_torch_module
-
-#: The extent of a collective whose buffers need not agree.
-_NO_EXTENT = (0, "")
 
 
 @dataclass(frozen=True)
@@ -27,6 +24,13 @@ class ProcessGroup:
 
     name: Hashable
     members: tuple[int, ...]
+
+
+Tensor: TypeAlias = np.ndarray
+#: Where nothing of a collective's buffers has to agree.
+_NO_TENSOR: Tensor = np.empty(0)
+Group = ProcessGroup | None  # None for all ranks
+Store = Callable[[Contributions], None]  # writes the result of a collective into the caller's buffers
 
 
 class AsyncWork:
@@ -74,12 +78,7 @@ class P2POp:
     """A send or a receive for `batch_isend_irecv`."""
 
     def __init__(
-        self,
-        op: Callable[..., Blocking],
-        tensor: np.ndarray,
-        peer: int | None = None,
-        group: ProcessGroup | None = None,
-        tag: int = 0,
+        self, op: Callable[..., Blocking], tensor: Tensor, peer: int | None = None, group: Group = None, tag: int = 0
     ) -> None:
         """One operation of a batch; nothing is posted yet.
 
@@ -93,7 +92,7 @@ class P2POp:
         self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
 
 
-REDUCTIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+REDUCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "SUM": np.add,
     "AVG": np.add,
     "PRODUCT": np.multiply,
@@ -135,12 +134,7 @@ class TorchDistributed:
     # ---- point to point
 
     def isend(
-        self,
-        tensor: np.ndarray,
-        dst: int | None = None,
-        group: ProcessGroup | None = None,
-        tag: int = 0,
-        group_dst: int | None = None,
+        self, tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
     ) -> AsyncWork:
         """Post a send."""
         _require_tensor(tensor, "isend")
@@ -148,27 +142,12 @@ class TorchDistributed:
         if target == self.rank:
             # gloo refuses this; a simulated success would hide the mistake.
             raise RuntimeError("gloo connects no rank with itself; copy the tensor with copy_")
-        post = MessagePost(
-            self.rank,
-            "isend",
-            self.engine.line_of_call(),
-            (target,),
-            source=self.rank,
-            target=target,
-            tag=require_tag(tag),
-            communicator=(group or self.world).name,
-            buffer=tensor,
-            nbytes=tensor.nbytes,
-        )
+        post = self._build_message("isend", tensor, (target,), group, tag)
+        post.source, post.target = self.rank, target
         return AsyncWork(self.engine.post_send(post))
 
     def irecv(
-        self,
-        tensor: np.ndarray,
-        src: int | None = None,
-        group: ProcessGroup | None = None,
-        tag: int = 0,
-        group_src: int | None = None,
+        self, tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
     ) -> AsyncWork:
         """Post a receive."""
         _require_tensor(tensor, "irecv")
@@ -180,28 +159,18 @@ class TorchDistributed:
         else:
             source = self._check_peer(src, "src")
             peers = (source,)
-        post = MessagePost(
-            self.rank,
-            "irecv",
-            self.engine.line_of_call(),
-            peers,
-            is_any=source == ANY,
-            source=source,
-            target=self.rank,
-            tag=require_tag(tag),
-            communicator=(group or self.world).name,
-            buffer=tensor,
-            nbytes=tensor.nbytes,
-        )
+        post = self._build_message("irecv", tensor, peers, group, tag)
+        post.source, post.target, post.is_any = source, self.rank, source == ANY
         return AsyncWork(self.engine.post_receive(post))
 
+    def _build_message(self, call: str, tensor: Tensor, peers: tuple[int, ...], group: Group, tag: int) -> MessagePost:
+        communicator, line = (group or self.world).name, self.engine.line_of_call()
+        post = MessagePost(self.rank, call, line, peers, tag=require_tag(tag), communicator=communicator)
+        post.buffer, post.nbytes = tensor, tensor.nbytes
+        return post
+
     def send(
-        self,
-        tensor: np.ndarray,
-        dst: int | None = None,
-        group: ProcessGroup | None = None,
-        tag: int = 0,
-        group_dst: int | None = None,
+        self, tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
     ) -> Blocking:
         """Send, and wait until it was received."""
         dst = self._find_global(dst, group_dst, group)
@@ -212,12 +181,7 @@ class TorchDistributed:
         yield from work.wait()
 
     def recv(
-        self,
-        tensor: np.ndarray,
-        src: int | None = None,
-        group: ProcessGroup | None = None,
-        tag: int = 0,
-        group_src: int | None = None,
+        self, tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
     ) -> Blocking:
         """Receive; returns the source."""
         work = self.irecv(tensor, src, group, tag, group_src)
@@ -230,7 +194,7 @@ class TorchDistributed:
         """Post several sends and receives, one after the other, as gloo does."""
         return [post.op(post.tensor, post.peer, post.group, post.tag) for post in p2p_op_list]
 
-    def _find_global(self, rank: int | None, group_rank: int | None, group: ProcessGroup | None) -> int | None:
+    def _find_global(self, rank: int | None, group_rank: int | None, group: Group) -> int | None:
         """The global rank that a call names, as such or by its number in a group."""
         if group_rank is None:
             return rank
@@ -245,7 +209,7 @@ class TorchDistributed:
             raise ValueError(f"{name}={peer!r} is no rank from 0 to {self.engine.size - 1}")
         return int(peer)
 
-    def _find_root(self, rank: int | None, name: str, group: ProcessGroup | None) -> int:
+    def _find_root(self, rank: int | None, name: str, group: Group) -> int:
         """The position in its group of a global rank."""
         members = (group or self.world).members
         if self.rank not in members:
@@ -259,29 +223,30 @@ class TorchDistributed:
     def _collective(
         self,
         call: str,
-        signature: tuple[Hashable, ...],
-        extent: tuple[int, str],
-        value: object,
-        store: Callable[[Contributions], None],
-        group: ProcessGroup | None,
+        store: Store,
+        group: Group,
         async_op: bool,
+        *agreed: Hashable,
+        tensor: Tensor = _NO_TENSOR,
+        value: object = None,
         root: int = -1,
     ) -> Blocking:
-        """Post a collective; its result is stored when it is waited for."""
+        """Post a collective; `store` gets the values of all when it is waited for.
+
+        `agreed` is the same on all ranks, as are size and type of `tensor`. A rank puts in `value`, or a copy of the
+        tensor.
+        """
+        _require_tensor(tensor, "a collective")
         group = group or self.world
         # As in torch: ranks outside the group return at once, with a warning there.
         if self.rank not in group.members:
             return None
-        post = CollectivePost(
-            self.rank,
-            call,
-            self.engine.line_of_call(),
-            communicator=group.name,
-            signature=(call, *signature),
-            extent=extent,
-            value=value,
-            root=root,
-        )
+        post = CollectivePost(self.rank, call, self.engine.line_of_call(), communicator=group.name, root=root)
+        post.signature, post.value = (call, *agreed), value
+        if tensor is not _NO_TENSOR:
+            post.extent = tensor.nbytes, str(tensor.dtype)
+            if value is None:
+                post.value = tensor.copy()
         self.engine.post_collective(post, group.members)
         work = AsyncWork(post, lambda: store(post.result))
         if async_op:
@@ -289,112 +254,73 @@ class TorchDistributed:
         yield from work.wait()
         return None
 
-    def barrier(self, group: ProcessGroup | None = None, async_op: bool = False, **_: object) -> Blocking:
+    def barrier(self, group: Group = None, async_op: bool = False, **_: object) -> Blocking:
         """Wait for all members."""
-        return (yield from self._collective("barrier", (), _NO_EXTENT, None, lambda values: None, group, async_op))
+        return self._collective("barrier", _store_nothing, group, async_op)
 
-    def all_reduce(
-        self, tensor: np.ndarray, op: str = "SUM", group: ProcessGroup | None = None, async_op: bool = False
-    ) -> Blocking:
+    def all_reduce(self, tensor: Tensor, op: str = "SUM", group: Group = None, async_op: bool = False) -> Blocking:
         """Every rank gets the reduction of all."""
-        group = group or self.world
-        members = len(group.members)
         _require_tensor(tensor, "all_reduce")
+        members = len((group or self.world).members)
 
         def store(values: Contributions) -> None:
             total = values.compute_once(op, lambda: _reduce(values, op, members))
             tensor[...] = total.reshape(tensor.shape)
 
-        signature = (op,)
-        return (
-            yield from self._collective(
-                "all_reduce", signature, _measure(tensor), tensor.copy(), store, group, async_op
-            )
-        )
+        return self._collective("all_reduce", store, group, async_op, op, tensor=tensor)
 
     def reduce(
-        self,
-        tensor: np.ndarray,
-        dst: int | None = None,
-        op: str = "SUM",
-        group: ProcessGroup | None = None,
-        async_op: bool = False,
+        self, tensor: Tensor, dst: int | None = None, op: str = "SUM", group: Group = None, async_op: bool = False
     ) -> Blocking:
         """One rank gets the reduction of all."""
-        group = group or self.world
-        members, root = len(group.members), self._find_root(dst, "dst", group)
+        members, root = len((group or self.world).members), self._find_root(dst, "dst", group)
 
-        def store(values: list[np.ndarray]) -> None:
+        def store(values: Contributions) -> None:
             if self.rank == dst:
                 tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
 
-        signature = (op, dst)
-        return (
-            yield from self._collective(
-                "reduce", signature, _measure(tensor), tensor.copy(), store, group, async_op, root
-            )
-        )
+        return self._collective("reduce", store, group, async_op, op, dst, tensor=tensor, root=root)
 
     def broadcast(
-        self, tensor: np.ndarray, src: int | None = None, group: ProcessGroup | None = None, async_op: bool = False
+        self, tensor: Tensor, src: int | None = None, group: Group = None, async_op: bool = False
     ) -> Blocking:
         """Every rank gets what one has."""
-        group = group or self.world
         root = self._find_root(src, "src", group)
 
-        def store(values: list[np.ndarray]) -> None:  # gloo: a smaller message fills the beginning
+        def store(values: Contributions) -> None:  # gloo: a smaller message fills the beginning
             tensor.reshape(-1)[: values[root].size] = values[root].reshape(-1)
 
-        signature = (src,)
-        return (
-            yield from self._collective(
-                "broadcast", signature, _measure(tensor), tensor.copy(), store, group, async_op, root
-            )
-        )
+        return self._collective("broadcast", store, group, async_op, src, tensor=tensor, root=root)
 
     def all_gather(
-        self,
-        tensor_list: Sequence[np.ndarray],
-        tensor: np.ndarray,
-        group: ProcessGroup | None = None,
-        async_op: bool = False,
+        self, tensor_list: Sequence[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
     ) -> Blocking:
         """Every rank gets what all have, a tensor each."""
         members = len((group or self.world).members)
         if len(tensor_list) != members:
             raise RuntimeError(f"all_gather: the list has {len(tensor_list)} tensors, and there are {members} ranks")
 
-        def store(values: list[np.ndarray]) -> None:
-            for target, value in zip(tensor_list, values, strict=True):
-                target[...] = value
+        def store(values: Contributions) -> None:
+            _fill_tensors(tensor_list, values)
 
-        return (yield from self._collective("all_gather", (), _measure(tensor), tensor.copy(), store, group, async_op))
+        return self._collective("all_gather", store, group, async_op, tensor=tensor)
 
     def all_gather_into_tensor(
-        self,
-        output_tensor: np.ndarray,
-        input_tensor: np.ndarray,
-        group: ProcessGroup | None = None,
-        async_op: bool = False,
+        self, output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
     ) -> Blocking:
         """Every rank gets what all have, in one tensor."""
 
-        def store(values: list[np.ndarray]) -> None:
+        def store(values: Contributions) -> None:
             output_tensor[...] = np.concatenate([v.reshape(-1) for v in values]).reshape(output_tensor.shape)
 
-        value = input_tensor.copy()
-        return (
-            yield from self._collective(
-                "all_gather_into_tensor", (), _measure(input_tensor), value, store, group, async_op
-            )
-        )
+        return self._collective("all_gather_into_tensor", store, group, async_op, tensor=input_tensor)
 
     def gather(
         self,
-        tensor: np.ndarray,
-        gather_list: Sequence[np.ndarray] | None = None,
+        tensor: Tensor,
+        gather_list: Sequence[Tensor] | None = None,
         dst: int | None = 0,
-        group: ProcessGroup | None = None,
+        group: Group = None,
         async_op: bool = False,
     ) -> Blocking:
         """One rank gets what all have, a tensor each."""
@@ -405,157 +331,121 @@ class TorchDistributed:
         if self.rank != dst and gather_list:
             raise ValueError(f"gather: gather_list= is for rank {dst} alone")
 
-        def store(values: list[np.ndarray]) -> None:
-            if self.rank == dst and gather_list is not None:
-                for target, value in zip(gather_list, values, strict=True):
-                    target[...] = value
+        def store(values: Contributions) -> None:
+            if gather_list:
+                _fill_tensors(gather_list, values)
 
-        signature = (dst,)
-        return (
-            yield from self._collective(
-                "gather", signature, _measure(tensor), tensor.copy(), store, group, async_op, root
-            )
-        )
+        return self._collective("gather", store, group, async_op, dst, tensor=tensor, root=root)
 
     def scatter(
         self,
-        tensor: np.ndarray,
-        scatter_list: Sequence[np.ndarray] | None = None,
+        tensor: Tensor,
+        scatter_list: Sequence[Tensor] | None = None,
         src: int | None = 0,
-        group: ProcessGroup | None = None,
+        group: Group = None,
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one of the tensors that one rank has."""
-        group = group or self.world
-        root = self._find_root(src, "src", group)
-        position = group.members.index(self.rank)
+        members, root = (group or self.world).members, self._find_root(src, "src", group)
+        position = members.index(self.rank)
         if self.rank == src:
-            _check_scatter(tensor, scatter_list or (), len(group.members))
+            _check_scatter(tensor, scatter_list or (), len(members))
         elif scatter_list:
             raise ValueError(f"scatter: scatter_list= is for rank {src} alone")
 
-        def store(values: list[Any]) -> None:
+        def store(values: Contributions) -> None:
             tensor[...] = values[root][position]
 
-        value = [part.copy() for part in scatter_list or ()]
-        signature = (src,)
-        return (
-            yield from self._collective("scatter", signature, _measure(tensor), value, store, group, async_op, root)
-        )
+        parts = [part.copy() for part in scatter_list or ()]
+        return self._collective("scatter", store, group, async_op, src, tensor=tensor, value=parts, root=root)
 
     def reduce_scatter(
         self,
-        output: np.ndarray,
-        input_list: Sequence[np.ndarray],
+        output: Tensor,
+        input_list: Sequence[Tensor],
         op: str = "SUM",
-        group: ProcessGroup | None = None,
+        group: Group = None,
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one part of the reduction of all; a tensor for each part."""
-        return (yield from self._scatter_sum("reduce_scatter", output, input_list, op, group, async_op))
+        return self._scatter_sum("reduce_scatter", output, input_list, op, group, async_op)
 
     def reduce_scatter_tensor(
-        self,
-        output: np.ndarray,
-        input: np.ndarray,
-        op: str = "SUM",
-        group: ProcessGroup | None = None,
-        async_op: bool = False,
+        self, output: Tensor, input: Tensor, op: str = "SUM", group: Group = None, async_op: bool = False
     ) -> Blocking:
         """Every rank gets one part of the reduction of all."""
         parts = np.split(input.reshape(-1), len((group or self.world).members))
-        return (yield from self._scatter_sum("reduce_scatter_tensor", output, parts, op, group, async_op))
+        return self._scatter_sum("reduce_scatter_tensor", output, parts, op, group, async_op)
 
     def _scatter_sum(
-        self,
-        call: str,
-        output: np.ndarray,
-        parts: Sequence[np.ndarray],
-        op: str,
-        group: ProcessGroup | None,
-        async_op: bool,
+        self, call: str, output: Tensor, parts: Sequence[Tensor], op: str, group: Group, async_op: bool
     ) -> Blocking:
         """Reduce part by part, and give each rank its own."""
-        group = group or self.world
-        position = group.members.index(self.rank)
-        members = len(group.members)
+        members = (group or self.world).members
+        position = members.index(self.rank)
 
-        def store(values: list[Any]) -> None:
-            output[...] = _reduce([value[position] for value in values], op, members).reshape(output.shape)
+        def store(values: Contributions) -> None:
+            output[...] = _reduce([value[position] for value in values], op, len(members)).reshape(output.shape)
 
         value = [part.copy() for part in parts]
-        signature = (op,)
-        return (yield from self._collective(call, signature, _measure(output), value, store, group, async_op))
+        return self._collective(call, store, group, async_op, op, tensor=output, value=value)
 
     def all_to_all(
         self,
-        output_tensor_list: Sequence[np.ndarray],
-        input_tensor_list: Sequence[np.ndarray],
-        group: ProcessGroup | None = None,
+        output_tensor_list: Sequence[Tensor],
+        input_tensor_list: Sequence[Tensor],
+        group: Group = None,
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one tensor from each."""
-        return (yield from self._exchange("all_to_all", output_tensor_list, input_tensor_list, group, async_op))
+        return self._exchange("all_to_all", output_tensor_list, input_tensor_list, group, async_op)
 
     def all_to_all_single(
         self,
-        output: np.ndarray,
-        input: np.ndarray,
+        output: Tensor,
+        input: Tensor,
         output_split_sizes: Sequence[int] | None = None,
         input_split_sizes: Sequence[int] | None = None,
-        group: ProcessGroup | None = None,
+        group: Group = None,
         async_op: bool = False,
     ) -> Blocking:
         """Every rank gets one part of each rank's tensor."""
         members = len((group or self.world).members)
         outputs, inputs = _cut(output, output_split_sizes, members), _cut(input, input_split_sizes, members)
-        return (yield from self._exchange("all_to_all_single", outputs, inputs, group, async_op))
+        return self._exchange("all_to_all_single", outputs, inputs, group, async_op)
 
     def _exchange(
-        self,
-        call: str,
-        outputs: Sequence[np.ndarray],
-        inputs: Sequence[np.ndarray],
-        group: ProcessGroup | None,
-        async_op: bool,
+        self, call: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], group: Group, async_op: bool
     ) -> Blocking:
         """Send one part to each rank, and get one from each."""
         position = (group or self.world).members.index(self.rank)
 
-        def store(values: list[Any]) -> None:
+        def store(values: Contributions) -> None:
             for target, parts in zip(outputs, values, strict=True):
                 target[...] = parts[position].reshape(target.shape)
 
         value = [part.copy() for part in inputs]
-        signature = (str(value[0].dtype),)
-        return (yield from self._collective(call, signature, _NO_EXTENT, value, store, group, async_op))
+        return self._collective(call, store, group, async_op, str(value[0].dtype), value=value)
 
-    def all_gather_object(self, object_list: list[Any], obj: object, group: ProcessGroup | None = None) -> Blocking:
+    def all_gather_object(self, object_list: list[Any], obj: object, group: Group = None) -> Blocking:
         """Every rank gets an object of each."""
 
-        def store(values: list[Any]) -> None:
+        def store(values: Contributions) -> None:
             object_list[:] = values
 
-        return (yield from self._collective("all_gather_object", (), _NO_EXTENT, obj, store, group, False))
+        return self._collective("all_gather_object", store, group, False, value=obj)
 
-    def broadcast_object_list(
-        self, object_list: list[Any], src: int = 0, group: ProcessGroup | None = None
-    ) -> Blocking:
+    def broadcast_object_list(self, object_list: list[Any], src: int = 0, group: Group = None) -> Blocking:
         """Every rank gets one rank's objects."""
         root = (group or self.world).members.index(src)
 
-        def store(values: list[Any]) -> None:
+        def store(values: Contributions) -> None:
             object_list[:] = values[root]
 
-        value = list(object_list)
-        return (yield from self._collective("broadcast_object_list", (src,), _NO_EXTENT, value, store, group, False))
+        return self._collective("broadcast_object_list", store, group, False, src, value=list(object_list))
 
     def gather_object(
-        self,
-        obj: object,
-        object_gather_list: list[object] | None = None,
-        dst: int = 0,
-        group: ProcessGroup | None = None,
+        self, obj: object, object_gather_list: list[object] | None = None, dst: int = 0, group: Group = None
     ) -> Blocking:
         """One rank gets an object of each.
 
@@ -569,18 +459,18 @@ class TorchDistributed:
         if self.rank == dst and object_gather_list is None:
             raise ValueError(f"gather_object: rank {dst} wants object_gather_list= with a place for each rank")
 
-        def store(values: list[object]) -> None:
+        def store(values: Contributions) -> None:
             if self.rank == dst and object_gather_list is not None:
                 object_gather_list[:] = values
 
-        return (yield from self._collective("gather_object", (dst,), _NO_EXTENT, obj, store, group, False, root))
+        return self._collective("gather_object", store, group, False, dst, value=obj, root=root)
 
     def scatter_object_list(
         self,
         scatter_object_output_list: list[object],
         scatter_object_input_list: list[object] | None = None,
         src: int = 0,
-        group: ProcessGroup | None = None,
+        group: Group = None,
     ) -> Blocking:
         """Every rank gets one of the objects that one rank has.
 
@@ -594,17 +484,13 @@ class TorchDistributed:
         if self.rank == src and len(scatter_object_input_list or ()) != len(members):
             raise ValueError(f"scatter_object_list: rank {src} gives an object for each of the {len(members)} ranks")
 
-        def store(values: list[list[object]]) -> None:
+        def store(values: Contributions) -> None:
             scatter_object_output_list[0] = values[root][members.index(self.rank)]
 
         value = list(scatter_object_input_list or ())
-        return (
-            yield from self._collective("scatter_object_list", (src,), _NO_EXTENT, value, store, group, False, root)
-        )
+        return self._collective("scatter_object_list", store, group, False, src, value=value, root=root)
 
-    def monitored_barrier(
-        self, group: ProcessGroup | None = None, timeout: object = None, wait_all_ranks: bool = False
-    ) -> Blocking:
+    def monitored_barrier(self, group: Group = None, timeout: object = None, wait_all_ranks: bool = False) -> Blocking:
         """Wait for all members; here it does not give up.
 
         Args:
@@ -612,7 +498,7 @@ class TorchDistributed:
             timeout: Not used.
             wait_all_ranks: Not used.
         """
-        yield from self._collective("monitored_barrier", (), _NO_EXTENT, None, lambda values: None, group, False)
+        return self._collective("monitored_barrier", _store_nothing, group, False)
 
     # ---- groups and start
 
@@ -668,7 +554,7 @@ class TorchDistributed:
                 current = group
         return current, groups
 
-    def get_global_rank(self, group: ProcessGroup | None, group_rank: int) -> int:
+    def get_global_rank(self, group: Group, group_rank: int) -> int:
         """The global rank of a member.
 
         Args:
@@ -691,7 +577,7 @@ class TorchDistributed:
             raise ValueError(f"Global rank {global_rank} is not part of the group of ranks {group.members}")
         return group.members.index(global_rank)
 
-    def get_process_group_ranks(self, group: ProcessGroup | None = None) -> list[int]:
+    def get_process_group_ranks(self, group: Group = None) -> list[int]:
         """The global ranks of the members."""
         return list((group or self.world).members)
 
@@ -714,14 +600,14 @@ class TorchDistributed:
                 f"init_process_group: world_size={size}, but {self.engine.size} ranks run; run it with ranks={size}"
             )
 
-    def get_rank(self, group: ProcessGroup | None = None) -> int:
+    def get_rank(self, group: Group = None) -> int:
         """This rank's number, in a group its position."""
         members = (group or self.world).members
         if self.rank not in members:
             return -1
         return members.index(self.rank)
 
-    def get_world_size(self, group: ProcessGroup | None = None) -> int:
+    def get_world_size(self, group: Group = None) -> int:
         """The number of members; -1 for a group that this rank is not in."""
         members = (group or self.world).members
         if self.rank not in members:
@@ -730,17 +616,20 @@ class TorchDistributed:
 
 
 def _require_tensor(tensor: object, call: str) -> None:
-    if not isinstance(tensor, np.ndarray):
+    if not isinstance(tensor, Tensor):
         raise TypeError(f"{call} wants a tensor, not {type(tensor).__name__}")
 
 
-def _measure(tensor: np.ndarray) -> tuple[int, str]:
-    """What has to agree of the buffers of a collective: bytes and element type."""
-    _require_tensor(tensor, "a collective")
-    return tensor.nbytes, str(tensor.dtype)
+def _store_nothing(values: Contributions) -> None:
+    """What a barrier does with the values of all."""
 
 
-def _check_scatter(tensor: np.ndarray, parts: Sequence[np.ndarray], members: int) -> None:
+def _fill_tensors(tensors: Sequence[Tensor], values: Contributions) -> None:
+    for tensor, value in zip(tensors, values, strict=True):
+        tensor[...] = value
+
+
+def _check_scatter(tensor: Tensor, parts: Sequence[Tensor], members: int) -> None:
     if len(parts) != members:
         raise ValueError(f"scatter: the list has {len(parts)} tensors, and there are {members} ranks")
     for position, part in enumerate(parts):
@@ -748,13 +637,13 @@ def _check_scatter(tensor: np.ndarray, parts: Sequence[np.ndarray], members: int
             raise RuntimeError(f"scatter: tensor {position} of the list is {part.shape}, the output {tensor.shape}")
 
 
-def _cut(tensor: np.ndarray, sizes: Sequence[int] | None, members: int) -> list[np.ndarray]:
+def _cut(tensor: Tensor, sizes: Sequence[int] | None, members: int) -> list[Tensor]:
     if sizes is None:
         return np.split(tensor, members)
     return np.split(tensor, np.cumsum(sizes)[:-1])
 
 
-def _reduce(values: Sequence[np.ndarray], op: str, members: int) -> np.ndarray:
+def _reduce(values: Sequence[Tensor], op: str, members: int) -> Tensor:
     """The values of all ranks reduced in their order."""
     if op not in REDUCTIONS:
         raise ValueError(f"op={op!r} is no reduction; known are {', '.join(REDUCTIONS)}")
