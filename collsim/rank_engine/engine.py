@@ -18,7 +18,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, NoReturn, Protocol, get_args
+from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -44,13 +44,11 @@ Task = Generator["PostedCall | None", object, object]
 #: What stops a run that reaches it: steps of one rank; messages or bytes, calls of a library, threads and turns of all
 #: ranks together; time.
 Limit = Literal["steps", "messages", "calls", "threads", "turns", "time"]
-LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 #: What an execution keeps besides results and messages.
 Kept = Literal["events", "payloads", "results"]
 
 EventKind = Literal["send", "receive", "collective", "wait", "sleep"]
-KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,15 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, replace
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ..errors import CollsimError, Sentence
-from .engine import KINDS, LIMITS, Message, RankEvent, RunMode, StackFrame, Stop
-from .execute import Execution, Piece, Provenance, RankError, RankWait
+from .engine import RunMode, Stop
+from .execute import Execution, Piece, Provenance
 from .garbage_collection import pause_collection
 from .provenance import REASONS
 
@@ -24,6 +24,8 @@ _MAX_TEXT, _MAX_DEPTH, _MAX_ITEMS = 2_000, 8, 20_000
 _CACHED_TEXTS = 256  # events repeat a few words, such as those of calls and types
 _MAX_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
 _HEAD = 8  # bytes that hold the length of the JSON
+#: What leaves the sandbox of every execution, and of the first one only.
+_OF_EACH, _OF_FIRST = ("messages", "waits", "errors", "printed"), ("events", "groups", "unawaited")
 #: Where an object is in memory, as its text says: it differs from one execution to the next and tells nothing.
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
@@ -63,9 +65,7 @@ def pack_executions(executions: Sequence[Execution]) -> bytes:
     """
     table = _ArrayTable()
     records = [_pack_execution(execution, table) for execution in executions]
-    records[0]["events"] = executions[0].events
-    records[0]["groups"] = executions[0].groups
-    records[0]["unawaited"] = executions[0].unawaited
+    records[0] |= {name: getattr(executions[0], name) for name in _OF_FIRST}
     if executions[0].provenance is not None:
         records[0]["provenance"] = _pack_provenance(executions[0].provenance)
     text = json.dumps({"executions": records, "arrays": table.records}).encode()
@@ -97,18 +97,9 @@ def _pack_execution(execution: Execution, table: _ArrayTable) -> dict[str, objec
         "mode": [limit, mode.is_late, mode.choices],
         "results": [_pack_value(result, 0, table) for result in execution.results],
         "messages": execution.messages,
-        "waits": [
-            [
-                *(wait.rank, wait.call, wait.line, wait.peers, wait.is_any),
-                [[frame.function, frame.line] for frame in wait.frames],
-                *(wait.ended, wait.is_collective),
-            ]
-            for wait in execution.waits
-        ],
-        "errors": [
-            [error.rank, error.kind, error.text, error.line, error.limit, error.missing_argument]
-            for error in execution.errors
-        ],
+        # A shared object is known by its number in this run only.
+        "waits": [astuple(replace(wait, needs=None)) for wait in execution.waits],
+        "errors": [astuple(error) for error in execution.errors],
         "printed": list(execution.printed),
     }
 
@@ -120,8 +111,8 @@ def _pack_provenance(provenance: Provenance) -> list[object]:
     return [provenance.elements, _pack_pieces(provenance.messages), _pack_pieces(provenance.results), reason]
 
 
-def _pack_pieces(pieces: Sequence[Sequence[Piece]]) -> list[list[list[int]]]:
-    return [[[piece.first, piece.count, piece.content] for piece in part] for part in pieces]
+def _pack_pieces(pieces: Sequence[Sequence[Piece]]) -> list[list[tuple[int, ...]]]:
+    return [[astuple(piece) for piece in part] for part in pieces]
 
 
 def _pack_value(value: object, depth: int, table: _ArrayTable) -> object:
@@ -188,17 +179,15 @@ def unpack_executions(data: bytes) -> list[Execution]:
 
 def _unpack_execution(record: dict[str, Any], arrays: Sequence[np.ndarray]) -> Execution:
     limit, is_late, choices = record["mode"]
+    eager_limit, types = math.inf, get_type_hints(Execution)
+    if limit is not None:
+        eager_limit = float(limit)
     return Execution(
-        RunMode(math.inf if limit is None else float(limit), bool(is_late), tuple(map(_read_number, choices))),
+        RunMode(eager_limit, bool(is_late), tuple(map(_read_number, choices))),
         tuple(_unpack_value(value, arrays) for value in record["results"]),
-        tuple(_unpack_message(message) for message in record["messages"]),
-        tuple(_unpack_wait(wait) for wait in record["waits"]),
-        tuple(_unpack_error(error) for error in record["errors"]),
-        tuple(map(_read_text, record["printed"])),
-        events=tuple(_unpack_event(event) for event in record.get("events", ())),
-        groups=tuple(tuple(map(_read_number, members)) for members in record.get("groups", ())),
         provenance=_unpack_provenance(record.get("provenance")),
-        unawaited=tuple((_read_text(call), _read_number(line)) for call, line in record.get("unawaited", ())),
+        **{name: _build_reader(types[name])(record[name]) for name in _OF_EACH},
+        **{name: _build_reader(types[name])(record.get(name, ())) for name in _OF_FIRST},
     )
 
 
@@ -216,69 +205,50 @@ def _unpack_provenance(record: Sequence[Any] | None) -> Provenance | None:
 
 
 def _unpack_pieces(record: Sequence[Any]) -> tuple[tuple[Piece, ...], ...]:
-    return tuple(tuple(Piece(*map(_read_number, piece)) for piece in part) for part in record)
+    pieces: tuple[tuple[Piece, ...], ...] = _build_reader(tuple[tuple[Piece, ...], ...])(record)
+    return pieces
 
 
-def _unpack_message(message: Sequence[object]) -> Message:
-    src, dst, tag, nbytes, posted, matched, send_line, recv_line = message
-    return Message(
-        _read_number(src),
-        _read_number(dst),
-        _read_number(tag),
-        _read_number(nbytes),
-        _read_number(posted),
-        _read_position(matched),
-        _read_number(send_line),
-        _read_position(recv_line),
-    )
+@functools.cache
+def _build_reader(kind: Any) -> Callable[[Any], Any]:
+    """What reads a value of a type: a number, a text, one of some words, a tuple, or a class by its fields in order."""
+    if kind in _PLAIN_READERS:
+        return _PLAIN_READERS[kind]
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        return functools.partial(_read_word, parts)
+    if type(None) in parts:
+        return functools.partial(_read_optional, _build_reader(parts[0]))
+    if origin is tuple and parts[-1] is Ellipsis:
+        read = _build_reader(parts[0])
+        return lambda values: tuple(map(read, values))
+    if origin is tuple:
+        readers = list(map(_build_reader, parts))
+        return lambda values: tuple(_read_fields(readers, values))
+    readers = list(map(_build_reader, get_type_hints(kind).values()))
+    return lambda values: kind(*_read_fields(readers, values))
 
 
-def _unpack_wait(wait: Sequence[Any]) -> RankWait:
-    rank, call, line, peers, is_any, frames, ended, is_collective = wait
-    return RankWait(
-        _read_number(rank),
-        _read_text(call),
-        _read_number(line),
-        tuple(map(_read_number, peers)),
-        bool(is_any),
-        tuple(StackFrame(_read_text(function), _read_number(row)) for function, row in frames),
-        tuple(map(_read_number, ended)),
-        bool(is_collective),
-    )
+def _read_fields(readers: Sequence[Callable[[Any], Any]], values: Sequence[Any]) -> list[Any]:
+    return [read(value) for read, value in zip(readers, values, strict=True)]
 
 
-def _unpack_error(error: Sequence[Any]) -> RankError:
-    rank, kind, text, line, limit, missing_argument = error
-    if limit not in (None, *LIMITS):
+def _read_word(words: tuple[str, ...], value: object) -> object:
+    if value not in words:
         raise ValueError
-    if missing_argument is not None:
-        entry, name = missing_argument
-        missing_argument = _read_text(entry), _read_text(name)
-    return RankError(
-        _read_number(rank), _read_text(kind), _read_text(text), _read_number(line), limit, missing_argument
-    )
+    return value
 
 
-def _unpack_event(event: Sequence[object]) -> RankEvent:
-    rank, kind, call, line, other, peer, tag, nbytes, dtype, group, is_eager, is_internal, seconds, complete = event
-    if kind not in KINDS or not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+def _read_optional(read: Callable[[Any], Any], value: object) -> object:
+    if value is None:
+        return None
+    return read(value)
+
+
+def _read_seconds(value: object) -> float:
+    if not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ValueError
-    return RankEvent(
-        _read_number(rank),
-        kind,
-        _read_text(call),
-        _read_number(line),
-        _read_number(other),
-        _read_number(peer),
-        _read_number(tag),
-        _read_number(nbytes),
-        _read_text(dtype),
-        _read_number(group),
-        bool(is_eager),
-        bool(is_internal),
-        float(seconds),
-        bool(complete),
-    )
+    return float(value)
 
 
 def _read_number(value: object) -> int:
@@ -286,12 +256,6 @@ def _read_number(value: object) -> int:
     if type(value) is not int or not -(2**53) <= value <= 2**53:  # JSON has no subclass of int but bool
         raise ValueError
     return value
-
-
-def _read_position(value: object) -> int | None:
-    if value is None:
-        return None
-    return _read_number(value)
 
 
 def _read_text(value: object) -> str:
@@ -303,6 +267,14 @@ def _read_text(value: object) -> str:
 @functools.lru_cache(_CACHED_TEXTS)
 def _clean_text(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+_PLAIN_READERS: dict[Any, Callable[[Any], Any]] = {
+    int: _read_number,
+    str: _read_text,
+    bool: bool,
+    float: _read_seconds,
+}
 
 
 def _unpack_arrays(records: Sequence[Sequence[Any]], data: memoryview) -> Iterator[np.ndarray]:
