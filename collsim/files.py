@@ -504,9 +504,8 @@ def require_writable_file(target: Path) -> None:
     if os.path.exists(target) and not os.path.isfile(target):
         raise FormatError("cannot write {target!r}: it is a device or a pipe, and no file", target=str(target))
     if not os.path.isdir(target.parent):
-        raise FormatError(
-            "cannot write {target!r}: there is no folder {parent!r}", target=str(target), parent=str(target.parent)
-        )
+        message = "cannot write {target!r}: there is no folder {parent!r}"
+        raise FormatError(message, target=str(target), parent=str(target.parent))
     import tempfile  # late: what reads files needs neither it nor what it loads
 
     with name_write_errors(target):
@@ -527,9 +526,8 @@ def name_write_errors(path: FilePath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FormatError(
-            "cannot write {path!r}: {error}", path=os.fspath(path), error=_describe_os_error(error)
-        ) from error
+        message = "cannot write {path!r}: {error}"
+        raise FormatError(message, path=os.fspath(path), error=_describe_os_error(error)) from error
 
 
 @contextmanager

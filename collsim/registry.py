@@ -596,10 +596,9 @@ def registered(*entries: Algorithm) -> Iterator[None]:
 
 
 def _check_phases(phases: object) -> tuple[str, str]:
+    names = ()
     if isinstance(phases, (tuple, list)):
         names = tuple(phases)
-    else:
-        names = ()
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
         raise CollsimError(
             "algorithm(phases={phases!r}): give the names of the part that adds and of the part that copies, for "

@@ -144,6 +144,5 @@ def _build_machine(name: str, nodes: int, most_ranks: int | None) -> cs.Topology
 
 def _limit(what: str, number: int, most: int) -> None:
     if not 0 < number <= most:
-        raise CollsimError(
-            "{what}: {number}; this server takes 1 to {most} in a call", what=what, number=number, most=most
-        )
+        message = "{what}: {number}; this server takes 1 to {most} in a call"
+        raise CollsimError(message, what=what, number=number, most=most)

@@ -207,12 +207,8 @@ def _describe_counts(function: ArrayFunction, results: Sequence[object]) -> Sent
         counts.append(count)
     if rest:
         return None
-    return Sentence(
-        "The result of {name} has the {blocks} blocks {counts} times; in a sum each is once.",
-        name=function.name,
-        blocks=NODES[-1],
-        counts=_list_numbers(counts),
-    )
+    message = "The result of {name} has the {blocks} blocks {counts} times; in a sum each is once."
+    return Sentence(message, name=function.name, blocks=NODES[-1], counts=_list_numbers(counts))
 
 
 def _list_numbers(numbers: Sequence[int]) -> Words:

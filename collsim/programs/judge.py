@@ -468,26 +468,14 @@ def _describe_wrong(rank: int, result: object, expected: object) -> Words:
         values = wanted = np.zeros(0)
     if values.shape == wanted.shape and values.size:
         element = int(np.argmax(~np.isclose(values.reshape(-1), wanted.reshape(-1), rtol=1e-6)))
-        return Sentence(
-            "Rank {rank} holds {value:g} in element {element}; {expected:g} is expected.",
-            rank=rank,
-            value=float(values.reshape(-1)[element]),
-            element=element,
-            expected=float(wanted.reshape(-1)[element]),
-        )
+        value, expected_value = (float(numbers.reshape(-1)[element]) for numbers in (values, wanted))
+        message = "Rank {rank} holds {value:g} in element {element}; {expected:g} is expected."
+        return Sentence(message, rank=rank, value=value, element=element, expected=expected_value)
     if values.shape != wanted.shape and max(values.size, wanted.size) > _MAX_SHOWN:
-        return Sentence(
-            "Rank {rank} holds an array of shape {shape}; one of shape {expected} is expected.",
-            rank=rank,
-            shape=str(values.shape),
-            expected=str(wanted.shape),
-        )
-    return Sentence(
-        "Rank {rank} holds {value}; {expected} is expected.",
-        rank=rank,
-        value=_shorten(result),
-        expected=_shorten(expected),
-    )
+        message = "Rank {rank} holds an array of shape {shape}; one of shape {expected} is expected."
+        return Sentence(message, rank=rank, shape=str(values.shape), expected=str(wanted.shape))
+    message = "Rank {rank} holds {value}; {expected} is expected."
+    return Sentence(message, rank=rank, value=_shorten(result), expected=_shorten(expected))
 
 
 def _shorten(value: object, longest: int = _LONGEST_VALUE) -> str:
@@ -504,17 +492,11 @@ def _describe_error(execution: Execution) -> Words:
     if error.missing_argument is not None:
         entry, name = (_shorten(word) for word in error.missing_argument)
         return Sentence("No rank begins: {message}", message=Sentence(MISSING_ARGUMENT, entry=entry, name=name))
-    sentence = Sentence(
-        "Rank {rank} ends in {kind} in line {line}: {message}",
-        rank=max(error.rank, 0),
-        kind=error.kind,
-        line=error.line,
-        message=_shorten(error.text, _LONGEST_ERROR),
-    )
-    if not error.text:  # as of a MemoryError
-        sentence = Sentence(
-            "Rank {rank} ends in {kind} in line {line}", rank=max(error.rank, 0), kind=error.kind, line=error.line
-        )
+    values: dict[str, object] = {"rank": max(error.rank, 0), "kind": error.kind, "line": error.line}
+    sentence = Sentence("Rank {rank} ends in {kind} in line {line}", **values)
+    if error.text:  # a MemoryError has none
+        message = _shorten(error.text, _LONGEST_ERROR)
+        sentence = Sentence("Rank {rank} ends in {kind} in line {line}: {message}", **values, message=message)
     if not execution.waits:
         return sentence
     waits = join_words(_describe_calls(execution.waits))
@@ -526,12 +508,8 @@ def _describe_limit(error: RankError) -> Words:
     # Each limit has its own sentence, since each has its own remedy.
     stop = Sentence("Rank {rank} is stopped in line {line}", rank=max(error.rank, 0), line=error.line)
     if error.limit == "messages":
-        return Sentence(
-            "{stop}: it has sent more than {messages:,} messages or {nbytes:,} bytes, with all ranks together",
-            stop=stop,
-            messages=MAX_MESSAGES,
-            nbytes=MAX_BYTES,
-        )
+        message = "{stop}: it has sent more than {messages:,} messages or {nbytes:,} bytes, with all ranks together"
+        return Sentence(message, stop=stop, messages=MAX_MESSAGES, nbytes=MAX_BYTES)
     if error.limit == "calls":
         return Sentence("{stop}: the ranks have made more than {most:,} calls together", stop=stop, most=MAX_CALLS)
     if error.limit == "threads":
@@ -545,11 +523,8 @@ def _describe_limit(error: RankError) -> Words:
             stop=stop,
             most=MAX_STEPS,
         )
-    return Sentence(
-        "{stop} after {seconds:g} s: the loop or the function there does not seem to end",
-        stop=stop,
-        seconds=MAX_SECONDS,
-    )
+    message = "{stop} after {seconds:g} s: the loop or the function there does not seem to end"
+    return Sentence(message, stop=stop, seconds=MAX_SECONDS)
 
 
 def _describe_hang(execution: Execution) -> Words:
@@ -624,18 +599,14 @@ def _describe_crossed_groups(execution: Execution) -> Words | None:
         )
         for rank in cycles[0][:_MAX_SHOWN]
     ]
-    return Sentence(
-        "{calls}: ranks that are in several groups have to call them in one order.",
-        calls=join_words(list(calls), "{first}; {then}"),
-    )
+    message = "{calls}: ranks that are in several groups have to call them in one order."
+    return Sentence(message, calls=join_words(list(calls), "{first}; {then}"))
 
 
 def _describe_mismatch(waits: Sequence[RankWait]) -> Words:
     """Ranks in collectives that do not match."""
-    return Sentence(
-        "{calls}: all ranks have to make the same collective calls in the same order, with the same sizes.",
-        calls=join_words(_describe_calls(waits)),
-    )
+    message = "{calls}: all ranks have to make the same collective calls in the same order, with the same sizes."
+    return Sentence(message, calls=join_words(_describe_calls(waits)))
 
 
 def _describe_calls(waits: Sequence[RankWait]) -> list[Words]:
@@ -657,24 +628,14 @@ def _format_ranks(ranks: Sequence[int]) -> str:
 
 
 def _describe_wait(wait: RankWait) -> Words:
-    waiter = _name_ranks((wait.rank,))
+    values: dict[str, object] = {"waiter": _name_ranks((wait.rank,)), "call": wait.call, "line": wait.line}
     if wait.ended:
-        return Sentence(
-            "{waiter} waits in {call} (line {line}) for {peers}, which has ended",
-            waiter=waiter,
-            call=wait.call,
-            line=wait.line,
-            peers=_name_ranks(wait.ended),
-        )
+        peers = _name_ranks(wait.ended)
+        return Sentence("{waiter} waits in {call} (line {line}) for {peers}, which has ended", **values, peers=peers)
     if not wait.peers:
-        return Sentence("{waiter} waits in {call} (line {line})", waiter=waiter, call=wait.call, line=wait.line)
-    return Sentence(
-        "{waiter} waits in {call} (line {line}) for {peers}",
-        waiter=waiter,
-        call=wait.call,
-        line=wait.line,
-        peers=_name_ranks(wait.peers[:_MAX_SHOWN]),
-    )
+        return Sentence("{waiter} waits in {call} (line {line})", **values)
+    message = "{waiter} waits in {call} (line {line}) for {peers}"
+    return Sentence(message, **values, peers=_name_ranks(wait.peers[:_MAX_SHOWN]))
 
 
 def _name_ranks(ranks: Sequence[int]) -> Words:
@@ -721,12 +682,8 @@ def _describe_race(first: Execution, others: Sequence[Execution], orders: int) -
             rank=receive[0],
             line=receive[1],
         )
-    return Sentence(
-        "{sentence} Other orders of arrival that were run: {orders}; it ends otherwise in {count} of them.",
-        sentence=sentence,
-        orders=orders,
-        count=len(others),
-    )
+    message = "{sentence} Other orders of arrival that were run: {orders}; it ends otherwise in {count} of them."
+    return Sentence(message, sentence=sentence, orders=orders, count=len(others))
 
 
 def _describe_difference(first: Execution, second: Execution) -> Sentence:
@@ -741,12 +698,8 @@ def _describe_difference(first: Execution, second: Execution) -> Sentence:
     rank = _list_differing_ranks(first, second)[0]
     lines = itertools.zip_longest(first.printed[rank].splitlines(), second.printed[rank].splitlines(), fillvalue="")
     result, other = next(pair for pair in lines if pair[0] != pair[1])
-    return Sentence(
-        "It depends on timing: rank {rank} prints {result} or {second}, depending on which message comes first.",
-        rank=rank,
-        result=repr(_shorten(result)),
-        second=repr(_shorten(other)),
-    )
+    message = "It depends on timing: rank {rank} prints {result} or {second}, depending on which message comes first."
+    return Sentence(message, rank=rank, result=repr(_shorten(result)), second=repr(_shorten(other)))
 
 
 def _find_choice(first: Execution, second: Execution) -> tuple[int, int] | None:

@@ -109,9 +109,8 @@ def build_message_schedule(
     """
     for event in execution.events:
         if event.kind == "collective":
-            return Sentence(
-                "line {line} calls {call}: the library chooses its messages", line=event.line, call=event.call
-            )
+            message = "line {line} calls {call}: the library chooses its messages"
+            return Sentence(message, line=event.line, call=event.call)
     if provenance.reason is not None:
         return provenance.reason
     try:

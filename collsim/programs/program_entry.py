@@ -269,9 +269,8 @@ def _read_delays(late: Mapping[int, Duration], ranks: int) -> dict[int, float]:
         raise CollsimError("late={late!r} must be times by rank, as {{2: '300us'}}", late=late)
     for rank in late:
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < ranks:
-            raise CollsimError(
-                "late={rank!r} is no rank of the program; its ranks are 0 to {last}", rank=rank, last=ranks - 1
-            )
+            message = "late={rank!r} is no rank of the program; its ranks are 0 to {last}"
+            raise CollsimError(message, rank=rank, last=ranks - 1)
     return {rank: parse_moment(f"late[{rank}]", delay) for rank, delay in late.items()}
 
 
@@ -280,11 +279,8 @@ def _read_source(source: str | os.PathLike[str] | Callable[..., object]) -> tupl
     if isinstance(source, (str, os.PathLike)):
         source = read_source(source)
         if len(source) > LONGEST_PROGRAM:
-            raise CollsimError(
-                "a program of {characters:,} characters is too long; {most:,} is the most",
-                characters=len(source),
-                most=LONGEST_PROGRAM,
-            )
+            message = "a program of {characters:,} characters is too long; {most:,} is the most"
+            raise CollsimError(message, characters=len(source), most=LONGEST_PROGRAM)
         if not source.strip():
             raise CollsimError("the program is empty; give what one rank does, as def run(rank, size): ...")
         return source, None

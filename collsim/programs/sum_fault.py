@@ -115,59 +115,49 @@ class _SumHistory:
         received, first, before = self._list_received(rank), rank, float("inf")
         for number in received:
             if self._held[number][contributor]:
-                return SumFault(
-                    number,
-                    Sentence(
-                        "The contribution of rank {contributor} is missing: rank {rank} receives it in line {line} and "
-                        "does not add it.",
-                        contributor=contributor,
-                        rank=rank,
-                        line=self._messages[number].recv_line or 0,
-                    ),
+                line = self._messages[number].recv_line or 0
+                lost = Sentence(
+                    "The contribution of rank {contributor} is missing: rank {rank} receives it in line {line} and "
+                    "does not add it.",
+                    contributor=contributor,
+                    rank=rank,
+                    line=line,
                 )
+                return SumFault(number, lost)
         while received:
             number = received[-1]
             message = self._messages[number]
             before = message.posted
             for later in self._list_received(message.src):
                 if self._held[later][contributor]:
-                    return SumFault(
-                        number,
-                        Sentence(
-                            "The contribution of rank {contributor} is missing: line {line} of rank {src} sends the "
-                            "buffer before line {received} receives it.",
-                            contributor=contributor,
-                            line=message.send_line,
-                            src=message.src,
-                            received=self._messages[later].recv_line or 0,
-                        ),
+                    early = Sentence(
+                        "The contribution of rank {contributor} is missing: line {line} of rank {src} sends the "
+                        "buffer before line {received} receives it.",
+                        contributor=contributor,
+                        line=message.send_line,
+                        src=message.src,
+                        received=self._messages[later].recv_line or 0,
                     )
+                    return SumFault(number, early)
             if message.src == contributor:
                 break
             rank, received = message.src, self._list_received(message.src, before)
         received = self._list_received(first)
         if not received:
             return None
-        if first == contributor:
-            return SumFault(
-                received[-1],
-                Sentence(
-                    "The contribution of rank {contributor} is missing: what replaces it in line {line} does not "
-                    "hold it.",
-                    contributor=contributor,
-                    line=self._messages[received[-1]].recv_line or 0,
-                ),
-            )
-        return SumFault(
-            received[-1],
-            Sentence(
-                "The contribution of rank {contributor} is missing: no message brings it to rank {rank}, the last one "
-                "that it receives neither (line {line}).",
-                contributor=contributor,
-                rank=first,
-                line=self._messages[received[-1]].recv_line or 0,
-            ),
+        values = {"contributor": contributor, "line": self._messages[received[-1]].recv_line or 0}
+        missing = Sentence(
+            "The contribution of rank {contributor} is missing: no message brings it to rank {rank}, the last one "
+            "that it receives neither (line {line}).",
+            **values,
+            rank=first,
         )
+        if first == contributor:
+            missing = Sentence(
+                "The contribution of rank {contributor} is missing: what replaces it in line {line} does not hold it.",
+                **values,
+            )
+        return SumFault(received[-1], missing)
 
     def _find_double(self, rank: int, contributor: int) -> SumFault | None:
         """Where a contribution is added for the second time."""

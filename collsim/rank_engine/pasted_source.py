@@ -278,10 +278,9 @@ class _Scanner:
             end = len(self.text)
         # A second `#` in a comment may begin the comment of the next line, glued to this one.
         following = self.text.find("#", self.position + 1, end)
+        pattern = _BEHIND_COMMENT
         if self._takes_spaces:
             pattern = _BEHIND_COMMENT_AND_SPACE
-        else:
-            pattern = _BEHIND_COMMENT
         match = pattern.search(self.text, self.position + 1, end)
         starts = [end]
         if following >= 0:

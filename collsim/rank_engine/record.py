@@ -97,8 +97,8 @@ def _pack_execution(execution: Execution, table: _ArrayTable) -> dict[str, objec
         "mode": [limit, mode.is_late, mode.choices],
         "results": [_pack_value(result, 0, table) for result in execution.results],
         "messages": execution.messages,
-        # A shared object is known by its number in this run only.
-        "waits": [astuple(replace(wait, needs=None)) for wait in execution.waits],
+        # The last field, a shared object, is known by its number in this run only.
+        "waits": [astuple(wait)[:-1] for wait in execution.waits],
         "errors": [astuple(error) for error in execution.errors],
         "printed": list(execution.printed),
     }
@@ -226,7 +226,8 @@ def _build_reader(kind: Any) -> Callable[[Any], Any]:
         readers = list(map(_build_reader, parts))
         return lambda values: tuple(_read_fields(readers, values))
     readers = list(map(_build_reader, get_type_hints(kind).values()))
-    return lambda values: kind(*_read_fields(readers, values))
+    # Fields that a record leaves out at its end have their defaults.
+    return lambda values: kind(*_read_fields(readers[: len(values)], values))
 
 
 def _read_fields(readers: Sequence[Callable[[Any], Any]], values: Sequence[Any]) -> list[Any]:

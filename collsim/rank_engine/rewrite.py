@@ -450,11 +450,8 @@ def _place(statement: ast.stmt, at_node: ast.AST) -> ast.stmt:
 
 
 def _refuse(node: ast.AST, construct: str) -> CollsimError:
-    return CollsimError(
-        "line {line}: {construct} cannot be run here; write it as plain statements",
-        line=getattr(node, "lineno", 0),
-        construct=construct,
-    )
+    message = "line {line}: {construct} cannot be run here; write it as plain statements"
+    return CollsimError(message, line=getattr(node, "lineno", 0), construct=construct)
 
 
 def _walk_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:

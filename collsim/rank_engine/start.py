@@ -38,10 +38,8 @@ def _find_entry(rewritten: RewrittenProgram, entry: str | None, collective: str 
     if len(functions) == 1 and (collective is not None or not rewritten.is_script):
         return next(iter(functions))
     if functions and not rewritten.is_script:
-        raise CollsimError(
-            "the program only defines functions; say which of {functions} every rank calls",
-            functions=", ".join(list(functions)[:8]),
-        )
+        message = "the program only defines functions; say which of {functions} every rank calls"
+        raise CollsimError(message, functions=", ".join(list(functions)[:8]))
     return ""
 
 

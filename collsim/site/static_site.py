@@ -32,6 +32,7 @@ from ..viz.timeline.timeline_document import build_timeline, dump_json
 from . import pages
 from .coefficients import build_coefficients
 from .gallery import NETWORKS, GalleryNetwork, list_runs
+from .pages import get_text
 
 _QUESTIONS_PER_RUN = 5
 _RACERS = ("allreduce_ring", "allreduce_double_binary_tree", "allreduce_parameter_server")
@@ -98,9 +99,8 @@ def build_site(
     """
     target = Path(out)
     if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK_FILE).is_file())):
-        raise CollsimError(
-            "{target!r} holds something that is not a site of collsim; give a new folder", target=str(target)
-        )
+        message = "{target!r} holds something that is not a site of collsim; give a new folder"
+        raise CollsimError(message, target=str(target))
     for language in languages or [""]:
         require_language(language)
     with name_write_errors(target):
@@ -133,9 +133,8 @@ def _write(
     entries = []
     for number, run in enumerate(list_runs(networks, only), 1):
         _write_run(work, run.key, run.trace, 1)
-        entries.append(
-            Entry(run.key, run.trace.schedule.name, run.network.key, run.trace.schedule.ranks, run.trace.time)
-        )
+        schedule = run.trace.schedule
+        entries.append(Entry(run.key, schedule.name, run.network.key, schedule.ranks, run.trace.time))
         if report_progress is not None:
             report_progress(number, run.key)
     if not entries:
@@ -176,20 +175,11 @@ def _write_pages(
     _write_lessons(write, language, entries, lessons)
     _write_gallery(write, language, entries, networks)
     story_data = {"kind": "story", "story": json.loads(encode_story())}
-    (folder / "story.html").write_text(
-        pages.build_page(
-            "story.html", language, pages.get_text("story", language), '<div id="story"></div>', story_data, version
-        ),
-        encoding="utf-8",
-    )
-    write("choose.html", pages.get_text("choose", language), pages.build_choice_body(language), {"kind": "choose"})
+    write("story.html", get_text("story", language), '<div id="story"></div>', story_data)
+    write("choose.html", get_text("choose", language), pages.build_choice_body(language), {"kind": "choose"})
     keys = [{"key": f"lesson--{key}", "href": pages.name_lesson_file(key)} for key in lessons]
-    write(
-        "questions.html",
-        pages.get_text("questions", language),
-        pages.build_questions_body(language),
-        {"kind": "questions", "keys": keys},
-    )
+    data = {"kind": "questions", "keys": keys}
+    write("questions.html", get_text("questions", language), pages.build_questions_body(language), data)
 
 
 def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lessons: Mapping[str, FilledSection]) -> None:
@@ -197,23 +187,12 @@ def _write_lessons(write: Write, language: str, entries: Sequence[Entry], lesson
     for key, filled_section in lessons.items():
         step = filled_section.answer_step
         data = {"kind": "lesson", "run": f"lesson--{key}", "view": filled_section.view, "answer_step": step}
-        write(
-            pages.name_lesson_file(key),
-            pages.format_lesson_title(key, language),
-            pages.build_lesson_body(key, filled_section, language),
-            data,
-        )
-    counts = {
-        "runs": len(entries),
-        "algorithms": len({e.algorithm for e in entries}),
-        "networks": len({e.network for e in entries}),
-    }
-    write(
-        "index.html",
-        pages.get_text("lessons", language),
-        pages.build_contents_body(language, counts),
-        {"kind": "contents"},
-    )
+        title, body = pages.format_lesson_title(key, language), pages.build_lesson_body(key, filled_section, language)
+        write(pages.name_lesson_file(key), title, body, data)
+    algorithms, networks = {e.algorithm for e in entries}, {e.network for e in entries}
+    counts = {"runs": len(entries), "algorithms": len(algorithms), "networks": len(networks)}
+    body = pages.build_contents_body(language, counts)
+    write("index.html", get_text("lessons", language), body, {"kind": "contents"})
 
 
 def _write_gallery(write: Write, language: str, entries: Sequence[Entry], networks: Sequence[GalleryNetwork]) -> None:
@@ -221,24 +200,14 @@ def _write_gallery(write: Write, language: str, entries: Sequence[Entry], networ
     names = {network.key: network.name[LANGUAGES.index(language)] for network in networks}
     listed = [{"key": e.key, "algorithm": e.algorithm, "network": e.network, "ranks": e.ranks} for e in entries]
     first = next((e.key for e in entries if e.algorithm == "allreduce_ring" and e.ranks == 8), entries[0].key)
-    write(
-        "gallery.html",
-        pages.get_text("gallery", language),
-        pages.build_gallery_body(language),
-        {"kind": "gallery", "runs": listed, "networks": names, "first": first},
-    )
-    races = list_races(entries)
-    race_names = {
-        key: pages.get_text("course", language, network=names[network], ranks=n)
-        for key in races
-        for network, _, n in [key.rpartition("/")]
-    }
-    write(
-        "race.html",
-        pages.get_text("race", language),
-        pages.build_race_body(language, race_names),
-        {"kind": "race", "races": races},
-    )
+    data = {"kind": "gallery", "runs": listed, "networks": names, "first": first}
+    write("gallery.html", get_text("gallery", language), pages.build_gallery_body(language), data)
+    races, race_names = list_races(entries), {}
+    for key in races:
+        network, _, ranks = key.rpartition("/")
+        race_names[key] = get_text("course", language, network=names[network], ranks=ranks)
+    body = pages.build_race_body(language, race_names)
+    write("race.html", get_text("race", language), body, {"kind": "race", "races": races})
 
 
 def list_races(entries: Sequence[Entry]) -> dict[str, list[str]]:

@@ -66,9 +66,8 @@ class Origin:
             case "never":
                 return Sentence("No step brings the rest into chunk {chunk} of {who}.", **where)
             case "lost" if self.ends:
-                return Sentence(
-                    "Step {step} is missing: {who} gets nothing more into chunk {chunk}.", step=step, **where
-                )
+                message = "Step {step} is missing: {who} gets nothing more into chunk {chunk}."
+                return Sentence(message, step=step, **where)
             case "lost":
                 what = Sentence("{who} gets nothing into chunk {chunk}", **where)
             case "extra":
@@ -136,10 +135,9 @@ def _find_similar(schedule: Schedule) -> Schedule | None:
     if schedule.ranks > _MAX_RANKS or not 0 < len(schedule) <= _MAX_TRANSFERS:
         return None
     steps, best, most = [_count_rows(s) for s in schedule.each_step()], None, (_ALIKE, -1)
+    root = None
     if get_collective(schedule.collective).rooted:
         root = schedule.root
-    else:
-        root = None
     for other, rows in _list_library(schedule.collective, schedule.ranks, root):
         fits = (other.chunks, other.endpoints) == (schedule.chunks, schedule.endpoints)
         # Different sizes cannot be the same algorithm with a mistake in it.

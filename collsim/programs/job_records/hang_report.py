@@ -159,14 +159,10 @@ def _describe_call(value: Words, position: str) -> Words:
 
 
 def _describe_mismatch(finding: HangFinding) -> Words:
-    parts = [
-        Sentence(
-            "rank {ranks}: {call}",
-            ranks=format_ranks(variant.ranks),
-            call=_describe_call(variant.value, variant.position),
-        )
-        for variant in finding.variants[:_MAX_VARIANTS]
-    ]
+    parts = []
+    for variant in finding.variants[:_MAX_VARIANTS]:
+        call = _describe_call(variant.value, variant.position)
+        parts.append(Sentence("rank {ranks}: {call}", ranks=format_ranks(variant.ranks), call=call))
     values: dict[str, object] = {"number": finding.number, "group": finding.group, "variants": join_words(parts)}
     if finding.kind == "operation":
         return Sentence("Call {number} of group {group} is not the same on all ranks: {variants}.", **values)
@@ -183,24 +179,20 @@ def _describe_missing(finding: HangFinding) -> Words:
     sentence = Sentence(
         "Behind: rank {ranks}, without {call} of group {group}. Waiting in it: rank {others}.",
         ranks=format_ranks(finding.ranks),
-        call=_describe_call(
-            Sentence("{operation} number {number}", operation=finding.operation, number=finding.number),
-            called.position,
-        ),
+        call=_describe_number(finding, called.position),
         group=finding.group,
         others=format_ranks(called.ranks),
     )
     if not finding.last:
         return sentence
     (last, *_) = finding.last
-    return Sentence(
-        "{sentence} The last call of rank {rank}: {call}.",
-        sentence=sentence,
-        rank=last.rank,
-        call=_describe_call(
-            Sentence("{operation} number {number}", operation=last.operation, number=last.number), last.position
-        ),
-    )
+    call = _describe_number(last, last.position)
+    return Sentence("{sentence} The last call of rank {rank}: {call}.", sentence=sentence, rank=last.rank, call=call)
+
+
+def _describe_number(made: HangFinding | RecordedCall, position: str) -> Words:
+    numbered = Sentence("{operation} number {number}", operation=made.operation, number=made.number)
+    return _describe_call(numbered, position)
 
 
 def _describe_counts(finding: HangFinding) -> Words:
@@ -221,11 +213,8 @@ def _describe_counts(finding: HangFinding) -> Words:
 
 
 def _describe_silent(finding: HangFinding) -> Words:
-    return Sentence(
-        "No answer from rank {ranks} of group {group}: the process has ended, or is stopped.",
-        ranks=format_ranks(finding.ranks),
-        group=finding.group,
-    )
+    message = "No answer from rank {ranks} of group {group}: the process has ended, or is stopped."
+    return Sentence(message, ranks=format_ranks(finding.ranks), group=finding.group)
 
 
 def _describe_message(finding: HangFinding) -> Words:
@@ -264,8 +253,5 @@ def _describe_unfinished(finding: HangFinding) -> Words:
 
 
 def _describe_moving(finding: HangFinding) -> Words:
-    return Sentence(
-        "The counts of {operation} in group {group} went on between the texts: the job runs, or did then.",
-        operation=finding.operation,
-        group=finding.group,
-    )
+    message = "The counts of {operation} in group {group} went on between the texts: the job runs, or did then."
+    return Sentence(message, operation=finding.operation, group=finding.group)

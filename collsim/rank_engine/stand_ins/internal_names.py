@@ -28,9 +28,6 @@ def require_plain_name(name: object, line: int = 0) -> None:
     if not isinstance(name, str) or name not in INTERNAL_NAMES:
         return
     if line:
-        raise CollsimError(
-            "line {line}: {name} leads into Python itself, which no rank program needs; leave it out",
-            line=line,
-            name=name,
-        )
+        message = "line {line}: {name} leads into Python itself, which no rank program needs; leave it out"
+        raise CollsimError(message, line=line, name=name)
     raise CollsimError("{name} leads into Python itself, which no rank program needs; leave it out", name=name)

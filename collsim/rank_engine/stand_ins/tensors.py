@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -64,12 +63,12 @@ class Tensor(np.ndarray):
 
     def __new__(cls, *data: Shape) -> Tensor:
         """`torch.Tensor`: of numbers, or of a shape; float32 in either case."""
-        if len(data) == 1 and not isinstance(data[0], builtins.int):
+        if len(data) == 1 and not isinstance(data[0], int):
             return np.array(data[0], np.float32).view(cls)
         return np.zeros(_flatten_shape(data), np.float32).view(cls)
 
     def __array_wrap__(  # type: ignore[override]
-        self, array: np.ndarray, context: _Context | None = None, return_scalar: builtins.bool = False
+        self, array: np.ndarray, context: _Context | None = None, return_scalar: bool = False
     ) -> Tensor:
         """Sums of all elements are tensors, too, which can be sent; integers divided are float32, as in torch."""
         if context is not None and array.dtype == np.float64:
@@ -106,7 +105,7 @@ class Tensor(np.ndarray):
         return "cpu"
 
     @property
-    def is_cuda(self) -> builtins.bool:
+    def is_cuda(self) -> bool:
         """Whether it is on a GPU: never."""
         return False
 
@@ -145,39 +144,21 @@ class Tensor(np.ndarray):
             return self.astype(dtype).view(Tensor)
         return self
 
-    def float(self) -> Tensor:
-        """As float32."""
-        return self.astype(np.float32).view(Tensor)
-
-    def double(self) -> Tensor:
-        """As float64."""
-        return self.astype(np.float64).view(Tensor)
-
-    def long(self) -> Tensor:
-        """As int64."""
-        return self.astype(np.int64).view(Tensor)
-
-    def int(self) -> Tensor:
-        """As int32."""
-        return self.astype(np.int32).view(Tensor)
-
-    def numel(self) -> builtins.int:
+    def numel(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
 
-    def nelement(self) -> builtins.int:
-        """The number of elements."""
-        return math.prod(self.shape)
+    nelement = numel
 
-    def element_size(self) -> builtins.int:
+    def element_size(self) -> int:
         """Bytes of an element."""
         return self.dtype.itemsize
 
-    def dim(self) -> builtins.int:
+    def dim(self) -> int:
         """The number of dimensions."""
         return self.ndim
 
-    def add_(self, value: Operand, alpha: builtins.float = 1) -> Tensor:
+    def add_(self, value: Operand, alpha: float = 1) -> Tensor:
         """Add in place.
 
         Args:
@@ -204,11 +185,11 @@ class Tensor(np.ndarray):
         self[...] = value
         return self
 
-    def chunk(self, count: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """At most `count` pieces of equal size; the last is smaller, and there may be fewer."""
-        return self.split(max(1, -(-self.shape[dim] // count)), dim)
+    def chunk(self, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """At most so many pieces of equal size; the last is smaller, and there may be fewer."""
+        return self.split(max(1, -(-self.shape[dim] // chunks)), dim)
 
-    def split(self, size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def split(self, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
         """Pieces along an axis, views of this tensor.
 
         Args:
@@ -225,11 +206,11 @@ class Tensor(np.ndarray):
             return _as_tensors(np.split(self, ends[:-1], axis=dim))
         return _as_tensors(np.split(self, range(size, self.shape[dim], size), axis=dim))
 
-    def tensor_split(self, count: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Exactly `count` pieces, as equal as can be."""
-        return _as_tensors(np.array_split(self, count, axis=dim))
+    def tensor_split(self, sections: int, dim: int = 0) -> tuple[Tensor, ...]:
+        """Exactly so many pieces, as equal as can be."""
+        return _as_tensors(np.array_split(self, sections, axis=dim))
 
-    def narrow(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
+    def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """A part of a dimension, as a view."""
         return self[(slice(None),) * dim + (slice(start, start + length),)].view(Tensor)
 
@@ -259,15 +240,7 @@ class Tensor(np.ndarray):
             return f"torch.{self.dtype.name}"
         return self.to(dtype)
 
-    def half(self) -> Tensor:
-        """As float16."""
-        return self.astype(np.float16).view(Tensor)
-
-    def bool(self) -> Tensor:
-        """As bool."""
-        return self.astype(np.bool_).view(Tensor)
-
-    def add(self, value: Operand, alpha: builtins.float = 1) -> Tensor:
+    def add(self, value: Operand, alpha: float = 1) -> Tensor:
         """The sum with a value."""
         return np.asarray(self + alpha * value).view(Tensor)
 
@@ -290,7 +263,7 @@ class Tensor(np.ndarray):
         """Copies along each dimension."""
         return np.tile(self, _flatten_shape(times)).view(Tensor)
 
-    def index_select(self, dim: builtins.int, index: np.ndarray) -> Tensor:
+    def index_select(self, dim: int, index: np.ndarray) -> Tensor:
         """Elements along a dimension, by their positions."""
         return np.take(self, index, axis=dim).view(Tensor)
 
@@ -323,13 +296,13 @@ class Tensor(np.ndarray):
         array: Tensor = super().transpose(*dims)
         return array
 
-    def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:  # type: ignore[override]
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Tensor:  # type: ignore[override]
         """Several dimensions as one: the same memory where it can be."""
         end = end_dim % max(1, self.ndim) + 1
         return np.reshape(self, (*self.shape[:start_dim], -1, *self.shape[end:])).view(Tensor)
 
     def var(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: builtins.bool = False, correction: builtins.int = 1, **options: Any
+        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Any
     ) -> Tensor:
         """The variance; of a sample, as torch has it."""
         # numpy's own functions call it with `axis` and `ddof`
@@ -337,26 +310,24 @@ class Tensor(np.ndarray):
         return np.asarray(np.var(self.numpy(), axis=axis, ddof=ddof, keepdims=keepdim), self.dtype).view(Tensor)
 
     def std(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: builtins.bool = False, correction: builtins.int = 1, **options: Any
+        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Any
     ) -> Tensor:
         """The standard deviation; of a sample, as torch has it."""
         return np.asarray(np.sqrt(self.var(dim, keepdim, correction, **options))).view(Tensor)
 
     def max(  # type: ignore[override]
-        self, dim: Dimension | Tensor = None, keepdim: builtins.bool = False, **options: Any
+        self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Any
     ) -> Any:
         """The largest element; along a dimension the largest ones with their positions."""
         return _find_extreme(np.maximum, np.argmax, self, dim, keepdim, options)
 
     def min(  # type: ignore[override]
-        self, dim: Dimension | Tensor = None, keepdim: builtins.bool = False, **options: Any
+        self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Any
     ) -> Any:
         """The smallest element; along a dimension the smallest ones with their positions."""
         return _find_extreme(np.minimum, np.argmin, self, dim, keepdim, options)
 
-    def argsort(  # type: ignore[override]
-        self, dim: builtins.int = -1, descending: builtins.bool = False, **options: Any
-    ) -> Tensor:
+    def argsort(self, dim: int = -1, descending: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """Positions of the elements in their order.
 
         Args:
@@ -370,7 +341,7 @@ class Tensor(np.ndarray):
         return np.argsort(array, axis=options.get("axis", dim), kind="stable").view(Tensor)
 
     def sort(  # type: ignore[override]
-        self, dim: builtins.int = -1, descending: builtins.bool = False, **options: Any
+        self, dim: int = -1, descending: bool = False, **options: Any
     ) -> ValuesIndices | None:
         """The elements in their order with their positions.
 
@@ -384,41 +355,35 @@ class Tensor(np.ndarray):
             return None
         return self._sort(dim, descending)
 
-    def _sort(self, dim: builtins.int, descending: builtins.bool) -> ValuesIndices:
+    def _sort(self, dim: int, descending: bool) -> ValuesIndices:
         indices = self.argsort(dim, descending)
         return ValuesIndices(np.take_along_axis(self, indices, dim).view(Tensor), indices)
 
-    def topk(self, k: builtins.int, dim: builtins.int = -1) -> ValuesIndices:
+    def topk(self, k: int, dim: int = -1) -> ValuesIndices:
         """The largest elements with their positions."""
         values, indices = self._sort(dim, descending=True)
         first = np.arange(k)
         return ValuesIndices(values.index_select(dim, first), indices.index_select(dim, first))
 
-    def softmax(self, dim: builtins.int) -> Tensor:
+    def softmax(self, dim: int) -> Tensor:
         """Exponentials along a dimension, whose sum is one."""
         powers = np.exp(self - np.maximum.reduce(self, axis=dim, keepdims=True))
         return np.asarray(powers / np.add.reduce(powers, axis=dim, keepdims=True)).view(Tensor)
 
-    def sum(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
-    ) -> Tensor:
+    def sum(self, dim: Dimension = None, keepdim: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """The sum of all elements, or along a dimension."""
         return _reduce_along(np.add, self, dim, keepdim, options)
 
-    def prod(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
-    ) -> Tensor:
+    def prod(self, dim: Dimension = None, keepdim: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """The product of all elements, or along a dimension."""
         return _reduce_along(np.multiply, self, dim, keepdim, options)
 
-    def mean(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: builtins.bool = False, **options: Any
-    ) -> Tensor:
+    def mean(self, dim: Dimension = None, keepdim: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
         """The mean of all elements, or along a dimension."""
         total = self.sum(dim, keepdim, **options)
-        return np.asarray(total / (self.numel() // builtins.max(1, total.numel()))).view(Tensor)
+        return np.asarray(total / (self.numel() // max(1, total.numel()))).view(Tensor)
 
-    def unbind(self, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
         """The parts along a dimension, which it does not have any more."""
         return _as_tensors([np.take(self, k, axis=dim) for k in range(self.shape[dim])])
 
@@ -438,11 +403,11 @@ class Tensor(np.ndarray):
         lengths = np.where(np.array(requested) == -1, shape, requested)
         return np.broadcast_to(self, lengths.tolist()).view(Tensor)
 
-    def unsqueeze(self, dim: builtins.int) -> Tensor:
+    def unsqueeze(self, dim: int) -> Tensor:
         """One more dimension of size one."""
         return np.expand_dims(self, dim).view(Tensor)
 
-    def is_contiguous(self) -> builtins.bool:
+    def is_contiguous(self) -> bool:
         """Whether the elements lie one after the other."""
         return bool(self.flags.c_contiguous)
 
@@ -508,6 +473,15 @@ def _rename_dimension(function: Callable[..., np.ndarray]) -> Callable[..., Tens
     return call
 
 
+def _make_cast(dtype: type[np.generic]) -> Callable[[Tensor], Tensor]:
+    def cast(self: Tensor) -> Tensor:
+        return self.astype(dtype).view(Tensor)
+
+    return cast
+
+
+for _name in ("bool", "double", "float", "half", "int", "long"):
+    setattr(Tensor, _name, _make_cast(_DTYPES[_name]))
 for _name, _function in _ELEMENTWISE.items():
     setattr(Tensor, _name, _make_method(_function))
     setattr(Tensor, f"{_name}_", _make_in_place(_function))
@@ -628,18 +602,6 @@ class TensorFunctions:
         """Tensors along a new dimension."""
         return np.stack(tensors, axis=dim).view(Tensor)
 
-    def chunk(self, tensor: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """At most `chunks` pieces of equal size."""
-        return tensor.chunk(chunks, dim)
-
-    def split(self, tensor: Tensor, size: Shape, dim: int = 0) -> tuple[Tensor, ...]:
-        """Pieces of a size, or of the sizes of a list."""
-        return tensor.split(size, dim)
-
-    def tensor_split(self, tensor: Tensor, sections: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """Exactly so many pieces."""
-        return tensor.tensor_split(sections, dim)
-
     def allclose(self, first: np.ndarray, second: np.ndarray, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
         """Whether two tensors hold nearly the same."""
         return bool(np.allclose(first, second, rtol, atol))
@@ -667,10 +629,6 @@ class TensorFunctions:
     def is_tensor(self, value: object) -> bool:
         """Whether it is a tensor."""
         return isinstance(value, Tensor)
-
-    def numel(self, tensor: Tensor) -> int:
-        """The number of elements."""
-        return tensor.numel()
 
 
 #: Functions of torch that numpy has under the same or another name, with the same positional arguments.
@@ -721,7 +679,7 @@ def build_torch_module(seed: int) -> ModuleType:
     vars(torch).update({name: getattr(functions, name) for name in names})
     vars(torch).update(Tensor=Tensor, tensor=make_tensor, as_tensor=make_tensor, no_grad=_NoGrad)
     vars(torch).update(device=lambda *_: "cpu", cuda=_build_cuda_module())
-    vars(torch).update(FloatTensor=Tensor, LongTensor=lambda *data: Tensor(*data).long(), Size=tuple)
+    vars(torch).update(FloatTensor=Tensor, LongTensor=lambda *data: Tensor(*data).to(np.int64), Size=tuple)
     vars(torch).update(inference_mode=_NoGrad, set_num_threads=lambda count: None, __version__="2.13.0")
     return torch
 

@@ -45,10 +45,9 @@ def format_schedule(schedule: Schedule) -> str:
     step_count = min(schedule.steps, MAX_STEPS)
     hidden = {"endpoints": schedule.endpoints - len(names), "steps": schedule.steps - step_count}
     left_out = " and ".join(f"{count:,} more {what}" for what, count in hidden.items() if count)
+    note = ""
     if left_out:
         note = f"{left_out} not shown; "
-    else:
-        note = ""
     return _format_table(
         repr(schedule)[1:-1],
         ["", *(f"step {k}" for k in range(1, step_count + 1))],
@@ -103,10 +102,9 @@ def _format_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[str
     if head:
         lines.append("<thead><tr>" + "".join(_format_cell(word, "th") for word in head) + "</tr></thead>")
     lines += ["<tr>" + _format_cell(row[0], "th") + "".join(map(_format_cell, row[1:])) + "</tr>" for row in rows]
+    below = ""
     if note:
         below = f'<div style="opacity:.7;font-size:90%">{escape_text(note)}</div>'
-    else:
-        below = ""
     return f'<div style="overflow-x:auto">{_TABLE}{"".join(lines)}</table>{below}</div>'
 
 

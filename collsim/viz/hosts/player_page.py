@@ -43,10 +43,9 @@ def build_html_document(language: str, title: str, policy: str, head: str, body:
         head: HTML of the head.
         body: HTML of the body.
     """
+    code = "en"
     if language == "zh":
         code = "zh-CN"
-    else:
-        code = "en"
     policy, title = html.escape(policy, quote=True), html.escape(title)
     return DOCUMENT.format(code=code, policy=policy, title=title, head=head, body=body)
 
@@ -66,10 +65,9 @@ def _build_title(timeline: Mapping[str, Any], language: str) -> str:
         title = timeline.get("meta", {}).get("title", {})
     else:
         title = {}
+    text = title
     if isinstance(title, Mapping):
         text = title.get(language) or title.get("en")
-    else:
-        text = title
     if text:
         return f"{text}, collsim"
     return "collsim"

@@ -34,10 +34,9 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
     # Corners of the two squares are joined around the outside, or the cables would cross the middle.
     for (i, j), y in {(0, 4): 212.0, (3, 7): 412.0}.items():
         a, b = edges[(i, j)]
+        out = 8 * scale
         if sheet.boxes[a].cx < sheet.boxes[b].cx:
             out = -8 * scale
-        else:
-            out = 8 * scale
         x0, x1, y0 = sheet.boxes[a].cx + out, sheet.boxes[b].cx - out, scale_point(0, y)[1]
         if i == 0:
             edge = sheet.boxes[a].y
@@ -72,10 +71,9 @@ def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Callable[[float,
     for c in cpus:
         near = [sheet.boxes[p].cx for p in node.near[c] if p in sheet.boxes and node.kind[p] == "pcie"]
         is_left = not near or sum(near) / len(near) < 232 * scale
+        middle, inward = 424.0, -1
         if is_left:
             middle, inward = 40.0, 1
-        else:
-            middle, inward = 424.0, -1
         box = center_box(middle * scale, 312 * scale, 42 * min(1.3, scale), 26 * min(1.3, scale))
         sheet.boxes[c] = box
         for p in node.near[c]:
@@ -83,10 +81,9 @@ def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Callable[[float,
                 continue
             switch = sheet.boxes[p]
             x = box.cx + 18 * inward * scale
+            edge = switch.right
             if is_left:
                 edge = switch.x
-            else:
-                edge = switch.right
             if switch.cy < box.cy:
                 end = box.y
             else:

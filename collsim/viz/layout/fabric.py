@@ -32,10 +32,9 @@ def place_fabric_between(sheet: Sheet, nodes: list[NodeDevices], left: float, ri
         # A switch that only one node touches stands on that node's side; the others in the middle.
         alone = len(sides) == 1 and len(nodes) > 1 and len(switches) > 1
         if alone:
+            x = right - 52
             if 0 in sides:
                 x = left + 52
-            else:
-                x = right - 52
         else:
             x = (left + right) / 2
         columns.setdefault(x, []).append(d)

@@ -98,19 +98,17 @@ def _place_level(sheet: Sheet, level: list[int], left: float, right: float, y: f
     else:
         tall = 20.0
     along = {n for d in level for n in picture.neighbours()[d]} & set(level)
+    arcs = 0.0
     if len(along) and len(level) > 2:
         arcs = 8.0 * min(6, len(level) - 1)
-    else:
-        arcs = 0.0
     if alone:
         gap = 30.0
     else:
         # Many cables need height, or they would run nearly level and could not be told apart; by eye, within limits.
         gap = max(44.0, min(84.0, 3.0 * sum(len(picture.neighbours()[d]) for d in level) ** 0.75))
     bottom = y - gap
-    if alone:
-        inner, wide = 0.0, slot
-    else:
+    inner, wide = 0.0, slot
+    if not alone:
         inner, wide = 6.0, slot - min(12.0, slot * 0.25)
     top = bottom - inner - tall
     if tall == _UPRIGHT:

@@ -24,10 +24,9 @@ def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
     gpus, bars = node.get_devices("gpu"), node.get_devices("nvswitch")
     homes = _list_homes(node)
     # Without links between GPUs there is no bar below, and the rows may stand farther apart.
+    rows = (8.0, 72.0, 146.0, 232.0)
     if not bars and not node.pairs:
         rows = (8.0, 96.0, 200.0, 318.0)
-    else:
-        rows = (8.0, 72.0, 146.0, 232.0)
     x, slot = 0.0, {}
     for home in homes:
         if home is not None:

@@ -87,10 +87,9 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
             _draw_upright_cable(sheet, card, c)
         for m in node.near[c]:
             if node.kind[m] == "memory" and sheet.picture.endpoint[m] < 0:
+                beyond = 18
                 if cards:
                     beyond = 66
-                else:
-                    beyond = 18
                 sheet.boxes[m] = center_box(x0 + _SLOT, row(30 + 26 + 22 + beyond + 4, 18) + 9, 2 * _SLOT - 4, 18)
                 _draw_upright_cable(sheet, m, c)
     if len(cpus) == 2:

@@ -149,10 +149,9 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True, 
     rows = _Rows()
     top = rows.nic
     if "nic" in kinds:
+        rows.card = 20.0
         if upright and max(len(n.get_devices("nic")) for n in nodes) > 2:
             rows.card = card
-        else:
-            rows.card = 20.0
         top += rows.card + 30
     host = [d for n in nodes for d in n.get_devices("memory") if sheet.picture.endpoint[d] < 0]
     if host:
@@ -296,10 +295,9 @@ def _draw_upward_cables(inside: _Inside) -> None:
             far.sort(key=lambda d: -abs(sheet.boxes[d].cx - top.cx))
             for i, d in enumerate(far):
                 box, y = sheet.boxes[d], top.y + 10 + (i + 0.5) * (top.h - 10) / len(far)
+                x, edge = box.x + 9, top.right
                 if side < 0:
                     x, edge = box.right - 9, top.x
-                else:
-                    x, edge = box.x + 9, top.right
                 sheet.add_cable(d, host, (x, box.y), (x, y), (edge, y))
         for card in inside.list_nics(host):
             box = sheet.boxes[card]

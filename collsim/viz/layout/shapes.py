@@ -117,10 +117,9 @@ def label_device(picture: Picture, device: int) -> Label:
         return str(endpoint)
     if endpoint >= 0 and kind not in ("switch", "nvswitch"):
         several = sum(e >= picture.ranks for e in picture.endpoint) > 1
+        number = ""
         if several:
             number = f" {endpoint - picture.ranks}"
-        else:
-            number = ""
         return {"en": f"server{number}", "zh": f"服务器{number}"}
     if kind == "switch":
         short = name.removeprefix("fabric/")
@@ -212,10 +211,9 @@ def _place_ring(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
 
 
 def _place_small_ring(n: int) -> list[Point]:
+    radius = 80.0
     if n > 2:
         radius = max(110.0, n * 118 / (2 * pi))
-    else:
-        radius = 80.0
     first = -pi / 2
     if n % 4 == 0:  # a flat top where that is more legible
         first -= pi / n
@@ -254,9 +252,8 @@ def _place_circle(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placemen
 def _place_line(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """A row; beyond 12 a snake of rows."""
     n = len(picture)
-    if n <= 12:
-        across = n
-    else:
+    across = n
+    if n > 12:
         across = min(24, ceil(sqrt(2.5 * n)))
     rows = [divmod(r, across) for r in range(n)]
     positions = []
@@ -269,7 +266,7 @@ def _place_line(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
 
 def _place_star(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """The device with most links in the middle, the others round it."""
-    hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
+    hub = _find_busiest(picture)
     others = [d for d in range(len(picture)) if d != hub]
     around = dict(zip(others, _place_around(len(others)), strict=True))
     return [around.get(d, (0.0, 0.0)) for d in range(len(picture))], {}
@@ -282,24 +279,31 @@ def _place_around(count: int) -> list[Point]:
     return [(1.3 * radius * cos(a), radius * sin(a)) for a in angles]
 
 
+def _find_hub(picture: Picture) -> int:
+    """The switch, or what stands for it."""
+    if "switch" in picture.kind:
+        return picture.kind.index("switch")
+    return _find_busiest(picture)
+
+
+def _find_busiest(picture: Picture) -> int:
+    """The device with most links."""
+    return int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
+
+
 def _place_switch(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
     """Ranks under the switch, helpers in their middle; more than 16 stand in two rows, above it and below."""
-    if "switch" in picture.kind:
-        hub = picture.kind.index("switch")
-    else:
-        hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
+    hub = _find_hub(picture)
     ranks = [d for d in range(len(picture)) if d != hub and 0 <= picture.endpoint[d] < picture.ranks]
     helpers = [d for d in range(len(picture)) if d != hub and d not in set(ranks)]
     # More than this many in one row would be too small to read.
-    if len(ranks) + len(helpers) <= 17:
-        rows = [ranks]
-    else:
+    rows = [ranks]
+    if len(ranks) + len(helpers) > 17:
         rows = [ranks[: ceil(len(ranks) / 2)], ranks[ceil(len(ranks) / 2) :]]
     # Helpers stand in the middle, next to the switch.
     rows[0] = rows[0][: len(rows[0]) // 2] + helpers + rows[0][len(rows[0]) // 2 :]
-    if len(rows[0]) <= 17:
-        pitch = 69.0
-    else:
+    pitch = 69.0
+    if len(rows[0]) > 17:
         pitch = max(7.0, 1110 / len(rows[0]))
     positions: list[Point] = [(0.0, 0.0)] * len(picture)
     for row, y in zip(rows, (0.0, -430.0), strict=False):
@@ -312,10 +316,7 @@ def _place_switch(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placemen
 def _stretch_switch(stage: StageLayout) -> None:
     """The switch as a bar as wide as the row of ranks, so that every cable is vertical."""
     picture = stage.picture
-    if "switch" in picture.kind:
-        hub = picture.kind.index("switch")
-    else:
-        hub = int(np.argmax(np.bincount(picture.src, minlength=len(picture))))
+    hub = _find_hub(picture)
     others = [b for d, b in enumerate(stage.boxes) if d != hub]
     if not others:
         return
@@ -438,9 +439,8 @@ def _place_grid(picture: Picture, facts: TopologyFacts = NO_FACTS) -> Placement:
             return _place_ring(picture)
         return _place_line(picture)
     planes = int(np.prod(dims[:-2]))
-    if planes <= 4:
-        wide = planes
-    else:
+    wide = planes
+    if planes > 4:
         wide = ceil(sqrt(planes))
     pitch = max(20.0, min(92.0, 1100 / (wide * (dims[-1] + 0.7))))
     ranks = [_find_grid_cell(r, dims[-1], dims[-2], wide) for r in range(picture.ranks)]
@@ -469,9 +469,8 @@ def _bend_long_cables(
         if hypot(x1 - x0, y1 - y0) < pitch * 1.2 or -1 in (cell[low][0], cell[high][0]):
             continue
         if abs(y1 - y0) < 1:
-            if cell[low][0] == cell[high][0]:
-                lane = aside
-            else:
+            lane = aside
+            if cell[low][0] != cell[high][0]:
                 lane = aside * 0.8 + 2 * (cell[low][2] % 3)
             bends[(low, high)] = [(x0, y0 - half), (x0, y0 - lane), (x1, y0 - lane), (x1, y1 - half)]
         elif abs(x1 - x0) < 1:

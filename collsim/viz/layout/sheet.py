@@ -252,10 +252,9 @@ def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
         number = node.number * cards + i
         # Too small to read means no label: half a word would look like an error.
         legible = not small and sheet.boxes[d].h > 10
+        sheet.names[d] = ""
         if legible:
             sheet.names[d] = f"NIC {number}"
-        else:
-            sheet.names[d] = ""
     wide = all(sheet.boxes[d].w > 100 for d in node.get_devices("pcie"))
     numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.get_devices("pcie"))
     for d in node.get_devices("pcie"):
@@ -291,10 +290,9 @@ def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
         for s, d, k in zip(picture.src.tolist(), picture.dst.tolist(), picture.link_kind, strict=True)
         if s in switches or d in switches
     }
+    en, zh = ("InfiniBand", "InfiniBand ")
     if kinds == {"ethernet"}:
         en, zh = ("Ethernet", "以太网")
-    else:
-        en, zh = ("InfiniBand", "InfiniBand ")
     for d in switches:
         if len(switches) == 1:
             sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
@@ -318,9 +316,8 @@ def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:
             if not sheet.is_linked(g, bar):
                 continue
             bar_box = sheet.boxes[bar]
-            if len(bars) == 1:
-                start = box.cx
-            else:
+            start = box.cx
+            if len(bars) != 1:
                 start = box.x + (i + 0.5) * box.w / len(bars)
             is_below = bar_box.y > box.y
             if bar_box.x + 8 < start < bar_box.right - 8:

@@ -21,25 +21,21 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: Text) -> Box |
     is_cube = any(n.is_cube for n in nodes)
     most = max(len(n.get_devices("gpu")) for n in nodes)
     pitch = max(34.0, min(106.0, 424.0 / most))
+    panel = 30 + most * pitch
     if most <= 8:
         panel = 454.0
-    else:
-        panel = 30 + most * pitch
+    gap = 170.0
     if most <= 12:
         gap = 210.0
-    else:
-        gap = 170.0
     rails = len(nodes) == 2 and is_on_rails(nodes, sheet.picture)
+    width = 8 + panel + 150
     if len(nodes) == 2:
         width = 16 + panel * len(nodes) + gap
-    else:
-        width = 8 + panel + 150
     deep = 0.0
     for n in nodes:
+        mirror = None
         if n.number == 1:
             mirror = width
-        else:
-            mirror = None
         node_sheet = Sheet(sheet.picture, sheet.pipe)
         # On rails the nodes are not mirrored: card i faces card i.
         reverse = mirror is not None and not rails
@@ -51,15 +47,13 @@ def arrange_facing(sheet: Sheet, nodes: list[NodeDevices], title: Text) -> Box |
         deep = max(deep, _get_panel_height(n))
         _add_node_sheet(sheet, node_sheet, mirror)
         name_insides(sheet, n)
-    if is_cube:
-        height = 492.0
-    else:
+    height = 492.0
+    if not is_cube:
         height = deep or 340.0
     for n in nodes:
+        x = width - 8 - panel
         if n.number == 0:
             x = 8.0
-        else:
-            x = width - 8 - panel
         sheet.panels.append(build_panel(n, sheet.picture, Box(x, 8, panel, height), title))
     left, right = 8 + panel, width - 16
     if len(nodes) == 2:
@@ -99,14 +93,12 @@ def _add_node_sheet(sheet: Sheet, node_sheet: Sheet, mirror: float | None) -> No
     """Put the drawing of one node on the sheet, as it is or seen in a mirror (a mirror swaps left-hand and right-hand
     traffic back)."""
     for d, box in node_sheet.boxes.items():
-        if mirror is None:
-            sheet.boxes[d] = box
-        else:
+        sheet.boxes[d] = box
+        if mirror is not None:
             sheet.boxes[d] = box.mirror(mirror)
     for pair, corners in node_sheet.bends.items():
-        if mirror is None:
-            sheet.bends[pair] = corners
-        else:
+        sheet.bends[pair] = corners
+        if mirror is not None:
             sheet.bends[pair] = [(mirror - x, y) for x, y in corners]
     sheet.left_hand |= node_sheet.left_hand
     sheet.pipe = min(sheet.pipe, node_sheet.pipe)
@@ -167,10 +159,9 @@ def _place_pcie(sheet: Sheet, node: NodeDevices, gpus: list[int], pitch: float) 
     others = [p for p in node.get_devices("pcie") if p not in homes]
     for i, p in enumerate(others):
         under = [sheet.boxes[d].cx for d in node.near[p] if d in sheet.boxes]
+        x = 60.0 + 60 * i
         if under:
             x = sum(under) / len(under)
-        else:
-            x = 60.0 + 60 * i
         sheet.boxes[p] = center_box(x, 196.0, 46, 20)
     return homes + others
 
@@ -241,10 +232,9 @@ def _join_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bo
             (last_box.cx, last_box.bottom),
         )
         return
+    y, inset = 212, 9
     if above:
         y, inset = 174, 11
-    else:
-        y, inset = 212, 9
     x0, x1 = first_box.cx + 9, last_box.cx - inset
     sheet.add_cable(first, last, (x0, first_box.y), (x0, y), (x1, y), (x1, last_box.y))
 
@@ -276,10 +266,9 @@ def _draw_upward_cables(sheet: Sheet, node: NodeDevices, homes: list[int]) -> No
             for i, p in enumerate(linked_homes):
                 y = box.y + (i + 0.5) * box.h / len(linked_homes)
                 x = sheet.boxes[p].cx + 10
+                edge = box.right
                 if side < 0:
                     edge = box.x
-                else:
-                    edge = box.right
                 if box.x < x < box.right:
                     sheet.add_cable(p, c, (x, sheet.boxes[p].y), (x, box.bottom))
                 else:
@@ -299,10 +288,9 @@ def _place_nics(sheet: Sheet, node: NodeDevices, homes: list[int], panel: float,
         step = min(45.0, 7 * step / (len(nics) - 1))
     tall = min(19.0, step - 3)
     for row, d in enumerate(nics):
+        y = 110.0
         if len(nics) > 1:
             y = 44 + row * step
-        else:
-            y = 110.0
         sheet.boxes[d] = center_box(8 + panel, y, 56, tall)
         home = node.find_home(d)
         if home is None:

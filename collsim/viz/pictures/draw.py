@@ -14,13 +14,12 @@ from ...locale import LANGUAGES, translate
 from ...topology import Topology
 from ...units import format_bandwidth
 from ..layout.arrangement import lay_out
-from ..layout.geometry import Box
 from ..layout.reduction import MAX_RANKS, MAX_RANKS_IN_ROW
 from ..layout.shapes import StageLayout
 from ..sentences import words
 from . import colours
 from .figure import create_figure, show_in_notebook
-from .machine_picture import choose_language, draw_box_label, find_fonts, get_text
+from .machine_picture import choose_language, draw_box, draw_box_label, find_fonts, get_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,10 +108,9 @@ def _get_scale(ax: Axes, wide: float, tall: float) -> float:
 def _get_line_width(stage: StageLayout, bandwidth: float) -> float:
     """Width of one direction of a cable, in points of a figure of its own (72 to the inch); thinner where nodes are
     small."""
+    room = 1.0
     if len(stage.panels) > 2:
         room = 0.6
-    else:
-        room = 1.0
     return max(0.8, stage.pipe * room * sqrt(bandwidth / 1e9) * 72 / _PIXELS)
 
 
@@ -126,13 +124,8 @@ def _list_kinds(topology: Topology, stage: StageLayout, language: str) -> list[t
     entries = []
     for (kind, label), rate in sorted(widest.items(), key=lambda item: (order.get(item[0][0], len(order)), -item[1])):
         is_member = np.array([(c.kind, c.label) == (kind, label) for c in links.cables])[links.cable]
-        entries.append(
-            (
-                kind,
-                _describe_kind(kind, label, rate, float(links.bandwidth[is_member].max()), language),
-                _get_line_width(stage, rate),
-            )
-        )
+        text = _describe_kind(kind, label, rate, float(links.bandwidth[is_member].max()), language)
+        entries.append((kind, text, _get_line_width(stage, rate)))
     return entries
 
 
@@ -141,10 +134,9 @@ def _describe_kind(kind: str, label: str, rate: float, cable_rate: float, langua
     rated = translate(language, "pictures", "draw.each_way", rate=format_bandwidth(rate))
     if label == format_bandwidth(cable_rate):  # a generic cable is called by its rate
         return rated
+    several = ""
     if rate > 1.01 * cable_rate:
         several = f"{rate / cable_rate:.3g} × "
-    else:
-        several = ""
     return f"{several}{label or words.capitalise(words.name_kind(kind)[LANGUAGES.index(language)])}, {rated}"
 
 
@@ -154,26 +146,18 @@ def _get_colour(kind: str) -> str:
 
 def _draw_panels(ax: Axes, stage: StageLayout, language: str, family: list[str], scale: float, dx: float) -> None:
     for panel in stage.panels:
-        _draw_box(ax, panel.box.shift(dx, _HEAD), colours.SUNK, colours.LINE, 10, 0.7 * scale, 1)
+        box = panel.box.shift(dx, _HEAD)
+        draw_box(ax, box, colours.SUNK, colours.LINE, radius=10, line=0.7 * scale, zorder=1)
         text, note = get_text(panel.label, language), get_text(panel.note, language)
         if note.startswith("×"):
             text += f" {note}"
         elif note:
             text += f" · {note}"
-        y = panel.box.y + 19
+        y = box.y + 19
         if panel.foot:
-            y = panel.box.bottom - 11
-        ax.text(
-            panel.box.x + 14 + dx,
-            y + _HEAD,
-            text,
-            fontsize=8.5 * scale,
-            fontweight="bold",
-            family=family,
-            color=colours.INK2,
-            zorder=5,
-            clip_on=True,
-        )
+            y = box.bottom - 11
+        look: dict[str, Any] = {"fontsize": 8.5 * scale, "fontweight": "bold", "family": family, "zorder": 5}
+        ax.text(box.x + 14, y, text, color=colours.INK2, clip_on=True, **look)
 
 
 def _draw_links(ax: Axes, stage: StageLayout, scale: float, dx: float) -> None:
@@ -202,20 +186,9 @@ def _draw_devices(ax: Axes, stage: StageLayout, language: str, family: list[str]
         if rank:
             edge, line = colours.INK, 1.2
         device_box = box.shift(dx, _HEAD)
-        _draw_box(ax, device_box, fill, edge, 4, line * scale, 4)
-        draw_box_label(
-            ax, device_box, get_text(stage.labels[device], language), family, rank=rank, strong=rank, scale=scale
-        )
-
-
-def _draw_box(ax: Axes, box: Box, fill: str, edge: str, radius: float, line: float, order: int) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    style = f"round,pad=0,rounding_size={min(radius, box.w / 2, box.h / 2)}"
-    patch: Any = FancyBboxPatch(
-        (box.x, box.y), box.w, box.h, boxstyle=style, facecolor=fill, edgecolor=edge, linewidth=line, zorder=order
-    )
-    ax.add_patch(patch)
+        draw_box(ax, device_box, fill, edge, radius=4, line=line * scale, zorder=4)
+        label = get_text(stage.labels[device], language)
+        draw_box_label(ax, device_box, label, family, rank=rank, strong=rank, scale=scale)
 
 
 def _draw_key(ax: Axes, entries: list[tuple[str, str, float]], top: float, family: list[str], scale: float) -> None:

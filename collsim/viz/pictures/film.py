@@ -70,17 +70,9 @@ def save_gif(pictures: Iterable[Image], path: Path) -> None:
     # A film keeps its colours down: a palette of 64 makes a file of a third of the bytes.
     pictures = [picture.quantize(colors=64, method=Quantize.FASTOCTREE, dither=Dither.NONE) for picture in pictures]
     pause = max(20, int(1000 * _SECONDS / len(pictures)))
-    durations = [*([pause] * (len(pictures) - 1)), 1600]
-    pictures[0].save(
-        path,
-        format="GIF",
-        save_all=True,
-        append_images=pictures[1:],
-        duration=durations,
-        loop=0,
-        optimize=True,
-        disposal=1,
-    )
+    film = {"save_all": True, "append_images": pictures[1:], "loop": 0, "disposal": 1}
+    film["duration"] = [*([pause] * (len(pictures) - 1)), 1600]
+    pictures[0].save(path, format="GIF", optimize=True, **film)
 
 
 def _find_ffmpeg() -> str:
@@ -126,32 +118,10 @@ def save_mp4(pictures: Iterator[Image], path: Path) -> None:
     ffmpeg = _find_ffmpeg()
     # Frames go through a pipe: thousands of pictures would fill the disk.
     first = next(pictures).convert("RGB")
-    command = [
-        ffmpeg,
-        "-y",
-        "-loglevel",
-        "error",
-        "-f",
-        "rawvideo",
-        "-pix_fmt",
-        "rgb24",
-        "-video_size",
-        f"{first.width}x{first.height}",
-    ]
+    frames = f"-f rawvideo -pix_fmt rgb24 -video_size {first.width}x{first.height} -framerate 30 -i -"
     # H.264 wants even sizes; padding by a pixel is invisible.
-    command += [
-        "-framerate",
-        "30",
-        "-i",
-        "-",
-        "-vf",
-        "pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white",
-        "-pix_fmt",
-        "yuv420p",
-        "-movflags",
-        "+faststart",
-        str(path),
-    ]
+    target = "-vf pad=ceil(iw/2)*2:ceil(ih/2)*2:color=white -pix_fmt yuv420p -movflags +faststart"
+    command = [ffmpeg, "-y", "-loglevel", "error", *frames.split(), *target.split(), str(path)]
     with tempfile.TemporaryFile() as errors, subprocess.Popen(command, stdin=subprocess.PIPE, stderr=errors) as process:
         assert process.stdin is not None
         # ffmpeg may end early; what it said is read below.
@@ -160,9 +130,8 @@ def save_mp4(pictures: Iterator[Image], path: Path) -> None:
                 film.write(picture.convert("RGB").tobytes())
         if process.wait():
             errors.seek(0)
-            raise CollsimError(
-                "ffmpeg could not write the film: {text}", text=errors.read().decode(errors="replace").strip()[-300:]
-            )
+            message = "ffmpeg could not write the film: {text}"
+            raise CollsimError(message, text=errors.read().decode(errors="replace").strip()[-300:])
 
 
 def _render_frames(trace: Trace, language: str, frames: int) -> Iterator[Image]:
@@ -297,10 +266,9 @@ class Film:
         need = np.array([links["alpha"][h] + nbytes / links["bandwidth"][h] for h in hops])
         done = (t - self.t0[i]) / (self.t1[i] - self.t0[i]) * need.sum()
         hop = min(int(np.searchsorted(np.cumsum(need), done)), len(hops) - 1)
+        part = 1.0
         if need[hop]:
             part = (done - need[:hop].sum()) / need[hop]
-        else:
-            part = 1.0
         return self._interpolate_path(hops[hop], float(part))
 
     def _locate_on_hop(self, hops: list[int], first: int, t: float) -> tuple[float, float]:
@@ -378,10 +346,8 @@ class Film:
         d, links = self.document["devices"], self.document["links"]
         live = {e for link in use for e in (links["src"][link], links["dst"][link])}
         for i in range(len(d["kind"])):
-            (x, y), (right, bottom) = (
-                self._to_pixels(d["x"][i], d["y"][i]),
-                self._to_pixels(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i]),
-            )
+            x, y = self._to_pixels(d["x"][i], d["y"][i])
+            right, bottom = self._to_pixels(d["x"][i] + d["w"][i], d["y"][i] + d["h"][i])
             outline, width, ink, largest = colours.EDGE, _FINE, colours.INK3, 9.0
             if i in live:
                 outline, width, ink = colours.INK, int(1.4 * _FINE), colours.INK
@@ -427,32 +393,24 @@ class Film:
 
     def _draw_texts(self, pen: ImageDraw, t: float, step: int) -> None:
         document, wide = self.document, self.size[0] * _FINE
-        pen.text(
-            (12 * _FINE, 9 * _FINE),
-            get_text(document["meta"]["title"], self.language),
-            fill=colours.INK,
-            font=self._get_font(15),
-        )
+        title = get_text(document["meta"]["title"], self.language)
+        pen.text((12 * _FINE, 9 * _FINE), title, fill=colours.INK, font=self._get_font(15))
         base = (self.size[1] - _FOOT) * _FINE
         count = len(document["steps"]["t0"])
         phase = next(
             (get_text(p["label"], self.language) for p in document["phases"] if p["first"] <= step <= p["last"]), ""
         )
-        if not count:
-            step_text = ""
-        else:
+        step_text = ""
+        if count:
             step_text = translate(self.language, "pictures", "film.step", number=step + 1, count=count, phase=phase)
         clock = f"{words.format_duration(t)} / {words.format_duration(self.time)}"
         pen.text((12 * _FINE, base + 6 * _FINE), step_text, fill=colours.INK, font=self._get_font(12))
         pen.text((wide - 12 * _FINE, base + 6 * _FINE), clock, fill=colours.INK, font=self._get_font(12), anchor="ra")
         y = base + 29 * _FINE
-        pen.line((12 * _FINE, y, wide - 12 * _FINE, y), fill=colours.GRID, width=4 * _FINE)
+        left, right = 12 * _FINE, wide - 12 * _FINE
+        pen.line((left, y, right, y), fill=colours.GRID, width=4 * _FINE)
         if self.time:
-            pen.line(
-                (12 * _FINE, y, 12 * _FINE + (wide - 24 * _FINE) * t / self.time, y),
-                fill=colours.INK,
-                width=4 * _FINE,
-            )
+            pen.line((left, y, left + (right - left) * t / self.time, y), fill=colours.INK, width=4 * _FINE)
 
 
 def _find_first_hops(document: Timeline) -> npt.NDArray[np.int64] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 MAX_NAMED_LINES = len(colours.SERIES)  # as many as there are colours
+MARKERS = "osD^v"
 _POINTS = 8.0  # height of a name
 _GAP = 1.3  # from one name to the next, in heights
 
@@ -45,21 +46,17 @@ def select_foremost(lines: Sequence[PlotLine], low: bool) -> list[int]:
         lines: The lines of the plot.
         low: Whether less is better.
     """
+    sign = -1.0
     if low:
         sign = 1.0
-    else:
-        sign = -1.0
     best: dict[float, float] = {}
     for line in lines:
         for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True):
             best[x] = min(best.get(x, np.inf), sign * y)
-    wins = [
-        sum(
-            round_time(abs(y)) == round_time(abs(best[x]))
-            for x, y in zip(line.x.tolist(), line.y.tolist(), strict=True)
-        )
-        for line in lines
-    ]
+    wins = []
+    for line in lines:
+        points = zip(line.x.tolist(), line.y.tolist(), strict=True)
+        wins.append(sum(round_time(abs(y)) == round_time(abs(best[x])) for x, y in points))
     far = max(best, default=0.0)
     at_end = {k: sign * line.y[-1] for k, line in enumerate(lines) if len(line.x) and line.x[-1] == far}
     order = sorted(range(len(lines)), key=lambda k: (-wins[k], at_end.get(k, np.inf), k))
@@ -78,22 +75,15 @@ def draw_lines(ax: Axes, lines: Sequence[PlotLine], low: bool, rest: str) -> dic
     named = select_foremost(lines, low)
     others = [k for k in range(len(lines)) if k not in named]
     for k in others:
+        label = None
         if k == others[0]:
             label = rest.format(count=len(others))
-        else:
-            label = None
         ax.plot(lines[k].x, lines[k].y, color=colours.IDLE, linewidth=1.0, label=label, zorder=1.5)
     drawn = {}
     for number, k in enumerate(named):
-        (drawn[k],) = ax.plot(
-            lines[k].x,
-            lines[k].y,
-            label=lines[k].name,
-            color=colours.SERIES[number],
-            marker="osD^v"[number % 5],
-            markersize=4,
-            linewidth=1.8,
-        )
+        marker = MARKERS[number % len(MARKERS)]
+        look: dict[str, Any] = {"color": colours.SERIES[number], "marker": marker, "markersize": 4, "linewidth": 1.8}
+        (drawn[k],) = ax.plot(lines[k].x, lines[k].y, label=lines[k].name, **look)
     return drawn
 
 
@@ -114,24 +104,9 @@ def name_ends(ax: Axes, lines: Sequence[PlotLine], drawn: Mapping[int, Line2D]) 
     step = _GAP * _POINTS / 72 / _get_inches(ax)
     for (k, x, y), height in zip(ends, _spread_heights(high, step).tolist(), strict=True):
         colour = drawn[k].get_color()
-        ax.annotate(
-            lines[k].name,
-            (x, y),
-            (1.03, height),
-            textcoords=ax.transAxes,
-            color=colour,
-            fontsize=_POINTS,
-            va="center",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": colour,
-                "linewidth": 0.7,
-                "shrinkA": 1,
-                "shrinkB": 4,
-                "relpos": (0, 0.5),
-            },
-        )
+        leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)}
+        look: dict[str, Any] = {"color": colour, "fontsize": _POINTS, "va": "center", "arrowprops": leader}
+        ax.annotate(lines[k].name, (x, y), (1.03, height), textcoords=ax.transAxes, annotation_clip=False, **look)
 
 
 def _find_end(line: PlotLine) -> tuple[float, float] | None:

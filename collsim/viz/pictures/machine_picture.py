@@ -160,15 +160,8 @@ def get_text(value: str | Mapping[str, str], language: str) -> str:
 def _draw_head(ax: Axes, document: Timeline, language: str, family: list[str], wide: float) -> None:
     figures = document["figures"]
     title = get_text(document["meta"]["title"], language)
-    ax.text(
-        16,
-        26,
-        title,
-        fontsize=max(8.5, min(12.0, 0.9 * _LETTER * (wide - 32) / len(title))),  # bold letters are wider
-        fontweight="bold",
-        family=family,
-        color=colours.INK,
-    )
+    size = max(8.5, min(12.0, 0.9 * _LETTER * (wide - 32) / len(title)))  # bold letters are wider
+    ax.text(16, 26, title, fontsize=size, fontweight="bold", family=family, color=colours.INK)
     parts = [
         words.format_duration(figures["time"]),
         f"algbw {words.format_rate(figures['algbw'])}",
@@ -213,27 +206,13 @@ def _draw_stage(ax: Axes, document: Timeline, language: str, family: list[str], 
 
 def _draw_panel(ax: Axes, p: TimelinePanel, language: str, family: list[str], dx: float, dy: float) -> None:
     """What stands around the devices of a node, with its name."""
-    _draw_box(
-        ax,
-        Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"]),
-        colours.SUNK,
-        colours.LINE,
-        radius=10,
-        line=0.7,
-        zorder=1,
-    )
+    box = Box(p["x"] + dx, p["y"] + dy, p["w"], p["h"])
+    draw_box(ax, box, colours.SUNK, colours.LINE, radius=10, line=0.7, zorder=1)
+    y = box.y + 19
     if p["foot"]:
-        down = p["h"] - 11
-    else:
-        down = 19
-    look: dict[str, Any] = {
-        "fontsize": 9,
-        "fontweight": "bold",
-        "family": family,
-        "color": colours.INK,
-        "zorder": 5,
-    }
-    ax.text(p["x"] + 14 + dx, p["y"] + down + dy, get_text(p["label"], language), **look)
+        y = box.bottom - 11
+    look: dict[str, Any] = {"fontsize": 9, "fontweight": "bold", "family": family, "color": colours.INK, "zorder": 5}
+    ax.text(box.x + 14, y, get_text(p["label"], language), **look)
 
 
 def _draw_device(
@@ -248,16 +227,26 @@ def _draw_device(
     else:
         fill = colours.CARD
     box = Box(d["x"][i] + dx, d["y"][i] + dy, d["w"][i], d["h"][i])
+    edge, line = (colours.EDGE, 0.7)
     if is_used:
         edge, line = (colours.INK, 1.2)
-    else:
-        edge, line = (colours.EDGE, 0.7)
-    _draw_box(ax, box, fill, edge, radius=4, line=line, zorder=4)
+    draw_box(ax, box, fill, edge, radius=4, line=line, zorder=4)
     rank = d["endpoint"][i] >= 0
     draw_box_label(ax, box, get_text(d["label"][i], language), family, rank=rank, strong=rank or is_used)
 
 
-def _draw_box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:
+def draw_box(ax: Axes, box: Box, fill: str, edge: str, *, radius: float, line: float, zorder: int) -> None:
+    """A rectangle with round corners.
+
+    Args:
+        ax: Axes to draw into.
+        box: The rectangle in CSS pixels.
+        fill: Its colour.
+        edge: Colour of its outline.
+        radius: Of its corners, CSS pixels; less in a small box.
+        line: Width of its outline, points.
+        zorder: What is drawn later has more.
+    """
     from matplotlib.patches import FancyBboxPatch
 
     style = f"round,pad=0,rounding_size={min(radius, box.w / 2, box.h / 2)}"
@@ -290,35 +279,21 @@ def draw_box_label(
     letters = max(1, len(label))
     # Upright in tall boxes, and where a wide label would not fit across.
     upright = box.h > 1.7 * box.w or (box.h > box.w and box.w < 6 * letters)
+    length, thickness, rotation = box.w, box.h, 0
     if upright:
         length, thickness, rotation = box.h, box.w, 90
-    else:
-        length, thickness, rotation = box.w, box.h, 0
+    largest = 11
     if rank:
         largest = 13
-    else:
-        largest = 11
     size = scale * min(largest, 1.05 * length / letters, thickness * 0.5)
     # Below this size nobody can read it on a projector.
     if size < 4.5 or not label:
         return
+    weight, color = "normal", colours.INK3
     if strong:
         weight, color = "bold", colours.INK
-    else:
-        weight, color = "normal", colours.INK3
-    ax.text(
-        box.cx,
-        box.cy,
-        label,
-        ha="center",
-        va="center",
-        rotation=rotation,
-        fontsize=size,
-        fontweight=weight,
-        family=family,
-        color=color,
-        zorder=5,
-    )
+    look: dict[str, Any] = {"fontsize": size, "fontweight": weight, "family": family, "color": color, "zorder": 5}
+    ax.text(box.cx, box.cy, label, ha="center", va="center", rotation=rotation, **look)
 
 
 def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
@@ -345,15 +320,8 @@ def _draw_links(ax: Axes, document: Timeline, dx: float, dy: float) -> None:
     draw(busy, core, [colours.USE[use[i]] for i in busy], zorder=3)
     for number, row in enumerate(document["rows"], start=1):
         color = colours.USE[colours.classify_use(max(part[i] for i in row["links"]))]
-        _draw_number(
-            ax,
-            number,
-            _find_middle(paths[row["links"][0]]),
-            color,
-            edgecolor=colours.CARD,
-            linewidth=0.8,
-            zorder=6,
-        )
+        middle = _find_middle(paths[row["links"][0]])
+        _draw_number(ax, number, middle, color, edgecolor=colours.CARD, linewidth=0.8, zorder=6)
 
 
 def _draw_lines(ax: Axes, paths: list[Floats], widths: list[float], colors: str | list[str], zorder: int) -> None:
@@ -388,10 +356,9 @@ def _draw_table(ax: Axes, document: Timeline, language: str, family: list[str], 
     right = min(wide - 24, 700.0)
 
     def put(x: float, y: float, text: str, size: float, color: str, bold: bool = False, side: str = "left") -> None:
+        weight = "normal"
         if bold:
             weight = "bold"
-        else:
-            weight = "normal"
         ax.text(x, y, text, fontsize=size, fontweight=weight, family=family, color=color, ha=side)
 
     for key, x in (("still.bytes_of_busiest", right - 90), ("still.busy", right)):

@@ -16,7 +16,7 @@ from ...units import format_bytes
 from ..sentences import words
 from . import colours
 from .machine_picture import choose_language, write_label
-from .plots import _build_cell, _clean_axes, _format_tick, _get_axes
+from .plots import _build_cell, _clean_axes, _format_tick, _get_axes, _label_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,10 +58,9 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, langu
         "compare_run",
     )
     ax = _get_axes(ax, 7.2, 4.4)
+    ours, believed = ("predicted_busbw", "tuner_busbw")
     if what == "time":
         ours, believed = ("predicted", "tuner")
-    else:
-        ours, believed = ("predicted_busbw", "tuner_busbw")
     line, x, scale = table.sort_values("nbytes"), np.sort(table["nbytes"].to_numpy(float)), _SCALES[what]
     y = line[ours].to_numpy() * scale
     within = write_label(language, "nccl_plots.within", near=f"{NEAR:g}")
@@ -71,14 +70,8 @@ def curve(table: pd.DataFrame, what: str = "time", ax: Axes | None = None, langu
         tuner = write_label(language, "nccl_plots.nccl_s_tuner_believes")
         ax.plot(x, line[believed].to_numpy() * scale, "--", color=colours.EDGE, linewidth=1.4, label=tuner)
     ax.plot(x, y, color=colours.USE["room"], linewidth=2.2, label=write_label(language, "nccl_plots.predicted"))
-    ax.plot(
-        x,
-        line[what].to_numpy() * scale,
-        "o",
-        color=colours.INK,
-        markersize=5,
-        label=write_label(language, "nccl_plots.measured"),
-    )
+    measured = write_label(language, "nccl_plots.measured")
+    ax.plot(x, line[what].to_numpy() * scale, "o", color=colours.INK, markersize=5, label=measured)
     _format_size_axis(ax, language)
     ax.set_yscale("log")
     if what == "time":
@@ -118,14 +111,8 @@ def residuals(table: pd.DataFrame, ax: Axes | None = None, language: str = "en")
         # The median of large sizes marks the bandwidth, which small sizes would hide.
         large = part[part["nbytes"] >= 2**24]["ratio"]
         if len(large):
-            ax.plot(
-                np.exp(np.log(large).median()),
-                row,
-                "|",
-                color=colours.USE["full"],
-                markersize=12,
-                markeredgewidth=2.4,
-            )
+            middle = np.exp(np.log(large).median())
+            ax.plot(middle, row, "|", color=colours.USE["full"], markersize=12, markeredgewidth=2.4)
     ax.set_yticks(range(len(runs)), titles)
     ax.set_ylim(len(runs) - 0.4, -0.6)
     ax.set_xscale("log")
@@ -156,24 +143,11 @@ def choice_map(table: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     for row in table.to_dict("records"):
         x, y = sizes.index(row["nbytes"]), nodes.index(row["nodes"])
         ax.add_patch(_build_cell(x, y, hues[row["algorithm"]]))
-        ax.text(
-            x,
-            y,
-            f"{row['algorithm']}\n{row['protocol']}",
-            ha="center",
-            va="center",
-            color=colours.CARD,
-            fontsize=7.5,
-        )
+        text = f"{row['algorithm']}\n{row['protocol']}"
+        ax.text(x, y, text, ha="center", va="center", color=colours.CARD, fontsize=7.5)
     for name in names:
         ax.plot([], [], "s", color=hues[name], label=name)
-    ax.set_xlim(-0.5, len(sizes) - 0.5)
-    ax.set_ylim(-0.5, len(nodes) - 0.5)
-    # Twelve labels at most fit on the axis.
-    every = max(1, -(-len(sizes) // 12))
-    ax.set_xticks(range(0, len(sizes), every), [format_bytes(int(s)) for s in sizes[::every]])
-    ax.set_yticks(range(len(nodes)), [str(n) for n in nodes])
-    ax.set_xlabel(write_label(language, "nccl_plots.size_nccl_tests"))
+    _label_cells(ax, sizes, nodes, 12, language)
     ax.set_ylabel(write_label(language, "nccl_plots.nodes"))
     ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
     _clean_axes(ax, "both", language)
@@ -194,30 +168,20 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
     table = result.table
     x = table["nbytes"].to_numpy(float)
     for name, color, marker in (("ring", colours.USE["room"], "o"), ("tree", colours.DONE, "s")):
-        ax.plot(
-            x,
-            table[name],
-            color=color,
-            marker=marker,
-            markersize=4,
-            linewidth=2,
-            label=write_label(language, "nccl_plots.predicted_of", name=name),
-        )
+        predicted = write_label(language, "nccl_plots.predicted_of", name=name)
+        ax.plot(x, table[name], color=color, marker=marker, markersize=4, linewidth=2, label=predicted)
         believed = write_label(language, "nccl_plots.tuner_of", name=name)
         ax.plot(x, table[f"{name}_tuner"], "--", color=color, linewidth=1.2, alpha=0.8, label=believed)
     _format_size_axis(ax, language)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter(lambda v, _: words.format_duration(v))
     ax.set_ylabel(write_label(language, "nccl_plots.time"))
-    labels = (
-        write_label(language, "nccl_plots.predicted"),
-        write_label(language, "nccl_plots.tuner"),
-    )
     lines = []
-    for crossing, style, source, column in (
-        (result.crossing, "-", labels[0], ""),
-        (result.tuner_crossing, "--", labels[1], "_tuner"),
+    for crossing, style, key, column in (
+        (result.crossing, "-", "predicted", ""),
+        (result.tuner_crossing, "--", "tuner", "_tuner"),
     ):
+        source = write_label(language, f"nccl_plots.{key}")
         if crossing is not None:
             ax.axvline(crossing, color=colours.INK, linewidth=1.2, linestyle=style)
             size = format_bytes(_round_bytes(crossing))
@@ -225,10 +189,10 @@ def crossover(result: Crossover, ax: Axes | None = None, language: str = "en") -
         else:
             # Without a crossing the last row says who is ahead.
             last = table.iloc[-1]
+            key = "ring_never_overtakes_tree"
             if last[f"ring{column}"] <= last[f"tree{column}"]:
-                lines.append(write_label(language, "nccl_plots.ring_ahead_at_every", source=source))
-            else:
-                lines.append(write_label(language, "nccl_plots.ring_never_overtakes_tree", source=source))
+                key = "ring_ahead_at_every"
+            lines.append(write_label(language, f"nccl_plots.{key}", source=source))
     ax.set_title("\n".join(lines), fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=8)
     return _clean_axes(ax, "both", language)

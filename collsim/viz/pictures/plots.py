@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from ..timeline.link_rows import build_rows
 from ..timeline.node_stages import build_drawing
 from . import colours
 from .figure import create_figure, darken, show_in_notebook
-from .lines import PlotLine, draw_lines, name_ends
+from .lines import MARKERS, PlotLine, draw_lines, name_ends
 from .machine_picture import find_fonts, write_label
 
 if TYPE_CHECKING:
@@ -140,12 +140,8 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
     order = used[np.argsort(-share[used], kind="stable")][:_MAX_BARS]
     names, links = trace.topology.devices.name, trace.topology.links
     y = np.arange(len(order))
-    ax.barh(
-        y,
-        100 * share[order],
-        color=[colours.USE[colours.classify_use(s)] for s in share[order]],
-        height=0.72,
-    )
+    colors = [colours.USE[colours.classify_use(s)] for s in share[order]]
+    ax.barh(y, 100 * share[order], color=colors, height=0.72)
     ax.set_yticks(y, [f"{names[links.src[i]]} → {names[links.dst[i]]}" for i in order], fontsize=8)
     # Bytes stand beside the bars: a busy link need not carry much.
     for row, link in enumerate(order):
@@ -190,14 +186,9 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
         else:
             label = row["label"][language]
         seconds, carried = _sum_carried_bytes(trace, np.flatnonzero(np.isin(drawing.link_of, row["links"])))
-        ax.plot(
-            seconds * factor,
-            carried / 2**20,
-            label=label,
-            color=colours.SERIES[number % len(colours.SERIES)],
-            linewidth=2.4 if row["hot"] else 1.6,
-            linestyle=_DASHES[number % len(_DASHES)],
-        )
+        color, dash = colours.SERIES[number % len(colours.SERIES)], _DASHES[number % len(_DASHES)]
+        width = 2.4 if row["hot"] else 1.6
+        ax.plot(seconds * factor, carried / 2**20, label=label, color=color, linewidth=width, linestyle=dash)
     ax.set_xlabel(write_label(language, "plots.time_in", unit=unit))
     ax.set_ylabel(write_label(language, "plots.bytes_so_far_busiest"))
     ax.set_ylim(bottom=0)
@@ -246,22 +237,13 @@ def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     for adds, color, name in ((True, colours.USE["room"], "reduce"), (False, colours.DONE, "copy")):
         is_member = (t["reduce"] == adds) & (t["src"] < lanes)
         start, length = trace.start[is_member] * factor, (trace.finish - trace.start)[is_member] * factor
-        ax.barh(
-            t["src"][is_member],
-            length,
-            left=start,
-            height=0.7,
-            color=color,
-            edgecolor=colours.CARD,
-            linewidth=0.5,
-            label=name if is_member.any() else None,
-        )
+        look: dict[str, Any] = {"color": color, "edgecolor": colours.CARD, "linewidth": 0.5}
+        ax.barh(t["src"][is_member], length, 0.7, start, label=name if is_member.any() else None, **look)
     _label_lanes(ax, s, lanes)
     hidden = s.endpoints - lanes
+    more = ""
     if hidden:
         more = write_label(language, "plots.more_endpoints_not_shown", hidden=hidden)
-    else:
-        more = ""
     ax.set_xlabel(write_label(language, "plots.time_in", unit=unit) + more)
     ax.set_title(_build_title(trace, language, "plots.title_who_sends_when"), fontsize=10, loc="left")
     if ax.get_legend_handles_labels()[0]:
@@ -314,19 +296,9 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en"
         ax.add_patch(_build_cell(x, y, colours.SERIES[number % len(colours.SERIES)]))
         ax.text(x, y, str(number + 1), ha="center", va="center", color=colours.CARD, fontsize=9, fontweight="bold")
     for number, name in enumerate(names):
-        ax.plot(
-            [],
-            [],
-            "s",
-            color=colours.SERIES[number % len(colours.SERIES)],
-            label=f"{number + 1} {name}",
-        )
-    ax.set_xlim(-0.5, len(sizes) - 0.5)
-    ax.set_ylim(-0.5, len(ranks) - 0.5)
-    every = max(1, math.ceil(len(sizes) / 6))
-    ax.set_xticks(range(0, len(sizes), every), [format_bytes(s) for s in sizes[::every]])
-    ax.set_yticks(range(len(ranks)), [str(r) for r in ranks])
-    ax.set_xlabel(write_label(language, "plots.size_nccl_tests"))
+        color = colours.SERIES[number % len(colours.SERIES)]
+        ax.plot([], [], "s", color=color, label=f"{number + 1} {name}")
+    _label_cells(ax, sizes, ranks, 6, language)
     ax.set_ylabel(write_label(language, "plots.ranks"))
     ax.set_title(write_label(language, "plots.fastest_algorithm"), fontsize=10, loc="left")
     if names:
@@ -361,25 +333,13 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
     # a bar for all links of a kind is full and red, one for a single link blue and hatched
     looks = {"kind": (colours.USE["full"], "", write_label(language, "plots.all"))}
     bars = [looks.get(what, (colours.USE["room"], "//", "{}")) for what in top["what"]]
-    ax.barh(
-        y,
-        100 * top["doubled"],
-        color=[color for color, _, _ in bars],
-        height=0.66,
-        hatch=[hatch for _, hatch, _ in bars],
-        edgecolor=colours.CARD,
-    )
+    colors, hatches = [color for color, _, _ in bars], [hatch for _, hatch, _ in bars]
+    ax.barh(y, 100 * top["doubled"], 0.66, color=colors, hatch=hatches, edgecolor=colours.CARD)
     names = [template.format(name) for (_, _, template), name in zip(bars, top["name"], strict=True)]
     ax.set_yticks(y, names, fontsize=8)
     for row, saved in enumerate(top["doubled"]):
-        ax.text(
-            max(100 * saved, 0) + 1,
-            row,
-            format_percent(float(saved)),
-            va="center",
-            fontsize=8,
-            color=colours.INK2,
-        )
+        text = format_percent(float(saved))
+        ax.text(max(100 * saved, 0) + 1, row, text, va="center", fontsize=8, color=colours.INK2)
     ax.invert_yaxis()
     ax.set_xlim(0, max([10.0, *(115 * top["doubled"])]))
     ax.set_xlabel(write_label(language, "plots.time_saved_twice_bandwidth"))
@@ -418,15 +378,13 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
         low = min(part.to_dict("records"), key=lambda row: round_time(row["time"]))
         color = colours.SERIES[number % len(colours.SERIES)]
         label = f"{name}, {low['chunks']}: {words.format_duration(low['time'])}"
-        ax.plot(
-            part["chunks"],
-            part["time"],
-            label=label,
-            color=color,
-            marker="osD^v"[number % 5],
-            markersize=4,
-            linewidth=1.8,
-        )
+        look: dict[str, Any] = {
+            "color": color,
+            "marker": MARKERS[number % len(MARKERS)],
+            "markersize": 4,
+            "linewidth": 1.8,
+        }
+        ax.plot(part["chunks"], part["time"], label=label, **look)
         # The best number is ringed: the curve is flat around it.
         ax.plot(low["chunks"], low["time"], "o", markersize=11, fillstyle="none", color=color)
     ax.set_xscale("log", base=2)
@@ -471,15 +429,8 @@ def differences(comparison: Comparison, ax: Axes | None = None, language: str = 
         (0.19, "bytes_b", colours.USE["room"], "//", comparison.b),
     ):
         label = f"{trace.schedule.label}, {trace.topology.name}: {words.format_duration(trace.time)}"
-        ax.barh(
-            y + shift,
-            kinds[column] / 2**20,
-            height=0.36,
-            color=color,
-            hatch=hatch,
-            edgecolor=colours.CARD,
-            label=textwrap.fill(label, _LONGEST_ENTRY),
-        )
+        look: dict[str, Any] = {"color": color, "hatch": hatch, "edgecolor": colours.CARD}
+        ax.barh(y + shift, kinds[column] / 2**20, 0.36, label=textwrap.fill(label, _LONGEST_ENTRY), **look)
     ax.set_yticks(y, list(kinds.index))
     ax.invert_yaxis()
     ax.set_xlabel(write_label(language, "plots.bytes_over_all_links"))
@@ -498,10 +449,9 @@ def _require_columns(frame: pd.DataFrame, columns: set[str], maker: str) -> None
 
 
 def _require_one_collective(frame: pd.DataFrame) -> None:
+    names = []
     if "collective" in frame:
         names = sorted(frame["collective"].unique())
-    else:
-        names = []
     if len(names) > 1:
         message = "the table has rows of {collectives}, whose times say nothing about one another; give those of one"
         raise CollsimError(message, collectives=", ".join(names))
@@ -511,6 +461,16 @@ def _build_cell(x: int, y: int, color: str) -> Rectangle:
     from matplotlib.patches import Rectangle
 
     return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=color, edgecolor=colours.CARD, linewidth=1.5)
+
+
+def _label_cells(ax: Axes, sizes: list[int], rows: list[int], most: int, language: str) -> None:
+    """Sizes below a map of cells, `most` of them at most, and the number of each row."""
+    ax.set_xlim(-0.5, len(sizes) - 0.5)
+    ax.set_ylim(-0.5, len(rows) - 0.5)
+    every = max(1, math.ceil(len(sizes) / most))
+    ax.set_xticks(range(0, len(sizes), every), [format_bytes(int(s)) for s in sizes[::every]])
+    ax.set_yticks(range(len(rows)), [str(row) for row in rows])
+    ax.set_xlabel(write_label(language, "plots.size_nccl_tests"))
 
 
 def _get_axes(ax: Axes | None, wide: float, tall: float) -> Axes:

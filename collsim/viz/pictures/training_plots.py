@@ -63,13 +63,8 @@ def plot(trace: StepTrace, ax: Axes | None = None, language: str = "en") -> Axes
                 ax.barh(row, spent, 0.8, begin, color=_get_colour(task), **edge)
     _draw_waits(trace, ax)
     ax.set_yticks(range(2 * len(lanes)))
-    ax.set_yticklabels(
-        [
-            f"{_name_lane(ranks)}, {write_label(language, f'training_plots.{s}')}"
-            for ranks in lanes
-            for s in ("compute", "network")
-        ]
-    )
+    streams = [write_label(language, f"training_plots.{stream}") for stream in ("compute", "network")]
+    ax.set_yticklabels([f"{_name_lane(ranks)}, {stream}" for ranks in lanes for stream in streams])
     ax.set_ylim(2 * len(lanes) - 0.4, -0.6)
     ax.set_xlim(0, max(1e3 * trace.time, 1e-9))
     ax.set_xlabel(write_label(language, "training_plots.time"))
@@ -95,16 +90,8 @@ def _draw_waits(trace: StepTrace, ax: Axes) -> None:
     """Hatch the times in which GPUs communicate and do not compute."""
     for lane, spans in enumerate(trace.exposed_spans):
         for begin, end in spans:
-            ax.barh(
-                2 * lane,
-                1e3 * (end - begin),
-                0.8,
-                1e3 * begin,
-                color="none",
-                edgecolor=colours.USE["full"],
-                hatch="////",
-                linewidth=0.0,
-            )
+            look: dict[str, Any] = {"color": "none", "edgecolor": colours.USE["full"], "hatch": "////"}
+            ax.barh(2 * lane, 1e3 * (end - begin), 0.8, 1e3 * begin, linewidth=0.0, **look)
 
 
 def scaling(tables: Mapping[str, pd.DataFrame], ax: Axes | None = None, language: str = "en") -> Axes:
@@ -153,17 +140,11 @@ def losses(table: pd.DataFrame, ax: Axes | None = None, language: str = "en") ->
     ax = _get_axes(ax, 7.5, 0.9 + 0.5 * len(table))
     names = []
     for position, row in enumerate(table.to_dict("records")):
-        names.append(
-            write_label(language, f"training_plots.{row['what']}", name=row["name"], factor=f"{row['factor']:g}")
-        )
+        key, factor = f"training_plots.{row['what']}", f"{row['factor']:g}"
+        names.append(write_label(language, key, name=row["name"], factor=factor))
         if math.isnan(row["lost"]):
-            ax.text(
-                0,
-                position,
-                f" {write_label(language, 'training_plots.stops')}",
-                va="center",
-                color=colours.USE["full"],
-            )
+            text = f" {write_label(language, 'training_plots.stops')}"
+            ax.text(0, position, text, va="center", color=colours.USE["full"])
             continue
         ax.barh(position - 0.18, row["lost"], 0.36, color=colours.SERIES[0])
         if not math.isnan(row["own"]):

@@ -73,10 +73,9 @@ def list_routes(topologies: list[Topology], src: int, dst: int, nbytes: Any) -> 
     traces = [simulate(_build_single_transfer(topology, src, dst), topology, nbytes) for topology in topologies]
     rings = [_simulate_ring(topology, nbytes) for topology in topologies]
     have_same_links = len({len(topology.links) for topology in topologies}) == 1
+    touched = None
     if have_same_links:
         touched = np.any([t.link_bytes > 0 for t in [*traces, *rings]], axis=0)
-    else:
-        touched = None
     return [_build_route(trace, ring, src, dst, touched) for trace, ring in zip(traces, rings, strict=True)]
 
 
@@ -89,9 +88,8 @@ def _build_single_transfer(topology: Topology, src: int, dst: int) -> Any:
 
 def _simulate_ring(topology: Topology, nbytes: Any) -> Trace:
     """A ring allreduce over all ranks on as many channels as the machine offers."""
-    if topology.orders is None:
-        channels = 1
-    else:
+    channels = 1
+    if topology.orders is not None:
         channels = len(topology.orders)
     return simulate(schedule("allreduce_ring", topology=topology, channels=channels), topology, nbytes)
 

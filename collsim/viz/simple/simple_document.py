@@ -51,10 +51,9 @@ def build_simple_run(facts: RunFacts) -> SimpleRun:
     trace = facts.trace
     ranks = trace.sent_bytes[: trace.schedule.ranks]
     even = bool(len(ranks)) and bool(np.all(ranks == ranks[0]))
+    sent = None
     if even:
         sent = int(ranks[0])
-    else:
-        sent = None
     return SimpleRun(
         time=trace.time,
         timeline=timeline_document.build_encoded_timeline(facts),

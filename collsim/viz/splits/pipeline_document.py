@@ -60,31 +60,21 @@ def _compare_pipeline_formulas(timing: PipelineTiming) -> list[dict[str, object]
     form = timing.formulas
     if form is None:
         return None
+    drawn = {
+        "time": (form.time, timing.time, "passes"),
+        "idle": (form.idle, float(timing.idle[0]), "passes"),
+        "activations": (form.peak_activations[0], float(timing.peak_activations[0]), "microbatches"),
+    }
     return [
         {
-            "name": "time",
-            "form": form.time_formula,
-            "value": form.time,
-            "drawn": timing.time,
-            "unit": "passes",
-            "numbers": form.numbers["time"],
-        },
-        {
-            "name": "idle",
-            "form": form.idle_formula,
-            "value": form.idle,
-            "drawn": float(timing.idle[0]),
-            "unit": "passes",
-            "numbers": form.numbers["idle"],
-        },
-        {
-            "name": "activations",
-            "form": form.activations_formula,
-            "value": form.peak_activations[0],
-            "drawn": float(timing.peak_activations[0]),
-            "unit": "microbatches",
-            "numbers": form.numbers["activations"],
-        },
+            "name": name,
+            "form": getattr(form, f"{name}_formula"),
+            "value": value,
+            "drawn": measured,
+            "unit": unit,
+            "numbers": form.numbers[name],
+        }
+        for name, (value, measured, unit) in drawn.items()
     ]
 
 

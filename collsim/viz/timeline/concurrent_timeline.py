@@ -191,9 +191,8 @@ def find_first_mistake(merged_trace: MergedTrace, parts: Sequence[RunFacts]) -> 
         step = None
         if mistake_of_part.step is not None:
             step = int(np.flatnonzero((merged_trace.step_of == (number, mistake_of_part.step)).all(axis=1))[0])
-        if mistake_of_part.row is None:
-            row = None
-        else:
+        row = None
+        if mistake_of_part.row is not None:
             row = int(merged_trace.row_of[number][mistake_of_part.row])
         rank = int(merged_trace.placements[number][mistake_of_part.rank])
         chunk = merged_trace.first_slot[number] + mistake_of_part.chunk

@@ -34,9 +34,8 @@ def distinguish_labels(trace: Trace, labels: Sequence[Text], links: Sequence[Lin
         if len(twins) > 1:
             for i, difference in zip(twins, _find_differences(trace, [links[i] for i in twins]), strict=True):
                 is_product = difference[0].startswith(label[0])  # NVLink 2 ×1
-                if is_product:
-                    result[i] = difference
-                else:
+                result[i] = difference
+                if not is_product:
                     result[i] = words.tidy_text(join_texts("clauses", [label, difference]))
     return result
 

@@ -77,9 +77,8 @@ def build_rows(facts: RunFacts, drawing: Drawing) -> list[LinkRow]:
     else:
         hot = set()
     groups = _group_links(facts)
-    if len(groups) <= MAX_ROWS:
-        listed_groups = groups
-    else:
+    listed_groups = groups
+    if len(groups) > MAX_ROWS:
         listed_groups = groups[: MAX_ROWS - 1]
     used_ids: set[int] = set()
     names = [_name_group(facts, g, [o for o in listed_groups if o is not g]) for g in listed_groups]

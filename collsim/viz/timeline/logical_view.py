@@ -24,9 +24,8 @@ def build_logical_view(schedule: Schedule, across: int = 0) -> LogicalView:
     """
     n = schedule.endpoints
     first_channel = _list_pairs(schedule, channel=0)
-    if schedule.channels == 1:
-        all_pairs = first_channel
-    else:
+    all_pairs = first_channel
+    if schedule.channels != 1:
         all_pairs = _list_pairs(schedule)
     kind, positions = _arrange_endpoints(first_channel, n, schedule.root, across)
     return {

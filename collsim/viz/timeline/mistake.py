@@ -140,10 +140,9 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     elif final.keys() - want.keys():
         kind = "foreign"
     else:
+        kind = "nothing"
         if final:
             kind = "missing"
-        else:
-            kind = "nothing"
     never = build_text("timeline", "mistake.no_step_writes") if len(history) == 1 else None  # and so nothing is there
     what, has = _describe_difference(kind, final, want, slot), name_endpoint(schedule, rank)
     if len(want) > 1:
@@ -189,9 +188,8 @@ def _format_times(times: int) -> Text:
 def _list_contributions(contributions: Iterable[tuple[int, int]], slot: int) -> Text:
     """`r1, r2 and 3 more`; a contribution to another chunk is `r1 of chunk 5`."""
     ordered = sorted(contributions)
-    if len(ordered) <= _MAX_NAMES:
-        listed = ordered
-    else:
+    listed = ordered
+    if len(ordered) > _MAX_NAMES:
         listed = ordered[: _MAX_NAMES - 1]
     names: list[Text | str] = []
     for rank, chunk in listed:

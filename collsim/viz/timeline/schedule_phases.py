@@ -55,10 +55,9 @@ def list_phases(facts: RunFacts) -> list[Phase]:
         bands = [(BOTH, 0, schedule.steps - 1)]
     kind = get_collective(schedule.collective)
     phases = []
+    splits: tuple[Text, ...] = ()
     if kind.reduces and len(bands) > 1:
         splits = tuple(map(_write_name, _name_split(facts, bands)))
-    else:
-        splits = ()
     plain = schedule.collective.split("+")[-1].replace("_", "-")
     for what, first, last in bands:
         if len(bands) == 1 or not kind.reduces:
@@ -100,9 +99,8 @@ def _find_bands(schedule: Schedule) -> list[tuple[str, int, int]]:
 def _name_split(facts: RunFacts, bands: list[tuple[str, int, int]]) -> tuple[str, str]:
     """What the part that adds and the part that copies are called."""
     entry = find_schedule_algorithm(facts.trace.schedule)
-    if entry is None:
-        declared = None
-    else:
+    declared = None
+    if entry is not None:
         declared = entry.phases
     return declared or _name_split_by_sums(facts, bands)
 

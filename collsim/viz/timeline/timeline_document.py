@@ -18,6 +18,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -111,11 +112,8 @@ def _build_columns(
 ) -> dict[str, object]:
     """The timeline with arrays for its long columns."""
     if isinstance(run, ConcurrentTrace):
-        facts = RunFacts(run.whole)
-    elif isinstance(run, RunFacts):
-        facts = run
-    else:
-        facts = RunFacts(run)
+        run = run.whole
+    facts = run if isinstance(run, RunFacts) else RunFacts(run)
     trace = facts.trace
     s = trace.schedule
     if len(s) > MAX_TRANSFERS:
@@ -124,14 +122,10 @@ def _build_columns(
     routes = _list_routes(facts, drawing)
     flows = _list_flows(facts, drawing, routes)
     order = np.argsort(trace.start, kind="stable")
+    several = None
     if isinstance(trace, MergedTrace):
         several = trace
-    else:
-        several = None
-    optional: dict[str, object] = {
-        "hops": _time_hops(trace, drawing, order),
-        "flows": flows,
-    }
+    optional: dict[str, object] = {"hops": _time_hops(trace, drawing, order), "flows": flows}
     if several is None:
         bands, state = list_phases(facts), _describe_state(trace)
         optional["code"] = trace_source_lines(trace)
@@ -217,14 +211,12 @@ def decode(encoded: Mapping[str, object] | str) -> Timeline:
             document = json.loads(gzip.decompress(base64.b64decode(document["z"])))
     except (ValueError, OSError, EOFError) as error:
         raise FormatError("this is not a timeline: {error}", error=error) from error
+    version = "none"
     if isinstance(document, dict):
         version = str(document.get("schema", "none"))
-    else:
-        version = "none"
     if version.split("/")[0] + "/" + version.split("/")[-1].split(".")[0] != SCHEMA:
-        raise FormatError(
-            "timeline has schema {version!r}; this collsim reads {schema!r}", version=version, schema=SCHEMA
-        )
+        message = "timeline has schema {version!r}; this collsim reads {schema!r}"
+        raise FormatError(message, version=version, schema=SCHEMA)
     return cast(Timeline, document)
 
 
@@ -255,11 +247,8 @@ def _convert_arrays(value: object) -> object:
 def _encode_document(value: object) -> str:
     """JSON of a document whose columns may be arrays."""
     if isinstance(value, dict):
-        return (
-            "{"
-            + ",".join(f"{_encode_json(str(name))}:{_encode_document(entry)}" for name, entry in value.items())
-            + "}"
-        )
+        entries = (f"{_encode_json(str(name))}:{_encode_document(entry)}" for name, entry in value.items())
+        return f"{{{','.join(entries)}}}"
     if isinstance(value, np.ndarray):
         return _encode_column(value)
     return _encode_json(value)
@@ -338,14 +327,8 @@ def _describe_bottleneck(facts: RunFacts, drawing: Drawing) -> TimelineCause | N
 
 def _describe_run(trace: Trace) -> TimelineMeta:
     s = trace.schedule
-    title = build_text(
-        "timeline",
-        "document.title",
-        algorithm=s.name,
-        size=words.format_size(trace.nbytes),
-        ranks=s.ranks,
-        topology=trace.topology.name,
-    )
+    values = {"algorithm": s.name, "size": words.format_size(trace.nbytes), "ranks": s.ranks}
+    title = build_text("timeline", "document.title", topology=trace.topology.name, **values)
     if isinstance(trace, MergedTrace):
         title = concurrent_timeline.build_title(trace)
     return {
@@ -371,17 +354,10 @@ def _describe_run(trace: Trace) -> TimelineMeta:
 def _hash_run(trace: Trace) -> str:
     """A hash of what was run and what came out: equal runs have equal ids."""
     s, links = trace.schedule, trace.topology.links
-    digest = hashlib.sha256(
-        f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}".encode()
-    )
-    columns: list[npt.ArrayLike] = [
-        links.src,
-        links.dst,
-        links.bandwidth,
-        links.alpha,
-        trace.link_bytes,
-        trace.timing.step_end,
-    ]
+    named = f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}"
+    digest = hashlib.sha256(named.encode())
+    columns: list[npt.ArrayLike] = [links.src, links.dst, links.bandwidth, links.alpha]
+    columns += [trace.link_bytes, trace.timing.step_end]
     for p in s.patterns:
         columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus, p.width])]
     for array in columns:
@@ -392,7 +368,7 @@ def _hash_run(trace: Trace) -> str:
 def _describe_stage(layout: StageLayout) -> TimelineStage:
     stage: TimelineStage = {"w": round(layout.w, 1), "h": round(layout.h, 1), "pipe": round(layout.pipe, 5)}
     if layout.key is not None:
-        stage["key"] = {"x": layout.key.x, "y": layout.key.y, "w": layout.key.w, "h": layout.key.h}
+        stage["key"] = asdict(layout.key)
     return stage
 
 
@@ -499,10 +475,9 @@ def _list_flows(facts: RunFacts, drawing: Drawing, routes: TimelineRoutes) -> di
     if (stored and not others) or sum(len(f.row) for f in (segments, *others)) > _MAX_FLOWS:
         return None  # store and forward has the times of every hop already
     link_of = drawing.link_of
+    parts = others
     if stored:
         parts = [segments, *others]
-    else:
-        parts = others
     single = np.full(len(link_of) + 1, -1, np.int64)  # a link beyond the topology's is an injection limit
     for link in sorted({int(link) for flows in parts for link in flows.link}):
         if link < len(link_of) and link_of[link] >= 0:
@@ -617,9 +592,8 @@ def _describe_mistake(facts: RunFacts, order: npt.NDArray[np.int64]) -> Timeline
         first_mistake = find_mistake(facts.trace.schedule)
     if first_mistake is None:
         return None
-    if first_mistake.row is None:
-        transfer = None
-    else:
+    transfer = None
+    if first_mistake.row is not None:
         transfer = int(np.flatnonzero(order == first_mistake.row)[0])
     return {
         "kind": first_mistake.kind,

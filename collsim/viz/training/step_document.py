@@ -204,10 +204,9 @@ def _build_box(trace: StepTrace, number: int, lane: int, of_layer: dict[int, int
     if task.kind == "backward":
         bucket = of_layer.get(task.layer, -1)
     elif task.kind == "copy":
+        kind = "copy"
         if task.name.startswith("into"):
             kind = "backward"
-        else:
-            kind = "copy"
         if kind != "backward":
             bucket = -1
     return {
@@ -282,10 +281,9 @@ def _describe_collective(
 ) -> CollectiveRow:
     begin, end = float(trace.begin[number]), float(trace.end[number])
     ready = max((float(trace.end[a]) for a in task.dependencies), default=begin)
+    tensors: Sequence[int] = ()
     if 0 <= task.bucket < len(layout):
         tensors = layout[task.bucket]
-    else:
-        tensors = ()
     layer_names = [layers[tensor] for tensor in tensors]
     return {
         "task": number,
