@@ -139,13 +139,8 @@ class FleetDiagnosis:
         Args:
             language: `en` or `zh`.
         """
-        return _translate_fleet(
-            language,
-            f"verdict.{self.verdict}",
-            count=len(self.nodes),
-            odd=len(self.odd_nodes),
-            pairs=len(self.slow_pairs),
-        )
+        counts = {"count": len(self.nodes), "odd": len(self.odd_nodes), "pairs": len(self.slow_pairs)}
+        return _translate_fleet(language, f"verdict.{self.verdict}", **counts)
 
     def list_rows(self, language: str = "en") -> list[dict[str, object]]:
         """Return a row for each finding: node, part, what it is, its value, that of the others, the line.
@@ -197,39 +192,30 @@ class FleetDiagnosis:
 
     def to_json(self) -> str:
         """Write it as one JSON document; rates are in B/s and Gbit/s as the tools print them."""
-        return json.dumps(
-            {
-                "verdict": self.verdict,
-                "explanation": self.explanation(),
-                "nodes": self.nodes,
-                "odd_nodes": self.odd_nodes,
-                "odd": [
-                    {
-                        "node": odd.node,
-                        "quantity": odd.reading.quantity,
-                        "part": odd.reading.part,
-                        "value": odd.reading.value,
-                        "usual": odd.usual,
-                        "predicted": self.predict_reading(odd.reading),
-                        "compared_nodes": odd.nodes,
-                        "line": odd.reading.fact and odd.reading.fact.quote(),
-                    }
-                    for odd in self.odd
-                ],
-                "causes": [
-                    {"node": cause.node, "key": cause.key, "lines": [fact.quote() for fact in cause.evidence]}
-                    for cause in self.causes
-                ],
-                "slow_pairs": [
-                    {"nodes": pair.nodes, "busbw": pair.busbw, "usual": pair.usual, "predicted": self.predicted_pair}
-                    for pair in self.slow_pairs
-                ],
-                "typical_node": self.typical_node,
-                "typical": self.typical and json.loads(self.typical.to_json()),
-            },
-            ensure_ascii=False,
-            indent=2,
-        )
+        document = {
+            "verdict": self.verdict,
+            "explanation": self.explanation(),
+            "nodes": self.nodes,
+            "odd_nodes": self.odd_nodes,
+            "odd": list(map(self._write_odd, self.odd)),
+            "causes": [
+                {"node": cause.node, "key": cause.key, "lines": [fact.quote() for fact in cause.evidence]}
+                for cause in self.causes
+            ],
+            "slow_pairs": [
+                {"nodes": pair.nodes, "busbw": pair.busbw, "usual": pair.usual, "predicted": self.predicted_pair}
+                for pair in self.slow_pairs
+            ],
+            "typical_node": self.typical_node,
+            "typical": self.typical and json.loads(self.typical.to_json()),
+        }
+        return json.dumps(document, ensure_ascii=False, indent=2)
+
+    def _write_odd(self, odd: OddReading) -> dict[str, object]:
+        reading = odd.reading
+        named = {"node": odd.node, "quantity": reading.quantity, "part": reading.part, "value": reading.value}
+        compared = {"usual": odd.usual, "predicted": self.predict_reading(reading), "compared_nodes": odd.nodes}
+        return {**named, **compared, "line": reading.fact and reading.fact.quote()}
 
     def report(self, language: str = "en", format: ReportFormat = "markdown") -> str:
         """Write the whole as a document: what is odd, and what the evidence of the other nodes says.
@@ -238,11 +224,8 @@ class FleetDiagnosis:
             language: `en` or `zh`.
             format: `markdown`, or `html` with every character of the evidence escaped.
         """
-        blocks: list[Block] = [
-            ("title", _translate_fleet(language, "title")),
-            ("text", self.explanation(language)),
-            ("text", ""),
-        ]
+        blocks: list[Block] = [("title", _translate_fleet(language, "title"))]
+        blocks += [("text", self.explanation(language)), ("text", "")]
         rows = self.list_rows(language)
         if rows:
             columns = [name for name in _COLUMNS if any(row[name] not in ("", None) for row in rows)]
@@ -251,10 +234,8 @@ class FleetDiagnosis:
         for key in dict.fromkeys(cause.key for cause in self.causes):
             blocks.append(("heading", _translate(language, f"{key}.title")))
             blocks.append(("text", _translate(language, "report.check", command=_translate(language, f"{key}.check"))))
-            blocks += [
-                ("text", _translate(language, "report.fix", fix=_translate(language, f"{key}.fix"))),
-                ("text", ""),
-            ]
+            fix = _translate(language, "report.fix", fix=_translate(language, f"{key}.fix"))
+            blocks += [("text", fix), ("text", "")]
         if self.typical is not None:
             blocks.append(("heading", _translate_fleet(language, "typical", node=self.typical_node)))
             blocks.append(("text", self.typical.explanation(language)))

@@ -75,21 +75,10 @@ class TrainingCost:
         Args:
             language: `en` or `zh`.
         """
-        return translate(
-            language,
-            "diagnosis",
-            "cost.training",
-            model=self.model,
-            batch=self.batch,
-            dtype=self.dtype,
-            split=self.split,
-            nbytes=format_bytes(self.nbytes),
-            step=format_time(self.step),
-            possible=format_time(self.possible),
-            low=format_time(self.low),
-            high=format_time(self.high),
-            hours=f"{self.hours_of_day:.3g}",
-        )
+        words = {name: getattr(self, name) for name in ("model", "batch", "dtype", "split")}
+        times = {name: format_time(getattr(self, name)) for name in ("step", "possible", "low", "high")}
+        figures = {"nbytes": format_bytes(self.nbytes), "hours": f"{self.hours_of_day:.3g}"}
+        return translate(language, "diagnosis", "cost.training", **words, **times, **figures)
 
 
 @dataclass(frozen=True)
@@ -124,18 +113,8 @@ class JobCost:
         Args:
             language: `en` or `zh`.
         """
-        sentences = [
-            translate(
-                language,
-                "diagnosis",
-                "cost",
-                nbytes=format_bytes(self.nbytes),
-                measured=format_bandwidth(self.measured),
-                possible=format_bandwidth(self.possible),
-                low=format_bandwidth(self.low),
-                high=format_bandwidth(self.high),
-            )
-        ]
+        rates = {name: format_bandwidth(getattr(self, name)) for name in ("measured", "possible", "low", "high")}
+        sentences = [translate(language, "diagnosis", "cost", nbytes=format_bytes(self.nbytes), **rates)]
         if self.training is not None:
             sentences.append(self.training.text(language))
         return translate(language, "words", "sentences").join(sentences)

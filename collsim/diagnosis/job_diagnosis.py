@@ -271,58 +271,30 @@ class Diagnosis:
     def to_json(self) -> str:
         """Write it as one JSON document: keys are those of this class, SI units, lines with piece and number."""
 
-        def write_fact(fact: Fact) -> dict[str, object]:
-            return {"piece": Path(fact.piece).name, "line": fact.line, "text": fact.text, "kind": fact.kind}
-
-        return json.dumps(
-            {
-                "verdict": self.verdict,
-                "explanation": self.explanation(),
-                "causes": [
-                    {
-                        "key": cause.key,
-                        "explanation": cause.explanation(),
-                        "is_stated": cause.is_stated,
-                        "is_fault": cause.is_fault,
-                        "predicted_busbw": cause.predicted,
-                        "cost": _write_cost(cause.cost),
-                        "evidence": [write_fact(fact) for fact in cause.evidence],
-                        "check": cause.check(),
-                        "fix": cause.fix(),
-                        "source": cause.source,
-                    }
-                    for cause in self.causes
-                ],
-                "cost": _write_cost(self.cost),
-                "used": _write_path(self.used),
-                "possible": _write_path(self.possible),
-                "questions": [
-                    {
-                        "key": question.key,
-                        "causes": question.causes,
-                        "evidence": [write_fact(fact) for fact in question.facts],
-                    }
-                    for question in self.questions
-                ],
-                "contradictions": [
-                    {
-                        "key": contradiction.key,
-                        "explanation": contradiction.text(),
-                        "evidence": [write_fact(fact) for fact in contradiction.facts],
-                    }
-                    for contradiction in self.contradictions
-                ],
-                "ruled_out": [{"key": key, "evidence": write_fact(fact)} for key, fact in self.ruled_out],
-                "missing": self.missing,
-                "machine": self.machine and self.machine.name,
-                "nodes": self.job.nodes,
-                "ranks": self.job.ranks,
-                "pieces": [{"name": Path(piece.name).name, "tools": piece.tools} for piece in self.pieces],
-                "notes": [str(note) for note in self.job.notes],
-            },
-            ensure_ascii=False,
-            indent=2,
-        )
+        document = {
+            "verdict": self.verdict,
+            "explanation": self.explanation(),
+            "causes": [_write_cause(cause) for cause in self.causes],
+            "cost": _write_cost(self.cost),
+            "used": _write_path(self.used),
+            "possible": _write_path(self.possible),
+            "questions": [
+                {"key": question.key, "causes": question.causes, "evidence": list(map(_write_fact, question.facts))}
+                for question in self.questions
+            ],
+            "contradictions": [
+                {"key": one.key, "explanation": one.text(), "evidence": list(map(_write_fact, one.facts))}
+                for one in self.contradictions
+            ],
+            "ruled_out": [{"key": key, "evidence": _write_fact(fact)} for key, fact in self.ruled_out],
+            "missing": self.missing,
+            "machine": self.machine and self.machine.name,
+            "nodes": self.job.nodes,
+            "ranks": self.job.ranks,
+            "pieces": [{"name": Path(piece.name).name, "tools": piece.tools} for piece in self.pieces],
+            "notes": [str(note) for note in self.job.notes],
+        }
+        return json.dumps(document, ensure_ascii=False, indent=2)
 
 
 def diagnose(
@@ -595,6 +567,25 @@ def _list_missing(evidence: Evidence, job: ObservedJob) -> tuple[str, ...]:
     if find_single_readings(evidence):
         missing.append("counters")
     return tuple(missing)
+
+
+def _write_fact(fact: Fact) -> dict[str, object]:
+    return {"piece": Path(fact.piece).name, "line": fact.line, "text": fact.text, "kind": fact.kind}
+
+
+def _write_cause(cause: Cause) -> dict[str, object]:
+    return {
+        "key": cause.key,
+        "explanation": cause.explanation(),
+        "is_stated": cause.is_stated,
+        "is_fault": cause.is_fault,
+        "predicted_busbw": cause.predicted,
+        "cost": _write_cost(cause.cost),
+        "evidence": list(map(_write_fact, cause.evidence)),
+        "check": cause.check(),
+        "fix": cause.fix(),
+        "source": cause.source,
+    }
 
 
 def _write_cost(cost: JobCost | None) -> dict[str, object] | None:
