@@ -124,11 +124,8 @@ def read_head(path: FilePath, most: int) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         raise FormatError("no file {path}", path=format_value(os.fspath(path))) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(
-            "{name} cannot be read: {error}",
-            name=format_value(Path(path).name or os.fspath(path)),
-            error=_describe_os_error(error),
-        ) from error
+        name = format_value(Path(path).name or os.fspath(path))
+        raise FormatError("{name} cannot be read: {error}", name=name, error=_describe_os_error(error)) from error
     except (TypeError, ValueError) as error:
         raise FormatError("{path!r} is not the path of a file", path=path) from error
     return data
@@ -474,15 +471,10 @@ def parse_real_number(
 
 
 def _shorten(value: object) -> str:
-    if isinstance(value, str):
-        text = value
-    else:
-        text = repr(value)
+    text = value if isinstance(value, str) else repr(value)
     if len(text) > 40:
         return repr(text[:40] + "...")
-    if isinstance(value, str):
-        return repr(text)
-    return text
+    return repr(value)
 
 
 def _describe_os_error(error: BaseException) -> str:

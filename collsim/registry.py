@@ -214,9 +214,8 @@ class Algorithm:
             raise
         except Exception as error:
             message = "{name}: its {what}= fails for n = {n}: {kind}: {error}"
-            raise CollsimError(
-                message, name=self.name, what=what, n=n, kind=type(error).__name__, error=error
-            ) from error
+            kind = type(error).__name__
+            raise CollsimError(message, name=self.name, what=what, n=n, kind=kind, error=error) from error
 
     def _evaluate_count(self, what: str, n: int, options: Options, least: int) -> int | None:
         """The same where it must be a whole number."""
@@ -278,10 +277,8 @@ class Algorithm:
             n: Number of ranks.
             options: Options of the algorithm, as its builder takes them.
         """
-        n = parse_count(n, "ranks")
-        return self._evaluate_number(
-            require_word("claim", what, ("steps", "sent")), n, self._complete_options(n, options)
-        )
+        n, known = parse_count(n, "ranks"), require_word("claim", what, ("steps", "sent"))
+        return self._evaluate_number(known, n, self._complete_options(n, options))
 
     def _add_channels(self, n: int, options: Options) -> Options:
         """The options, with the number of channels that the topology says where nobody gave one."""
@@ -299,11 +296,8 @@ class Algorithm:
         for name, value in options.items():
             if name not in self.options:
                 known = ", ".join(self.options) or Sentence("none")
-                raise CollsimError(
-                    "{unknown} (its options: {known})",
-                    unknown=describe_unknown(Sentence("option of {name}", name=self.name), name, self.options),
-                    known=known,
-                )
+                unknown = describe_unknown(Sentence("option of {name}", name=self.name), name, self.options)
+                raise CollsimError("{unknown} (its options: {known})", unknown=unknown, known=known)
             full[name] = _check_option(self, self.options[name], n, value)
         return full
 
@@ -326,11 +320,8 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: object) -> ob
             raise CollsimError(message, root=root, n=n, last=n - 1)
         return root
     if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
-        raise CollsimError(
-            describe_unknown(
-                Sentence("{option} of {name}", option=option.name, name=owner.name), value, map(str, option.choices)
-            )
-        )
+        what = Sentence("{option} of {name}", option=option.name, name=owner.name)
+        raise CollsimError(describe_unknown(what, value, map(str, option.choices)))
     if option.kind == "flag" and not isinstance(value, bool):
         raise CollsimError("{name}={value!r} must be True or False", name=option.name, value=value)
     return value

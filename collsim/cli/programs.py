@@ -170,18 +170,11 @@ def hang(
 
 
 def _build_hang_record(report: HangReport, language: str) -> dict[str, object]:
-    findings = [
-        {
-            "kind": finding.kind,
-            "group": finding.group,
-            "number": finding.number,
-            "operation": finding.operation,
-            "ranks": finding.ranks,
-            "variants": [vars(variant) for variant in finding.variants],
-            "reason": finding.sentence.text(language),
-        }
-        for finding in report.findings
-    ]
+    findings = []
+    for finding in report.findings:
+        record = {name: getattr(finding, name) for name in ("kind", "group", "number", "operation", "ranks")}
+        record["variants"] = [vars(variant) for variant in finding.variants]
+        findings.append({**record, "reason": finding.sentence.text(language)})
     return {
         "origin": report.origin,
         "reason": report.explanation(language),
@@ -219,22 +212,15 @@ def read_script_command(
         steps = {number: predict_step(part, machine) for number, part in enumerate(reading.parts) if part.trains}
     if out is not None:
         write_text(out, reading.parts[0].corrected)
+    known_steps = {number: step for number, step in steps.items() if step is not None}
     if as_json:
-        known_steps = {
-            str(number): {
-                "time": step.time,
-                "gpus": step.gpus,
-                "batch": step.batch,
-                "bytes": step.gradient_bytes,
-                "text": step.text(language),
-            }
-            for number, step in steps.items()
-            if step is not None
-        }
-        print_json({**reading.to_dict(language), "steps": known_steps})
+        records = {}
+        for number, step in known_steps.items():
+            figures = {"time": step.time, "gpus": step.gpus, "batch": step.batch, "bytes": step.gradient_bytes}
+            records[str(number)] = {**figures, "text": step.text(language)}
+        print_json({**reading.to_dict(language), "steps": records})
     else:
-        for number, step in steps.items():
-            if step is not None:
-                print(f"\n{reading.parts[number].first_line}\n{step.text(language)}")
+        for number, step in known_steps.items():
+            print(f"\n{reading.parts[number].first_line}\n{step.text(language)}")
     if not reading.is_right:
         raise typer.Exit(1)

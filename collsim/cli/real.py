@@ -140,15 +140,16 @@ def _read_traces(
 
 def _build_step_rows(trace: cs.lab.RealTrace) -> list[dict[str, Any]]:
     """A row per step for people, counted from 1."""
-    return [
-        {
-            "step": row["step"] + 1,
-            **{name: cs.format_time(row[name]) for name in ("predicted", "measured")},
-            "later": f"{row['late'] * 1e3:+.2f} ms",
-            "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
-        }
-        for row in list_records(trace.comparison)
-    ]
+    return [{"step": row["step"] + 1, **_format_times(row)} for row in list_records(trace.comparison)]
+
+
+def _format_times(row: dict[str, Any]) -> dict[str, str]:
+    """What was predicted and measured, and how much later that was."""
+    return {
+        **{name: cs.format_time(row[name]) for name in ("predicted", "measured")},
+        "later": f"{row['late'] * 1e3:+.2f} ms",
+        "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
+    }
 
 
 def _build_record(trace: cs.lab.RealTrace) -> dict[str, object]:
@@ -231,9 +232,7 @@ def _build_collective_rows(real: cs.lab.RealStep) -> list[dict[str, Any]]:
             "task": f"{row['name']} {row['kind']}",
             "microbatch": row["microbatch"] + 1,
             "bytes": cs.format_bytes(row["nbytes"]),
-            **{name: cs.format_time(row[name]) for name in ("predicted", "measured")},
-            "later": f"{row['late'] * 1e3:+.2f} ms",
-            "middle half": f"{row['low'] * 1e3:+.2f} to {row['high'] * 1e3:+.2f} ms",
+            **_format_times(row),
         }
         for row in list_records(real.comparison)
         if not real.predicted.step.tasks[row["task"]].is_compute

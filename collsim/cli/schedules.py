@@ -102,14 +102,8 @@ def show_(
         cs.save(plan, out)
     if as_json:
         names = plan.transfers.dtype.names or ()
-        print_json(
-            {
-                "name": plan.name,
-                "ranks": plan.ranks,
-                "chunks": plan.chunks,
-                **{k: plan.transfers[k].tolist() for k in names},
-            }
-        )
+        columns = {name: plan.transfers[name].tolist() for name in names}
+        print_json({"name": plan.name, "ranks": plan.ranks, "chunks": plan.chunks, **columns})
         return
     print(plan)
     if stored is not None:
@@ -150,10 +144,8 @@ def verify(
     if as_json:
         print_json({"algorithm": name, "checked": checked, "left_out": left_out, "failed": failed})
     elif failed:
-        print(
-            f"{name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, "
-            f"n={min(failed)}:\n{failed[min(failed)]}"
-        )
+        first = min(failed)
+        print(f"{name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={first}:\n{failed[first]}")
     else:
         text = f"{name}: correct for n = {_format_numbers(checked)}"
         if left_out:

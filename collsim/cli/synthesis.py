@@ -53,14 +53,8 @@ def synthesize(
     if out is not None:
         require_writable("schedule", out)
     shows_progress = is_progress_shown(progress)
-    options: dict[str, Any] = {
-        "ranks": selected,
-        "root": root,
-        "method": method,
-        "pieces": pieces,
-        "switches": switches,
-    }
-    options["progress"] = shows_progress
+    options: dict[str, Any] = {"ranks": selected, "root": root, "method": method, "pieces": pieces}
+    options |= {"switches": switches, "progress": shows_progress}
     schedule = cs.synthesize(collective, network, objective, cast("Effort", effort), **options)
     if out is not None:
         cs.save(schedule, out)

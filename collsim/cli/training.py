@@ -287,13 +287,10 @@ def _list_collectives(trace: cs.train.StepTrace) -> list[dict[str, object]]:
         if not task.is_compute and task.microbatch == last
     ]
     if len(listed) <= _LISTED:
+        named = ((f"{task.name} {task.kind}", task.nbytes, begin, end) for task, begin, end in listed)
         return [
-            {
-                "collective": f"{t.name} {t.kind}",
-                **_format_figures(t.nbytes, begin),
-                "time": cs.format_time(end - begin),
-            }
-            for t, begin, end in listed
+            {"collective": name, **_format_figures(nbytes, begin), "time": cs.format_time(end - begin)}
+            for name, nbytes, begin, end in named
         ]
     alike: dict[tuple[str, str, int], list[_Ran]] = {}
     for run in listed:
@@ -311,12 +308,7 @@ def _build_row(same: list[_Ran]) -> dict[str, object]:
     name = " … ".join(dict.fromkeys((names[0], names[-1])))
     range_of_times = " to ".join(dict.fromkeys((cs.format_time(min(times)), cs.format_time(max(times)))))
     figures = _format_figures(task.nbytes, min(begin for _, begin, _ in same))
-    return {
-        "collective": f"{name} {task.kind}",
-        "times": many,
-        **figures,
-        "each": range_of_times,
-    }
+    return {"collective": f"{name} {task.kind}", "times": many, **figures, "each": range_of_times}
 
 
 def _format_figures(nbytes: int, begin: float) -> dict[str, str]:
@@ -441,28 +433,15 @@ def _format_value(value: object) -> str:
 
 def _build_schedule_row(name: str, timing: Any) -> dict[str, Any]:
     """A row for a schedule; for one that cannot be the reason."""
-    if isinstance(timing, CollsimError):
-        return {
-            "schedule": name,
-            "time": None,
-            "bubble": None,
-            "peak_activations": None,
-            "formula": None,
-            "reason": str(timing),
-        }
+    row: dict[str, Any] = {"schedule": name, "time": None, "bubble": None, "peak_activations": None, "formula": None}
     # A schedule that cannot have so many microbatches is a row with its reason, not an error of the table.
+    if isinstance(timing, CollsimError):
+        return row | {"reason": str(timing)}
     _, t = timing
-    formula = None
+    row |= {"time": t.time, "bubble": t.bubble, "peak_activations": t.peak_activations.tolist(), "reason": ""}
     if t.formulas is not None:
-        formula = t.formulas.time
-    return {
-        "schedule": name,
-        "time": t.time,
-        "bubble": t.bubble,
-        "peak_activations": t.peak_activations.tolist(),
-        "formula": formula,
-        "reason": "",
-    }
+        row["formula"] = t.formulas.time
+    return row
 
 
 @command()
@@ -505,9 +484,8 @@ def upgrades(
         costs = cs.purchases.estimate_costs(step, **money)
         if tokens is not None:
             flops = None if tflops is None else 1e12 * tflops
-            days = cs.purchases.estimate_days_like_step(
-                step, tokens, parameters=parameters, gpus=run_gpus, flops_per_gpu=flops
-            )
+            run_options = {"parameters": parameters, "gpus": run_gpus, "flops_per_gpu": flops}
+            days = cs.purchases.estimate_days_like_step(step, tokens, **run_options)
     table = cs.upgrades(timed, part, prices, progress=progress)
     save_rows(table.list_records(), out)
     if as_json:

@@ -27,6 +27,18 @@ NODES = (2, 3, 4)  # numbers of nodes with which a function is called
 _BASE = 1_000  # each block has a power of it, so that the digits of a sum are how often each block is in it
 
 
+#: What calls each function with each number of nodes.
+_CALL_VARIANTS = """
+result = []
+for variant in ({variants},):
+    for nodes in {nodes}:
+        try:
+            result.append(variant({array}, nodes))
+        except Exception:
+            result.append(None)
+"""
+
+
 @dataclass(frozen=True)
 class ArrayFunction:
     """A function that simulates a collective.
@@ -96,12 +108,8 @@ def report_array_function(
             fixes.append(Fix(label, changed, NODES, run))
     sentence = _describe_counts(function, results[0])
     if fixes:
-        change = Sentence(
-            "One change makes {name} right, as runs with {nodes} nodes show: {label}.",
-            name=function.name,
-            nodes=_list_numbers(NODES),
-            label=fixes[0].label,
-        )
+        message = "One change makes {name} right, as runs with {nodes} nodes show: {label}."
+        change = Sentence(message, name=function.name, nodes=_list_numbers(NODES), label=fixes[0].label)
         if sentence is not None:
             change = Sentence("{reason} {fault}", reason=sentence, fault=change)
         sentence = change
@@ -148,16 +156,7 @@ def _write_calls(sources: Sequence[str], function: ArrayFunction) -> str:
     if function.kind == "sum" and function.has_count:
         array = f"numpy.repeat(numpy.array([{_BASE} ** k for k in range(nodes)]), 2)"
     variants = ", ".join(f"variant_{number}" for number in range(len(sources)))
-    lines += [
-        "result = []",
-        f"for variant in ({variants},):",
-        f"    for nodes in {NODES}:",
-        "        try:",
-        f"            result.append(variant({array}, nodes))",
-        "        except Exception:",
-        "            result.append(None)",
-    ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + _CALL_VARIANTS.format(variants=variants, nodes=NODES, array=array)
 
 
 def _is_right(results: Sequence[object], kind: Kind) -> bool:

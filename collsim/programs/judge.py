@@ -258,18 +258,8 @@ class ProgramRun:
         `.sentence` says how many times as long it takes, because of what. None for other programs."""
         if self.verdict != "right" or self.collective is None:
             return None
-        return compare_with_library(
-            self.collective,
-            self.execution.events,
-            self.execution.groups,
-            self.ranks,
-            self.topology,
-            self.late,
-            self.nbytes,
-            self.dtype,
-            self.time,
-            max(self.sent),
-        )
+        ran = self.execution.events, self.execution.groups, self.ranks, self.topology, self.late
+        return compare_with_library(self.collective, *ran, self.nbytes, self.dtype, self.time, max(self.sent))
 
     @cached_property
     def record(self) -> JobRecord:
@@ -588,17 +578,11 @@ def _describe_crossed_groups(execution: Execution) -> Words | None:
     if not cycles or len({groups.get(rank) for rank in cycles[0]}) == 1:
         return None
     by_rank = {wait.rank: wait for wait in execution.waits}
-    calls = [
-        Sentence(
-            "rank {rank} waits in {call} (line {line}) of the group of ranks {members} for rank {peers}",
-            rank=rank,
-            call=by_rank[rank].call,
-            line=by_rank[rank].line,
-            members=_format_ranks(groups.get(rank, ())),
-            peers=_format_ranks(by_rank[rank].peers),
-        )
-        for rank in cycles[0][:_MAX_SHOWN]
-    ]
+    calls = []
+    for wait in (by_rank[rank] for rank in cycles[0][:_MAX_SHOWN]):
+        ranks = {"members": _format_ranks(groups.get(wait.rank, ())), "peers": _format_ranks(wait.peers)}
+        message = "rank {rank} waits in {call} (line {line}) of the group of ranks {members} for rank {peers}"
+        calls.append(Sentence(message, rank=wait.rank, call=wait.call, line=wait.line, **ranks))
     message = "{calls}: ranks that are in several groups have to call them in one order."
     return Sentence(message, calls=join_words(list(calls), "{first}; {then}"))
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import Sentence
-from ..rank_engine.engine import RankEvent
 from ..registry import schedule
 from ..simulate import simulate
 from ..topology import Topology
 from ..units import format_bytes, format_time
-from .program_timing import time_events
+from .program_timing import Events, Groups, time_events
 
 #: The algorithm of the library for each collective: rings, as NCCL has them, where there are some.
 ALGORITHMS = {
@@ -50,25 +49,21 @@ class LibraryComparison:
     @property
     def sentence(self) -> Sentence:
         """How many times as long it takes, because of what."""
+        values: dict[str, object] = {"algorithm": self.algorithm, "time": format_time(self.time)}
+        values |= {"sent": format_bytes(self.sent), "library_sent": format_bytes(self.library_sent)}
         if abs(self.time - self.library_time) < _ROUNDING * self.time:
             return Sentence(
                 "It takes as long as {algorithm} of the library ({time}); its busiest rank sends {sent}, there "
                 "{library_sent}.",
-                algorithm=self.algorithm,
-                time=format_time(self.time),
-                sent=format_bytes(self.sent),
-                library_sent=format_bytes(self.library_sent),
+                **values,
             )
         return Sentence(
             "It takes {factor:.3g} times as long as {algorithm} of the library ({time}, {library}), because of its "
             "bytes ({bytes}: the busiest rank sends {sent}, there {library_sent}) and its messages ({latency}).",
+            **values,
             factor=self.time / self.library_time,
-            algorithm=self.algorithm,
-            time=format_time(self.time),
             library=format_time(self.library_time),
             bytes=self._format_difference(self.bytes_difference),
-            sent=format_bytes(self.sent),
-            library_sent=format_bytes(self.library_sent),
             latency=self._format_difference(self.latency_difference),
         )
 
@@ -83,8 +78,8 @@ class LibraryComparison:
 
 def compare_with_library(
     collective: str,
-    events: Sequence[RankEvent],
-    groups: Sequence[Sequence[int]],
+    events: Events,
+    groups: Groups,
     ranks: int,
     topology: Topology,
     late: Mapping[int, float],
@@ -120,12 +115,5 @@ def compare_with_library(
     empty = simulate(steps, topology, 0, dtype, "event", late=late).time
     emptied = [event._replace(nbytes=0) for event in events]
     latency = time_events(emptied, groups, ranks, topology, late).time
-    return LibraryComparison(
-        steps.name,
-        time,
-        library.time,
-        (time - latency) - (library.time - empty),
-        latency - empty,
-        sent,
-        int(max(library.sent_bytes)),
-    )
+    bytes_difference, most = (time - latency) - (library.time - empty), int(max(library.sent_bytes))
+    return LibraryComparison(steps.name, time, library.time, bytes_difference, latency - empty, sent, most)

@@ -242,17 +242,11 @@ def _explain_uses(history: Sequence[_Use | _Arrival], input_content: int, rank: 
             continue
         values = _find_summands(item.content, known, total)
         if values is None:
-            if item.message < 0:
-                raise _NoSchedule(
-                    Sentence("rank {rank} ends with numbers that are no sum of what it received", rank=rank)
-                )
-            raise _NoSchedule(
-                Sentence(
-                    "line {line} of rank {rank} sends numbers that are no sum of what it has received",
-                    line=item.line,
-                    rank=rank,
-                )
-            )
+            reason = Sentence("rank {rank} ends with numbers that are no sum of what it received", rank=rank)
+            if item.message >= 0:
+                message = "line {line} of rank {rank} sends numbers that are no sum of what it has received"
+                reason = Sentence(message, line=item.line, rank=rank)
+            raise _NoSchedule(reason)
         item.values = values
         if len(values) > 1:
             # Sums grow: the largest one so far is tried first for the next use.

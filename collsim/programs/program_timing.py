@@ -28,6 +28,8 @@ _ALGORITHMS = {
     row["word"]: (row["algorithm"], row["size"] == "all ranks") for row in read_csv(__file__, "library_calls.csv")
 }
 _SHORTEST = 1e-12  # s of a span that is shown
+Events = Sequence[RankEvent]
+Groups = Sequence[Sequence[int]]  # the ranks of each communicator
 
 
 @dataclass(frozen=True)
@@ -112,13 +114,7 @@ class MessageWalk:
     _calls: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @classmethod
-    def start(
-        cls,
-        events: Sequence[RankEvent],
-        groups: Sequence[Sequence[int]],
-        hosts: Sequence[int],
-        delays: Sequence[float],
-    ) -> MessageWalk:
+    def start(cls, events: Events, groups: Groups, hosts: Sequence[int], delays: Sequence[float]) -> MessageWalk:
         """A walk in which no rank has done anything.
 
         Args:
@@ -254,7 +250,7 @@ def build_plain_network(ranks: int) -> Topology:
     return switch(max(ranks, 2), bandwidth="10Gbit/s", alpha="25us")
 
 
-def require_events(events: Sequence[RankEvent], groups: Sequence[Sequence[int]], ranks: int) -> None:
+def require_events(events: Events, groups: Groups, ranks: int) -> None:
     """Refuse events that contradict one another, as a stranger's process may send them.
 
     Args:
@@ -285,11 +281,7 @@ def require_events(events: Sequence[RankEvent], groups: Sequence[Sequence[int]],
 
 @pause_collection()
 def time_events(
-    events: Sequence[RankEvent],
-    groups: Sequence[Sequence[int]],
-    ranks: int,
-    topology: Topology,
-    late: Mapping[int, float],
+    events: Events, groups: Groups, ranks: int, topology: Topology, late: Mapping[int, float]
 ) -> ProgramTimeline:
     """Time what the ranks of a program did.
 
@@ -332,9 +324,8 @@ def time_events(
             until = find_moment(walk.after[position])
         # Waits too short to be seen would only be lines in the picture.
         if until is None or until - reached[position] > _SHORTEST:
-            spans.append(
-                RankSpan(event.rank, event.call, event.line, events[event.other].peer, reached[position], until)
-            )
+            peer = events[event.other].peer
+            spans.append(RankSpan(event.rank, event.call, event.line, peer, reached[position], until))
     spans.sort(key=lambda span: (span.begin, span.rank))
     ends = tuple(find_moment(entries) for entries in walk.frontier)
     arrivals = [message.arrived for message in messages if message.arrived is not None]

@@ -111,14 +111,8 @@ def _add_origin(schedule: Schedule, error: ScheduleError) -> ScheduleError:
     start = find_origin(schedule)
     if start is None or error.step is None or (start.step, start.rank) == (error.step, error.rank):
         return error
-    traced = ScheduleError(
-        "{error}. {begin}",
-        error=error.sentence,
-        begin=start.sentence(schedule),
-        step=start.step,
-        rank=start.rank,
-        chunk=start.chunk,
-    )
+    where = {"step": start.step, "rank": start.rank, "chunk": start.chunk}
+    traced = ScheduleError("{error}. {begin}", error=error.sentence, begin=start.sentence(schedule), **where)
     traced.origin, traced.cell = start, (error.rank, error.chunk)
     return traced
 
@@ -135,17 +129,16 @@ def _explain(schedule: Schedule, wrong: Bools) -> ScheduleError:
         has, how = Sentence("something else"), Sentence("{error}.", error=too_many)
     else:
         last = writes[rank, slot][-1]
-        has = Sentence.from_words(format_terms(last.terms, slot))
+        has, how = Sentence.from_words(format_terms(last.terms, slot)), Sentence("It was never replaced.")
         if last.step < 0:
             how = Sentence("No step writes it.")
-        else:
-            how = Sentence("It was never replaced.")
         # No library algorithm is near: the fault is looked for in the history of this cell alone.
         if start is None:
             start = find_origin_of_cell(schedule, (rank, slot), want, writes)
         from_start = start is None
+    where = {"step": 0, "rank": rank, "chunk": slot}
     if start is not None:
-        how = start.sentence(schedule)
+        how, where = start.sentence(schedule), {"step": start.step, "rank": start.rank, "chunk": start.chunk}
     error = ScheduleError(
         "{label}: after the last step rank {cell} has chunk {slot} = {has}, but {collective} wants {wants}. {how}",
         label=schedule.label,
@@ -155,9 +148,7 @@ def _explain(schedule: Schedule, wrong: Bools) -> ScheduleError:
         collective=schedule.collective,
         wants=format_terms(want, slot),
         how=how,
-        step=0 if start is None else start.step,
-        rank=rank if start is None else start.rank,
-        chunk=slot if start is None else start.chunk,
+        **where,
     )
     error.from_start = from_start
     error.origin, error.cell = start, None if start is None else (rank, slot)
