@@ -12,6 +12,7 @@ from ...locale import translate
 from ...units import format_bandwidth, format_bytes
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 10.0, 8.0, 24.0  # px around the plot
+_HEIGHT = 172  # px
 _WIDE_LABELS = 480.0  # px of a picture in which labels with an interval fit
 
 
@@ -36,7 +37,7 @@ class _Plot:
 
 
 def draw_job_chart(
-    table: pd.DataFrame, with_fault: Sequence[float] = (), language: str = "en", width: int = 544, height: int = 172
+    table: pd.DataFrame, with_fault: Sequence[float] = (), language: str = "en", width: int = 544
 ) -> str:
     """Draw the rates.
 
@@ -46,7 +47,6 @@ def draw_job_chart(
         with_fault: (sizes,) B/s that are predicted with the fault that was found; none where there is none.
         language: `en` or `zh`.
         width: of the picture, px.
-        height: the same.
 
     Returns:
         An SVG element with a label for screen readers.
@@ -54,7 +54,7 @@ def draw_job_chart(
     columns = ("busbw", "predicted_busbw", "low_busbw", "high_busbw")
     rates = [rate for name in columns for rate in table[name] if rate > 0] + [rate for rate in with_fault if rate > 0]
     ends = (10.0 ** math.floor(math.log10(min(rates))), 10.0 ** math.ceil(math.log10(max(rates) * 1.02)))
-    plot = _Plot(width, height, (float(table["nbytes"].min()), float(table["nbytes"].max())), ends)
+    plot = _Plot(width, _HEIGHT, (float(table["nbytes"].min()), float(table["nbytes"].max())), ends)
     label = "; ".join(text for text, _ in _list_labels(table, with_fault, language, is_short=False))
     parts = [
         *_draw_axes(plot, table),
@@ -63,7 +63,7 @@ def draw_job_chart(
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="jc" role="img" aria-label="{escape(label)}" '
-        f'viewBox="0 0 {width} {height}" width="100%">{"".join(parts)}</svg>'
+        f'viewBox="0 0 {width} {_HEIGHT}" width="100%">{"".join(parts)}</svg>'
     )
 
 

@@ -211,16 +211,9 @@ def describe_links(machine: Topology, links: JobLinks) -> list[dict[str, object]
     cables = machine.links.cables
     for number, cable in enumerate(cables):
         members = machine.links.cable == number
-        used = None
+        bandwidth = float(machine.links.bandwidth[members].max(initial=0.0))
+        row = {"cable": cable.label, "bandwidth": bandwidth, "links": int(members.sum()), "used": None}
         if links.used is not None:
-            used = int((members & links.used).sum())
-        rows.append(
-            {
-                "cable": cable.label,
-                "bandwidth": float(machine.links.bandwidth[members].max(initial=0.0)),
-                "links": int(members.sum()),
-                "used": used,
-                "possible": int((members & links.possible).sum()),
-            }
-        )
+            row["used"] = int((members & links.used).sum())
+        rows.append({**row, "possible": int((members & links.possible).sum())})
     return rows

@@ -38,10 +38,7 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
         if sheet.boxes[a].cx < sheet.boxes[b].cx:
             out = -8 * scale
         x0, x1, y0 = sheet.boxes[a].cx + out, sheet.boxes[b].cx - out, scale_point(0, y)[1]
-        if i == 0:
-            edge = sheet.boxes[a].y
-        else:
-            edge = sheet.boxes[a].bottom
+        edge = sheet.boxes[a].face_y(y0)
         sheet.add_cable(a, b, (x0, edge), (x0, y0), (x1, y0), (x1, edge))
     for p in node.get_devices("pcie"):
         own_gpus = [gpus.index(g) for g in node.list_attached(p, "gpu")]
@@ -49,19 +46,13 @@ def draw_cube_mesh(sheet: Sheet, node: NodeDevices, scale: float = 1.0, reverse:
             continue
         is_upper = all(i in rows for i in own_gpus)
         xs = [sheet.boxes[gpus[i]].cx for i in own_gpus]
-        if is_upper:
-            y = scale_point(0, 176)[1]
-        else:
-            y = scale_point(0, 446)[1]
+        _, y = scale_point(0, 176 if is_upper else 446)
         box = center_box((min(xs) + max(xs)) / 2, y, max(xs) - min(xs) + 26 * scale, 24 * min(1.3, scale))
         sheet.boxes[p] = box
         for i in own_gpus:
             gpu = sheet.boxes[gpus[i]]
             x = gpu.cx + 7 * scale
-            if is_upper:
-                sheet.add_cable(gpus[i], p, (x, gpu.y), (x, box.bottom))
-            else:
-                sheet.add_cable(gpus[i], p, (x, gpu.bottom), (x, box.y))
+            sheet.add_cable(gpus[i], p, (x, gpu.face_y(box.cy)), (x, box.face_y(gpu.cy)))
     _draw_sockets(sheet, node, scale_point, scale)
 
 
@@ -81,13 +72,7 @@ def _draw_sockets(sheet: Sheet, node: NodeDevices, scale_point: Callable[[float,
                 continue
             switch = sheet.boxes[p]
             x = box.cx + 18 * inward * scale
-            edge = switch.right
-            if is_left:
-                edge = switch.x
-            if switch.cy < box.cy:
-                end = box.y
-            else:
-                end = box.bottom
+            edge, end = switch.face_x(box.cx), box.face_y(switch.cy)
             sheet.add_cable(p, c, (edge, switch.cy), (x, switch.cy), (x, end))
         for m in node.near[c]:
             if node.kind[m] == "memory":

@@ -82,11 +82,7 @@ def _draw_level_cable(sheet: Sheet, card: int, switch: int) -> None:
     """A cable straight across, where the switch is as high as the card."""
     a, b = sheet.boxes[card], sheet.boxes[switch]
     if b.y <= a.cy <= b.bottom:
-        if b.cx > a.cx:
-            ends = (a.right, b.x)
-        else:
-            ends = (a.x, b.right)
-        sheet.add_cable(card, switch, (ends[0], a.cy), (ends[1], a.cy))
+        sheet.add_cable(card, switch, (a.face_x(b.cx), a.cy), (b.face_x(a.cx), a.cy))
 
 
 def _stack_boxes(

@@ -50,6 +50,26 @@ class Box:
         """
         return Box(width - self.x - self.w, self.y, self.w, self.h)
 
+    def face_x(self, x: float) -> float:
+        """The left or right edge: the one that faces a position.
+
+        Args:
+            x: A horizontal position.
+        """
+        if x < self.cx:
+            return self.x
+        return self.right
+
+    def face_y(self, y: float) -> float:
+        """The top or bottom edge: the one that faces a height.
+
+        Args:
+            y: A vertical position.
+        """
+        if y < self.cy:
+            return self.y
+        return self.bottom
+
     def shift(self, dx: float, dy: float) -> Box:
         """The same box somewhere else.
 

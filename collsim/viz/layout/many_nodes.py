@@ -44,9 +44,8 @@ def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
         tall = 112.0
     else:
         tall = 40.0
-    sheet = Sheet(
-        picture, min(1.1, min(9.0, column / 5) / sqrt(max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)))
-    )
+    widest_rate = max(1.0, float(picture.bandwidth.max(initial=1e9)) / 1e9)
+    sheet = Sheet(picture, min(1.1, min(9.0, column / 5) / sqrt(widest_rate)))
     for i, d in enumerate(nodes):
         row, column_number = divmod(i, across)
         sheet.boxes[d] = Box(column_number * column, row * (tall + 16), wide, tall)

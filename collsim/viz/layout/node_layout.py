@@ -101,11 +101,8 @@ def _group_alike_nodes(topology: Topology) -> list[_Alike]:
         members, inner_links = np.flatnonzero(node == k), np.flatnonzero(inner == k)
         local[members] = np.arange(len(members))
         names = tuple(str(devices.name[d]).partition("/")[2] for d in members.tolist())
-        key = (
-            names,
-            *(tuple(column.tolist()) for column in (local[links.src[inner_links]], local[links.dst[inner_links]])),
-        )
-        group = groups.setdefault((*key, tuple(links.cable[inner_links].tolist())), _Alike([], [], []))
+        columns = local[links.src[inner_links]], local[links.dst[inner_links]], links.cable[inner_links]
+        group = groups.setdefault((names, *(tuple(column.tolist()) for column in columns)), _Alike([], [], []))
         group.nodes.append(k)
         group.devices.append(members)
         group.links.append(inner_links)
@@ -169,15 +166,9 @@ def _describe_insides(
         name_insides(sheet, numbered_node)
         labels.append([str(e) if 0 <= e < topology.ranks else sheet.names.get(d, "") for d, e in enumerate(ends)])
         panels.append(build_panel(numbered_node, numbered_picture, placed.panels[0].box, topology.facts.titles))
-    rate = [
-        sum_bandwidths(
-            topology.links.bandwidth[numbered_node][drawn],
-            own_link[drawn],
-            len(picture.src),
-            carried[numbered_node][drawn],
-        )
-        for numbered_node in alike.links
-    ]
+    rate, bandwidth = [], topology.links.bandwidth
+    for links in (node_links[drawn] for node_links in alike.links):
+        rate.append(sum_bandwidths(bandwidth[links], own_link[drawn], len(picture.src), carried[links]))
     return Insides(placed, strip, alike.nodes, labels, panels, endpoints, first, np.array(rate))
 
 
@@ -186,10 +177,8 @@ def _move_under_strip(layout: StageLayout, nodes: int) -> tuple[StageLayout, lis
     across = min(nodes, _MAX_ACROSS)
     wide = max(layout.w, _WIDE)
     pitch = (wide - 2 * _EDGE + _GAP) / across
-    strip = [
-        Box(_EDGE + (i % across) * pitch, _EDGE + (i // across) * (_STRIP + _GAP), pitch - _GAP, _STRIP)
-        for i in range(nodes)
-    ]
+    places = (divmod(i, across) for i in range(nodes))
+    strip = [Box(_EDGE + x * pitch, _EDGE + y * (_STRIP + _GAP), pitch - _GAP, _STRIP) for y, x in places]
     dx, dy = (wide - layout.w) / 2, ceil(nodes / across) * (_STRIP + _GAP) - _GAP + _BETWEEN + _EDGE
     layout.boxes = [b.shift(dx, dy) for b in layout.boxes]
     layout.panels = [replace(p, box=p.box.shift(dx, dy)) for p in layout.panels]

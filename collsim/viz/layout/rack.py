@@ -99,9 +99,5 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
 
 def _draw_upright_cable(sheet: Sheet, device: int, socket: int) -> None:
     """A vertical cable in the middle of the device."""
-    lower, upper = sheet.boxes[device], sheet.boxes[socket]
-    if lower.y > upper.y:
-        ends = ((lower.cx, lower.y), (lower.cx, upper.bottom))
-    else:
-        ends = ((lower.cx, lower.bottom), (lower.cx, upper.y))
-    sheet.add_cable(device, socket, *ends)
+    own, other = sheet.boxes[device], sheet.boxes[socket]
+    sheet.add_cable(device, socket, (own.cx, own.face_y(other.cy)), (own.cx, other.face_y(own.cy)))

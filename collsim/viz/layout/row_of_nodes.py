@@ -91,12 +91,8 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: Text, wi
         title: Name of the machine in every language.
         widest_pitch: Pixels from GPU to GPU where there is room; fewer where nodes are many.
     """
-    pitch = max(
-        34.0,
-        min(
-            widest_pitch, (1134.0 / len(nodes) - 2 * _EDGE - _PANEL_GAP) / max(len(list_rank_devices(n)) for n in nodes)
-        ),
-    )
+    most = max(len(list_rank_devices(n)) for n in nodes)
+    pitch = max(34.0, min(widest_pitch, (1134.0 / len(nodes) - 2 * _EDGE - _PANEL_GAP) / most))
     rows = _find_rows(sheet, nodes, upright=pitch < _LEVEL_CARD_PITCH)
     _place_row(sheet, nodes, title, pitch, rows)
     right = max(panel.box.right for panel in sheet.panels) + _PANEL_GAP
@@ -302,9 +298,8 @@ def _draw_upward_cables(inside: _Inside) -> None:
         for card in inside.list_nics(host):
             box = sheet.boxes[card]
             if top.x + 4 <= box.cx <= top.right - 4:
-                between = (
-                    sheet.is_linked(host, card) and top.w < 40 and any(node.kind[d] == "cpu" for d in node.near[host])
-                )
+                hangs_on_socket = any(node.kind[d] == "cpu" for d in node.near[host])
+                between = sheet.is_linked(host, card) and top.w < 40 and hangs_on_socket
                 # A card's cable gives way to the one between switch and socket.
                 x = box.cx
                 if between and _find_host_side(inside, host) > 0:
@@ -338,10 +333,8 @@ def _join_sockets(sheet: Sheet, node: NodeDevices) -> None:
                 sheet.add_cable(a, b, (first.right, first.y + 6), (second.x, second.y + 6))
             else:
                 lane += 1
-                y = first.y - 5 - 5 * lane
-                sheet.add_cable(
-                    a, b, (first.right - 4, first.y), (first.right - 4, y), (second.x + 4, y), (second.x + 4, second.y)
-                )
+                x0, x1, y = first.right - 4, second.x + 4, first.y - 5 - 5 * lane
+                sheet.add_cable(a, b, (x0, first.y), (x0, y), (x1, y), (x1, second.y))
 
 
 # ---- on a narrow screen
@@ -418,10 +411,9 @@ def _place_levels(sheet: Sheet, levels: list[list[int]], y: float, width: float)
     """Boxes of the fabric below `y`, a row for each level; the y at which what follows begins."""
     for level in levels:
         slot = width / len(level)
+        tall = 60.0
         if slot > _NAMED_SLOT:
             tall = 26.0
-        else:
-            tall = 60.0
         y += _STACKED_GAP
         for i, d in enumerate(level):
             sheet.boxes[d] = Box(_PANEL_GAP + i * slot + 2, y, slot - 4, tall)

@@ -341,10 +341,7 @@ def _draw_vertical_links(stage: StageLayout) -> None:
         else:
             box, shift = stage.boxes[b], -gap / 2
         x = box.cx + shift
-        if box.cy > bar.cy:
-            ends = [(x, box.y), (x, bar.bottom)]
-        else:
-            ends = [(x, box.bottom), (x, bar.y)]
+        ends = [(x, box.face_y(bar.cy)), (x, bar.face_y(box.cy))]
         if not is_outward:
             ends.reverse()
         lines.append(ends)

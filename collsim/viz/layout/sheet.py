@@ -164,14 +164,8 @@ def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
     for i, d in enumerate(unplaced):
         sheet.boxes[d] = Box(16.0 + 70 * i, bottom + 24, 58, 26)
     boxes = [sheet.boxes[d] for d in range(len(picture))]
-    layout = StageLayout(
-        picture,
-        boxes,
-        [sheet.names.get(d, label_device(picture, d)) for d in range(len(picture))],
-        panels=sheet.panels,
-        pipe=sheet.pipe,
-        key=key,
-    )
+    names = [sheet.names.get(d, label_device(picture, d)) for d in range(len(picture))]
+    layout = StageLayout(picture, boxes, names, panels=sheet.panels, pipe=sheet.pipe, key=key)
     crowd: Counter[tuple[int, int]] = Counter()
     for a, b in zip(picture.src.tolist(), picture.dst.tolist(), strict=True):
         nth = crowd[(a, b)]
@@ -180,21 +174,14 @@ def finish_sheet(sheet: Sheet, key: Box | None) -> StageLayout:
     # Without panels, or with something above the edge, the picture is cut to what is drawn.
     if not layout.panels or min(b.y for b in [*boxes, *(p.box for p in layout.panels)]) < 0:
         return crop_stage(layout)
-    layout.w = max(p.box.right for p in layout.panels) + 8
-    layout.w = max(layout.w, max(b.right for b in boxes) + 8)
+    layout.w = max(max(p.box.right for p in layout.panels), max(b.right for b in boxes)) + 8
     layout.h = max(max(p.box.bottom for p in layout.panels), max(b.bottom for b in boxes)) + 6
     return layout
 
 
 def _build_line(sheet: Sheet, a: int, b: int, nth: int) -> list[Point]:
     """The polyline of the nth link from a to b, on its side of the cable."""
-    is_forward = (a, b) in sheet.bends
-    if is_forward or (b, a) in sheet.bends:
-        pair = (a, b)
-    else:
-        pair = (min(a, b), max(a, b))
-    if (b, a) in sheet.bends and not is_forward:
-        pair = (b, a)
+    pair = next((ends for ends in ((a, b), (b, a)) if ends in sheet.bends), (min(a, b), max(a, b)))
     corners = sheet.bends.get(pair) or draw_straight(sheet.boxes[pair[0]], sheet.boxes[pair[1]])
     gap = (sheet.get_width(a, b) + 0.6) * (1 + 2 * nth)
     if pair in sheet.left_hand:
@@ -239,21 +226,19 @@ def extract_number(picture: Picture, device: int) -> str:
     return name[len(name.rstrip("0123456789")) :]
 
 
-def name_insides(sheet: Sheet, node: NodeDevices, small: bool = False) -> None:
+def name_insides(sheet: Sheet, node: NodeDevices) -> None:
     """Short names for what is in a node; NICs are counted through all nodes, as ranks are.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
         node: Devices of the node.
-        small: Leaves out the names of the cards.
     """
     cards = len(node.get_devices("nic"))
     for i, d in enumerate(node.get_devices("nic")):
         number = node.number * cards + i
         # Too small to read means no label: half a word would look like an error.
-        legible = not small and sheet.boxes[d].h > 10
         sheet.names[d] = ""
-        if legible:
+        if sheet.boxes[d].h > 10:
             sheet.names[d] = f"NIC {number}"
     wide = all(sheet.boxes[d].w > 100 for d in node.get_devices("pcie"))
     numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.get_devices("pcie"))
@@ -285,11 +270,8 @@ def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
         switches: Switches of the fabric.
     """
     picture, switches = sheet.picture, list(switches)
-    kinds = {
-        k
-        for s, d, k in zip(picture.src.tolist(), picture.dst.tolist(), picture.link_kind, strict=True)
-        if s in switches or d in switches
-    }
+    links = zip(picture.src.tolist(), picture.dst.tolist(), picture.link_kind, strict=True)
+    kinds = {kind for src, dst, kind in links if src in switches or dst in switches}
     en, zh = ("InfiniBand", "InfiniBand ")
     if kinds == {"ethernet"}:
         en, zh = ("Ethernet", "以太网")
@@ -319,26 +301,21 @@ def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:
             start = box.cx
             if len(bars) != 1:
                 start = box.x + (i + 0.5) * box.w / len(bars)
-            is_below = bar_box.y > box.y
             if bar_box.x + 8 < start < bar_box.right - 8:
                 end = start
             else:
                 end = bar_box.x + bar_box.w * (node.get_devices("gpu").index(g) + 0.5) / len(node.get_devices("gpu"))
-            if is_below:
-                sheet.add_cable(g, bar, (start, box.bottom), (end, bar_box.y), left_hand=True)
-            else:
-                sheet.add_cable(g, bar, (start, box.y), (end, bar_box.bottom))
+            ends = (start, box.face_y(bar_box.cy)), (end, bar_box.face_y(box.cy))
+            sheet.add_cable(g, bar, *ends, left_hand=bar_box.y > box.y)
 
 
-def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False) -> None:
-    """Cables from GPU to GPU as nested arches below (or above) the row; arches that share a stretch get lanes of their
-    own.
+def draw_arches(sheet: Sheet, node: NodeDevices, depth: float) -> None:
+    """Cables from GPU to GPU as nested arches below the row; arches that share a stretch get lanes of their own.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
         node: Devices of the node.
         depth: Height of the space for the arches, CSS pixels.
-        up: Above the row instead of below it.
     """
     pairs = sorted(node.pairs, key=lambda p: (abs(sheet.boxes[p[0]].cx - sheet.boxes[p[1]].cx), p))
     ports: dict[int, list[tuple[float, tuple[int, int]]]] = {}
@@ -369,17 +346,6 @@ def draw_arches(sheet: Sheet, node: NodeDevices, depth: float, up: bool = False)
         a, b = pair
         # Arches share the depth evenly, so that the number of lanes does not change the height of the picture.
         deep = 12 + (depth - 12) * (lane_of[pair] + 0.5) / max(1, len(lanes))
-        if up:
-            edge = [sheet.boxes[d].y for d in pair]
-            y = min(edge) - deep
-        else:
-            edge = [sheet.boxes[d].bottom for d in pair]
-            y = max(edge) + deep
-        sheet.add_cable(
-            a,
-            b,
-            (port_of[(a, pair)], edge[0]),
-            (port_of[(a, pair)], y),
-            (port_of[(b, pair)], y),
-            (port_of[(b, pair)], edge[1]),
-        )
+        edge = [sheet.boxes[d].bottom for d in pair]
+        x0, x1, y = port_of[(a, pair)], port_of[(b, pair)], max(edge) + deep
+        sheet.add_cable(a, b, (x0, edge[0]), (x0, y), (x1, y), (x1, edge[1]))

@@ -107,20 +107,18 @@ def _add_node_sheet(sheet: Sheet, node_sheet: Sheet, mirror: float | None) -> No
 def _arrange_inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float, reverse: bool) -> None:
     """One node with its NICs at the right edge; `reverse` counts GPUs from the right, for the node that will be
     mirrored."""
+    gpus = node.get_devices("gpu")
     if reverse:
-        gpus = node.get_devices("gpu")[::-1]
-    else:
-        gpus = node.get_devices("gpu")
+        gpus.reverse()
     wide = min(42.0, max(30.0, pitch - 11))
     offset = 19 + max(0.0, (panel - 30 - len(gpus) * pitch) / 2)
     for p, g in enumerate(gpus):
         sheet.boxes[g] = Box(offset + p * pitch + max(0.0, (pitch - 11 - wide) / 2), 293, wide, 40)
     homes = _place_pcie(sheet, node, gpus, pitch)
-    above = _place_cpus(sheet, node, homes, reverse)
-    if above:
-        _place_nics(sheet, node, homes, panel, reverse, 19.5)
-    else:
-        _place_nics(sheet, node, homes, panel, reverse, 22.5)
+    step = 22.5
+    if _place_cpus(sheet, node, homes, reverse):
+        step = 19.5
+    _place_nics(sheet, node, homes, panel, reverse, step)
     row = [sheet.boxes[g] for g in gpus]
     bars = node.get_devices("nvswitch")
     left, wide_bar = min(b.x for b in row) - 1, max(b.right for b in row) - min(b.x for b in row) + 2
@@ -170,9 +168,7 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
     """Sockets between their PCIe switches where there is room, else above them (True); memory over each, if it is
     drawn."""
     cpus = node.get_devices("cpu")
-    order = list(cpus)
-    if reverse:
-        order.reverse()
+    order = cpus[::-1] if reverse else cpus
     taken = [sheet.boxes[p] for p in homes]
     upper = [sheet.boxes[p] for p in node.get_devices("pcie") if not node.list_attached(p, "gpu")]
     boxes: dict[int, Box] = {}
@@ -206,10 +202,8 @@ def _place_cpus(sheet: Sheet, node: NodeDevices, homes: list[int], reverse: bool
         for p in homes:
             sheet.boxes[p] = sheet.boxes[p].shift(0, 6)
             for g in node.list_attached(p, "gpu"):
-                sheet.bends[(g, p)] = [
-                    (sheet.bends[(g, p)][0][0], 293),
-                    (sheet.bends[(g, p)][0][0], sheet.boxes[p].bottom),
-                ]
+                x, _ = sheet.bends[(g, p)][0]
+                sheet.add_cable(g, p, (x, 293), (x, sheet.boxes[p].bottom))
         _draw_upward_cables(sheet, node, homes)
     for a in cpus:
         for b in cpus:
@@ -223,14 +217,8 @@ def _join_sockets(sheet: Sheet, first: int, last: int, *, above: bool, upper: bo
     is."""
     first_box, last_box = sheet.boxes[first], sheet.boxes[last]
     if above and not upper:
-        sheet.add_cable(
-            first,
-            last,
-            (first_box.cx, first_box.bottom),
-            (first_box.cx, 213),
-            (last_box.cx, 213),
-            (last_box.cx, last_box.bottom),
-        )
+        x0, x1 = first_box.cx, last_box.cx
+        sheet.add_cable(first, last, (x0, first_box.bottom), (x0, 213), (x1, 213), (x1, last_box.bottom))
         return
     y, inset = 212, 9
     if above:
@@ -266,9 +254,7 @@ def _draw_upward_cables(sheet: Sheet, node: NodeDevices, homes: list[int]) -> No
             for i, p in enumerate(linked_homes):
                 y = box.y + (i + 0.5) * box.h / len(linked_homes)
                 x = sheet.boxes[p].cx + 10
-                edge = box.right
-                if side < 0:
-                    edge = box.x
+                edge = box.face_x(sheet.boxes[p].cx)
                 if box.x < x < box.right:
                     sheet.add_cable(p, c, (x, sheet.boxes[p].y), (x, box.bottom))
                 else:
