@@ -263,6 +263,7 @@ SCHEMAS = {
     "rank_engine/stand_ins/tensors.toml": table(
         {"methods": listed(WORD), "types": NAMES, "elementwise": NAMES, "functions": NAMES}
     ),
+    "rank_engine/stand_ins/standard_library.toml": table({"whole": listed(TEXT), "names": named(listed(TEXT))}),
     "cli/streams.toml": table({"characters": NAMES}),
     "diagnosis/job_diagnosis.toml": table({"causes": NAMES}),
     "diagnosis/readers/network_tools.toml": table(dict.fromkeys(("losses", "errors"), listed(TEXT))),

@@ -25,7 +25,10 @@ from .comparison_causes import (
     find_slow_host_links,
 )
 from .evidence_pieces import Evidence, Fact
-from .readers import CardPort, CardTest, GpuLinks, PairLatency, PairMatrix, PcieLink
+from .readers.gpu_bandwidth import PairLatency, PairMatrix
+from .readers.gpu_tools import GpuLinks
+from .readers.host_tools import PcieLink
+from .readers.network_tools import CardPort, CardTest
 
 Find = Callable[[Evidence], tuple[Fact, ...]]
 #: The first CUDA whose drivers have multicast (src/transport/nvls.cc, cuMulticastCreate), and the first kernel with

@@ -10,17 +10,10 @@ from statistics import median
 
 from ..io.nccl.nccl_log_facts import find_host
 from .evidence_pieces import Evidence, Fact
-from .readers import (
-    ERROR_COUNTERS,
-    LOSS_COUNTERS,
-    CardTest,
-    GpuLinks,
-    HostLink,
-    LateRank,
-    LinkKinds,
-    PairRow,
-    PortCounter,
-)
+from .readers.benchmark_tables import LateRank
+from .readers.gpu_bandwidth import HostLink, PairRow
+from .readers.gpu_tools import GpuLinks, LinkKinds
+from .readers.network_tools import ERROR_COUNTERS, LOSS_COUNTERS, CardTest, PortCounter
 
 #: A link between host and GPU with half of the lanes or of the speed is below this share of its neighbours.
 _HALF = 0.65

@@ -12,7 +12,9 @@ from ..errors import CollsimError, Words
 from ..files import read_text
 from ..io.chakra import read_chakra
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
-from .readers import TOOL_READERS, read_tree, write_chakra_node
+from .readers import TOOL_READERS
+from .readers.execution_traces import write_chakra_node
+from .readers.topology_dumps import read_tree
 
 Value = TypeVar("Value")
 #: Characters of a line that are looked at, and that are quoted.

@@ -13,7 +13,10 @@ from statistics import median
 from typing import Literal
 
 from .evidence_pieces import Evidence, Fact
-from .readers import CardPort, CardTest, GpuLinks, PairMatrix, PcieLink
+from .readers.gpu_bandwidth import PairMatrix
+from .readers.gpu_tools import GpuLinks
+from .readers.host_tools import PcieLink
+from .readers.network_tools import CardPort, CardTest
 
 #: A measured rate is odd below the median by this share, or by this many standard deviations where that is more: the
 #: deviation is 1.4826 times the median distance from the median, as for normal noise, and 4 of them leave one false

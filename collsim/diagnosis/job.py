@@ -24,7 +24,9 @@ from ..topology.machines import machine as build_machine
 from .causes import find_isolated_containers
 from .comparison_causes import find_lost_links
 from .evidence_pieces import Evidence
-from .readers import TOPOLOGY_FILE, CardPort, CardTest, MeasuredTime
+from .readers import TOPOLOGY_FILE
+from .readers.benchmark_tables import MeasuredTime
+from .readers.network_tools import CardPort, CardTest
 
 _RACK = "gb200-nvl72"
 #: Characters of a text that are looked at to find out what it is.
@@ -256,16 +258,8 @@ def _build_run(
         if machine is None:
             continue
         try:
-            return create_run(
-                collective,
-                machine,
-                nbytes,
-                times,
-                count or None,
-                version=version,
-                unsure=("p2p", "gdr", "net"),
-                log=log,
-            )
+            options: dict[str, Any] = {"version": version, "unsure": ("p2p", "gdr", "net"), "log": log}
+            return create_run(collective, machine, nbytes, times, count or None, **options)
         except CollsimError as error:
             notes.append(Sentence("{piece}: {reason}", piece=Path(piece).name, reason=error))
     return None

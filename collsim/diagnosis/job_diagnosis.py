@@ -28,7 +28,7 @@ from .diagnosis_report import Block, ReportFormat, write_document
 from .evidence_pieces import Evidence, EvidencePiece, Fact, read_evidence, read_texts, require_few_pieces
 from .job import ObservedJob, describe_job, name_card, predict_run
 from .job_cost import JobCost, JobPredictions, predict_job
-from .readers import CardPort
+from .readers.network_tools import CardPort
 
 Verdict = Literal["cause", "healthy", "undecided", "unknown"]
 

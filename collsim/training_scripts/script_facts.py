@@ -65,8 +65,8 @@ class _Position:
     body_statement: ast.stmt | None = None
 
 
-@dataclass(frozen=True)
-class SourceCall:
+@dataclass(frozen=True, kw_only=True)
+class SourceCall(_Position):
     """One call of the script.
 
     Attributes:
@@ -82,11 +82,6 @@ class SourceCall:
 
     path: str
     node: ast.Call
-    loops: tuple[Loop, ...]
-    conditions: tuple[ast.If, ...]
-    function: str
-    statement: ast.stmt | None
-    body_statement: ast.stmt | None
 
     @property
     def line(self) -> int:
@@ -396,9 +391,7 @@ class ScriptFacts:
                 self.values.setdefault(ast.unparse(target), []).append(value)
                 self._names.setdefault(id(value), []).append(ast.unparse(target))
             if isinstance(node, ast.Call):
-                owners = (position.loops, position.conditions, position.function)
-                statements = (position.statement, position.body_statement)
-                self.calls.append(SourceCall(self.resolve(node.func), node, *owners, *statements))
+                self.calls.append(SourceCall(path=self.resolve(node.func), node=node, **vars(position)))
             elif isinstance(node, Loop):
                 position = replace(position, loops=(*position.loops, node))
             elif isinstance(node, ast.If):

@@ -4,10 +4,10 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from story_page import build_story_page
 
 import collsim as cs
 from collsim.units import format_bytes, format_time
-from collsim.viz.story.story_document import build_story_page
 
 pytestmark = pytest.mark.browser
 

@@ -29,16 +29,10 @@ from tool_outputs import (
 
 import collsim as cs
 from collsim.diagnosis.evidence_pieces import read_evidence
-from collsim.diagnosis.readers import (
-    CardPort,
-    HostLink,
-    LateRank,
-    LinkKinds,
-    PairLatency,
-    PairMatrix,
-    PairRow,
-    PortCounter,
-)
+from collsim.diagnosis.readers.benchmark_tables import LateRank
+from collsim.diagnosis.readers.gpu_bandwidth import HostLink, PairLatency, PairMatrix, PairRow
+from collsim.diagnosis.readers.gpu_tools import LinkKinds
+from collsim.diagnosis.readers.network_tools import CardPort, PortCounter
 from collsim.io.chakra import COLLECTIVE, ChakraTrace
 from collsim.topology.files.unread import find_unread_format
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from story_page import build_story_page
 
 import collsim as cs
 from collsim.errors import CollsimError
@@ -12,7 +13,6 @@ from collsim.viz.story.story_document import (
     BUCKETS,
     RANKS,
     build_story_document,
-    build_story_page,
     encode_story,
 )
 

@@ -9,65 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ...io.nccl.nccl_log_facts import Stated
-from .benchmark_tables import (
-    LateRank,
-    MeasuredTime,
-    read_hccl_test,
-    read_inspector,
-    read_nccom_test,
-    read_node_counts,
-    read_osu,
-    read_table_document,
-    read_table_head,
-    read_torch_benchmarks,
-)
-from .execution_traces import read_chakra_nodes, write_chakra_node
-from .gpu_bandwidth import HostLink, PairLatency, PairMatrix, PairRow, read_nvbandwidth, read_pair_matrices
-from .gpu_tools import (
-    GpuLinks,
-    LinkKinds,
-    read_amd_topology,
-    read_fabric,
-    read_gpu_names,
-    read_npu_topology,
-    read_nvlink_status,
-    read_peer_status,
-    read_topology_words,
-)
-from .host_tools import PcieLink, read_driver, read_host, read_pcie
-from .network_tools import (
-    ERROR_COUNTERS,
-    LOSS_COUNTERS,
-    CardPort,
-    CardTest,
-    PortCounter,
-    read_card_tests,
-    read_cards,
-    read_counters,
-)
-from .topology_dumps import read_graph_file, read_topology_file, read_tree
-
-__all__ = [
-    "ERROR_COUNTERS",
-    "LOSS_COUNTERS",
-    "TOOL_READERS",
-    "TOPOLOGY_FILE",
-    "CardPort",
-    "CardTest",
-    "GpuLinks",
-    "HostLink",
-    "LateRank",
-    "LinkKinds",
-    "MeasuredTime",
-    "PairLatency",
-    "PairMatrix",
-    "PairRow",
-    "PcieLink",
-    "PortCounter",
-    "Reader",
-    "read_tree",
-    "write_chakra_node",
-]
+from . import benchmark_tables, gpu_tools, host_tools, network_tools, topology_dumps
+from .execution_traces import read_chakra_nodes
+from .gpu_bandwidth import read_nvbandwidth, read_pair_matrices
 
 #: Name of a file that describes a machine, where tools are listed.
 TOPOLOGY_FILE = "topology file"
@@ -75,30 +19,30 @@ Reader = Callable[[Sequence[str]], Iterator[Stated]]
 
 #: Readers by the tool whose lines they look for.
 TOOL_READERS: dict[str, Reader] = {
-    TOPOLOGY_FILE: read_topology_file,
-    "NCCL graphs": read_graph_file,
-    "nccl-tests": read_table_head,
-    "nccl-tests -J": read_table_document,
-    "nvidia-smi topo -m": read_topology_words,
-    "nvidia-smi topo -p2p": read_peer_status,
-    "nvidia-smi nvlink -s": read_nvlink_status,
-    "names of GPUs": read_gpu_names,
-    "nvidia-smi -q": read_fabric,
-    "driver": read_driver,
-    "lspci": read_pcie,
-    "ibstat": read_cards,
-    "perftest": read_card_tests,
-    "host": read_host,
+    TOPOLOGY_FILE: topology_dumps.read_topology_file,
+    "NCCL graphs": topology_dumps.read_graph_file,
+    "nccl-tests": benchmark_tables.read_table_head,
+    "nccl-tests -J": benchmark_tables.read_table_document,
+    "nvidia-smi topo -m": gpu_tools.read_topology_words,
+    "nvidia-smi topo -p2p": gpu_tools.read_peer_status,
+    "nvidia-smi nvlink -s": gpu_tools.read_nvlink_status,
+    "names of GPUs": gpu_tools.read_gpu_names,
+    "nvidia-smi -q": gpu_tools.read_fabric,
+    "driver": host_tools.read_driver,
+    "lspci": host_tools.read_pcie,
+    "ibstat": network_tools.read_cards,
+    "perftest": network_tools.read_card_tests,
+    "host": host_tools.read_host,
     "p2pBandwidthLatencyTest": read_pair_matrices,
     "nvbandwidth": read_nvbandwidth,
-    "rocm-smi, amd-smi": read_amd_topology,
-    "npu-smi": read_npu_topology,
-    "counters of cards": read_counters,
-    "hccl_test": read_hccl_test,
-    "nccom-test": read_nccom_test,
-    "PyTorch benchmark": read_torch_benchmarks,
-    "OSU": read_osu,
-    "NCCL Inspector": read_inspector,
+    "rocm-smi, amd-smi": gpu_tools.read_amd_topology,
+    "npu-smi": gpu_tools.read_npu_topology,
+    "counters of cards": network_tools.read_counters,
+    "hccl_test": benchmark_tables.read_hccl_test,
+    "nccom-test": benchmark_tables.read_nccom_test,
+    "PyTorch benchmark": benchmark_tables.read_torch_benchmarks,
+    "OSU": benchmark_tables.read_osu,
+    "NCCL Inspector": benchmark_tables.read_inspector,
     "Chakra trace": read_chakra_nodes,
-    "busbw by nodes": read_node_counts,
+    "busbw by nodes": benchmark_tables.read_node_counts,
 }

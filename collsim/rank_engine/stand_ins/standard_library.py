@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-import abc
 import argparse
-import bisect
-import collections
-import collections.abc
-import contextlib
-import copy
-import dataclasses
 import datetime
-import enum
-import fractions
-import functools
-import heapq
-import itertools
-import json
-import math
 import operator
 import posixpath
 import random
-import re
-import statistics
-import string
-import textwrap
-import types
-import typing
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ...package_data import read_toml
 from .internal_names import require_plain_name
 
-#: Modules of which every public name may be used.
-_WHOLE = (
-    *(abc, bisect, collections, collections.abc, dataclasses, fractions, heapq),
-    *(itertools, math, re, statistics, string, textwrap, typing),
-)
-_FUNCTOOLS = ("cache", "cached_property", "cmp_to_key", "lru_cache", "partial", "reduce", "total_ordering", "wraps")
-_CONTEXTLIB = ("ExitStack", "closing", "contextmanager", "nullcontext", "suppress")
-_ENUM = ("Enum", "Flag", "IntEnum", "IntFlag", "auto", "unique")
+_WORDS = read_toml(__file__, "standard_library.toml")
+#: By name, imported before a sandbox closes.
+_MODULES = {name: import_module(name) for name in (*_WORDS["whole"], *_WORDS["names"])}
 _PATHS = ("basename", "dirname", "join", "splitext")
 
 
@@ -104,40 +81,27 @@ def list_library_words(rank: int, ranks: int, write: Callable[[str], object]) ->
     """
     # Random numbers depend on the rank alone, so that all executions of a program agree.
     generator, legacy = random.Random(rank), np.random.RandomState(rank)
-    words: dict[str, Mapping[str, object]] = {module.__name__: _list_public(module) for module in _WHOLE}
-    return words | {
-        "argparse": {
-            "ArgumentParser": _ArgumentParser,
-            "Namespace": argparse.Namespace,
-            "ArgumentDefaultsHelpFormatter": argparse.ArgumentDefaultsHelpFormatter,
-            "RawTextHelpFormatter": argparse.RawTextHelpFormatter,
-            "SUPPRESS": argparse.SUPPRESS,
-        },
-        "contextlib": _list_words(contextlib, _CONTEXTLIB),
-        "copy": _list_words(copy, ("copy", "deepcopy")),
-        "datetime": {
-            "datetime": _FixedTime,
-            "date": datetime.date,
-            "timedelta": datetime.timedelta,
-            "timezone": datetime.timezone,
-        },
-        "enum": _list_words(enum, _ENUM),
-        "functools": _list_words(functools, _FUNCTOOLS),
-        "gc": {"collect": lambda *_: 0},
-        "json": _list_words(json, ("dumps", "loads")),
-        "logging": _list_logging(),
-        "operator": _list_public(operator) | {"attrgetter": _get_attributes, "methodcaller": _call_method},
-        "os": _list_system(rank, ranks),
-        "platform": {"node": lambda: "node0", "system": lambda: "Linux", "python_version": lambda: "3"},
-        "random": {name: getattr(generator, name) for name in dir(generator) if not name.startswith("_")},
-        "socket": {"gethostname": lambda: "node0"},
-        "sys": _list_interpreter(write),
-        "tqdm": {"tqdm": lambda items=(), *_, **__: items, "trange": lambda count, *_, **__: range(count)},
-        "traceback": {name: lambda *_, **__: None for name in ("print_exc", "print_stack")},
-        "types": _list_words(types, ("SimpleNamespace",)),
-        "warnings": {name: lambda *_, **__: None for name in ("filterwarnings", "simplefilter", "warn")},
-        "numpy.random": {name: getattr(legacy, name) for name in dir(legacy) if not name.startswith("_")},
-    }
+    words: dict[str, Mapping[str, object]] = {name: _list_public(_MODULES[name]) for name in _WORDS["whole"]}
+    known = {name: _list_words(_MODULES[name], names) for name, names in _WORDS["names"].items()}
+    known["argparse"]["ArgumentParser"], known["datetime"]["datetime"] = _ArgumentParser, _FixedTime
+    return (
+        words
+        | known
+        | {
+            "gc": {"collect": lambda *_: 0},
+            "logging": _list_logging(),
+            "operator": _list_public(operator) | {"attrgetter": _get_attributes, "methodcaller": _call_method},
+            "os": _list_system(rank, ranks),
+            "platform": {"node": lambda: "node0", "system": lambda: "Linux", "python_version": lambda: "3"},
+            "random": {name: getattr(generator, name) for name in dir(generator) if not name.startswith("_")},
+            "socket": {"gethostname": lambda: "node0"},
+            "sys": _list_interpreter(write),
+            "tqdm": {"tqdm": lambda items=(), *_, **__: items, "trange": lambda count, *_, **__: range(count)},
+            "traceback": {name: lambda *_, **__: None for name in ("print_exc", "print_stack")},
+            "warnings": {name: lambda *_, **__: None for name in ("filterwarnings", "simplefilter", "warn")},
+            "numpy.random": {name: getattr(legacy, name) for name in dir(legacy) if not name.startswith("_")},
+        }
+    )
 
 
 def _list_public(module: ModuleType) -> dict[str, object]:

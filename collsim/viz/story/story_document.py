@@ -12,15 +12,12 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from ...errors import require_language
 from ...registry import algorithms, call_claim, schedule
 from ...simulate import simulate
 from ...topology import machine
 from ...topology.generic import switch
 from ...train import StepTrace, ddp, training_step
 from ...units import parse_bandwidth, parse_bytes, parse_time
-from ..hosts.bundle import read_bundle
-from ..hosts.player_page import build_offline_page
 from ..simple.simple_document import count_cards
 from ..training.step_document import build_boxes
 
@@ -196,23 +193,3 @@ def _time_training_step(bucket: str | None) -> dict[str, object]:
 def _list_boxes(step_trace: StepTrace) -> list[list[str | int | float]]:
     """Stream, kind, bucket, begin and end of every box of the first lane."""
     return [[b["stream"], b["kind"], b["bucket"], b["t0"], b["t1"]] for b in build_boxes(step_trace) if b["lane"] == 0]
-
-
-# ---- the module, and the page as a file ------------------------------------------------------------------------------
-
-
-def build_story_page(language: str = "en", theme: str | None = None) -> str:
-    """The story as one HTML file that loads nothing.
-
-    Args:
-        language: `en` or `zh`.
-        theme: `light`, `dark`, or None for the reader's own setting.
-
-    Raises:
-        CollsimError: For an unknown language or theme.
-    """
-    require_language(language)
-    title = ("How GPUs agree on a sum, collsim", "多个 GPU 怎样求同一个和，collsim")[language == "zh"]
-    return build_offline_page(
-        read_bundle("story_page"), json.loads(encode_story()), title, {"language": language, "theme": theme}
-    )
