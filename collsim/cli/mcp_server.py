@@ -82,16 +82,9 @@ def predict(collective: str, machine: str, nbytes: str, nodes: int = 1, version:
     """
     prediction = cs.nccl.predict(collective, _build_machine(machine, nodes, None), nbytes, version=version)
     interval = prediction.interval()
-    return {
-        "time": prediction.time,
-        "low": interval.low,
-        "high": interval.high,
-        "busbw": prediction.busbw,
-        "algorithm": prediction.algorithm,
-        "protocol": prediction.protocol,
-        "channels": prediction.channels,
-        "text": str(prediction),
-    }
+    times = {"time": prediction.time, "low": interval.low, "high": interval.high}
+    choice = {name: getattr(prediction, name) for name in ("busbw", "algorithm", "protocol", "channels")}
+    return {**times, **choice, "text": str(prediction)}
 
 
 def diagnose(texts: dict[str, str], language: str = "en") -> dict[str, Any]:

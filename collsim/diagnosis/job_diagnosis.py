@@ -283,8 +283,12 @@ class Diagnosis:
                 for question in self.questions
             ],
             "contradictions": [
-                {"key": one.key, "explanation": one.text(), "evidence": list(map(_write_fact, one.facts))}
-                for one in self.contradictions
+                {
+                    "key": contradiction.key,
+                    "explanation": contradiction.text(),
+                    "evidence": list(map(_write_fact, contradiction.facts)),
+                }
+                for contradiction in self.contradictions
             ],
             "ruled_out": [{"key": key, "evidence": _write_fact(fact)} for key, fact in self.ruled_out],
             "missing": self.missing,

@@ -73,27 +73,13 @@ def _name_groups(groups: Sequence[Sequence[int]], ranks: int) -> list[str]:
 
 def _record_message(event: RankEvent, number: int) -> RecordedCall:
     sizes = _build_shape(event.nbytes, event.dtype)
-    inputs: Sizes = ()
-    outputs: Sizes = ()
-    operation = "recv"
+    inputs: Sizes
+    outputs: Sizes
+    operation, inputs, outputs = "recv", (), sizes
     if event.kind == "send":
-        operation, inputs = "send", sizes
-    else:
-        outputs = sizes
-    dtypes = (_name_dtype(event.dtype),)
-    return RecordedCall(
-        event.rank,
-        WORLD,
-        number,
-        operation,
-        event.peer,
-        inputs,
-        outputs,
-        dtypes,
-        event.is_complete,
-        PROGRAM_FILE,
-        event.line,
-    )
+        operation, inputs, outputs = "send", sizes, ()
+    dtypes, end = (_name_dtype(event.dtype),), (event.is_complete, PROGRAM_FILE, event.line)
+    return RecordedCall(event.rank, WORLD, number, operation, event.peer, inputs, outputs, dtypes, *end)
 
 
 def _record_collective(event: RankEvent, group: str, number: int, members: int) -> RecordedCall:
@@ -110,19 +96,8 @@ def _record_collective(event: RankEvent, group: str, number: int, members: int) 
         outputs = _build_shape(round(event.nbytes * factors[shares.output]), event.dtype)
     if word == "scatter":  # what a rank receives is not among the events
         inputs = outputs = ()
-    return RecordedCall(
-        event.rank,
-        group,
-        number,
-        shares.operation,
-        -1,
-        inputs,
-        outputs,
-        dtypes,
-        event.is_complete,
-        PROGRAM_FILE,
-        event.line,
-    )
+    end = event.is_complete, PROGRAM_FILE, event.line
+    return RecordedCall(event.rank, group, number, shares.operation, -1, inputs, outputs, dtypes, *end)
 
 
 def _build_shape(nbytes: int, dtype: str) -> Sizes:

@@ -65,17 +65,11 @@ def format_topology(topology: Topology) -> str:
     """
     links, kinds = topology.links, np.bincount(topology.devices.kind, minlength=len(DEVICE_KINDS))
     count = np.bincount(links.cable, minlength=len(links.cables))
-    rows = [
-        [
-            cable.kind,
-            cable.label,
-            f"{count[i]:,}",
-            _format_bandwidth_range(links.bandwidth[links.cable == i]),
-            format_time(cable.alpha),
-        ]
-        for i, cable in enumerate(links.cables)
-        if count[i]
-    ]
+    rows = []
+    for i, cable in enumerate(links.cables):
+        if count[i]:
+            rates = _format_bandwidth_range(links.bandwidth[links.cable == i])
+            rows.append([cable.kind, cable.label, f"{count[i]:,}", rates, format_time(cable.alpha)])
     devices = ", ".join(f"{n:,} {kind}" for kind, n in zip(DEVICE_KINDS, kinds.tolist(), strict=True) if n)
     head = ["kind", "cable", "links", "bandwidth, one direction", "latency"]
     return _format_table(repr(topology)[1:-1], head, rows, f"devices: {devices}")

@@ -61,11 +61,8 @@ def encode_inline_json(value: object) -> str:
 
 
 def _build_title(timeline: Mapping[str, Any], language: str) -> str:
-    if isinstance(timeline.get("meta"), Mapping):
-        title = timeline.get("meta", {}).get("title", {})
-    else:
-        title = {}
-    text = title
+    meta = timeline.get("meta")
+    text = title = meta.get("title", {}) if isinstance(meta, Mapping) else {}
     if isinstance(title, Mapping):
         text = title.get(language) or title.get("en")
     if text:
@@ -110,10 +107,7 @@ def build_standalone_page(
         ValueError: For an unknown language or theme, text that is not JSON, or a number that JSON cannot hold (NaN).
     """
     require_language(language)
-    if isinstance(timeline, str):
-        data: Mapping[str, object] = json.loads(timeline)
-    else:
-        data = timeline
+    data: Mapping[str, object] = json.loads(timeline) if isinstance(timeline, str) else timeline
     options = {"language": language, "theme": theme, "view": view, "t": t}
     return build_offline_page(read_bundle("player_page"), data, _build_title(data, language), options)
 

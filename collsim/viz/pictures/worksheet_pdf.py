@@ -71,10 +71,7 @@ def draw_pdf(
     family = _choose_fonts("".join([heading, *facts, *(i.text + i.answer for i in items)]))
     buffer = BytesIO()  # matplotlib hides what a file system refuses behind an error of zlib
     has_own_page = bool(plan or drawing)
-    if has_own_page:
-        blocks = list(_build_blocks(heading, (), items))
-    else:
-        blocks = list(_build_blocks(heading, facts, items))
+    blocks = list(_build_blocks(heading, () if has_own_page else facts, items))
     with (
         mpl.rc_context({"font.family": family, "pdf.fonttype": 42}),
         PdfPages(buffer, metadata={"Title": heading, "CreationDate": None}) as out,

@@ -51,13 +51,8 @@ def build_runner(trace: Trace) -> Runner:
         CollsimError: For more transfers than the player shows.
     """
     facts = RunFacts(trace)
-    return Runner(
-        trace.time,
-        trace.busbw,
-        int(trace.link_bytes.max(initial=0)),
-        explain_time(facts),
-        build_encoded_timeline(facts),
-    )
+    busiest = int(trace.link_bytes.max(initial=0))
+    return Runner(trace.time, trace.busbw, busiest, explain_time(facts), build_encoded_timeline(facts))
 
 
 def explain_time(facts: RunFacts) -> Text:
@@ -69,9 +64,7 @@ def explain_time(facts: RunFacts) -> Text:
     if (causes := describe_bottleneck(facts)) is None:
         return build_text("race", "race.nothing_to_move")
     text, more = (tuple(causes[part][language] for language in LANGUAGES) for part in ("text", "more"))
-    return join_texts(
-        "sentences", [sentence for sentence in (_describe_sends(facts.trace), text, more) if any(sentence)]
-    )
+    return join_texts("sentences", list(filter(any, (_describe_sends(facts.trace), text, more))))
 
 
 def _describe_sends(trace: Trace) -> Text:

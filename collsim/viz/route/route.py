@@ -118,10 +118,7 @@ def _build_route(trace: Trace, ring: Trace, src: int, dst: int, touched: npt.NDA
 def _describe_hops(trace: Trace, ring: Trace, route: Sequence[Hop]) -> list[dict[str, object]]:
     """The hops of a route, and how much of each the ring uses."""
     links = trace.topology.links
-    if ring.time:
-        used = ring.link_busy / ring.time
-    else:
-        used = np.zeros(len(links))
+    used = ring.link_busy / ring.time if ring.time else np.zeros(len(links))
     top = max((float(used[hop.link]) for hop in route), default=0.0)
     return [
         {
@@ -146,10 +143,7 @@ def _number_cables(timeline: Timeline, hot: list[bool]) -> list[dict[str, object
         return []
     marks: dict[int, dict[str, object]] = {}
     for number, (link, warm) in enumerate(zip(links, hot, strict=True), 1):
-        if link in marks:
-            text = f"{marks[link]['text']},{number}"
-        else:
-            text = str(number)
+        text = f"{marks[link]['text']},{number}" if link in marks else str(number)
         marks[link] = {"link": link, "text": text, "hot": warm}
     return list(marks.values())
 

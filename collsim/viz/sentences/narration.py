@@ -45,13 +45,9 @@ def narrate(facts: RunFacts) -> list[Text]:
     parties_of: dict[bytes, Parties | None] = {}
     for moment in facts.moments:
         first = _describe_moves(trace, moment, parties_of)
-        times = (
-            moment.step.src.tobytes(),
-            moment.step.dst.tobytes(),
-            moment.limit.tobytes(),
-            int(moment.nbytes.sum()),
-            *(round(float(v) * 1e10) for v in (moment.seconds.min(), moment.seconds.max(), moment.load.max())),
-        )
+        seconds = moment.seconds.min(), moment.seconds.max(), moment.load.max()
+        ends = moment.step.src.tobytes(), moment.step.dst.tobytes(), moment.limit.tobytes()
+        times = (*ends, int(moment.nbytes.sum()), *(round(float(value) * 1e10) for value in seconds))
         if times not in time_texts:
             time_texts[times] = _describe_time(trace, moment)
         second = time_texts[times]
@@ -206,15 +202,8 @@ def _write_clause(
     clause = f"narration.{verb}s"
     if who.many:
         clause = f"narration.each_{verb}"
-    return build_text(
-        "sentences",
-        clause,
-        sender=who.text,
-        chunks=chunks.text,
-        holds=holds,
-        receiver=whom.text,
-        after=after,
-    )
+    parts = {"sender": who.text, "chunks": chunks.text, "holds": holds, "receiver": whom.text, "after": after}
+    return build_text("sentences", clause, **parts)
 
 
 def _count_receivers(trace: Trace, src: Longs, dst: Longs) -> int:
@@ -397,11 +386,8 @@ def _describe_many_receivers(trace: Trace, a: Longs, b: Longs) -> Receivers | No
 def _find_channel_rings(trace: Trace, src: Longs, dst: Longs, channel: Longs) -> Receivers | None:
     """Several channels, each of them a ring of its own order through all ranks."""
     channels = np.unique(channel)
-    if (
-        len(channels) < 2
-        or len(src) != len(channels) * trace.schedule.ranks
-        or ((dst - src) % trace.schedule.ranks == 1).all()
-    ):
+    ranks = trace.schedule.ranks
+    if len(channels) < 2 or len(src) != len(channels) * ranks or ((dst - src) % ranks == 1).all():
         return None
     if not all(_is_one_ring(src[channel == c], dst[channel == c]) for c in channels):
         return None
@@ -443,12 +429,9 @@ def _describe_after_reduce(trace: Trace, moment: Moment, mask: Mask, whom: Recei
     if has.min() != has.max():
         return build("adds_arrived")
     total = build_text("sentences", f"narration.has_{'some' if has[0] < full else 'all'}", count=int(has[0]), full=full)
-    arrived = (has - had) // np.maximum(1, moment.sent_contributions[mask])
-    together = 0
-    if (
-        arrived.min() == arrived.max() > 1
-        and moment.sent_contributions[mask].min() == moment.sent_contributions[mask].max()
-    ):
+    sent = moment.sent_contributions[mask]
+    arrived, together = (has - had) // np.maximum(1, sent), 0
+    if arrived.min() == arrived.max() > 1 and sent.min() == sent.max():
         together = int(arrived[0])
     if had.max() == 0 and not together:
         return build("keeps", total=total)
@@ -515,10 +498,8 @@ def _describe_time(trace: Trace, moment: Moment) -> Text | None:
     kinds = np.array([c.kind for c in links.cables], dtype=object)[links.cable[moment.limit[away]]]
     parts: list[Text] = []
     for kind in sorted(set(kinds.tolist()), key=lambda k: float(moment.seconds[away][kinds == k].max())):
-        transfers = np.flatnonzero(away)[kinds == kind]
-        parts.append(
-            _describe_delivery(trace, moment, kind, transfers, alone=len(set(kinds.tolist())) == 1, first=not parts)
-        )
+        transfers, alone = np.flatnonzero(away)[kinds == kind], len(set(kinds.tolist())) == 1
+        parts.append(_describe_delivery(trace, moment, kind, transfers, alone=alone, first=not parts))
     return words.tidy_text(build_text("sentences", "narration.sentence", clause=join_texts("clauses", parts[:3])))
 
 
@@ -584,9 +565,8 @@ def _describe_incast(trace: Trace, moment: Moment) -> Text | None:
     is_network = np.array([cable.kind == card.cable.kind for cable in links.cables])
     on = np.flatnonzero(moment.limit >= 0)
     on = on[is_network[links.cable[moment.limit[on]]]]
-    senders = Counter(
-        dst for _, dst in set(zip(moment.step.src[on].tolist(), moment.step.dst[on].tolist(), strict=True))
-    )
+    pairs = set(zip(moment.step.src[on].tolist(), moment.step.dst[on].tolist(), strict=True))
+    senders = Counter(dst for _, dst in pairs)
     most = max(senders.values(), default=0)
     if not compute_loss_share(most, float(moment.nbytes[on].max(initial=0))):
         return None

@@ -74,15 +74,9 @@ def _explain_busier(trace: Trace, limit: Bottleneck) -> Text | None:
     key = "causes.busier_in_vain"
     if saved >= _NEGLIGIBLE_SHARE:
         key = "causes.busier"
-    return build_text(
-        "sentences",
-        key,
-        kind=words.name_kind(kind),
-        most=format_percent(limit.busiest_share),
-        share=format_percent(limit.busy_share),
-        saving=_format_saved_share(saved),
-        next_limit=_describe_next_limit(trace, kind, limit),
-    )
+    shares = {"most": format_percent(limit.busiest_share), "share": format_percent(limit.busy_share)}
+    next_limit, saving = _describe_next_limit(trace, kind, limit), _format_saved_share(saved)
+    return build_text("sentences", key, kind=words.name_kind(kind), saving=saving, next_limit=next_limit, **shares)
 
 
 def _name_subject(facts: RunFacts, limit: Bottleneck) -> Text:
@@ -134,9 +128,8 @@ def _describe_gains(facts: RunFacts, limit: Bottleneck) -> Text:
         saving = _format_saving(limit.savings[limit.kind])
         next_limit = _describe_next_limit(trace, limit.kind, limit)
         sentences = [build_text("sentences", f"causes.{key}", saving=saving, next_limit=next_limit)]
-    others = sorted(
-        ((kind, saved) for kind, saved in limit.savings.items() if kind not in named_kinds), key=lambda it: -it[1]
-    )
+    others = [(kind, saved) for kind, saved in limit.savings.items() if kind not in named_kinds]
+    others.sort(key=lambda pair: -pair[1])
     for kind, saved in (pair for pair in others if pair[1] >= _NEGLIGIBLE_SHARE):
         values = {"kind": words.name_kind(kind), "saving": _format_saving(saved)}
         sentences.append(build_text("sentences", "causes.doubling_kind", **values))
@@ -155,11 +148,8 @@ def _describe_hot_links(trace: Trace, limit: Bottleneck, saved_alone: float, sav
     key = "doubling_only_it"
     if len(cables) > 1:
         key = "doubling_only_these"
-    return words.tidy_text(
-        build_text(
-            "sentences", f"causes.{key}", saving=_format_saving(saved_alone), others=_format_saving(saved_others)
-        )
-    )
+    savings = {"saving": _format_saving(saved_alone), "others": _format_saving(saved_others)}
+    return words.tidy_text(build_text("sentences", f"causes.{key}", **savings))
 
 
 def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
@@ -189,17 +179,10 @@ def describe_busiest_cable(trace: Trace, table: pd.DataFrame) -> Text:
         parts.append(build_text("sentences", "causes.kinds_in_vain", kinds=list_items(idle, last="or")))
     if not name_text[0].startswith(kind_name[0]):  # PCIe 0 → CPU 0 says it already
         name_text = build_text("sentences", "causes.kind_and_name", kind=kind_name, name=name_text)
-    carried = int(trace.other_bytes[link])
-    return words.tidy_text(
-        build_text(
-            "sentences",
-            "causes.busy_with_other_traffic" if carried else "causes.busy_cable",
-            cable=name_text,
-            share=share,
-            carried=format_bytes(carried),
-            gains=join_texts("semicolons", parts),
-        )
-    )
+    carried, gains = int(trace.other_bytes[link]), join_texts("semicolons", parts)
+    key = "causes.busy_with_other_traffic" if carried else "causes.busy_cable"
+    values = {"cable": name_text, "share": share, "carried": format_bytes(carried), "gains": gains}
+    return words.tidy_text(build_text("sentences", key, **values))
 
 
 def _format_saving(share: float) -> Text:

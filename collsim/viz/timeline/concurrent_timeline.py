@@ -128,10 +128,8 @@ def narrate_together(merged_trace: MergedTrace, parts: Sequence[RunFacts]) -> li
         parts: Facts of each of them.
     """
     sentences = [narrate(part) for part in parts]
-    subjects = [
-        _name_subject(p, part, placement)
-        for p, (part, placement) in enumerate(zip(merged_trace.parts, merged_trace.placements, strict=True))
-    ]
+    numbers = range(len(parts))
+    subjects = list(map(_name_subject, numbers, merged_trace.parts, merged_trace.placements))
     return [
         build_text("timeline", "together.sentence_of", subject=subjects[p], sentence=sentences[p][k])
         for p, k in merged_trace.step_of.tolist()
@@ -160,9 +158,8 @@ def describe_state(merged_trace: MergedTrace) -> dict[str, object]:
     initial: list[list[int]] = []
     wanted: list[list[int]] = []
     goal: list[int] = []
-    for part, placement, first in zip(
-        merged_trace.parts, merged_trace.placements, merged_trace.first_slot, strict=True
-    ):
+    columns = merged_trace.parts, merged_trace.placements, merged_trace.first_slot
+    for part, placement, first in zip(*columns, strict=True):
         s = part.schedule
         kind = get_collective(s.collective)
         cells = (

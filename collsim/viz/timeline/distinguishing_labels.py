@@ -126,11 +126,7 @@ def _describe_distance(trace: Trace, links: Links) -> Text | None:
     far = sorted({abs(a - b) for a, b in ends})
     if min(map(min, ends)) < 0 or len(far) > 2:
         return None
-    return build_text(
-        "timeline",
-        "distinguishing_labels.ranks_apart",
-        far=join_texts("or", map(str, far)),
-    )
+    return build_text("timeline", "distinguishing_labels.ranks_apart", far=join_texts("or", map(str, far)))
 
 
 def _describe_ranks(trace: Trace, links: Links) -> Text | None:
@@ -165,14 +161,6 @@ def _describe_use(trace: Trace, links: Links) -> Text | None:
 
 
 _DESCRIPTIONS: tuple[Callable[[Trace, Links], Text | None], ...] = (
-    *(
-        _describe_product,
-        _describe_ends,
-        _describe_levels,
-        _describe_parity,
-        _describe_distance,
-        _describe_nodes,
-        _describe_ranks,
-    ),
-    _describe_use,
+    *(_describe_product, _describe_ends, _describe_levels, _describe_parity),
+    *(_describe_distance, _describe_nodes, _describe_ranks, _describe_use),
 )

@@ -38,10 +38,8 @@ def list_link_kinds(trace: Trace) -> list[dict[str, object]]:
         cable = links.cables[links.cable[link]]
         share = float(trace.link_busy[link])
         if share > best.get(cable.kind, (-1.0, {}))[0]:
-            best[cable.kind] = (
-                share,
-                {"kind": cable.kind, "label": cable.label, "bandwidth": float(links.bandwidth[link])},
-            )
+            row = {"kind": cable.kind, "label": cable.label, "bandwidth": float(links.bandwidth[link])}
+            best[cable.kind] = share, row
     return [entry for _, entry in sorted(best.values(), key=lambda pair: -pair[0])]
 
 
@@ -72,10 +70,7 @@ def build_rows(facts: RunFacts, drawing: Drawing) -> list[LinkRow]:
     trace = facts.trace
     if not trace.duration:
         return []
-    if trace.bottleneck is not None:
-        hot = set(trace.bottleneck.links)
-    else:
-        hot = set()
+    hot = set() if trace.bottleneck is None else set(trace.bottleneck.links)
     groups = _group_links(facts)
     listed_groups = groups
     if len(groups) > MAX_ROWS:
@@ -187,13 +182,10 @@ def _name_pcie_ends(trace: Trace, group: Group) -> Text | None:
     """PCIe links that all end in a GPU, or all in a socket."""
     links, kinds = trace.topology.links, trace.topology.devices.kind
     members = list(group.links)
-    for kind, name in (
-        ("gpu", build_text("timeline", "rows.pcie_gpus")),
-        ("cpu", build_text("timeline", "rows.pcie_sockets")),
-    ):
+    for kind, key in (("gpu", "pcie_gpus"), ("cpu", "pcie_sockets")):
         code = DEVICE_KINDS.index(kind)
         if bool(((kinds[links.src[members]] == code) | (kinds[links.dst[members]] == code)).all()):
-            return name
+            return build_text("timeline", f"rows.{key}")
     return None
 
 

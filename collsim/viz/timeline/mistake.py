@@ -113,17 +113,15 @@ def _describe_empty_read(schedule: Schedule, step: int, endpoint: int, slot: int
     endpoint_label = name_endpoint(schedule, endpoint)
     if row is not None:
         other = name_endpoint(schedule, int(schedule.transfers["dst"][row]))
-        text = build_text(
-            "timeline", "mistake.step_sends_chunk_but", step=step + 1, who=endpoint_label, slot=slot, other=other
-        )
+        values = {"step": step + 1, "who": endpoint_label, "slot": slot, "other": other}
+        text = build_text("timeline", "mistake.step_sends_chunk_but", **values)
         return Mistake("empty", endpoint, slot, step, row, words.tidy_text(text))
     row = _find_transfer(schedule, step, endpoint, slot, sends=False)
     if row is None or not schedule.transfers["reduce"][row] or endpoint >= schedule.ranks:
         return None  # a plain first arrival: what is wrong with it is in its contributions
     other = name_endpoint(schedule, int(schedule.transfers["src"][row]))
-    text = build_text(
-        "timeline", "mistake.step_reduces_into_chunk", step=step + 1, other=other, slot=slot, who=endpoint_label
-    )
+    values = {"step": step + 1, "who": endpoint_label, "slot": slot, "other": other}
+    text = build_text("timeline", "mistake.step_reduces_into_chunk", **values)
     return Mistake("empty", endpoint, slot, step, row, words.tidy_text(text))
 
 
@@ -139,25 +137,17 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
         kind = "twice"
     elif final.keys() - want.keys():
         kind = "foreign"
+    elif final:
+        kind = "missing"
     else:
         kind = "nothing"
-        if final:
-            kind = "missing"
     never = build_text("timeline", "mistake.no_step_writes") if len(history) == 1 else None  # and so nothing is there
     what, has = _describe_difference(kind, final, want, slot), name_endpoint(schedule, rank)
+    wants = _list_contributions(want, slot)
     if len(want) > 1:
         wants = build_text("timeline", "mistake.each_rank_once")
-    else:
-        wants = _list_contributions(want, slot)
-    text = build_text(
-        "timeline",
-        "mistake.after_last_step_chunk",
-        has=has,
-        what=what,
-        slot=slot,
-        collective=schedule.collective,
-        wants=wants,
-    )
+    values = {"has": has, "what": what, "slot": slot, "collective": schedule.collective, "wants": wants}
+    text = build_text("timeline", "mistake.after_last_step_chunk", **values)
     if never and not final:
         text = join_texts("sentences", [text, never])
     return Mistake(kind, rank, slot, None, None, words.tidy_text(text))

@@ -52,9 +52,8 @@ def makes_same_transfers(short: Callable[[int], Iterable[Step]], schedule: Sched
         schedule: The schedule.
     """
     try:
-        written = freeze(
-            schedule.name, schedule.collective, schedule.ranks, short(schedule.ranks), chunks=schedule.chunks
-        )
+        n, chunks = schedule.ranks, schedule.chunks
+        written = freeze(schedule.name, schedule.collective, n, short(n), chunks=chunks)
     except CollsimError:
         return False
     return _has_same_transfers(written, schedule)

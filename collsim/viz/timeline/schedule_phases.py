@@ -35,12 +35,8 @@ class Phase:
     reduce: bool
 
     def to_document(self) -> TimelinePhase:
-        return {
-            "label": map_languages(self.label),
-            "first": self.first,
-            "last": self.last,
-            "reduce": int(self.reduce),
-        }
+        label = map_languages(self.label)
+        return {"label": label, "first": self.first, "last": self.last, "reduce": int(self.reduce)}
 
 
 def list_phases(facts: RunFacts) -> list[Phase]:
