@@ -190,8 +190,8 @@ def _describe_missing(finding: HangFinding) -> Words:
     return Sentence("{sentence} The last call of rank {rank}: {call}.", sentence=sentence, rank=last.rank, call=call)
 
 
-def _describe_number(made: HangFinding | RecordedCall, position: str) -> Words:
-    numbered = Sentence("{operation} number {number}", operation=made.operation, number=made.number)
+def _describe_number(call: HangFinding | RecordedCall, position: str) -> Words:
+    numbered = Sentence("{operation} number {number}", operation=call.operation, number=call.number)
     return _describe_call(numbered, position)
 
 

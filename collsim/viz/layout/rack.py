@@ -99,5 +99,5 @@ def _draw_tray(sheet: Sheet, node: NodeDevices, cpus: list[int], left: float, mi
 
 def _draw_upright_cable(sheet: Sheet, device: int, socket: int) -> None:
     """A vertical cable in the middle of the device."""
-    own, other = sheet.boxes[device], sheet.boxes[socket]
-    sheet.add_cable(device, socket, (own.cx, own.face_y(other.cy)), (own.cx, other.face_y(own.cy)))
+    box, other = sheet.boxes[device], sheet.boxes[socket]
+    sheet.add_cable(device, socket, (box.cx, box.face_y(other.cy)), (box.cx, other.face_y(box.cy)))
