@@ -125,8 +125,9 @@ def complain(complaints: list[Complaint] | None = None) -> None:
 
 
 def _describe_complaint(c: Complaint) -> str:
-    if c.reason in ("near", "backend", "stranger"):
-        return escape_text(t(f"url.{c.reason}", name=c.name, value=c.value, words=c.used))
+    suggestions = {"near": "url.near", "backend": "url.backend", "stranger": "url.stranger"}
+    if suggestion := suggestions.get(str(c.reason)):
+        return escape_text(t(suggestion, name=c.name, value=c.value, words=c.used))
     reason = t("url.unknown")
     if c.reason != "unknown":
         reason = explain(c.reason)
