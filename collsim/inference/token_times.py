@@ -370,11 +370,7 @@ def time_inference(
     per_token = count_kv_bytes(decode_model, dtype)
     require_partitions(decode_model, tensor, 1, expert)
     has_experts = any(layer.experts for layer in decode_model.layers)
-    if dispatch_dtype is not None:
-        find_itemsize(dispatch_dtype)
-        if not has_experts:
-            message = "dispatch_dtype={value!r}: {model} has no experts, so no tokens go to them; leave it out"
-            raise CollsimError(message, value=dispatch_dtype, model=model)
+    _require_dispatch_dtype(dispatch_dtype, model, has_experts)
     partition = LayerPartition(tensor=tensor, expert=expert, item_bytes=find_itemsize(dtype), micro_batch=batch)
     # Calls of one size are predicted once: logits of both phases, tokens that go to experts and come back.
     time_call = cache(partial(_time_call, topology=topology, partition=partition))
@@ -409,6 +405,16 @@ def time_inference(
         capacity=speed.capacity,
         has_experts=has_experts,
     )
+
+
+def _require_dispatch_dtype(dispatch_dtype: str | None, model: str, has_experts: bool) -> None:
+    """Raises CollsimError for a type that does not exist, and for any where no tokens go to experts."""
+    if dispatch_dtype is None:
+        return
+    find_itemsize(dispatch_dtype)
+    if not has_experts:
+        message = "dispatch_dtype={value!r}: {model} has no experts, so no tokens go to them; leave it out"
+        raise CollsimError(message, value=dispatch_dtype, model=model)
 
 
 # ---- arithmetic and memory of a GPU ---------------------------------------------------------------------------------

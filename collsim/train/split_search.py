@@ -69,11 +69,13 @@ def parse_sizes(name: str, values: Sequence[int]) -> tuple[int, ...]:
 
 
 def list_expert_sizes(request: StepRequest) -> tuple[int, ...]:
-    """Sizes of expert parallelism that a search tries of itself: 1, of a mixture also those that divide its experts and
-    use a node as a whole, or that share as many as they can within one.
+    """List the sizes of expert parallelism that a search tries unless it is told which.
 
     Args:
         request: The request of the search.
+
+    Returns:
+        1; of a mixture also the sizes that divide its experts and fill nodes, and the largest within a node.
     """
     experts = math.gcd(*(layer.experts for layer in request.model.layers if layer.experts))
     if not experts:

@@ -19,7 +19,7 @@ _REGULAR = 1e-13  # added to the diagonal, which is 1: rows that say the same ma
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ProgramSolution:
     """The best values of a program.
 
     Attributes:
@@ -44,17 +44,33 @@ class LinearProgram:
         self.objective: Floats = np.zeros(0)
 
     def add_variables(self, count: int) -> Longs:
-        """Add variables that the objective does not count, and return their numbers."""
+        """Add variables that the objective does not count yet.
+
+        Args:
+            count: how many.
+
+        Returns:
+            (count,) their numbers.
+        """
         first = len(self.objective)
         self.objective = np.concatenate([self.objective, np.zeros(count)])
         return np.arange(first, first + count)
 
     def add_row(self, variables: Longs, coefficients: Floats | float, limit: float = 0.0) -> int:
-        """Require a weighted sum to be at most `limit`, and return the number of the row."""
+        """Require a weighted sum to be at most a limit.
+
+        Args:
+            variables: their numbers.
+            coefficients: of each, or one for all.
+            limit: of the sum.
+
+        Returns:
+            The number of the row.
+        """
         self.rows.append((variables, np.broadcast_to(np.float64(coefficients), variables.shape), limit))
         return len(self.rows) - 1
 
-    def solve(self, precision: float) -> Solution:
+    def solve(self, precision: float) -> ProgramSolution:
         """The best values, or those nearest to them that rounding errors allow.
 
         Args:
@@ -100,8 +116,8 @@ class _Point:
         self._find_residuals()
 
     @property
-    def solution(self) -> Solution:
-        return Solution(self.x, self.y)
+    def solution(self) -> ProgramSolution:
+        return ProgramSolution(self.x, self.y)
 
     def measure_error(self) -> float:
         """How far rows, prices and the two objectives are from what holds at the best point."""

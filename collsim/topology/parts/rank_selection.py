@@ -55,10 +55,13 @@ def select_ranks(topology: Topology, count: int) -> Longs:
 
 
 def read_rank_numbers(ranks: object) -> Longs:
-    """(ranks,) the numbers of a list of ranks; none for what is no flat list of whole numbers.
+    """Read a list of ranks.
 
     Args:
-        ranks: The list.
+        ranks: what a caller gave.
+
+    Returns:
+        (ranks,) their numbers; none for what is no flat list of whole numbers.
     """
     # numpy would make a number of True, and refuses lists of different lengths.
     if isinstance(ranks, Sequence) and not all(
