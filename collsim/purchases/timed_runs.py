@@ -63,7 +63,11 @@ class TimedRun(ABC):
 
     @abstractmethod
     def apply(self, changes: Sequence[PartChange]) -> TimedRun:
-        """Time it again with these changes. Raises CollsimError for what cannot be."""
+        """Time it again with these changes. Raises CollsimError for what cannot be.
+
+        Args:
+            changes: of the machine, of the step, or of the algorithm.
+        """
 
 
 def wrap_run(run: object) -> TimedRun:

@@ -467,12 +467,22 @@ class WholeModelStep(StepBuilder):
         return numbers
 
     def add_optimizer(self, name: str = "optimizer", shards: int = 1) -> int:
-        """The optimizer's step over all parameters, or over one of so many equal parts of them."""
+        """The optimizer's step over all parameters, or over one of so many equal parts of them.
+
+        Args:
+            name: of the task.
+            shards: Equal parts the parameters are in, of which each GPU updates one.
+        """
         moved = OPTIMIZERS[self.workload.optimizer][1] / 4 * self.workload.model.nbytes + self._count_copy_bytes()
         return self.add_task(name, "optimizer", (0,), memory_bytes=moved / shards, ops=1)
 
     def add_gradient_allocations(self, backwards: list[int], last: int) -> None:
-        """Gradients from the (first) backward task of their layer on, until the optimizer has used them."""
+        """Gradients from the (first) backward task of their layer on, until the optimizer has used them.
+
+        Args:
+            backwards: Each layer's (first) backward task, the last layer's first.
+            last: The task that needs the gradients last.
+        """
         for number, layer in zip(backwards, self.workload.model.layers[: len(backwards)][::-1], strict=True):
             self.add_allocation(0, "gradients", layer.nbytes, number, last)
 
