@@ -15,7 +15,7 @@ const write = CanvasRenderingContext2D.prototype.fillText;
 window.written = {};
 CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
   const t = this.getTransform(), size = parseFloat(/([\\d.]+)px/.exec(this.font)[1]) * Math.hypot(t.a, t.b) / devicePixelRatio;
-  if (/[a-z]{2}/i.test(text)) window.written[text] = Math.min(size, window.written[text] ?? 99);
+  if (/[a-z]{2}|^\\d+$/i.test(text)) window.written[text] = Math.min(size, window.written[text] ?? 99);
   return write.call(this, text, ...at);
 };
 """
@@ -33,7 +33,7 @@ CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
         1,
     ),
 )
-def test_no_name_in_a_picture_is_smaller_than_eleven_pixels_at_1280(path, page, app_url):
+def test_no_name_or_number_in_a_picture_is_smaller_than_eleven_pixels_at_1280(path, page, app_url):
     page.set_viewport_size({"width": 1280, "height": 800})
     page.add_init_script(WATCH)
     page.goto(f"{app_url}/{path}")

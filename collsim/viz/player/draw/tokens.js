@@ -13,7 +13,7 @@ import { markSpot, routeHot } from "./stage.js";
 import { NB } from "../model/units.js";
 import { fill } from "../../words/choice.js";
 
-const MIN_NUMBER = 8.5; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
+const MIN_NUMBER = 11; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
 
 const numberSize = (text, size) => size * (text.length > 3 ? 0.38 : text.length > 2 ? 0.46 : 0.54);
 
@@ -67,7 +67,7 @@ function tokenSize(view) {
       ),
     )),
     usual = Math.max(12, Math.min(26, Math.round(box * 0.62))),
-    legible = onScreen(view, (MIN_NUMBER + 1) / 0.54) + 1;
+    legible = onScreen(view, (MIN_NUMBER + 0.2) / 0.54) + 1;
   return legible > usual && legible < box * 0.8 ? Math.round(legible) : usual;
 }
 
