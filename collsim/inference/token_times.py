@@ -360,11 +360,7 @@ def time_inference(
     topology = resolve_topology(machine, "time_inference")
     tensor, expert = parse_count(tensor, "tensor"), parse_count(expert, "expert")
     batch, prompt = parse_count(batch, "batch"), parse_count(prompt, "prompt")
-    if tensor * expert > topology.ranks:
-        message = "tensor={tensor} GPUs a replica and expert={expert} replicas are {gpus} GPUs; {name} has {ranks}"
-        raise CollsimError(
-            message, tensor=tensor, expert=expert, gpus=tensor * expert, name=topology.name, ranks=topology.ranks
-        )
+    _require_gpus(topology, tensor, expert)
     speed = _find_speed(topology, dtype, compute)
     prefill_model, decode_model = build_model(model, seq=prompt), build_model(model, seq=1)
     per_token = count_kv_bytes(decode_model, dtype)
@@ -405,6 +401,13 @@ def time_inference(
         capacity=speed.capacity,
         has_experts=has_experts,
     )
+
+
+def _require_gpus(topology: Topology, tensor: int, expert: int) -> None:
+    gpus = tensor * expert
+    if gpus > topology.ranks:
+        message = "tensor={tensor} GPUs a replica and expert={expert} replicas are {gpus} GPUs; {name} has {ranks}"
+        raise CollsimError(message, tensor=tensor, expert=expert, gpus=gpus, name=topology.name, ranks=topology.ranks)
 
 
 def _require_dispatch_dtype(dispatch_dtype: str | None, model: str, has_experts: bool) -> None:
