@@ -24,6 +24,7 @@ _MAX_TEXT, _MAX_DEPTH, _MAX_ITEMS = 2_000, 8, 20_000
 _CACHED_TEXTS = 256  # events repeat a few words, such as those of calls and types
 _MAX_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
 _HEAD = 8  # bytes that hold the length of the JSON
+_Reader = Callable[[Any], Any]
 #: What leaves the sandbox of every execution, and of the first one only.
 _OF_EACH, _OF_FIRST = ("messages", "waits", "errors", "printed"), ("events", "groups", "unawaited")
 #: Where an object is in memory, as its text says: it differs from one execution to the next and tells nothing.
@@ -210,7 +211,7 @@ def _unpack_pieces(record: Sequence[Any]) -> tuple[tuple[Piece, ...], ...]:
 
 
 @functools.cache
-def _build_reader(kind: Any) -> Callable[[Any], Any]:
+def _build_reader(kind: Any) -> _Reader:
     """What reads a value of a type: a number, a text, one of some words, a tuple, or a class by its fields in order."""
     if kind in _PLAIN_READERS:
         return _PLAIN_READERS[kind]
@@ -230,7 +231,7 @@ def _build_reader(kind: Any) -> Callable[[Any], Any]:
     return lambda values: kind(*_read_fields(readers[: len(values)], values))
 
 
-def _read_fields(readers: Sequence[Callable[[Any], Any]], values: Sequence[Any]) -> list[Any]:
+def _read_fields(readers: Sequence[_Reader], values: Sequence[Any]) -> list[Any]:
     return [read(value) for read, value in zip(readers, values, strict=True)]
 
 
@@ -240,7 +241,7 @@ def _read_word(words: tuple[str, ...], value: object) -> object:
     return value
 
 
-def _read_optional(read: Callable[[Any], Any], value: object) -> object:
+def _read_optional(read: _Reader, value: object) -> object:
     if value is None:
         return None
     return read(value)
@@ -270,7 +271,7 @@ def _clean_text(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-_PLAIN_READERS: dict[Any, Callable[[Any], Any]] = {
+_PLAIN_READERS: dict[Any, _Reader] = {
     int: _read_number,
     str: _read_text,
     bool: bool,
