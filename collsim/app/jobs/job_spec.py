@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 
 class ReportProgress(Protocol):
@@ -24,7 +24,7 @@ def ignore_progress(stage: str, share: float, partial: object = None) -> None:
     """
 
 
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class JobSpec:
     exclusive: bool
 
 
-_SPECS: dict[Callable[..., Any], JobSpec] = {}
+_SPECS: dict[Callable[..., object], JobSpec] = {}
 
 
 def job(
@@ -73,7 +73,7 @@ def job(
     return register
 
 
-def get_job_spec(function: Callable[..., Any]) -> JobSpec:
+def get_job_spec(function: Callable[..., object]) -> JobSpec:
     """How a function is run, as `job` was told."""
     return _SPECS[function]
 

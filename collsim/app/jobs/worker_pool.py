@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from functools import cache
-from typing import Any, get_args
+from typing import get_args
 
 from streamlit import runtime
 
@@ -84,7 +84,7 @@ class WorkerPool:
     def submit(
         self,
         tab: Tab,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         arguments: tuple[Hashable, ...],
         expected: float,
         exclusive: bool = False,
@@ -118,7 +118,7 @@ class WorkerPool:
         return job
 
     def wait_for(
-        self, tab: Tab, function: Callable[..., Any], arguments: tuple[Hashable, ...], expected: float
+        self, tab: Tab, function: Callable[..., object], arguments: tuple[Hashable, ...], expected: float
     ) -> None:
         """Start a computation and return when it is over.
 

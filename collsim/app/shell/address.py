@@ -167,7 +167,7 @@ def get_remembered(page: str) -> Any:
     return get_session().page_values[page]
 
 
-def remember(page: str, value: Any) -> None:
+def remember(page: str, value: object) -> None:
     """Let a page remember something else, before it is drawn again.
 
     Args:
@@ -177,7 +177,7 @@ def remember(page: str, value: Any) -> None:
     get_session().page_values[page] = value
 
 
-def change_remembered(page: str, **fields: Any) -> None:
+def change_remembered(page: str, **fields: object) -> None:
     """Let a page remember the same with other fields, before it is drawn again.
 
     Args:

@@ -33,6 +33,8 @@ ON_THE_SPOT = 1.5
 GLANCE = 0.4
 #: Seconds between two looks at work under way.
 LOOK = 0.4
+#: Draws what is known so far.
+_Draw = Callable[[Any], None]
 
 
 @dataclass
@@ -49,7 +51,7 @@ class Awaited:
     key: JobKey
     job: Computation | None = None
     ended: CollsimError | None = None
-    draw_partial: Callable[[Any], None] | None = None
+    draw_partial: _Draw | None = None
 
     @property
     def over(self) -> bool:
@@ -87,10 +89,10 @@ def get_requests() -> Requests:
 
 
 def get_latest(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     *arguments: Hashable,
     fallback: tuple[Hashable, ...] | None = None,
-    draw_partial: Callable[[Any], None] | None = None,
+    draw_partial: _Draw | None = None,
 ) -> tuple[Any, tuple[Any, ...]] | None:
     """The result of `function(*arguments)` and its arguments; or the last one before it, under a bar or a sentence that
     says why.
@@ -118,9 +120,7 @@ def get_latest(
     return function(*fallback), fallback
 
 
-def get_exact(
-    function: Callable[..., Any], *arguments: Hashable, draw_partial: Callable[[Any], None] | None = None
-) -> Any:
+def get_exact(function: Callable[..., object], *arguments: Hashable, draw_partial: _Draw | None = None) -> Any:
     """The result of `function(*arguments)`, in whose place no other one will do: None, under a bar or a sentence, while
     it is not there. Nothing is kept.
 
@@ -137,7 +137,7 @@ def get_exact(
 
 
 def _find_result(
-    function: Callable[..., Any], arguments: tuple[Hashable, ...], draw_partial: Callable[[Any], None] | None
+    function: Callable[..., object], arguments: tuple[Hashable, ...], draw_partial: _Draw | None
 ) -> tuple[Awaited, bytes | None]:
     """What this tab wants from the function, and its result if that is there within a glance."""
     requests, key = get_requests(), build_job_key(function, arguments)
