@@ -52,14 +52,9 @@ _QUANTITY = re.compile(r"\d[\d.,]*(?: (?:[nµm]?s|[KMGT]?i?B)\b)?")
 #: Columns of the table of `predict`, with how people read them.
 _COLUMNS: dict[str, Callable[[Any], str]] = {
     "nbytes": cs.format_bytes,
-    "time": cs.format_time,
-    "low": cs.format_time,
-    "high": cs.format_time,
-    "algbw": cs.format_bandwidth,
-    "busbw": cs.format_bandwidth,
-    "algorithm": str,
-    "protocol": str,
-    "channels": str,
+    **dict.fromkeys(("time", "low", "high"), cs.format_time),
+    **dict.fromkeys(("algbw", "busbw"), cs.format_bandwidth),
+    **dict.fromkeys(("algorithm", "protocol", "channels"), str),
     "tuner_time": cs.format_time,
 }
 

@@ -378,13 +378,8 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
         low = min(part.to_dict("records"), key=lambda row: round_time(row["time"]))
         color = colours.SERIES[number % len(colours.SERIES)]
         label = f"{name}, {low['chunks']}: {words.format_duration(low['time'])}"
-        look: dict[str, Any] = {
-            "color": color,
-            "marker": MARKERS[number % len(MARKERS)],
-            "markersize": 4,
-            "linewidth": 1.8,
-        }
-        ax.plot(part["chunks"], part["time"], label=label, **look)
+        marker = MARKERS[number % len(MARKERS)]
+        ax.plot(part["chunks"], part["time"], label=label, color=color, marker=marker, markersize=4, linewidth=1.8)
         # The best number is ringed: the curve is flat around it.
         ax.plot(low["chunks"], low["time"], "o", markersize=11, fillstyle="none", color=color)
     ax.set_xscale("log", base=2)
