@@ -243,10 +243,9 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
         elif kind == "cpu":
             sheet.boxes[d] = center_box(middle, rows.cpu + 15, high - low - 8, 30)
         else:
-            if node.list_attached(d, "gpu") or not rows.upper:
+            top = rows.upper
+            if node.list_attached(d, "gpu") or not top:
                 top = rows.lower
-            else:
-                top = rows.upper
             sheet.boxes[d] = center_box(middle, top + 11, high - low - 2, 22)
     card_width = 54.0
     if rows.card > 30:

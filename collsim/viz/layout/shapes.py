@@ -124,10 +124,9 @@ def label_device(picture: Picture, device: int) -> Label:
     if kind == "switch":
         short = name.removeprefix("fabric/")
         word = short.rstrip("0123456789")
+        number, short = short[len(word) :], word
         if picture.kind.count("switch") > 1:
-            short = f"{SHORT.get(word, word)} {short[len(word) :]}"
-        else:
-            short = word
+            short = f"{SHORT.get(word, word)} {number}"
         return {"en": short, "zh": re.sub("^switch", "交换机", short)}
     return name
 

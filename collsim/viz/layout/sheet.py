@@ -256,10 +256,9 @@ def name_insides(sheet: Sheet, node: NodeDevices) -> None:
         if sheet.picture.endpoint[d] < 0:
             sheet.names[d] = {"en": "memory", "zh": "内存"}
     for d in node.get_devices("nvswitch"):
+        sheet.names[d] = "NVSwitch"
         if sheet.chips > 1:
             sheet.names[d] = f"NVSwitch × {sheet.chips}"
-        else:
-            sheet.names[d] = "NVSwitch"
 
 
 def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:

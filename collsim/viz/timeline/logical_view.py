@@ -40,10 +40,9 @@ def _list_pairs(schedule: Schedule, channel: int | None = None) -> set[tuple[int
     """Unordered pairs of endpoints with a transfer between them."""
     keys: list[np.ndarray[Any, Any]] = []
     for p in schedule.patterns:
-        if channel is None:
-            keep = p.src != p.dst
-        else:
-            keep = (p.src != p.dst) & (p.channel == channel)
+        keep = p.src != p.dst
+        if channel is not None:
+            keep = keep & (p.channel == channel)
         low, high = np.minimum(p.src, p.dst)[keep].astype(np.int64), np.maximum(p.src, p.dst)[keep]
         keys.append(np.unique(low * schedule.endpoints + high))
     if not keys:
