@@ -9,6 +9,7 @@ from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft, change_source
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts import say
+from collsim.sandbox.allowlist import LONGEST
 
 SOURCE = "def run(rank, size):\n    return 'written by a student'\n"
 
@@ -37,6 +38,15 @@ def class_page():
     key = at.session_state["session"].panels.class_key
     yield at, key
     get_class_sessions().close(key, LOCAL)
+
+
+def test_a_program_longer_than_an_algorithm_comes_back_from_its_own_address():
+    source = "\n".join(f"value_{number} = {number}" for number in range(1_500))
+    draft = change_source(ProgramDraft(collective="none"), source)
+    assert len(source) > LONGEST  # of an algorithm
+    read, complaints = ADDRESS.read(ADDRESS.write(draft))
+    assert not complaints
+    assert read.code == source
 
 
 def test_a_program_is_sent_and_runs_on_the_projector_after_a_click(class_page):

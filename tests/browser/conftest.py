@@ -75,6 +75,7 @@ def page(tab, app_url):
     own = (app_url, app_url.replace("http", "ws"), "data:", "blob:")
     tab.on("request", lambda r: None if r.url.startswith(own) else tab.off_site.append(r.url))
     tab.on("pageerror", lambda e: tab.errors.append(str(e)))
+    tab.on("console", lambda line: tab.errors.append(line.text) if "NaN" in line.text else None)  # lengths of pictures
     return tab
 
 

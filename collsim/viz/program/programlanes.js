@@ -170,7 +170,7 @@ function readPicture(text, end) {
   const picture = /** @type {any} */ (parsePicture(text)),
     { width, height } = picture.viewBox.baseVal,
     [x0, x1] = [Number(picture.dataset.x0), Number(picture.dataset.x1)],
-    across = (t) => x0 + (t / end) * (x1 - x0),
+    across = (t) => x0 + (end > 0 ? t / end : 0) * (x1 - x0), // a hang at once has no time to show
     cursor = createCursor({ across, width, height }, { top: 20 });
   if (end > 0) picture.append(cursor.node);
   /** The time that a click means: where a wait begins that was hit, else that of its position. */

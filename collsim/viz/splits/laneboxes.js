@@ -115,9 +115,9 @@ function numberBeforeVeil(part) {
 function laneRow(draw, row, k) {
   const { chart, kind, words } = draw,
     isPipeline = kind === "pipelines",
-    label = isPipeline ? (k === 0 ? `${words.gpu} ${row.name}` : row.name) : words[row.name],
-    name = text(LANE_LEFT - 8, row.top + row.high / 2 + 5, label, { anchor: "end" });
+    label = isPipeline ? (k === 0 ? `${words.gpu} ${row.name}` : row.name) : words[row.name];
   if (!row.high) return waterLevel(draw, row);
+  const name = text(LANE_LEFT - 8, row.top + row.high / 2 + 5, label, { anchor: "end" });
   const idle = row.data.idle
     .map(([a, b]) => spanOf(chart, a, b, 0))
     .flatMap(({ x, wide }) => (wide > 1 ? [rect(x, row.top, wide, row.high, "url(#ln-hatch)")] : []));

@@ -160,7 +160,13 @@ ADDRESS = PageAddress(
     ProgramDraft(),
     (
         Word("start", create_name_reader("start", lambda: EXAMPLES), instead="ring"),
-        Word("code", lambda text: unpack_code(text), limit=LONGEST_PROGRAM, write=pack_code, instead="ring"),
+        Word(
+            "code",
+            lambda text: unpack_code(text, LONGEST_PROGRAM),
+            limit=LONGEST_PROGRAM,
+            write=pack_code,
+            instead="ring",
+        ),
         Word("collective", create_name_reader("collective", lambda: COLLECTIVES)),
         Word("ranks", count("ranks", MAX_RANKS, least=1)),
         WORDS["nbytes"],

@@ -183,18 +183,19 @@ def pack_code(code: str) -> str:
     return base64.urlsafe_b64encode(zlib.compress(code.encode(), 9)).decode().rstrip("=")
 
 
-def unpack_code(text: str) -> str:
-    """Code from an address; never more of it than the editor takes.
+def unpack_code(text: str, longest: int = LONGEST) -> str:
+    """Code from an address; never more of it than the page takes.
 
     Args:
         text: The text.
+        longest: Characters that the page takes.
     """
     try:
         data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         machine = zlib.decompressobj()
-        code = machine.decompress(data, LONGEST * 4).decode()
+        code = machine.decompress(data, longest * 4).decode()
     except (ValueError, zlib.error):
         raise CollsimError("that is not packed code.") from None
-    if not machine.eof or len(code) > LONGEST:
+    if not machine.eof or len(code) > longest:
         raise CollsimError("that is not packed code.")
     return code.replace("\r", "").replace("\0", "")
