@@ -50,6 +50,7 @@ SPEAKERS = {
     "_refuse": (4,),
     "describe_unknown": (0,),
     "create_name_reader": (0,),
+    "create_list_reader": (0,),
     "_create_name_word": (0,),
     "require_word": (0,),
     "join_words": (1,),
