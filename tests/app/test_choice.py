@@ -124,6 +124,11 @@ def test_an_algorithm_that_nobody_knows_is_replaced_by_the_one_that_the_complain
     assert choice.algorithm in cs.algorithms("alltoall")
 
 
+@pytest.mark.parametrize("text", ["", ","])
+def test_no_algorithms_at_all_are_the_usual_ones(text):
+    assert from_query({"algorithms": text}) == (Choice(), [])
+
+
 def test_the_algorithm_alone_says_the_collective():
     assert from_query({"algorithm": "broadcast_flat"})[0].collective == "broadcast"
 

@@ -229,19 +229,24 @@ def _read_own(letters: str) -> str:
     return text
 
 
-def create_list_reader(what: str, known: Callable[[], object]) -> Callable[[str], tuple[str, ...]]:
+def create_list_reader(
+    what: str, known: Callable[[], object], *, can_be_empty: bool = False
+) -> Callable[[str], tuple[str, ...]]:
     """A reader for several names with commas between them, each once.
 
     Args:
         what: What is meant: a name for messages.
         known: Returns the names that exist.
+        can_be_empty: Whether no name at all means something, too.
     """
-    return partial(_read_list, what, known)
+    return partial(_read_list, what, known, can_be_empty)
 
 
-def _read_list(what: str, known: Callable[[], object], text: str) -> tuple[str, ...]:
+def _read_list(what: str, known: Callable[[], object], can_be_empty: bool, text: str) -> tuple[str, ...]:
     names = [name for name in text.split(",") if name]
-    return tuple(dict.fromkeys(_read_name(what, known, name) for name in names or [text]))
+    if not names and not can_be_empty:
+        names = [text]
+    return tuple(dict.fromkeys(_read_name(what, known, name) for name in names))
 
 
 def create_whole_reader(known: Iterable[int]) -> Callable[[str], int]:
@@ -305,7 +310,7 @@ WORDS: dict[str, Word] = {
         Word("reduces", read_flag),
         Word(
             "algorithms",
-            create_list_reader("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED]),
+            create_list_reader("algorithm", lambda: [*cs.algorithms(), SYNTHESIZED], can_be_empty=True),
             limit=40 * LONGEST,
             write=",".join,
         ),
