@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { waitText } from "../../collsim/viz/player/charts/links.js";
 import { barsHeight } from "../../collsim/viz/player/draw/bars.js";
+import { panelNameY } from "../../collsim/viz/player/draw/stage.js";
 import { ranksWaiting, waitingAt } from "../../collsim/viz/player/model/cells.js";
 import { shape } from "../../collsim/viz/player/model/geometry.js";
 import {
@@ -151,4 +152,15 @@ test("a run has another picture where there is little room: other places, the sa
   assert.equal(narrow.tl.devices.y, wide.tl.devices.y);
   assert.equal(linkBytes(narrow, 0, 1), linkBytes(wide, 0, 1));
   assert.notEqual(wide.tl.devices.x[0], 7);
+});
+
+test("the name of a node stands at the edge that its cables do not cross, at every scale", () => {
+  const panels = { y: [8, 450], h: [364, 364], foot: [false, true] };
+  for (const scale of [0.3, 0.6, 1])
+    for (const above of [0, 60]) {
+      const size = 13 / Math.min(1, scale),
+        [upper, lower] = [0, 1].map((p) => panelNameY(panels, p, size, { k: scale, above }));
+      assert.ok(upper < 8 + 60 && upper >= 8 - 5, `${upper}`);
+      assert.ok(lower > 814 - 20 && lower <= 814 + size + 1, `${lower}`);
+    }
 });

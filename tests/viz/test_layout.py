@@ -148,6 +148,22 @@ def test_one_or_two_nodes_have_a_picture_for_narrow_screens(name):
             assert fitting.h < 1000
 
 
+@pytest.mark.parametrize("name", [name for name in machines() if not machine(name).facts.dims])
+def test_on_a_narrow_screen_no_cable_or_box_is_where_the_name_of_a_node_stands(name):
+    """The player writes it inside its panel or just outside, at the lower edge where `foot` is set, else at the
+    upper."""
+    for nodes in (1, 2):
+        for made in drawn(machine_of(name, nodes)):
+            fitting = made.narrow or made
+            for panel in fitting.panels:
+                box = panel.box
+                top, bottom = (box.bottom - 34, box.bottom + 24) if panel.foot else (box.y - 24, box.y + 26)
+                strip = [Box(box.x, top, box.w, bottom - top)]
+                for line in fitting.lines:
+                    assert not behind(line, strip), (panel.label, line)
+                assert not any(b.overlaps(strip[0]) for b in fitting.boxes), panel.label
+
+
 def pasted(gpus, cards, word, nodes=1):
     """A machine as nvidia-smi topo -m prints it; `word(a, b)` of the places (kind, number) of two devices."""
     names = [*(("GPU", i) for i in range(gpus)), *(("NIC", i) for i in range(cards))]

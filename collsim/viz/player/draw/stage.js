@@ -67,11 +67,22 @@ function drawPanels(ctx, view) {
     box(ctx, panels.x[p], panels.y[p], panels.w[p], panels.h[p], 10, colors.sunk, colors.line);
 }
 
+const FOOT_ROOM = 24; // stage units of the tallest name under what is in a panel
+
+/**
+ * The line that a panel's name stands on, at the edge without cables: the lower one where cards are on top. A small
+ * stage has no room inside, the space around it may have.
+ */
+export function panelNameY({ y, h, foot }, p, size, { k, above }) {
+  const isOutside = above >= size + 4 && (foot[p] ? size > FOOT_ROOM : k < KEY_SCALE);
+  if (foot[p]) return y[p] + h[p] + (isOutside ? size + 1 : -10);
+  return y[p] + (isOutside ? -5 : Math.max(21, size + 5));
+}
+
 function drawPanelNames(ctx, view) {
   const { model, colors } = view,
     panels = model.panels,
-    mid = model.tl.stage.w / 2,
-    halo = colors.sunk;
+    mid = model.tl.stage.w / 2;
   for (let p = 0; p < panels.x.length; p++) {
     const label = textAt(panels.label, p, view.language),
       note = textAt(panels.note, p, view.language),
@@ -82,15 +93,10 @@ function drawPanelNames(ctx, view) {
     const fits = wl + wn < panels.w[p] - 32,
       right = panels.x.length === 2 && panels.x[p] > mid;
     const x = right ? panels.x[p] + panels.w[p] - 16 - wl - (fits ? wn : 0) : panels.x[p] + 16;
-    // a small stage has no room inside, the space over it has
-    const over = view.k < KEY_SCALE && view.above >= size + 4,
-      y = over
-        ? panels.y[p] - 5
-        : panels.foot[p]
-          ? panels.y[p] + panels.h[p] - 10
-          : panels.y[p] + Math.max(21, size + 5);
-    put(ctx, label, x, y, size, colors.ink, { bold: true, halo: over ? colors.card : halo });
-    if (fits && note) put(ctx, note, x + wl + 10, y, small, colors.ink2, { halo: over ? colors.card : halo });
+    const y = panelNameY(panels, p, size, view),
+      halo = y < panels.y[p] || y > panels.y[p] + panels.h[p] ? colors.card : colors.sunk;
+    put(ctx, label, x, y, size, colors.ink, { bold: true, halo });
+    if (fits && note) put(ctx, note, x + wl + 10, y, small, colors.ink2, { halo });
   }
 }
 
