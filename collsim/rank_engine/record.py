@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from ..errors import CollsimError, Sentence
-from .engine import RunMode, Stop
+from .engine import RunMode, SharedUse, Stop
 from .execute import Execution, Piece, Provenance
 from .garbage_collection import pause_collection
 from .provenance import REASONS
@@ -226,9 +226,8 @@ def _build_reader(kind: Any) -> _Reader:
     if origin is tuple:
         readers = list(map(_build_reader, parts))
         return lambda values: tuple(_read_fields(readers, values))
-    readers = list(map(_build_reader, get_type_hints(kind).values()))
-    # Fields that a record leaves out at its end have their defaults.
-    return lambda values: kind(*_read_fields(readers[: len(values)], values))
+    readers = [_build_reader(part) for part in get_type_hints(kind).values() if SharedUse not in get_args(part)]
+    return lambda values: kind(*_read_fields(readers, values))
 
 
 def _read_fields(readers: Sequence[_Reader], values: Sequence[Any]) -> list[Any]:

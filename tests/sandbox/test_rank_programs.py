@@ -101,11 +101,15 @@ def test_executions_are_read_and_what_is_none_is_refused():
         ("messages", [[0, 1, 0, "8", 0, None, 3, None]]),
         ("messages", [[0, 1]]),
         ("waits", [[0, 7, 3, [1], False, [], [], False]]),
+        ("waits", [[0, "send", 3, [1], False, [], []]]),
+        ("waits", [[0, "send", 3, [1], False, [], [], False, [0, "get"]]]),  # a shared object does not travel
         ("waits", {"a": 1}),
         ("errors", [[1, "a", "b", 1e99, None, None]]),
+        ("errors", [[1, "a", "b", 1]]),
         ("errors", [[1, "a", "b", 1, "money", None]]),
         ("errors", [[1, "a", "b", 1, None, ["run"]]]),
         ("errors", [[1, "a", "b", 1, None, ["run", 7]]]),
+        ("events", [[0, "send", "isend", 3]]),
         ("printed", 7),
         ("printed", [None]),
     ]:
