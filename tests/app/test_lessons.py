@@ -42,6 +42,7 @@ def opened(**query):
 
 def words(at):
     bodies = " ".join(e.proto.body for e in at.get("html"))
+    bodies = re.sub('<span class="cs-points"[^>]*>(.*?)</span>', r"\1", bodies)  # words that light the picture
     return re.sub("<style>.*?</style>|<.*?>", " ", bodies, flags=re.DOTALL)
 
 
