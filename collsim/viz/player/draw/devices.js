@@ -137,7 +137,7 @@ function nameLevel(ctx, view, deviceLook, squares) {
 function nameSize(ctx, view, { w, h, rank, big, label, bold }) {
   const usual = rank ? Math.min(19, h * 0.55) : big ? 13.5 : 12,
     least = onScreen(view, MIN_TEXT_PX - 1),
-    most = Math.max(usual, Math.min(h * 0.9, onScreen(view, MIN_TEXT_PX + 0.5))),
+    most = Math.max(usual, least, Math.min(h * 0.9, onScreen(view, MIN_TEXT_PX + 0.5))),
     heavy = bold && fitFont(ctx, label, most, w - 4, true, least) > 0;
   return { heavy, size: least > h ? 0 : fitFont(ctx, label, most, w - 3, heavy, least) };
 }
