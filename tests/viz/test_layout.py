@@ -86,6 +86,17 @@ def check_legible(made):
         assert letters(label, box) >= 11, (name, label, letters(label, box))
 
 
+def check_captions(made):
+    """No cable or box is where the player writes the name of a node: inside its panel or just outside, at the lower
+    edge where `foot` is set, else at the upper."""
+    for panel in made.panels:
+        box = panel.box
+        top, bottom = (box.bottom - 34, box.bottom + 24) if panel.foot else (box.y - 24, box.y + 26)
+        strip = Box(box.x, top, box.w, bottom - top)
+        assert not any(behind(line, [strip]) for line in made.lines), panel.label
+        assert not any(b.overlaps(strip) for b in made.boxes), panel.label
+
+
 def behind(line, boxes):
     """Boxes that a polyline enters by more than a pixel (Liang-Barsky, all boxes at once)."""
     edges = np.array([(b.x + 1, b.right - 1, b.y + 1, b.bottom - 1) for b in boxes])
@@ -146,22 +157,7 @@ def test_one_or_two_nodes_have_a_picture_for_narrow_screens(name):
             gpus = made.picture.kind.count("gpu") / nodes
             assert fitting.w < (580 if gpus <= 8 else 730) or gpus > 16, "racks are drawn tray by tray"
             assert fitting.h < 1000
-
-
-@pytest.mark.parametrize("name", [name for name in machines() if not machine(name).facts.dims])
-def test_on_a_narrow_screen_no_cable_or_box_is_where_the_name_of_a_node_stands(name):
-    """The player writes it inside its panel or just outside, at the lower edge where `foot` is set, else at the
-    upper."""
-    for nodes in (1, 2):
-        for made in drawn(machine_of(name, nodes)):
-            fitting = made.narrow or made
-            for panel in fitting.panels:
-                box = panel.box
-                top, bottom = (box.bottom - 34, box.bottom + 24) if panel.foot else (box.y - 24, box.y + 26)
-                strip = [Box(box.x, top, box.w, bottom - top)]
-                for line in fitting.lines:
-                    assert not behind(line, strip), (panel.label, line)
-                assert not any(b.overlaps(strip[0]) for b in fitting.boxes), panel.label
+            check_captions(fitting)
 
 
 def pasted(gpus, cards, word, nodes=1):
