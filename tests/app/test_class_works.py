@@ -1,11 +1,14 @@
 """A student's program on the projector: sent with the code of a class, opened by its teacher, run after a click."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from collsim.app.classroom.question_card import get_class_sessions
+from collsim.app.pages.program import program as program_page
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft, change_source
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts import say
@@ -47,6 +50,22 @@ def test_a_program_longer_than_an_algorithm_comes_back_from_its_own_address():
     read, complaints = ADDRESS.read(ADDRESS.write(draft))
     assert not complaints
     assert read.code == source
+
+
+def test_a_program_longer_than_an_algorithm_stays_whole_when_it_is_edited(monkeypatch):
+    source, drafts = "x = 1\n" * LONGEST, []
+
+    def stop(draft):
+        drafts.append(draft)
+        raise InterruptedError
+
+    typed = {"program_editor": {"code": {"turn": 0, "text": source}}, "session": SimpleNamespace(complaints=[])}
+    monkeypatch.setattr(st, "session_state", typed)
+    monkeypatch.setattr(program_page, "get_remembered", lambda page: ProgramDraft())
+    monkeypatch.setattr(program_page, "_draw_controls", stop)
+    with pytest.raises(InterruptedError):
+        program_page.draw()
+    assert drafts[0].code == source
 
 
 def test_a_program_is_sent_and_runs_on_the_projector_after_a_click(class_page):

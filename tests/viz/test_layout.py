@@ -277,6 +277,13 @@ def test_a_fabric_stands_on_top_level_by_level_and_its_bands_say_what_they_are(f
     assert bands == {word.capitalize(): f"× {count[word]}" for word in levels}
 
 
+def test_a_fabric_over_four_nodes_is_as_wide_as_they_are():
+    layout = lay_out(cs.machine("a40-8gpu", nodes=4))
+    (fabric,) = (box for box, kind in zip(layout.boxes, layout.picture.kind, strict=True) if kind == "switch")
+    assert fabric.x == pytest.approx(layout.panels[0].box.x)
+    assert fabric.right == pytest.approx(layout.panels[-1].box.right)
+
+
 def test_cards_of_four_nodes_are_named_and_counted_through():
     made = lay_out(machine("dgx-h100", nodes=4))
     cards = [label for label, kind in zip(made.labels, made.picture.kind, strict=True) if kind == "nic"]

@@ -95,7 +95,7 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: Text, wi
     pitch = max(34.0, min(widest_pitch, (1134.0 / len(nodes) - 2 * _EDGE - _PANEL_GAP) / most))
     rows = _find_rows(sheet, nodes, upright=pitch < _LEVEL_CARD_PITCH)
     _place_row(sheet, nodes, title, pitch, rows)
-    right = max(panel.box.right for panel in sheet.panels) + _PANEL_GAP
+    right = max(panel.box.right for panel in sheet.panels)
     place_fabric_on_top(sheet, [d for n in nodes for d in n.get_devices("nic")], _PANEL_GAP, right)
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from collsim.display.markup import escape_text, format_table
 from collsim.errors import Sentence
+from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.rank_engine.start import MAX_RANKS
 from collsim.units import format_bytes, format_time, parse_bytes, parse_time
 
@@ -44,7 +45,7 @@ _TOKENS = {"right": "done", "ends": "done", "race": "near"}
 def draw() -> None:
     """Draw the page: controls at the side, editor and verdict, lanes of the ranks, what follows."""
     draft: ProgramDraft = get_remembered(PAGE)
-    draft = replace(draft, code=get_typed_code(draft.code, draft.turn, _EDITOR))
+    draft = replace(draft, code=get_typed_code(draft.code, draft.turn, _EDITOR, LONGEST_PROGRAM))
     complaints = list(get_session().complaints)
     draft = _draw_controls(draft)
     st.html(f"<style>{_STYLE}{parts.STYLE}</style>{format_title(t('program.title'), t('program.below'))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.sandbox.allowlist import LONGEST
 from collsim.viz.hosts.bundle import read_bundle
 
@@ -13,24 +14,25 @@ _HTML = (
     '<div class="editor"><div class="inner"><div class="lines" aria-hidden="true"></div><div class="bar"></div>'
     '<pre class="paint" aria-hidden="true"></pre>'
     '<textarea spellcheck="false" autocapitalize="off" autocomplete="off" wrap="off" '
-    f'maxlength="{LONGEST}"></textarea></div></div>'
+    f'maxlength="{LONGEST_PROGRAM}"></textarea></div></div>'  # a page that takes less says so
 )
 
 
-def get_typed_code(code: str, turn: int, key: str = "editor") -> str:
+def get_typed_code(code: str, turn: int, key: str = "editor", longest: int = LONGEST) -> str:
     """The code as it was last typed, or `code` where nothing was typed since the editor showed it.
 
     Args:
         code: The code.
         turn: Number of the measurement, which tells it from the one before.
         key: Of the editor, one for each page.
+        longest: Characters that the page takes; of more, one is kept beyond them, so that the page refuses the code.
     """
     try:
         typed_text = st.session_state[key]["code"]
     except (KeyError, TypeError):
         return code
     if isinstance(typed_text, dict) and typed_text.get("turn") == turn and isinstance(typed_text.get("text"), str):
-        return str(typed_text["text"])[: LONGEST + 1]
+        return str(typed_text["text"])[: longest + 1]
     return code
 
 
