@@ -196,6 +196,9 @@ def unpack_code(text: str, longest: int = LONGEST) -> str:
         code = machine.decompress(data, longest * 4).decode()
     except (ValueError, zlib.error):
         raise CollsimError("that is not packed code.") from None
-    if not machine.eof or len(code) > longest:
+    if not machine.eof:
         raise CollsimError("that is not packed code.")
+    if len(code) > longest:
+        message = "a program of {characters:,} characters is too long; {most:,} is the most"
+        raise CollsimError(message, characters=len(code), most=longest)
     return code.replace("\r", "").replace("\0", "")
