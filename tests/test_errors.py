@@ -42,6 +42,7 @@ SPEAKERS = {
     "TopologyError": (0,),
     "FormatError": (0,),
     "UnverifiedError": (0,),
+    "UnsolvedError": (0,),
     "Sentence": (0,),
     "Sentence.from_words": (0,),
     "error": (0,),  # the class that `limits.require` was given
@@ -65,6 +66,7 @@ WITH_VALUES = (
     "TopologyError",
     "FormatError",
     "UnverifiedError",
+    "UnsolvedError",
     "Sentence",
     "error",
     "build_error",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from collsim.synthesis.tree_packing.linear_program import LinearProgram
+from collsim.synthesis.tree_packing.linear_program import LinearProgram, UnsolvedError
 
 
 def build_program(objective, rows):
@@ -43,3 +43,25 @@ def test_programs_drawn_at_random_reach_the_best_of_another_solver(seed):
     assert (matrix @ found <= limit + 1e-6).all()
     assert (found > 0).all()
     assert objective @ found == pytest.approx(other.Objective().Value(), rel=1e-6)
+
+
+def test_a_program_with_one_more_row_is_solved_near_its_last_solution():
+    """What was left out and disagrees is counted the next time, until the answer is that of the whole program."""
+    rng = np.random.default_rng(3)
+    matrix, objective = rng.random((6, 200)) + 0.1, rng.random(200)
+    program = build_program(objective, zip(matrix, np.ones(6), strict=True))
+    near = program.solve(1e-8)
+    used = int(near.values.argmax())
+    program.add_row(np.array([used]), 1.0, near.values[used] / 2)
+    near = program.solve(1e-8, near)
+    while not near.is_best:
+        near = program.solve(1e-8, near)
+    assert not near.variables.all()
+    whole = program.solve(1e-8)
+    assert near.values == pytest.approx(whole.values, abs=1e-5)
+    assert objective @ near.values == pytest.approx(objective @ whole.values, rel=1e-6)
+
+
+def test_a_program_that_no_values_satisfy_is_said_not_to_be_solved():
+    with pytest.raises(UnsolvedError, match="1 variables, 2 rows"):
+        build_program([1], [([1], 1), ([-1], -2)]).solve(1e-8)

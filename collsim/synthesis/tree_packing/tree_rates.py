@@ -23,7 +23,7 @@ from ...collective import Collective, get_collective
 from ...dtypes import Bools, Floats, Longs
 from ...maxflow import max_flow
 from ..pairs.alltoall_rates import Pairs, build_fed_graph
-from .linear_program import LinearProgram
+from .linear_program import LinearProgram, ProgramSolution, UnsolvedError
 
 Mask = Bools
 MAX_PAIRS_OF_PROGRAM = 12_000  # beyond, the program takes minutes
@@ -31,6 +31,9 @@ _UNITS = 2**30  # of the total rate: maximum flows count in whole numbers
 _LIMITING = 1e-4  # the price of a group's row from which on it limits the level
 _SLACK = 1e-4  # of its rate that a group may lose so that few pairs are used
 _PRECISION = 1e-7  # of the program, in parts of the narrowest cut
+_ROUGH = 1e-3  # of a large program while it lacks cuts: it takes half the steps
+_MOST_ROUNDS = 200  # 64 uneven ranks behind switches take about 40
+_LARGE = 4_000  # variables, beyond which only those that matter are counted after the first answer of the last program
 _NOTHING = 1e-6  # of the narrowest cut: a rate below it is none
 _UNEQUAL = 0.1  # at most, of the price of two pairs that are alike
 _TIGHT = 1e-5  # a cut that lacks less than this part of the total rate is not broken
@@ -95,6 +98,9 @@ def find_joint_rates(demands: Sequence[TreeDemand], report: Callable[[], None] |
 
     Returns:
         The rates of each group.
+
+    Raises:
+        UnsolvedError: where the program has no answer that is near the best, or too many cuts.
     """
     program = _Program(demands)
     for number, demand in enumerate(demands):
@@ -103,8 +109,10 @@ def find_joint_rates(demands: Sequence[TreeDemand], report: Callable[[], None] |
             for side in (alone, ~alone):
                 for reducing in demand.directions:
                     program.require_cut(number, side, reducing)
-    while True:
-        answers = program.solve()
+    at_first = _ROUGH if program.is_large else _PRECISION
+    precision = at_first
+    for _ in range(_MOST_ROUNDS):
+        answers = program.solve(precision)
         if report is not None:
             report()
         broken = [
@@ -115,8 +123,16 @@ def find_joint_rates(demands: Sequence[TreeDemand], report: Callable[[], None] |
         ]
         # A cut that is required already lacks no more than a rounding error.
         required = [program.require_cut(*cut) for cut in broken]
-        if not any(required) and not program.advance(answers):
+        if any(required) or not program.solution.is_best:
+            continue
+        if precision > _PRECISION:
+            precision = _PRECISION
+        elif program.advance(answers):
+            precision = at_first
+        else:
             return answers
+    message = "after {rounds} rounds the trees' rates still break cuts; give fewer ranks or fewer groups"
+    raise UnsolvedError(message, rounds=_MOST_ROUNDS)
 
 
 class _Program:
@@ -145,12 +161,18 @@ class _Program:
         self.program.objective[self.level] = 1.0
         self.rows = [self._set_shares(number) for number in range(len(demands))]
         self.found: dict[int, float] = {}
+        self.near: ProgramSolution | None = None
         self.cuts: set[tuple[int, bytes, bool]] = set()
 
     @property
     def is_last(self) -> bool:
         """Whether the rates of all groups are known."""
         return len(self.found) == len(self.demands)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether most of its time would go to variables that are 0 at the end."""
+        return len(self.program.objective) > _LARGE
 
     def _limit_links(self, bandwidth: Floats) -> None:
         """A link carries the pairs of all groups whose route crosses it, in both parts at the same time."""
@@ -212,11 +234,16 @@ class _Program:
         self.program.add_row(np.append(rate, share), np.append(np.full(len(rate), -1.0), weight))
         return True
 
-    def solve(self) -> list[TreeRates]:
-        """The best answer under the cuts so far."""
-        solution = self.program.solve(_PRECISION)
-        self.prices = solution.prices
-        values = np.where(solution.values < _NOTHING, 0.0, solution.values) * self.unit
+    def solve(self, precision: float) -> list[TreeRates]:
+        """The best answer under the cuts so far.
+
+        Args:
+            precision: of the program, in parts of the narrowest cut.
+        """
+        self.solution = self.program.solve(precision, self.near)
+        if self.is_last and self.is_large:
+            self.near = self.solution
+        values = np.where(self.solution.values < _NOTHING, 0.0, self.solution.values) * self.unit
         answers = []
         for number, (demand, (_, up, down)) in enumerate(zip(self.demands, self.variables, strict=True)):
             share = np.zeros(demand.pairs.ranks)
@@ -235,7 +262,7 @@ class _Program:
         if self.is_last:
             return False
         free = set(range(len(self.demands))) - set(self.found)
-        for number in {number for number in free if self.prices[self.rows[number]] > _LIMITING} or free:
+        for number in {number for number in free if self.solution.prices[self.rows[number]] > _LIMITING} or free:
             self.found[number] = answers[number].total
             variables, coefficients, _ = self.program.rows[self.rows[number]]
             lowest_total = self.found[number] / self.unit * (1 - _SLACK)
