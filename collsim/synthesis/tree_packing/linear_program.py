@@ -100,7 +100,7 @@ class LinearProgram:
         Raises:
             UnsolvedError: where rounding errors keep all answers far from the best.
         """
-        entries = _Entries.of(self)
+        entries = _Entries.from_program(self)
         if near is None:
             (values, prices), error = _solve(entries, precision)
             self._require_best(error)
@@ -159,7 +159,7 @@ class _Entries:
     objective: Floats
 
     @staticmethod
-    def of(program: LinearProgram) -> _Entries:
+    def from_program(program: LinearProgram) -> _Entries:
         """All of a program."""
         column = np.concatenate([variables for variables, _, _ in program.rows])
         row = np.repeat(np.arange(len(program.rows)), [len(variables) for variables, _, _ in program.rows])
@@ -170,9 +170,9 @@ class _Entries:
 
     def select(self, rows: Bools, variables: Bools) -> _Entries:
         """The program of some rows and some variables, the others 0."""
-        kept = rows[self.row] & variables[self.column]
-        row, column = (np.cumsum(rows) - 1)[self.row[kept]], (np.cumsum(variables) - 1)[self.column[kept]]
-        return _Entries(row, column, self.coefficient[kept], self.limit[rows], self.objective[variables])
+        counted = rows[self.row] & variables[self.column]
+        row, column = (np.cumsum(rows) - 1)[self.row[counted]], (np.cumsum(variables) - 1)[self.column[counted]]
+        return _Entries(row, column, self.coefficient[counted], self.limit[rows], self.objective[variables])
 
     def sum_rows(self, values: Floats) -> Floats:
         """The weighted sum of each row."""
