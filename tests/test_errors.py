@@ -42,7 +42,6 @@ SPEAKERS = {
     "TopologyError": (0,),
     "FormatError": (0,),
     "UnverifiedError": (0,),
-    "UnsolvedError": (0,),
     "Sentence": (0,),
     "Sentence.from_words": (0,),
     "error": (0,),  # the class that `limits.require` was given
@@ -66,7 +65,6 @@ WITH_VALUES = (
     "TopologyError",
     "FormatError",
     "UnverifiedError",
-    "UnsolvedError",
     "Sentence",
     "error",
     "build_error",

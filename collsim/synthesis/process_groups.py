@@ -23,7 +23,7 @@ from ..simulate.concurrent_results import ConcurrentTrace
 from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, parse_bytes
-from .pairs import search_phases
+from .pairs import optional_solver, search_phases
 from .pairs.alltoall_rates import find_pairs
 from .synthesizer import Effort, SearchProgress, parse_ranks, synthesize
 from .tree_packing.forests import FORESTS
@@ -97,8 +97,8 @@ def synthesize_groups(
         A schedule for each, and the bound of all together.
 
     Raises:
-        CollsimError: for another collective, no groups, a group of fewer than two ranks, and groups that are too large
-            for the linear program.
+        CollsimError: for another collective, no groups, a group of fewer than two ranks, without OR-Tools, and for
+            groups that are too large for the linear program.
         TopologyError: where ranks of a group cannot reach each other.
 
     Examples:
@@ -107,6 +107,7 @@ def synthesize_groups(
         >>> [schedule.ranks for schedule in both.schedules]
         [3, 3]
     """
+    optional_solver.require_solver()
     kind = collective
     if not isinstance(kind, Collective):
         kind = get_collective(kind)

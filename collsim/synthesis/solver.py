@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
 from .pairs.alltoall_rates import Pairs, find_pairs
+from .pairs.optional_solver import require_solver
 from .pairs.pair_channels import color_pairs
 from .personalized import SEARCHED_AS, assign_slots, copy_own_blocks, place_chunks
 
@@ -38,11 +38,6 @@ _PROOF = "No schedule of fewer than {least} steps exists: {reason}.{refused}"
 _PROOF_OF_HALVES = (
     "No reduce_scatter followed by an allgather takes fewer than {least} steps: {reason}, in each of the two.{refused}"
 )
-
-
-def is_installed() -> bool:
-    """Is OR-Tools installed?"""
-    return find_spec("ortools") is not None
 
 
 @dataclass(frozen=True)
@@ -165,8 +160,7 @@ def solve_exactly(
         >>> answer.schedule.steps, answer.is_proved
         (2, True)
     """
-    if not is_installed():
-        raise CollsimError("exact synthesis needs OR-Tools; install it with: pip install 'collsim[synthesis]'")
+    require_solver()
     if isinstance(kind, str):
         kind = get_collective(kind)
     if kind.name not in SEARCHED_AS:

@@ -21,7 +21,7 @@ from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bandwidth, parse_bytes, parse_count
 from ..verify import verify
 from . import greedy, library_algorithms, solver
-from .pairs import search_phases
+from .pairs import optional_solver, search_phases
 from .pairs.alltoall_rates import find_pairs
 from .personalized import PERSONALIZED, SEARCHED_AS
 from .tree_packing import forests, tree_forms
@@ -431,7 +431,7 @@ class _Search:
             return ["exact"]
         if self.objective == "bandwidth":
             return [m for m in known if m != "exact" and (m != "trees" or self.ranks <= _TREE_RANKS)]
-        may_solve = self.ranks <= _SMALL_RANKS and solver.is_installed()
+        may_solve = self.ranks <= _SMALL_RANKS and optional_solver.is_installed()
         return [m for m in known if m != "exact" or may_solve]
 
     def find_methods(self) -> list[Method]:

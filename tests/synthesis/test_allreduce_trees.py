@@ -8,11 +8,10 @@ from networks import boxes_of_a100, dgx1, graph_of, random_network, uneven_netwo
 
 import collsim as cs
 from collsim.collective import get_collective
+from collsim.synthesis.pairs import optional_solver
 from collsim.synthesis.pairs.alltoall_rates import find_highest_rate, find_pairs
-from collsim.synthesis.tree_packing import forests, tree_rates
 from collsim.synthesis.tree_packing.allreduce_trees import plan_allreduce_trees
 from collsim.synthesis.tree_packing.forests import build_schedule, plan_forests
-from collsim.synthesis.tree_packing.linear_program import LinearProgram, UnsolvedError
 from collsim.synthesis.tree_packing.tree_rates import find_allreduce_rates
 
 ALLREDUCE = get_collective("allreduce")
@@ -87,7 +86,7 @@ def test_one_pass_takes_nearly_half_the_time_of_two_on_a_line(monkeypatch):
     """A reduce_scatter and an allgather send 2 (n - 1)/n buffers over each link of a line, one pass sends one."""
     line = cs.topology.line(8, bandwidth="10GB/s", alpha=0)
     schedules = [cs.synthesize("allreduce", line, method="trees")]
-    monkeypatch.setattr(forests, "MAX_PAIRS_OF_PROGRAM", 0)
+    monkeypatch.setattr(optional_solver, "is_installed", lambda: False)
     schedules.append(cs.synthesize("allreduce", line, method="trees"))
     for schedule in schedules:
         cs.verify(schedule)
@@ -114,9 +113,7 @@ def test_the_trees_of_both_parts_share_each_link_and_meet_at_their_roots(seed):
         root[forest.unit[forest.depth == 1]] = forest.src[forest.depth == 1]
         assert (np.bincount(forest.unit, minlength=forest.trees) == pairs.ranks - 1).all()
     assert (roots[0] == roots[1]).all()
-    # Hamilton's method: of each root less than one tree more or less than its share.
-    exact = rates.share / rates.share.sum() * up.trees
-    assert (np.abs(np.bincount(roots[0], minlength=pairs.ranks) - exact) < 1).all()
+    assert np.bincount(roots[0], minlength=pairs.ranks) / up.trees == pytest.approx(rates.share / rates.total, abs=0.05)
 
 
 def test_pieces_in_steps_and_in_lanes_are_the_same_transfers():
@@ -133,28 +130,3 @@ def test_it_goes_to_msccl_and_comes_back(tmp_path):
     schedule = cs.synthesize("allreduce", uneven_network(4), method="trees", pieces=1)
     cs.io.write_msccl(schedule, tmp_path / "found.xml")
     cs.verify(cs.io.read_msccl(tmp_path / "found.xml"))
-
-
-@pytest.mark.parametrize("seed", [0, 3])
-def test_a_large_program_whose_useless_variables_are_left_out_finds_the_same_rates(seed, monkeypatch):
-    network = uneven_network(seed)
-    pairs = find_pairs(network, network.ranks)
-    whole = find_allreduce_rates(pairs)
-    counted = []
-    solve = LinearProgram.solve
-    monkeypatch.setattr(tree_rates, "_LARGE", 0)
-    monkeypatch.setattr(LinearProgram, "solve", lambda *args: counted.append(solve(*args)) or counted[-1])
-    part = find_allreduce_rates(pairs)
-    assert not counted[-1].rows.all()
-    assert part.total == pytest.approx(whole.total, rel=1e-6)
-    busy = np.bincount(pairs.pair_of, 1 / network.links.bandwidth[pairs.routes.link], len(pairs))
-    spent = [(rates.reducing + rates.broadcasting) @ busy for rates in (part, whole)]
-    assert spent[0] == pytest.approx(spent[1], rel=1e-4)
-
-
-def test_where_the_rates_are_not_found_an_allreduce_takes_two_halves(monkeypatch):
-    monkeypatch.setattr(tree_rates, "_MOST_ROUNDS", 1)
-    network = uneven_network(0)
-    with pytest.raises(UnsolvedError, match="after 1 rounds"):
-        find_allreduce_rates(find_pairs(network, network.ranks))
-    assert not plan_forests(ALLREDUCE, network, network.ranks, 0, "low", None).in_one_pass

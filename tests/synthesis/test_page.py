@@ -7,8 +7,8 @@ import pytest
 from networks import boxes_of_a100, dgx1, ndv2, uneven_network
 
 import collsim as cs
+from collsim.synthesis.pairs import optional_solver
 from collsim.synthesis.pairs.alltoall_rates import find_pairs
-from collsim.synthesis.tree_packing import forests
 from collsim.synthesis.tree_packing.tree_rates import find_allreduce_rates
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -88,9 +88,10 @@ def test_a_row_of_uneven_networks_says_what_a_run_says(row, monkeypatch):
         trace = cs.simulate(cs.synthesize("allreduce", network, method="trees"), network, nbytes, engine="event")
         return trace.time / trace.bound.time
 
+    # Another version of the solver may choose other trees of the same rate.
     assert find_gap() == pytest.approx(one_pass, abs=0.003)
     rate = find_allreduce_rates(find_pairs(network, network.ranks)).total
     bound = cs.lower_bound("allreduce", network, nbytes).time
     assert nbytes / rate / bound == pytest.approx(least, abs=0.0006)
-    monkeypatch.setattr(forests, "MAX_PAIRS_OF_PROGRAM", 0)
+    monkeypatch.setattr(optional_solver, "is_installed", lambda: False)
     assert find_gap() == pytest.approx(two_passes, abs=0.003)

@@ -7,7 +7,8 @@ from networks import boxes_of_a100, dgx1
 from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.synthesis import report, solver
+from collsim.synthesis import report
+from collsim.synthesis.pairs import optional_solver
 from collsim.synthesis.pairs.search_phases import PHASES
 
 
@@ -87,7 +88,7 @@ def test_every_phase_that_is_told_has_a_name():
     for kind in ("allgather", "reduce_scatter"):
         cs.synthesize(kind, cs.topology.torus(3, 3), "1MiB", "low", progress=tell)
     cs.synthesize("allgather", cs.machine("dgx-1v"), method="trees", effort="low", progress=tell)
-    if solver.is_installed():
+    if optional_solver.is_installed():
         cs.synthesize("allgather", cs.topology.ring(4), "latency", progress=tell)
     assert told <= set(PHASES)
     assert told >= {"trees", "reducing trees", "timing trees", "matching", "ring and tree"}

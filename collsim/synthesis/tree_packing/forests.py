@@ -14,11 +14,10 @@ from ...errors import CollsimError
 from ...schedule import Schedule, freeze
 from ...steps import Step
 from ...topology import Topology
-from ..pairs import search_phases
+from ..pairs import optional_solver, search_phases
 from ..pairs.alltoall_rates import Pairs, find_highest_rate, find_pairs, find_rates
 from .allreduce_trees import plan_allreduce_trees, yield_allreduce
 from .lane_order import order_by_lane, schedule_rounds
-from .linear_program import UnsolvedError
 from .packing import pack
 from .pipelined import Forest, build_forest, choose_pieces, pipeline_trees
 from .tree_rates import MAX_PAIRS_OF_PROGRAM, find_allreduce_rates
@@ -102,9 +101,8 @@ def plan_forests(
 
 
 def _plan_one_pass(pairs: Pairs, effort: str, report: Callable[..., None] | None) -> ForestPlan | None:
-    """The trees of an allreduce in one pass; None where a reduce_scatter and an allgather allow as much, or where
-    their rates are not found."""
-    if len(pairs) > MAX_PAIRS_OF_PROGRAM:
+    """The trees of an allreduce in one pass; None where a reduce_scatter and an allgather allow as much."""
+    if not optional_solver.is_installed() or len(pairs) > MAX_PAIRS_OF_PROGRAM:
         return None
     flow, _ = find_worst_cut("flow", pairs.topology, pairs.ranks)
     apart = 1 / sum(1 / find_highest_rate(pairs, None, reverse) for reverse in (True, False)) * pairs.ranks
@@ -112,10 +110,7 @@ def _plan_one_pass(pairs: Pairs, effort: str, report: Callable[..., None] | None
     if flow >= 1 / (_GAIN * apart):
         return None
     tick = search_phases.tick_in(report, search_phases.RATES)
-    try:
-        rates = find_allreduce_rates(pairs, tick)
-    except UnsolvedError:
-        return None
+    rates = find_allreduce_rates(pairs, tick)
     if rates.total <= _GAIN * apart:
         return None
     most_trees, enough, _ = EFFORT[effort]

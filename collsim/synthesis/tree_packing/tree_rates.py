@@ -15,28 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ...bounds.cuts import find_worst_cut
 from ...collective import Collective, get_collective
-from ...dtypes import Bools, Floats, Longs
+from ...dtypes import Bools, Floats
 from ...maxflow import max_flow
 from ..pairs.alltoall_rates import Pairs, build_fed_graph
-from .linear_program import LinearProgram, ProgramSolution, UnsolvedError
 
 Mask = Bools
-MAX_PAIRS_OF_PROGRAM = 12_000  # beyond, the program takes minutes
+MAX_PAIRS_OF_PROGRAM = 12_000  # beyond, the program takes seconds
 _UNITS = 2**30  # of the total rate: maximum flows count in whole numbers
-_LIMITING = 1e-4  # the price of a group's row from which on it limits the level
-_SLACK = 1e-4  # of its rate that a group may lose so that few pairs are used
-_PRECISION = 1e-7  # of the program, in parts of the narrowest cut
-_ROUGH = 1e-3  # of a large program while it lacks cuts: it takes half the steps
-_MOST_ROUNDS = 200  # 64 uneven ranks behind switches take about 40
-_LARGE = 4_000  # variables, beyond which only those that matter are counted after the first answer of the last program
-_NOTHING = 1e-6  # of the narrowest cut: a rate below it is none
-_UNEQUAL = 0.1  # at most, of the price of two pairs that are alike
-_TIGHT = 1e-5  # a cut that lacks less than this part of the total rate is not broken
+_LIMITING = 1e-9  # the price of a group's row from which on it limits the level
+_TIGHT = 1e-6  # a cut that lacks less than this part of the total rate is not broken
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +39,16 @@ class TreeRates:
         share: (ranks,) B/s of the trees with their root at each rank.
         reducing: (pairs,) B/s that each pair spends on reducing.
         broadcasting: (pairs,) B/s that each pair spends on broadcasting.
-        total: B/s of the buffer that no trees on these routes exceed; the shares are less by at most `_SLACK` of it.
     """
 
     share: Floats
     reducing: Floats
     broadcasting: Floats
-    total: float
+
+    @property
+    def total(self) -> float:
+        """B/s of the buffer; no trees on these routes carry more."""
+        return float(self.share.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +93,6 @@ def find_joint_rates(demands: Sequence[TreeDemand], report: Callable[[], None] |
 
     Returns:
         The rates of each group.
-
-    Raises:
-        UnsolvedError: where the program has no answer that is near the best, or too many cuts.
     """
     program = _Program(demands)
     for number, demand in enumerate(demands):
@@ -109,10 +101,8 @@ def find_joint_rates(demands: Sequence[TreeDemand], report: Callable[[], None] |
             for side in (alone, ~alone):
                 for reducing in demand.directions:
                     program.require_cut(number, side, reducing)
-    at_first = _ROUGH if program.is_large else _PRECISION
-    precision = at_first
-    for _ in range(_MOST_ROUNDS):
-        answers = program.solve(precision)
+    while True:
+        answers = program.solve()
         if report is not None:
             report()
         broken = [
@@ -121,163 +111,103 @@ def find_joint_rates(demands: Sequence[TreeDemand], report: Callable[[], None] |
             for reducing in demand.directions
             for side in _find_broken_cuts(demand.pairs, rates, reducing)
         ]
-        # A cut that is required already lacks no more than a rounding error.
-        required = [program.require_cut(*cut) for cut in broken]
-        if any(required) or not program.solution.is_best:
-            continue
-        if precision > _PRECISION:
-            precision = _PRECISION
-        elif program.advance(answers):
-            precision = at_first
-        else:
+        for number, side, reducing in broken:
+            program.require_cut(number, side, reducing)
+        if not broken and not program.fix_slowest(answers):
             return answers
-    message = "after {rounds} rounds the trees' rates still break cuts; give fewer ranks or fewer groups"
-    raise UnsolvedError(message, rounds=_MOST_ROUNDS)
 
 
 class _Program:
-    """Its variables are, of each group, the shares of its roots and two rates of each pair, in parts of the narrowest
-    cut."""
+    """Its variables are, of each group, the share of each root and two rates of each pair, as parts of the fastest
+    link."""
 
     def __init__(self, demands: Sequence[TreeDemand]):
+        from ortools.linear_solver import pywraplp  # takes a second to load
+
         links = demands[0].pairs.topology.links
         self.demands = demands
-        # Trees carry at most what the narrowest cut does, so values in parts of it are near 1. They have one edge less
-        # than there are ranks: a faster link than all of them need in both directions changes nothing.
-        cuts = np.array([1 / find_worst_cut("flow", d.pairs.topology, d.pairs.ranks)[0] for d in demands])
-        self.unit = float(cuts.min())
-        most = 2 * cuts @ [d.pairs.ranks for d in demands] / self.unit
-        self.program = LinearProgram()
+        self.fastest = float(max(links.bandwidth[d.pairs.routes.link].max() for d in demands))
+        self.solver: Any = pywraplp.Solver.CreateSolver("GLOP")
         self.variables = [
-            (
-                self.program.add_variables(d.pairs.ranks if d.kind.name == "allreduce" else 1),
-                self.program.add_variables(len(d.pairs)),
-                self.program.add_variables(len(d.pairs)),
+            tuple(
+                [self.solver.NumVar(0.0, self.solver.infinity(), "") for _ in range(count)]
+                for count in (d.pairs.ranks, len(d.pairs), len(d.pairs))
             )
             for d in demands
         ]
-        self._limit_links(np.minimum(links.bandwidth / self.unit, most))
-        self.level = self.program.add_variables(1)
-        self.program.objective[self.level] = 1.0
+        self._limit_links(links.bandwidth / self.fastest)
+        self.level = self.solver.NumVar(0.0, self.solver.infinity(), "")
         self.rows = [self._set_shares(number) for number in range(len(demands))]
-        self.found: dict[int, float] = {}
-        self.near: ProgramSolution | None = None
-        self.cuts: set[tuple[int, bytes, bool]] = set()
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the rates of all groups are known."""
-        return len(self.found) == len(self.demands)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether most of its time would go to variables that are 0 at the end."""
-        return len(self.program.objective) > _LARGE
+        self.free = set(range(len(demands)))
+        self.solver.Maximize(self.level)
 
     def _limit_links(self, bandwidth: Floats) -> None:
         """A link carries the pairs of all groups whose route crosses it, in both parts at the same time."""
-        link = np.concatenate([d.pairs.routes.link for d in self.demands for _ in range(2)])
-        crossing = np.concatenate(
-            [
-                rates[demand.pairs.pair_of]
-                for demand, (_, *both) in zip(self.demands, self.variables, strict=True)
-                for rates in both
-            ]
-        )
-        order = np.argsort(link, kind="stable")
-        used, first = np.unique(link[order], return_index=True)
-        # Links in a row, such as those of a network card, are crossed by the same pairs: the narrowest limits them.
-        narrowest: dict[bytes, tuple[float, Longs]] = {}
-        for number, pairs in zip(used.tolist(), np.split(crossing[order], first[1:]), strict=True):
-            key = pairs.tobytes()
-            if key not in narrowest or bandwidth[number] < narrowest[key][0]:
-                narrowest[key] = float(bandwidth[number]), pairs
-        for limit, pairs in narrowest.values():
-            self.program.add_row(pairs, 1.0, limit)
+        rows: dict[int, Any] = {}
+        for demand, (_, *rates) in zip(self.demands, self.variables, strict=True):
+            pairs = demand.pairs
+            for link, pair in zip(pairs.routes.link.tolist(), pairs.pair_of.tolist(), strict=True):
+                if link not in rows:
+                    rows[link] = self.solver.Constraint(0.0, float(bandwidth[link]))
+                for rate in rates:
+                    rows[link].SetCoefficient(rate[pair], 1)
 
-    def _weigh_roots(self, number: int, roots: Mask) -> tuple[Longs, Floats]:
-        """The variables of the shares of some ranks, and how many of these ranks each of them stands for."""
+    def _set_shares(self, number: int) -> Any:
+        """The shares of one group, as its collective fixes them, and their sum: at least the level that is raised."""
         share, demand = self.variables[number][0], self.demands[number]
-        if demand.kind.name == "allreduce":
-            return share[roots], np.ones(int(roots.sum()))
         if demand.kind.rooted:
-            return share, np.array([float(roots[demand.root])])
-        return share, np.array([float(roots.sum())])  # every rank has as much
+            for rank, variable in enumerate(share):
+                if rank != demand.root:
+                    variable.SetUb(0.0)
+        elif demand.kind.name != "allreduce":  # every rank has as much
+            for variable in share[1:]:
+                row = self.solver.Constraint(0.0, 0.0)
+                row.SetCoefficient(variable, 1)
+                row.SetCoefficient(share[0], -1)
+        row = self.solver.Constraint(0.0, self.solver.infinity())
+        for variable in share:
+            row.SetCoefficient(variable, 1)
+        row.SetCoefficient(self.level, -demand.nbytes / max(d.nbytes for d in self.demands))
+        return row
 
-    def _set_shares(self, number: int) -> int:
-        """The sum of the shares of a group is at least the level that is raised."""
-        demand = self.demands[number]
-        share, weight = self._weigh_roots(number, np.ones(demand.pairs.ranks, bool))
-        part = demand.nbytes / max(d.nbytes for d in self.demands)
-        return self.program.add_row(np.append(share, self.level), np.append(-weight, part))
-
-    def require_cut(self, number: int, side: Mask, reducing: bool) -> bool:
+    def require_cut(self, number: int, side: Mask, reducing: bool) -> None:
         """What crosses between one side and the other must hold all trees with their root on the other.
 
         Args:
             number: of the group.
             side: (ranks,) on the one side; contributions leave it, or results enter it.
             reducing: which of the two.
-
-        Returns:
-            False for a cut that was required before.
         """
-        if (key := (number, side.tobytes(), reducing)) in self.cuts:
-            return False
-        self.cuts.add(key)
-        pairs, (_, up, down) = self.demands[number].pairs, self.variables[number]
+        pairs, (share, up, down) = self.demands[number].pairs, self.variables[number]
         if reducing:
-            rate = up[side[pairs.src] & ~side[pairs.dst]]
+            rate, crossing = up, side[pairs.src] & ~side[pairs.dst]
         else:
-            rate = down[~side[pairs.src] & side[pairs.dst]]
-        share, weight = self._weigh_roots(number, ~side)
-        self.program.add_row(np.append(rate, share), np.append(np.full(len(rate), -1.0), weight))
-        return True
+            rate, crossing = down, ~side[pairs.src] & side[pairs.dst]
+        row = self.solver.Constraint(0.0, self.solver.infinity())
+        for pair in np.flatnonzero(crossing).tolist():
+            row.SetCoefficient(rate[pair], 1)
+        for root in np.flatnonzero(~side).tolist():
+            row.SetCoefficient(share[root], -1)
 
-    def solve(self, precision: float) -> list[TreeRates]:
-        """The best answer under the cuts so far.
+    def solve(self) -> list[TreeRates]:
+        """The best answer under the cuts so far."""
+        status = self.solver.Solve()
+        assert status == self.solver.OPTIMAL, status  # shares of 0 satisfy every row, and links bound the best
+        return [
+            TreeRates(
+                *(np.maximum([variable.solution_value() for variable in group], 0.0) * self.fastest for group in groups)
+            )
+            for groups in self.variables
+        ]
 
-        Args:
-            precision: of the program, in parts of the narrowest cut.
-        """
-        self.solution = self.program.solve(precision, self.near)
-        if self.is_last and self.is_large:
-            self.near = self.solution
-        values = np.where(self.solution.values < _NOTHING, 0.0, self.solution.values) * self.unit
-        answers = []
-        for number, (demand, (_, up, down)) in enumerate(zip(self.demands, self.variables, strict=True)):
-            share = np.zeros(demand.pairs.ranks)
-            for rank in range(demand.pairs.ranks):
-                variables, weight = self._weigh_roots(number, np.arange(demand.pairs.ranks) == rank)
-                share[rank] = values[variables] @ weight
-            answers.append(TreeRates(share, values[up], values[down], self.found.get(number, float(share.sum()))))
-        return answers
-
-    def advance(self, answers: list[TreeRates]) -> bool:
-        """Go on to the next program; False after the last one.
-
-        The groups that limit the level keep what they have, and it is raised for the others. When all have their rate,
-        the last program keeps links busy for the least time: few pairs with much each divide into whole trees.
-        """
-        if self.is_last:
-            return False
-        free = set(range(len(self.demands))) - set(self.found)
-        for number in {number for number in free if self.solution.prices[self.rows[number]] > _LIMITING} or free:
-            self.found[number] = answers[number].total
-            variables, coefficients, _ = self.program.rows[self.rows[number]]
-            lowest_total = self.found[number] / self.unit * (1 - _SLACK)
-            self.program.rows[self.rows[number]] = variables[:-1], coefficients[:-1], -lowest_total
-        if self.is_last:
-            self.program.objective[:] = 0.0
-            # The best rates spend least time on links. Behind switches many pairs are alike, and few should be used.
-            rng = np.random.default_rng(0)
-            for demand, (_, *both) in zip(self.demands, self.variables, strict=True):
-                pairs, rate = demand.pairs, demand.pairs.topology.links.bandwidth[demand.pairs.routes.link]
-                busy = np.bincount(pairs.pair_of, self.unit / rate, len(pairs))
-                for rates in both:
-                    unequal = _UNEQUAL * rng.random(len(pairs)) * (pairs.routes.hops > 1)
-                    self.program.objective[rates] = -busy * (1 + unequal)
-        return True
+    def fix_slowest(self, answers: list[TreeRates]) -> bool:
+        """Hold what the groups that limit the level have, and raise the level for the others; False without others."""
+        limiting = {number for number in self.free if abs(self.rows[number].dual_value()) > _LIMITING} or self.free
+        self.free = self.free - limiting
+        for number in limiting:
+            self.rows[number].SetCoefficient(self.level, 0)
+            self.rows[number].SetLb(answers[number].total / self.fastest * (1 - _TIGHT))
+        return bool(self.free)
 
 
 def _find_broken_cuts(pairs: Pairs, rates: TreeRates, reducing: bool) -> list[Mask]:
