@@ -8,6 +8,8 @@ const OWN_ROLES = "radio slider tab combobox listbox option menu menuitem grid d
   ].join();
 /** Those that only a press means something to. */
 const PRESSED = "button,a[href]";
+/** What says whether the pointer or the keyboard is in use. */
+const PRESSES = ["pointerdown", "keyup", "focusin"];
 
 /** All pictures of the page, in every bundle of it, as bundles share no module. */
 const picturesOf = (page) => (page.collsimPictures ??= new Set());
@@ -52,21 +54,24 @@ function listenToPage(root) {
     root.dispatchEvent(copy);
     if (copy.defaultPrevented) ev.preventDefault();
   };
-  // After Escape the menu has the keyboard; whoever opened it with the pointer goes on with the picture.
-  let pointed = false;
+  // Some time after Escape the menu takes the keyboard; whoever opened it with the pointer goes on with the picture.
+  let pointed = false,
+    escaped = false;
   const onPress = (ev) => {
+    if (ev.type === "focusin") return escaped && leaveMenu(page);
     if (ev.type === "pointerdown") pointed = true;
     else if (ev.key === "Tab" || ev.key === "Enter") pointed = false;
-    else if (ev.key === "Escape" && pointed) setTimeout(() => leaveMenu(page));
+    escaped = pointed && ev.key === "Escape";
+    return escaped && leaveMenu(page);
   };
   leaveMenu(page);
   pictures.add(root);
   page.addEventListener("keydown", onKey);
-  for (const type of ["pointerdown", "keyup"]) page.addEventListener(type, onPress, true);
+  for (const type of PRESSES) page.addEventListener(type, onPress, true);
   return () => {
     pictures.delete(root);
     page.removeEventListener("keydown", onKey);
-    for (const type of ["pointerdown", "keyup"]) page.removeEventListener(type, onPress, true);
+    for (const type of PRESSES) page.removeEventListener(type, onPress, true);
   };
 }
 
