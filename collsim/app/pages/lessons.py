@@ -251,8 +251,7 @@ def _draw_question(reading: Reading, content: Content) -> bool:
         draw_choices(question, keys, lambda k: _on_answer(reading.lesson, k))
         with st.container(key="ask_row", horizontal=True, gap="small", vertical_alignment="center"):
             draw_class_button()
-            skip = (reading.lesson, SKIPPED)
-            st.button(t("lessons.skip"), key="skip", type="tertiary", on_click=_on_answer, args=skip)
+            st.button(t("lessons.skip"), key="skip", type="tertiary", on_click=_skip, args=(reading.lesson,))
             draw_note(t("lessons.waits"), kind="small")
         return True
     draw_answer(question, None if answer == SKIPPED else answer)

@@ -6,19 +6,18 @@
  * `data-lights`. Returns what ends that.
  */
 export function listenToWords(page, light) {
-  const wordAt = (ev) => ev.target?.closest?.("[data-lights]"),
-    say = (word) => light(word ? JSON.parse(word.dataset.lights) : null);
+  const wordAt = (ev) => ev.target?.closest?.("[data-lights]") ?? null;
   let lit = null;
-  const turn = (word) => {
+  const lightWord = (word) => {
     if (word === lit) return;
     lit = word;
-    say(word);
+    light(word ? JSON.parse(word.dataset.lights) : null);
   };
   const heard = {
-    pointerover: (ev) => ev.pointerType !== "touch" && turn(wordAt(ev) ?? focusedWord(page)),
-    focusin: (ev) => turn(wordAt(ev) ?? null),
-    focusout: () => turn(null),
-    pointerdown: (ev) => ev.pointerType === "touch" && turn(wordAt(ev) ?? null),
+    pointerover: (ev) => ev.pointerType !== "touch" && lightWord(wordAt(ev) ?? focusedWord(page)),
+    focusin: (ev) => lightWord(wordAt(ev)),
+    focusout: () => lightWord(null),
+    pointerdown: (ev) => ev.pointerType === "touch" && lightWord(wordAt(ev)),
   };
   for (const [kind, act] of Object.entries(heard)) page.addEventListener(kind, act);
   return () => {
