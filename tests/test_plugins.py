@@ -258,12 +258,26 @@ for listed, name in ((cs.algorithms, 'broadcast_one_by_one'), (cs.machines, 'exa
     assert run_fresh_python(code, installed) == ("True\nTrue", "")
 
 
+#: A package that adds a machine after it asked for the list itself, with all files read once more, as a second thread
+#: may read them at the same time as the first.
+ASKING = """
+import collsim as cs
+from dataclasses import replace
+from collsim.topology.machines.machine_files import read_machine
+read_machine.cache_clear()
+thing = replace(cs.machines()['dgx-a100'], name='mine')
+"""
+
+
+def test_a_package_that_reads_the_catalogue_while_it_is_imported_replaces_no_machine(tmp_path):
+    place = package(tmp_path / "here", "collsim.machines", "broken:thing", ASKING)
+    assert run_fresh_python("import collsim as cs; print('mine' in cs.machines())", place) == ("True", "")
+
+
 def test_threads_that_ask_at_the_same_time_all_find_what_packages_add(tmp_path):
-    slow = "import time, collsim as cs\ntime.sleep(0.5)\nfrom dataclasses import replace\n"
-    slow += "from collsim.topology.machines import _CATALOGUE\nthing = replace(_CATALOGUE['dgx-a100'], name='mine')\n"
-    place = package(tmp_path / "here", "collsim.machines", "broken:thing", slow)
+    place = package(tmp_path / "here", "collsim.machines", "broken:thing", "import time; time.sleep(0.5)" + ASKING)
     code = """
-import threading, time, collsim as cs
+import threading, collsim as cs
 threads = [threading.Thread(target=cs.machines) for _ in range(4)]
 for thread in threads:
     thread.start()

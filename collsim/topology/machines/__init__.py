@@ -59,7 +59,8 @@ def machines() -> Catalog[Machine]:
         >>> cs.machines()["dgx-a100"].title
         'DGX A100'
     """
-    _CATALOGUE.update({name: read_machine(name) for name in list_machine_files()})
+    for name in list_machine_files():
+        _CATALOGUE.setdefault(name, read_machine(name))  # a thread that comes second, or a package, replaces none
     load_plugins("collsim.machines", lambda entry: register_into(_CATALOGUE, lambda: _add(entry())))
     return Catalog(dict(sorted(_CATALOGUE.items())), _describe_machine)
 
