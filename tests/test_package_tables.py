@@ -187,6 +187,18 @@ NCCL_CONSTANTS = table(
     }
 )
 RANGE = {"type": "array", "items": NATURAL, "minItems": 2, "maxItems": 2}
+SOURCED_NUMBERS = named(NUMBER) | {"properties": {"source": WORDS}, "required": ["source"]}
+LINKS = table(
+    {
+        "carries": named(table({"share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1}, "source": WORDS})),
+        **dict.fromkeys(
+            ("nvls_carries", "nvls_multicast", "net_p2p", "channel", "step", "step_bulk", "software", "eager", "fill"),
+            SOURCED_NUMBERS,
+        ),
+        **dict.fromkeys(("fade", "wait"), SOURCED_NUMBERS),
+        "read_off": named(WORDS),
+    }
+)
 RCCL = table(
     {
         "architectures": named({"type": "string", "pattern": "^gfx9[0-9]{2}$"}),
@@ -292,6 +304,7 @@ SCHEMAS = {
     "locale/name_families.toml": table(
         {"families": listed(table(dict.fromkeys(("form", "pattern", "en", "zh"), WORDS), names=listed(WORDS)))}
     ),
+    "nccl/model/links.toml": LINKS,
     "nccl/model/rccl.toml": RCCL,
     "nccl/search/constants.toml": NCCL_CONSTANTS,
     "nccl/libraries/mpich.toml": MPI_RULES,

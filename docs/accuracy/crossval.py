@@ -30,7 +30,7 @@ from collsim.nccl.measured.prediction_accuracy import (
 )
 from collsim.nccl.model.algorithm_time import Call, compute_time
 from collsim.nccl.model.calibration_knobs import Knobs, apply_knobs
-from collsim.nccl.model.links import CARRIES, FABRICS, MEASURED, LinkParameters
+from collsim.nccl.model.links import FABRICS, MEASURED, LinkParameters
 from collsim.nccl.nccl_prediction import Prediction
 from collsim.nccl.search import constants as c
 from collsim.nccl.tuner_graphs import XGMI_PER_LINK, build_communicator
@@ -42,7 +42,7 @@ _NEAR = (*FABRICS, "pcie", "host")
 
 #: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), between two AMD sockets 16
 #: GB/s where a slot has 24, its step latencies as they are, what a channel moves (tuning.cc), a NIC that carries its
-#: rate less headers, AWS's own latency of EFA (see `links.SOFTWARE`), and round numbers for the rest.
+#: rate less headers, AWS's own latency of EFA (see `LinkParameters.software`), and round numbers for the rest.
 PRIOR = LinkParameters(
     carries={
         **{f"nvlink-{cc}": c.NVLINK[cc] / NVLINK_GBPS[g] for cc, g in ((70, 2), (80, 3), (90, 4), (100, 5))},
@@ -50,7 +50,7 @@ PRIOR = LinkParameters(
         "xgmi": XGMI_PER_LINK / XGMI_GBPS,
         **{f"pcie{g}": c.PCIE_X16[g] / PCIE_GBPS[g] for g in (1, 2, 3, 4, 5, 6)},
         **dict.fromkeys(_NETWORKS, 0.95),
-        "efa": CARRIES["efa"],
+        "efa": MEASURED.carries["efa"],
     },
     nvls_carries=dict.fromkeys(MEASURED.nvls_carries, 0.65),
     host_one_way=0.5,
@@ -129,7 +129,7 @@ _KIND: Knobs = {
     "sends to one peer": (("net_p2p", ("sendrecv",)),),
     **{
         f"{kinds[0]} carries": (("carries", kinds),)
-        for kinds in (*((k,) for k in CARRIES if k not in (*_RDMA, "efa", "pcie1", "pcie2", "pcie6")), _RDMA)
+        for kinds in (*((k,) for k in MEASURED.carries if k not in (*_RDMA, "efa", "pcie1", "pcie2", "pcie6")), _RDMA)
     },
 }
 KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}

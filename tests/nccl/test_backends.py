@@ -12,7 +12,7 @@ from collsim.nccl import parse_facts, predict
 from collsim.nccl.libraries.backends import get_support, recommend_backend
 from collsim.nccl.libraries.gloo import Loopback, choose_gloo_algorithm, predict_gloo_interval, predict_gloo_time
 from collsim.nccl.libraries.loggp import Host
-from collsim.nccl.model.links import CARRIES, TCP_PER_NIC
+from collsim.nccl.model.links import MEASURED
 
 #: The table of PyTorch's docs/source/distributed.md (2.13): gloo CPU, gloo GPU, mpi CPU, mpi GPU, nccl CPU, nccl GPU.
 DOCUMENTED = """
@@ -136,9 +136,9 @@ def test_a_slow_wire_and_a_busy_cpu_both_hold_gloo_back():
         parse_facts("A100-SXM4", 16, 2, "nvlink3-nvswitch", f"1x{rate}GbE (TCP sockets)") for rate in ("10", "100")
     )
     assert predict_gloo_time("allreduce", ten, "1GiB", tensors="cpu") == pytest.approx(
-        2 * 15 / 16 * 2**30 / (1.25e9 * CARRIES["tcp"]), rel=0.01
+        2 * 15 / 16 * 2**30 / (1.25e9 * MEASURED.carries["tcp"]), rel=0.01
     )
-    turns, wire, add = 15 * 64, 2**20 / TCP_PER_NIC, 2**20 / Host().add
+    turns, wire, add = 15 * 64, 2**20 / MEASURED.tcp_per_nic, 2**20 / Host().add
     around = turns * max(wire, add, (26e-6 + wire + add) / 2), turns * wire
     assert predict_gloo_time("allreduce", hundred, "1GiB", tensors="cpu") == pytest.approx(sum(around), rel=0.01)
 
@@ -160,7 +160,7 @@ def test_small_rings_of_gloo_wait_once_for_every_rank_and_half():
 def test_the_last_rounds_of_a_broadcast_share_the_card_of_their_node():
     """Two nodes of 4: rounds over 1 and 2 ranks inside (1 and 2 flows over loopback), then 4 flows over one card."""
     two = parse_facts("A100-SXM4", 8, 2, "nvlink3-nvswitch", "1x25GbE (TCP sockets)")
-    seconds = 3 * 26e-6 + GIB * ((1 + 2) / 4e9 + 4 / (3.125e9 * CARRIES["tcp"]))
+    seconds = 3 * 26e-6 + GIB * ((1 + 2) / 4e9 + 4 / (3.125e9 * MEASURED.carries["tcp"]))
     assert predict_gloo_time("broadcast", two, GIB, tensors="cpu") == pytest.approx(seconds)
     assert cs.schedule(choose_gloo_algorithm("broadcast", 8, GIB).algorithm, ranks=8).steps == 3
 
@@ -168,7 +168,7 @@ def test_the_last_rounds_of_a_broadcast_share_the_card_of_their_node():
 def test_an_alltoall_of_gloo_posts_all_of_its_messages_at_once():
     """4 nodes of 2: each sends 6/8 of the buffer of both ranks over its card; 7 messages wait as long as one."""
     four = parse_facts("A100-SXM4", 8, 4, "nvlink3-mesh4", "1x10GbE (TCP sockets)")
-    seconds = 26e-6 + 2 * 6 / 8 * GIB / (1.25e9 * CARRIES["tcp"])
+    seconds = 26e-6 + 2 * 6 / 8 * GIB / (1.25e9 * MEASURED.carries["tcp"])
     assert predict_gloo_time("alltoall", four, GIB, tensors="cpu") == pytest.approx(seconds)
 
 
@@ -196,7 +196,7 @@ def test_a_message_of_gloo_is_one_message_over_one_card_however_many_nodes_there
         )
         for n in (2, 8)
     ]
-    assert times == [pytest.approx(26e-6 + GIB / TCP_PER_NIC)] * 2
+    assert times == [pytest.approx(26e-6 + GIB / MEASURED.tcp_per_nic)] * 2
     assert predict_gloo_time("sendrecv", A100, GIB, tensors="cpu") == pytest.approx(4 * 26e-6 + GIB / (4e9 / 8))
 
 

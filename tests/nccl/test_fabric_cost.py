@@ -7,7 +7,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.nccl import predict
 from collsim.nccl.machine.fabric_cost import ONE_SWITCH
-from collsim.nccl.model.links import CARRIES, NET_P2P, TCP_PER_NIC
+from collsim.nccl.model.links import MEASURED
 from collsim.nccl.predicted_schedule import predict_and_simulate
 
 #: Bytes at which latency is nothing beside them.
@@ -52,7 +52,7 @@ def test_trees_cross_fewer_spines_than_they_have_nodes(fabric, algorithm):
 
 
 def test_what_leaves_bandwidth_costs_no_bytes():
-    """TCP moves some 4 of the 25 GB/s of a card (links.TCP_PER_NIC), so that flows that share one uplink between two leave
+    """TCP moves some 4 of the 25 GB/s of a card (LinkParameters.tcp_per_nic), so that flows that share one uplink between two leave
     room for it, and those that share one between sixteen do not."""
     few, many = (
         predict("sendrecv", cs.machine("dgx-h100", nodes=nodes, nic="tcp-200", nics="all", pxn=False, **rails), MANY)
@@ -62,8 +62,8 @@ def test_what_leaves_bandwidth_costs_no_bytes():
     assert (few.fabric.slowdown, many.fabric.slowdown) == (pytest.approx(2), pytest.approx(16))
     assert few.parts.bytes == alone.parts.bytes
     assert many.parts.limit == "fabric"
-    moved = TCP_PER_NIC * NET_P2P["sendrecv"]
-    assert many.parts.bytes / alone.parts.bytes == pytest.approx(moved / (25e9 * CARRIES["tcp"] / 16))
+    moved = MEASURED.tcp_per_nic * MEASURED.net_p2p["sendrecv"]
+    assert many.parts.bytes / alone.parts.bytes == pytest.approx(moved / (25e9 * MEASURED.carries["tcp"] / 16))
 
 
 def test_one_switch_and_words_are_as_they_were():

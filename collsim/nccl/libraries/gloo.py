@@ -23,7 +23,7 @@ from ...topology import Topology
 from ...units import ByteSize, parse_bytes, parse_count
 from ..machine.machine_facts import PCIE_GBPS, Facts
 from ..machine.topology_facts import read_facts
-from ..model.links import CARRIES, TCP_PER_NIC
+from ..model.links import MEASURED
 from ..model.prediction_interval import LEVEL, Interval, compute_interval, compute_shares
 from ..model.unknown_inputs import list_incast_inputs
 from ..nccl_prediction import parse_collective
@@ -235,7 +235,7 @@ def _count_senders(name: str, facts: Facts) -> int:
 
 def compute_card_rate(facts: Facts) -> float:
     """B/s over the one network card of a node that a collective uses."""
-    return min(facts.nic_rate * CARRIES["tcp"], TCP_PER_NIC)
+    return min(facts.nic_rate * MEASURED.carries["tcp"], MEASURED.tcp_per_nic)
 
 
 def _get_hop(facts: Facts, loop: Loopback) -> tuple[float, float]:

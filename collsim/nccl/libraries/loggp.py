@@ -49,7 +49,7 @@ EXTRA_COPIES: Final[dict[str, float]] = {"allreduce": 1.0, "reduce_scatter": 4.0
 #: to 1.44 us, 3.06 of 3.125 GB/s there. Slingshot, read off: 2.3 to 3.5 us a round on 4 to 32 nodes, and 6.2 to 6.7
 #: GB/s of one rank with buffers in host memory under Cray's MPICH (PICO's runs). EFA: 15.5 us (AWS, EFA for HPC), one
 #: path of 12.5 GB/s at most. TCP: 75 us a round, read off full nodes of clouds (56 and 96 ranks on each of 32 to 256);
-#: 35 Gbit/s of one stream (iperf3, as `links.TCP_PER_NIC`). Slingshot's provider copies up to 16 KiB
+#: 35 Gbit/s of one stream (iperf3, as `LinkParameters.tcp_per_nic`). Slingshot's provider copies up to 16 KiB
 #: (CXIP_RDZV_THRESHOLD in libfabric 2.4, prov/cxi/include/cxip/common.h, commit 7208ce0; 2 KiB in older releases).
 WIRES: Final[dict[str, Wire]] = {
     "ib": Wire(1.3e-6, 4.5e-6, 0.95, 2, 17e9),

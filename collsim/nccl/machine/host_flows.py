@@ -22,7 +22,7 @@ from .machine_facts import LANES, PCIE_GBPS, Facts
 
 #: GPUs up to which a job without other words is taken for neighbours that share switches in pairs: 2 RTX 4090 get 9.1
 #: GB/s both ways and 18.2 one way, 2 RTX 2080 Ti 4.0 and 11.1. More GPUs are taken to have a slot each: 8 RTX 4090 get
-#: 16.1 (sources: `links.HOST_ONE_WAY`).
+#: 16.1 (sources: `LinkParameters.host_one_way`).
 _FEW = 4
 #: Compute capability up to which the boxes of GPU modules have a switch for two of them (DGX-1, DGX-2 and DGX A100 user
 #: guides); in a DGX H100 each GPU shares one with its network card alone.

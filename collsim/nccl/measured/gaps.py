@@ -67,7 +67,7 @@ _THROUGH_ROOT = (9.84 / 24, 27 / 48)
 _THROUGH_ROOT_RATES = (9.84e9, 13.5e9)
 #: B/s of the cards of an NVLink domain's trays, one to a GPU: ConnectX-7 of GB200 compute trays (DGX GB200 user guide).
 _TRAY_CARD = 50e9
-#: The oldest PCIe generation whose real rates are known (links.CARRIES).
+#: The oldest PCIe generation whose real rates are known (`links.toml`).
 _OLDEST_PCIE = 3
 #: A change of the machine, None where it changes nothing there; or environment variables.
 Change = Callable[[Facts], Facts | None]

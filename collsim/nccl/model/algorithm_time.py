@@ -65,7 +65,7 @@ _PAYLOAD = {"LL": 0.5, "LL128": 0.92, "Simple": 1.0}
 _TREE_LOADS = {1: 0.0, 2: 1.0, 3: 1.5}
 #: GPUs of a board, whose NVLS rounds the constants are of: a round takes heads x channels x chunk (NCCL
 #: src/device/all_reduce.h), 512 MiB on 72 GPUs take 0.55 ms more than their bytes (coreweave/nccl-tests pull request
-#: 43). And trays of an NVLink domain up to which NVLS is as fast as on a board (`links.NVLS_DOMAIN`).
+#: 43). And trays of an NVLink domain up to which NVLS is as fast as on a board (`LinkParameters.nvls_domain`).
 _BOARD, _NEAR_TRAYS = 8, 2
 #: Share of a ring's warps that sends have: 10 of the 20 of a block of 640 threads, 9 receive and 1 is left, where a
 #: ring copies with 16 (NCCL src/device/sendrecv.h, nSendWarpPerWork; NCCL_MAX_NTHREADS, NCCL_SIMPLE_MAX_NTHREADS).
@@ -652,7 +652,7 @@ def get_intra_kind(facts: Facts) -> str:
         facts: the machine.
 
     Returns:
-        A key of `links.CARRIES`.
+        A key of `LinkParameters.carries`.
     """
     if facts.wiring in ("nvswitch", "mesh", "cube"):
         # The generation of NVLink is that of the newest GPU known which is not newer than this one.

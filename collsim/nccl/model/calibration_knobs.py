@@ -19,7 +19,7 @@ from ...topology import Topology
 from ...topology.calibrated import Measured, SizeCorrection
 from ...units import format_bytes
 from ..machine.machine_facts import NETS, Facts
-from .links import CARRIES, MEASURED, LinkParameters
+from .links import MEASURED, LinkParameters
 
 #: The entries of a field of `LinkParameters` that a knob scales; none: all of the field.
 KnobEntries = tuple[tuple[str, tuple[str | int, ...]], ...]
@@ -29,7 +29,7 @@ Knobs = Mapping[str, KnobEntries]
 _WIRES = ("nvswitch", "mesh", "cube", "bridge", "xgmi", "pcie", "host")
 _NETS = tuple(net for net in NETS if net != "none")
 _HOST = ("launch", "launch_p2p", "launch_per_gpu", "launch_each")
-_INSIDE = tuple(name for name in CARRIES if name not in _NETS)
+_INSIDE = tuple(name for name in MEASURED.carries if name not in _NETS)
 
 #: Median error at sizes left out of a fit above which a calibration is called poor: twice what it should reach.
 POOR = 0.1

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 #: Probabilities of the network rate of a GPU over that of the usual box (`machine_facts.USUAL_NIC`): 33 systems of the
 #: published tables whose words state it.
 NIC_RATIOS: Mapping[float, float] = {0.125: 0.03, 0.25: 0.15, 0.5: 0.25, 2.0: 0.03, 4.0: 0.03}
-#: Probabilities of what a CPU moves over TCP for a card, over `links.TCP_PER_NIC`: 1.4, 1.85, 1.9, 2.8, 3.9 and 4.7
-#: GB/s (NVIDIA/nccl issues 209, 398 and 450; argonne-lcf/alcf-nccl-tests).
+#: Probabilities of what a CPU moves over TCP for a card, over `LinkParameters.tcp_per_nic`: 1.4, 1.85, 1.9, 2.8, 3.9
+#: and 4.7 GB/s (NVIDIA/nccl issues 209, 398 and 450; argonne-lcf/alcf-nccl-tests).
 TCP_RATIOS: Mapping[float, float] = {0.5: 0.15, 0.67: 0.25, 1.4: 0.15, 1.7: 0.25}
 #: The same of a wire that is slower than a CPU: 0.82 of 1.25 GB/s on a virtual machine (aws-samples), 1.17 on a host.
 TCP_WIRE = {0.65: 0.25}
@@ -39,8 +39,8 @@ TCP_WIRE = {0.65: 0.25}
 #: by a factor of four (docs/accuracy.md): memory on one socket, few channels, or two GPUs behind one uplink halve it;
 #: four GPUs on two sockets carry 1.45 times as much as on one (35 and 24 GB/s: NVIDIA/nccl issue 1130).
 HOST_RATIOS: Mapping[float, float] = {0.35: 0.1, 0.5: 0.2, 1.45: 0.15}
-#: Probabilities of what a card gets through host memory, over `links.WITHOUT_GDR`: 5.4 to 6.0 of a slot's 15.75 GB/s,
-#: 12.6 of 31.5, and 33.3 over the two cards of 31.5 that rings use (NVIDIA/nccl issue 1412).
+#: Probabilities of what a card gets through host memory, over `LinkParameters.without_gdr`: 5.4 to 6.0 of a slot's
+#: 15.75 GB/s, 12.6 of 31.5, and 33.3 over the two cards of 31.5 that rings use (NVIDIA/nccl issue 1412).
 STAGED_CARD_RATIOS: Mapping[float, float] = {0.9: 0.25, 1.32: 0.25}
 #: Probabilities of NVLink SHARP over several trays, over `links.nvls_domain`: 586 to 930 GB/s of 72 GPUs.
 DOMAIN_RATIOS: Mapping[float, float] = {0.8: 0.25, 1.25: 0.25}

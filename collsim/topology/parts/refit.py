@@ -108,7 +108,7 @@ def _with_pcie(machine: Machine, generation: int | str) -> Machine:
     slots = _replace_cables(machine, "pcie", lambda cable: build_pcie(number, cable.width or 16))
     if slots.connections == machine.connections:
         return machine
-    # What host memory carries was measured on servers of eight channels (`nccl.model.links.HOST_MEMORY`), so that the
+    # What host memory carries was measured on servers of eight channels (`LinkParameters.host_memory`), so that the
     # memory is that of the usual server whoever makes its processors.
     linked = _replace_cables(slots, "upi", lambda _: find_processor(choose_processor(number, machine.amd_cpu)).link)
     return _replace_cables(linked, "memory", lambda _: choose_memory(number))
