@@ -199,6 +199,25 @@ LINKS = table(
         "read_off": named(WORDS),
     }
 )
+RELEASES = table(
+    {
+        "release": listed(
+            table(
+                {"since": NATURAL, "source": {"type": "string", "pattern": r"^v2\.\d+\.\d+-1 \([0-9a-f]{7}\)$"}},
+                like=NATURAL,
+                algorithms=listed({"enum": [*ALGORITHMS]}),
+                ll128_capabilities=listed(NATURAL, 0),
+                ll128_path=TEXT,
+                **dict.fromkeys(("ll_share", "plateau_factors"), listed(NUMBER, 2)),
+                **dict.fromkeys(("lone_ll128_share", "ll_intra_factor", "plain_tree_factor", "nvls_factor"), NUMBER),
+                **dict.fromkeys(("has_post_overhead", "has_return_hops", "has_lone_tree_steps"), FLAG),
+                **dict.fromkeys(("base_latency", "ll_max", "ring_ll128", "tree_ll128", "tree_max"), named(THREE)),
+                step_latency=named(named(THREE)),
+                **dict.fromkeys(("ring_ll128_for", "bus_caps"), named(NUMBER)),
+            )
+        )
+    }
+)
 RCCL = table(
     {
         "architectures": named({"type": "string", "pattern": "^gfx9[0-9]{2}$"}),
@@ -306,6 +325,7 @@ SCHEMAS = {
     ),
     "nccl/model/links.toml": LINKS,
     "nccl/model/rccl.toml": RCCL,
+    "nccl/model/releases.toml": RELEASES,
     "nccl/search/constants.toml": NCCL_CONSTANTS,
     "nccl/libraries/mpich.toml": MPI_RULES,
     "nccl/libraries/openmpi.toml": MPI_RULES,

@@ -15,9 +15,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import CollsimError, Sentence
+from ...package_data import read_toml
 from ..search import constants as c
 
 if TYPE_CHECKING:
@@ -33,22 +34,6 @@ Caps = Mapping[str, tuple[float, float, float]]
 _HOPPER_TREE: Final[Caps] = {**c.TREE_MAX, "Blackwell": c.TREE_MAX["Hopper"]}
 _HOPPER_TREE_LL128: Final[Caps] = {**c.TREE_LL128_MAX, "Blackwell": c.TREE_LL128_MAX["Hopper"]}
 _HOPPER_RING_LL128: Final[Caps] = {**c.RING_LL128_MAX, "Blackwell": c.RING_LL128_MAX["Hopper"]}
-_LL_AS_AMPERE: Final[Caps] = {
-    **dict.fromkeys(("Hopper", "Blackwell"), c.LL_MAX["Ampere"]),
-    **{name: c.LL_MAX[name] for name in ("Volta", "Ampere")},
-}
-
-
-def _build_steps(
-    intra_ll: float, intra_tree: float, inter_tree: float, inter_ring: float, nvls: float, inter_nvls_tree: float
-) -> Steps:
-    """The rows of 2.30 with LL inside a node, Simple of trees and of rings, and NVLS as they were."""
-    nvlink, pci, net = (dict(c.STEP_LATENCY[link]) for link in ("NVLINK", "PCI", "NET"))
-    nvlink |= {"Tree": (intra_ll, 1.25, intra_tree), "Ring": (0.6 if intra_ll > 0.52 else 0.47, 1.9, 3.4)}
-    nvlink |= dict.fromkeys(("NVLS", "NVLSTree"), (0.0, 0.0, nvls))
-    pci |= {"Tree": (1.0, 1.9, intra_tree)}
-    net |= {"Tree": (5.0, 8.5, inter_tree), "Ring": (2.7, 4.0, inter_ring), "NVLSTree": (0.0, 0.0, inter_nvls_tree)}
-    return {"NVLINK": nvlink, "PCI": pci, "NET": net}
 
 
 @dataclass(frozen=True)
@@ -61,7 +46,7 @@ class Release:
         base_latency: microseconds per call (`constants.BASE_LATENCY` for 2.30).
         step_latency: microseconds per step (`constants.STEP_LATENCY`).
         algorithms: those that exist.
-        ll128_capabilities: compute capabilities on which LL128 is used unless asked for; None: as in 2.30.
+        ll128_capabilities: compute capabilities on which LL128 is used unless asked for.
         ll128_path: the worst path between GPUs for LL128.
         ll_max: GB/s of LL (`constants.LL_MAX`).
         ring_ll128: GB/s of a ring's channel with LL128 (`constants.RING_LL128_MAX`).
@@ -85,7 +70,7 @@ class Release:
     base_latency: Mapping[str, tuple[float, float, float]] = field(default_factory=lambda: c.BASE_LATENCY)
     step_latency: Steps = field(default_factory=lambda: c.STEP_LATENCY)
     algorithms: frozenset[str] = frozenset(("Tree", "Ring"))
-    ll128_capabilities: frozenset[int] | None = frozenset((70, 80))
+    ll128_capabilities: frozenset[int] = frozenset((70, 80))
     ll128_path: str = "NVB"
     ll_max: Caps = field(default_factory=lambda: c.LL_MAX)
     ring_ll128: Caps = field(default_factory=lambda: _HOPPER_RING_LL128)
@@ -123,108 +108,29 @@ class Release:
         return generation
 
 
-_NVLS, _PAT = frozenset(("Tree", "Ring", "NVLS")), frozenset(("Tree", "Ring", "NVLS", "NVLSTree", "PAT"))
-_OLD_BASE = {**c.BASE_LATENCY, "Tree": (4.4, 4.4, 0.0), "Ring": (3.6, 10.0, 8.4), "NVLS": (0.0, 0.0, 40.0)}
-_LL128_OF_ONE = dict.fromkeys(c.GENERATIONS, (20.0,) * 3)
-_V2_10 = Release(
-    10,
-    "v2.10.3-1 (7e51592)",
-    base_latency=_OLD_BASE,
-    step_latency=_build_steps(0.52, 28.0, 28.0, 9.6, 0.0, 0.0),
-    ll128_path="NVL",
-    ll_max=_LL_AS_AMPERE,
-    ring_ll128=_LL128_OF_ONE,
-    tree_ll128=_LL128_OF_ONE,
-    bus_caps={"Ampere": 235.0},
-    ll_share=(1 / 4, 1 / 3),
-    lone_ll128_share=0.7,
-    ll_intra_factor=1.8,
-    has_post_overhead=False,
-    plain_tree_factor=1.0,
-    plateau_factors=(1.9, 1.9),
-)
-_V2_5 = replace(
-    _V2_10,
-    since=5,
-    source="v2.8.3-1 (920dbe5)",
-    ring_ll128_for={
-        "broadcast": 18.8,
-        "reduce": 12.0,
-        "allgather": 18.3,
-        "reduce_scatter": 15.2,
-        "allreduce": 16.9,
-    },
-    tree_max={**_HOPPER_TREE, "Ampere": (24.0, 22.5, 16.0)},
-)
-_V2_18 = Release(
-    18,
-    "v2.20.3-1 (b647562)",
-    base_latency={**c.BASE_LATENCY, "Tree": (6.8, 14.0, 0.0)},
-    step_latency=_build_steps(0.6, 28.0, 28.0, 14.0, 23.0, 14.0),
-    algorithms=_NVLS | {"NVLSTree"},
-    ll128_capabilities=frozenset((70, 80, 90)),
-    ll_max=_LL_AS_AMPERE,
-    ll_share=(1 / 4, 1 / 3),
-    lone_ll128_share=0.7,
-    has_return_hops=True,
-)
-_V2_22 = replace(
-    _V2_18,
-    since=22,
-    source="v2.22.3-1 (178b6b7)",
-    step_latency=_build_steps(0.6, 28.0, 28.0, 14.0, 25.0, 14.0),
-    ll_max=c.LL_MAX,
-    ll_share=(0.5, 0.5),
-)
-_V2_23 = Release(
-    23,
-    "v2.24.3-1 (6aae379)",
-    step_latency=_build_steps(0.6, 4.0, 14.0, 14.0, 25.0, 14.0),
-    algorithms=_PAT,
-    ll128_capabilities=frozenset((70, 80, 90)),
-    has_lone_tree_steps=True,
-)
+def _read_releases() -> tuple[Release, ...]:
+    """Read the releases of `releases.toml`, each from what it is like."""
+    releases: dict[int, Release] = {}
+    for row in read_toml(__file__, "releases.toml")["release"]:
+        like = releases.get(row.pop("like", 0), Release(row["since"], row["source"]))
+        changed: dict[str, Any] = {name: _merge(getattr(like, name), value) for name, value in row.items()}
+        releases[row["since"]] = replace(like, **changed)
+    return tuple(releases[since] for since in sorted(releases))
 
 
-def _double_hopper(caps: Caps) -> Caps:
-    """Blackwell as twice Hopper."""
-    one_node, two_nodes, more_nodes = caps["Hopper"]
-    return {**caps, "Blackwell": (2 * one_node, 2 * two_nodes, 2 * more_nodes)}
+def _merge(known: object, value: object) -> object:
+    """Put what differs into a field of a release: a table keeps its other rows."""
+    if isinstance(known, Mapping) and isinstance(value, Mapping):
+        return {**known, **{key: _merge(known.get(key), entry) for key, entry in value.items()}}
+    if isinstance(known, frozenset) and isinstance(value, list):
+        return frozenset(value)
+    if isinstance(value, list):
+        return tuple(value)
+    return value
 
 
 #: By version, the oldest first; from 2.28 on as 2.30 (2.29.7 printed its table: tests/nccl/test_tuner.py).
-RELEASES: Final = (
-    replace(_V2_5, since=4, ll128_capabilities=frozenset()),
-    replace(_V2_5, ll128_capabilities=frozenset((70,))),
-    replace(_V2_5, since=8),
-    _V2_10,
-    replace(
-        _V2_10,
-        since=17,
-        source="v2.17.1-1 (5d3ab08)",
-        algorithms=_NVLS,
-        ll128_capabilities=frozenset((70, 80, 90)),
-        ring_ll128=_HOPPER_RING_LL128,
-        tree_ll128={**_HOPPER_RING_LL128},
-        tree_max={**_HOPPER_TREE, "Hopper": (38.7, 41.4, 33.0)},
-        bus_caps={"Ampere": 235.0, "Hopper": 370.0},
-        has_return_hops=True,
-        nvls_factor=0.75,
-        plateau_factors=(1.9, 1.5),
-    ),
-    _V2_18,
-    _V2_22,
-    _V2_23,
-    replace(
-        _V2_23,
-        since=25,
-        source="v2.25.1-1 (80f6bda)",
-        ll128_capabilities=frozenset((70, 80, 90, 100, 120)),
-        ring_ll128=_double_hopper(c.RING_LL128_MAX),
-        tree_ll128=_double_hopper(c.TREE_LL128_MAX),
-        tree_max=_double_hopper(c.TREE_MAX),
-    ),
-)
+RELEASES: Final = _read_releases()
 _SINCE_CURRENT = 28
 
 
@@ -403,7 +309,7 @@ def has_pair(
         return True
     if algorithm not in release.algorithms or (protocol == "LL128" and release.since < 5):
         return False
-    if protocol != "LL128" or forced_ll128 or release.ll128_capabilities is None:
+    if protocol != "LL128" or forced_ll128:
         return True
     is_one_generation = comm.max_cc in (None, comm.cc)
     is_near = c.is_type_at_most(graph.type_intra, release.ll128_path)
