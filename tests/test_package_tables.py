@@ -218,6 +218,8 @@ RELEASES = table(
         )
     }
 )
+LLAMA_LAYERS = dict.fromkeys(("gated", "bias", "tied", "positions"), FLAG)
+DECODER = {**dict.fromkeys(("h", "layers", "heads"), NATURAL), "source": WORDS}
 RCCL = table(
     {
         "architectures": named({"type": "string", "pattern": "^gfx9[0-9]{2}$"}),
@@ -353,6 +355,18 @@ SCHEMAS = {
     "train/compute/eager_operations.csv": listed({"type": "object", "required": ["gpu", "operation", "share"]}),
     "topology/parts/gpu_speeds.csv": columns(
         name=SOME, **dict.fromkeys(("fp32", "tf32", "half", "memory", "capacity"), r"\d+(\.\d+)?"), source=SOME
+    ),
+    "train/model_families/gpt.toml": named(table(DECODER | {"seq": NATURAL})),
+    "train/model_families/llama.toml": named(
+        table(DECODER | LLAMA_LAYERS | dict.fromkeys(("kv_heads", "ffn", "vocab", "seq"), NATURAL))
+    ),
+    "train/model_families/mixtures.toml": named(
+        table(
+            DECODER
+            | LLAMA_LAYERS
+            | dict.fromkeys(("head_dim", "kv_heads", "ffn", "experts", "top_k", "vocab"), NATURAL),
+            window=NATURAL,
+        )
     ),
     "train/pytorch": named(WORDS),
     "train/timing/step_intervals.csv": columns(kind=SOME, low=r"0\.\d+", high=r"\d\.\d+", rows=WHOLE, sources=WHOLE),

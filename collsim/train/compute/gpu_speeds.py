@@ -10,7 +10,7 @@ structured sparsity.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -254,13 +254,8 @@ class GpuSpeed:
         Returns:
             The slower GPU.
         """
-        products, casts, swizzles = (1, 2), (0, 0), (0, 0)
-        if "fp8" in precision:
-            casts = (1, 1)
-        if precision == "mxfp8":
-            swizzles = (2, 4)
-        forward, backward = (sum(counts) for counts in zip(products, casts, swizzles, strict=True))
-        return replace(self, expert_launches=(float(forward), float(backward)))
+        casts, swizzles = float("fp8" in precision), 2.0 * (precision == "mxfp8")
+        return replace(self, expert_launches=(1 + casts + swizzles, 2 + casts + 2 * swizzles))
 
     def with_graphs(self) -> GpuSpeed:
         """The same GPU, where CUDA graphs of a whole iteration leave nothing for the host to launch, and one kernel
@@ -272,20 +267,6 @@ class GpuSpeed:
         if self.gpu in _HOPPER:
             return replace(self, flash_shares=_CUDNN, flash_half_tokens=_CUDNN_HALF)
         return self
-
-
-@dataclass(frozen=True)
-class _Gpu:
-    """Tflop/s of float32, of float32 convolutions on matrix units (TF32; 0: none) and of 16 bits; TB/s and GB of
-    memory; own constants."""
-
-    fp32: float
-    tf32: float
-    half: float
-    memory: float
-    capacity: float
-    source: str
-    constants: Mapping[str, Any] = field(default_factory=dict)
 
 
 #: Of V100: fitted to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md, 1 to 16 GPUs,
@@ -314,16 +295,6 @@ _OWN_CONSTANTS: Mapping[str, Mapping[str, Any]] = {
 
 
 @cache
-def _load_gpus() -> Mapping[str, _Gpu]:
-    """The rows of `gpu_speeds.csv`."""
-    gpus = {}
-    for gpu, row in load_gpu_speeds().items():
-        figures = {name: float(row[name]) for name in ("fp32", "tf32", "half", "memory", "capacity")}
-        gpus[gpu] = _Gpu(**figures, source=row["source"], constants=_OWN_CONSTANTS.get(gpu, {}))
-    return gpus
-
-
-@cache
 def list_gpus() -> MappingProxyType[str, str]:
     """GPUs of the catalogue, each with the source of its figures.
 
@@ -335,7 +306,7 @@ def list_gpus() -> MappingProxyType[str, str]:
         >>> "A100" in cs.train.list_gpus()
         True
     """
-    return MappingProxyType({name: gpu.source for name, gpu in _load_gpus().items()})
+    return MappingProxyType({name: row["source"] for name, row in load_gpu_speeds().items()})
 
 
 def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
@@ -358,35 +329,17 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     """
     if dtype not in DTYPES:
         raise CollsimError(describe_unknown("dtype of a training step", dtype, DTYPES))
-    if gpu not in _load_gpus():
-        raise CollsimError(describe_unknown("GPU", gpu, _load_gpus()))
-    g = _load_gpus()[gpu]
-    small = dtype != "float32"
-    peak = (g.half if small else g.fp32) * 1e12
+    rows, is_narrow = load_gpu_speeds(), dtype != "float32"
+    if gpu not in rows:
+        raise CollsimError(describe_unknown("GPU", gpu, rows))
+    row = rows[gpu]
+    figures = {name: float(row[name]) for name in ("fp32", "tf32", "half", "memory", "capacity")}
+    constants = {"op_time": _OP, **_OWN_CONSTANTS.get(gpu, {})}
     # TF32 is PyTorch's default for convolutions and not for products, so it is stored beside the peak of products.
-    matrix = None
-    if g.tf32 and not small:
-        matrix = g.tf32 * 1e12
-    constants = {
-        "peak_share": _SHARE,
-        "memory_share": _MEMORY_SHARE,
-        "copy_kernel_time": _KERNEL,
-        "op_time": _OP,
-        "interference": INTERFERENCE,
-        **g.constants,
-    }
-    gain = 1.0
+    if figures["tf32"] and not is_narrow:
+        constants["convolution_peak"] = figures["tf32"] * 1e12
     # cuDNN's Winograd kernels do fewer FLOPs than the layer counts, which shows on V100 in float32 alone.
-    if gpu == "V100" and not small:
-        gain = _V100_WINOGRAD
-    return GpuSpeed(
-        gpu,
-        dtype,
-        peak,
-        g.memory * 1e12,
-        g.capacity * 1e9,
-        convolution_peak=matrix,
-        winograd_factor=gain,
-        source=g.source,
-        **constants,
-    )
+    if gpu == "V100" and not is_narrow:
+        constants["winograd_factor"] = _V100_WINOGRAD
+    peak, memory_rate, capacity = figures["half" if is_narrow else "fp32"], figures["memory"], figures["capacity"]
+    return GpuSpeed(gpu, dtype, peak * 1e12, memory_rate * 1e12, capacity * 1e9, source=row["source"], **constants)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
+from ...package_data import read_toml
 from ..workload.model import Layer, Model
 from ..workload.transformer import transformer
 
-_QWEN3 = "Qwen team 2025 (arXiv 2505.09388), table 2; huggingface Qwen/Qwen3-30B-A3B and Qwen3-235B-A22B config.json"
-_MIXTRAL = "Jiang et al. 2024 (arXiv 2401.04088), table 1; huggingface mistralai/Mixtral-8x7B-v0.1 config.json"
-_OSS = "OpenAI 2025 (arXiv 2508.10925), section 2; huggingface openai/gpt-oss-20b and gpt-oss-120b config.json"
 #: Reads and writes of an element by the kernels of GPT-OSS's experts in Megatron-LM, forward and backward. Both halves
 #: of the first product are clamped, joined and then go through one kernel (fusions/fused_bias_geglu.py,
 #: weighted_bias_quick_geglu_impl); the backward pass has that kernel's two, masks of the clamps, and joins again. The
@@ -22,46 +19,13 @@ _CLAMPED, _BIASED = (11, 23), (14, 20)
 #: (models/common/embeddings/rope_utils.py), but a negative, two joins, two products and a sum. A backward pass counts
 #: twice what a forward pass does, so this is a third of both.
 _ROTARY, _ROTATED = (12 + 14) / 3, 72 / 80
-
-
-class _Mixture(NamedTuple):
-    """Sizes as `transformer` takes them."""
-
-    h: int
-    layers: int
-    heads: int
-    head_dim: int
-    kv_heads: int
-    ffn: int
-    experts: int
-    top_k: int
-    vocab: int
-    window: int | None
-    source: str
-
-
-_TABLE = {
-    "mixtral-8x7b": _Mixture(4096, 32, 32, 128, 8, 14336, 8, 2, 32000, None, _MIXTRAL),
-    "qwen3-30b-a3b": _Mixture(2048, 48, 32, 128, 4, 768, 128, 8, 151936, None, _QWEN3),
-    "qwen3-235b-a22b": _Mixture(4096, 94, 64, 128, 4, 1536, 128, 8, 151936, None, _QWEN3),
-    "gpt-oss-20b": _Mixture(2880, 24, 64, 64, 8, 2880, 32, 4, 201088, 128, _OSS),
-    "gpt-oss-120b": _Mixture(2880, 36, 64, 64, 8, 2880, 128, 4, 201088, 128, _OSS),
-}
+_TABLE = read_toml(__file__, "mixtures.toml")
 
 
 def _build_mixture(name: str, seq: int | None = None, flash: bool = True) -> Model:
     """A model of the table; norms of queries and keys, attention sinks and the memory of biases are left out."""
-    model = transformer(
-        **_TABLE[name]._asdict(),
-        seq=seq or 4096,
-        gated=True,
-        bias=False,
-        tied=False,
-        positions=False,
-        flash=flash,
-        name=name,
-    )
-    if _TABLE[name].source == _OSS:
+    model = transformer(**_TABLE[name], seq=seq or 4096, name=name, flash=flash)
+    if name.startswith("gpt-oss"):
         return replace(model, layers=tuple(map(_add_oss_kernels, model.layers)))
     return model
 
