@@ -23,7 +23,7 @@ from .streams import print_note
 
 if TYPE_CHECKING:
     from collsim.purchases import Upgrades
-    from collsim.train.parallel import ParallelStrategy
+    from collsim.train.parallel.strategy import ParallelStrategy
 
 _BACKENDS = (
     "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
@@ -400,7 +400,7 @@ def train_pipeline(
 ) -> None:
     """Schedules of a pipeline: how long, how much of it is bubble, and how many microbatches GPUs hold."""
     from collsim.train import time_schedules
-    from collsim.train.pipelines import SCHEDULES
+    from collsim.train.pipelines.pass_orders import SCHEDULES
 
     require_table_file(out)
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]

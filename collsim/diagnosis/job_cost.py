@@ -16,7 +16,8 @@ from ..nccl.measured.published_runs import MeasuredRun
 from ..nccl.nccl_prediction import Prediction
 from ..train import model as get_model
 from ..train import training_step
-from ..train.parallel import ddp, fsdp
+from ..train.parallel.ddp_strategy import ddp
+from ..train.parallel.sharded_parallel import fsdp
 from ..train.step_trace import StepTrace
 from ..units import format_bandwidth, format_bytes, format_time
 

@@ -33,7 +33,7 @@ from .scenario_networks import fingerprint, list_networks
 from .synthesized_algorithm import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
-    from ..train.parallel import ParallelStrategy
+    from ..train.parallel.strategy import ParallelStrategy
 
 Value = TypeVar("Value")
 #: One value of an argument of `sweep`, or several.

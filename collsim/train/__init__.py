@@ -8,37 +8,32 @@ a machine and returns a `StepTrace`.
 from typing import TYPE_CHECKING
 
 from ..errors.attributes import answer_for_package
-from .compute import EagerSpeed, GpuSpeed, get_eager_speed, get_gpu_speed, list_gpus, read_profile
+from .compute.eager_speed import EagerSpeed, get_eager_speed
+from .compute.gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
+from .compute.torch_profile import read_profile
 from .concurrent_steps import ConcurrentSteps, time_concurrent_steps
 from .memory import Memory
 from .model_families import model as model
 from .model_families import models as models
-from .parallel import (
-    DDP,
-    FSDP,
+from .parallel.combined_split import Split
+from .parallel.data_parallel_strategy import DataParallel, data_parallel
+from .parallel.ddp_strategy import DDP, ddp
+from .parallel.model_parallel import (
     ContextParallel,
-    DataParallel,
     ExpertParallel,
-    ParallelStrategy,
-    ParameterServer,
     Pipeline,
-    Split,
     TensorParallel,
-    Zero,
     context,
-    data_parallel,
-    ddp,
     expert,
-    fsdp,
-    parameter_server,
     pipeline,
     tensor,
     time_schedules,
-    zero,
 )
-from .parallel.strategy import count_state_bytes
+from .parallel.parameter_server_strategy import ParameterServer, parameter_server
+from .parallel.sharded_parallel import FSDP, Zero, fsdp, zero
+from .parallel.strategy import ParallelStrategy, count_state_bytes
 from .parallel.strategy_parser import parse_strategy
-from .pipelines import PipelineTiming
+from .pipelines.pass_timing import PipelineTiming
 from .scaling_study import measure_scaling, time_faults
 from .step_differences import StepComparison, compare_steps
 from .step_request import training_step as training_step

@@ -25,7 +25,10 @@ from ..package_data import read_toml
 from ..topology import Topology, machine
 from .compute.gpu_speeds import GpuSpeed, get_gpu_speed
 from .model_families import model as model_named
-from .parallel import ParallelStrategy, context, ddp, expert, fsdp, pipeline, tensor, zero
+from .parallel.ddp_strategy import ddp
+from .parallel.model_parallel import context, expert, pipeline, tensor
+from .parallel.sharded_parallel import fsdp, zero
+from .parallel.strategy import ParallelStrategy
 from .step_request import StepArguments, parse_request, training_step
 from .workload.expert_load import OverlapWith
 from .workload.model import Model

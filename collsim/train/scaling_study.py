@@ -16,7 +16,7 @@ from ..topology.machines import machine as machine_named
 from ..units import parse_count
 from .compute.compute_costs import find_gpu_speed
 from .compute.gpu_speeds import list_gpus
-from .parallel import ParallelStrategy
+from .parallel.strategy import ParallelStrategy
 from .step_request import ScalingOptions, get_collective_model, training_step
 from .step_trace import StepTrace
 from .timing.link_footprints import Footprints
@@ -142,7 +142,7 @@ def _measure_one_gpu(
     model: Model | str, machine: str | MachineFactory, samples: int, options: Mapping[str, Any]
 ) -> float:
     """Samples per second of one GPU; NaN where the step does not fit on it."""
-    from .parallel import ddp
+    from .parallel.ddp_strategy import ddp
 
     rest = {name: value for name, value in options.items() if name not in ("micro_batch", "ranks", "memory")}
     topology = _build_machine(machine, 1)

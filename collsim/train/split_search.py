@@ -21,10 +21,12 @@ from ..errors import CollsimError, require_list
 from ..errors.dependencies import pandas as pd
 from ..units import ByteSize, format_bytes, parse_bytes, parse_count
 from .compute.compute_costs import Compute, create_unknown_speed_error, find_gpu_speed
-from .parallel import ParallelStrategy, Split, context, ddp, expert, fsdp, pipeline, tensor, zero
-from .parallel.combined_split import as_split
+from .parallel.combined_split import Split, as_split
+from .parallel.ddp_strategy import ddp
+from .parallel.model_parallel import context, expert, pipeline, tensor
+from .parallel.sharded_parallel import fsdp, zero
 from .parallel.sharded_units import LayerPartition, build_units
-from .parallel.strategy import Workload
+from .parallel.strategy import ParallelStrategy, Workload
 from .step_estimate import StepEstimator
 from .step_request import StepArguments, StepRequest, build_workload, get_collective_model, parse_request, training_step
 from .workload.model import Model

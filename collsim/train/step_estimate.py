@@ -20,7 +20,7 @@ from .parallel.replica_sync import ReplicaSync, UnitEstimate
 from .parallel.sharded_units import CollectiveCall, ModelUnit, find_backward_peak
 from .parallel.split_builder import ComputedWork, PassTasks, SplitBuilder, build_pass
 from .parallel.strategy import OPTIMIZERS, Workload
-from .pipelines import build_rank_order
+from .pipelines.pass_orders import build_rank_order
 from .pipelines.passes import FORWARD
 from .workload.collective_model import CollectiveModel
 from .workload.step_graph import CollectiveOptions, StepTask

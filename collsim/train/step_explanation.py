@@ -12,7 +12,7 @@ from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_percent, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
-from .parallel import ExpertParallel
+from .parallel.model_parallel import ExpertParallel
 from .step_request import is_known_to_nccl
 from .step_trace import StepTrace
 

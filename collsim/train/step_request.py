@@ -22,15 +22,13 @@ from ..topology.parts.rank_selection import select_ranks
 from ..topology.parts.shared_gpus import refuse_shared_gpus
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bytes, format_time, parse_bytes, parse_count
-from .compute import estimate_compute_costs
-from .compute.compute_costs import Compute, ComputeCosts, resolve_interference
+from .compute.compute_costs import Compute, ComputeCosts, estimate_compute_costs, resolve_interference
 from .compute.eager_memory import add_eager_memory
 from .compute.eager_speed import EagerSpeed
 from .compute.gpu_speeds import DTYPES
 from .memory import MEMORY_KINDS
 from .model_families import model as model_named
-from .parallel import ParallelStrategy, Workload
-from .parallel.strategy import OPTIMIZERS, Optimizer
+from .parallel.strategy import OPTIMIZERS, Optimizer, ParallelStrategy, Workload
 from .parallel.strategy_parser import parse_strategy
 from .step_trace import StepTrace
 from .timing.isolated_timing import time_alone

@@ -16,7 +16,8 @@ from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
-from .compute import ComputeCosts, EagerSpeed
+from .compute.compute_costs import ComputeCosts
+from .compute.eager_speed import EagerSpeed
 from .memory import Memory
 from .timing.isolated_timing import time_alone
 from .timing.path_shares import share_network_time

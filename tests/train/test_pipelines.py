@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.train.pipelines import Action, build_orders
+from collsim.train.pipelines.pass_orders import build_orders
 from collsim.train.pipelines.pass_timing import iterate_passes
+from collsim.train.pipelines.passes import Action
 
 TORCH = json.loads((Path(__file__).parent / "torch" / "pipeline_schedules.json").read_text())
 #: torch's names; not its 1F1B, whose displayed forward microbatches are numbered off by the rank.

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import collsim as cs
-from collsim.train.parallel import STRATEGIES, ParallelStrategy
 from collsim.train.parallel.replica_sync import ReplicaSync
+from collsim.train.parallel.strategy import STRATEGIES, ParallelStrategy
 
 PACKAGE = Path(cs.__file__).parent
 MAX_DISPATCHES = 8

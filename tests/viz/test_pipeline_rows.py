@@ -8,7 +8,7 @@ import pytest
 
 from collsim.lessons.chapters import SECTIONS
 from collsim.train import pipeline, time_schedules
-from collsim.train.pipelines import SCHEDULES
+from collsim.train.pipelines.pass_orders import SCHEDULES
 from collsim.viz.splits.pipeline_document import build_pipeline_runner
 from collsim.viz.splits.pipeline_picture import build_pipeline_picture
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from collsim.errors import CollsimError
 from collsim.train import PipelineTiming, time_schedules
-from collsim.train.pipelines import SCHEDULES
+from collsim.train.pipelines.pass_orders import SCHEDULES
 from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.splits.pipeline_document import build_pipeline_runner
 

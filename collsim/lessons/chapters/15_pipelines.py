@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...simulate import Trace
 from ...topology import line
 from ...train import PipelineTiming, pipeline
-from ...train.pipelines import SCHEDULES
+from ...train.pipelines.pass_orders import SCHEDULES
 from ...viz.splits.pipeline_picture import PipelinePicture, build_pipeline_picture
 from ..lesson import Lesson, LessonFacts, Section, build_facts, simulate_algorithm
 

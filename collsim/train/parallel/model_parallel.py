@@ -12,15 +12,10 @@ from ...errors import CollsimError, Sentence, format_value, require_list, requir
 from ...errors.keywords import check_keywords
 from ...limits import MAX_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
-from ..pipelines import (
-    SCHEDULES,
-    PassOrder,
-    PipelineTiming,
-    assign_stages,
-    build_orders,
-    evaluate_formulas,
-    time_passes,
-)
+from ..pipelines.pass_orders import SCHEDULES, assign_stages, build_orders
+from ..pipelines.pass_timing import PipelineTiming, time_passes
+from ..pipelines.passes import PassOrder
+from ..pipelines.pipeline_formulas import evaluate_formulas
 from ..workload.expert_load import OVERLAPS, ExpertLoad, ExpertRouting, Imbalance, OverlapWith, parse_imbalance
 from ..workload.model import Model
 from .strategy import ParallelStrategy, register_strategy, require_flags

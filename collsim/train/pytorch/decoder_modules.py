@@ -7,7 +7,7 @@ Sources: torch 2.13, torch/distributed/tensor/parallel/style.py and loss.py; the
 from __future__ import annotations
 
 from ...package_data import read_texts
-from ..parallel import TensorParallel
+from ..parallel.model_parallel import TensorParallel
 from ..workload.decoder_shape import DecoderShape
 from .script_parts import format_numbers
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...package_data import read_texts
-from ..parallel import Pipeline
+from ..parallel.model_parallel import Pipeline
 
 _PARTS = read_texts(__file__, "pipeline_scripts.toml")
 

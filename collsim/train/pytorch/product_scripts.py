@@ -13,9 +13,10 @@ from itertools import accumulate, pairwise
 
 from ...errors import CollsimError
 from ...package_data import read_texts
-from ..parallel import ContextParallel, ExpertParallel, Split, TensorParallel, Workload
-from ..parallel.combined_split import as_split
+from ..parallel.combined_split import Split, as_split
+from ..parallel.model_parallel import ContextParallel, ExpertParallel, TensorParallel
 from ..parallel.sharded_units import ModelUnit, count_tied_elements
+from ..parallel.strategy import Workload
 from ..workload.decoder_shape import DecoderShape, read_decoder_shape
 from .decoder_modules import write_decoder, write_units
 from .pipeline_scripts import SINGLE_STAGE_SCHEDULES, TORCH_SCHEDULES, format_stages

@@ -9,7 +9,8 @@ Sources: torch/nn/parallel/distributed.py, torch/csrc/distributed/c10d (logger.c
 from __future__ import annotations
 
 from ...package_data import read_texts
-from ..parallel import DDP, Workload
+from ..parallel.ddp_strategy import DDP
+from ..parallel.strategy import Workload
 from ..workload.decoder_shape import read_decoder_shape
 from ..workload.model import Model
 from .decoder_modules import write_decoder

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...package_data import read_texts
-from ..parallel import ParallelStrategy, Workload
+from ..parallel.strategy import ParallelStrategy, Workload
 
 _PARTS = read_texts(__file__, "script_parts.toml")
 JOIN = _PARTS["join"]

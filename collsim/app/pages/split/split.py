@@ -11,8 +11,8 @@ import streamlit as st
 
 import collsim as cs
 from collsim.collective import Load
-from collsim.train.parallel import ExpertParallel
 from collsim.train.parallel.combined_split import as_split
+from collsim.train.parallel.model_parallel import ExpertParallel
 from collsim.train.workload.expert_load import OVERLAPS
 from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import format_time, parse_bytes

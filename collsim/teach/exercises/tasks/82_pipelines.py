@@ -10,7 +10,7 @@ from functools import cache
 from ....errors import CollsimError, require_word
 from ....locale import Text, build_text
 from ....train import PipelineTiming, pipeline
-from ....train.pipelines import SCHEDULES
+from ....train.pipelines.pass_orders import SCHEDULES
 from ....units import format_percent, parse_count
 from ..kinds.setting_task import SettingTask, judge_edge
 
