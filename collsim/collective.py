@@ -2,7 +2,8 @@
 
 Buffer sizes and factors are those of nccl-tests (doc/PERFORMANCE.md and src/*.cu of nccl-tests 2.19.6): `nbytes` is the
 larger of one rank's send and receive buffer, so for allgather and reduce_scatter it is the TOTAL array of all n blocks.
-nccl-tests has no alltoallv, whose ranks send different amounts: its `nbytes` is what all ranks send together.
+nccl-tests has no alltoallv, whose ranks send different amounts: its `nbytes` is what all ranks send together. That of a
+dispatch is what an alltoallv sends for it: each token once for each of its experts.
 
 There is no barrier: NCCL has none, and a schedule promises data; PyTorch makes a barrier of an allreduce of one
 element.
@@ -11,6 +12,7 @@ element.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,7 +24,7 @@ from .display.catalog import Catalog, Row
 from .dtypes import Bools, Floats, Ints, Longs
 from .errors import CollsimError, format_value, require_word
 
-Where = Literal["all", "own", "root", "peer", "neighbour", "target"]
+Where = Literal["all", "own", "root", "peer", "neighbour", "target", "targets"]
 
 #: In `Condition.contributor`: the sum over all ranks; nothing asked for.
 EVERY, NOTHING = -1, -2
@@ -37,8 +39,9 @@ class Collective:
         before: who holds data at the start: `all` ranks the whole buffer, each its `own` block, or the `root`
             everything.
         after: who must hold the result: `all`, `own` (rank r block r), `root`, `peer` (block j came from rank j),
-            `neighbour` (the whole buffer of rank r - 1) or `target` (of each rank's block the part for this rank). For
-            `peer` and `neighbour` the result lies in slots of its own, `chunks..2*chunks-1`.
+            `neighbour` (the whole buffer of rank r - 1), `target` (of each rank's block the part for this rank) or
+            `targets` (a part may be for several ranks). For `peer` and `neighbour` the result lies in slots of its own,
+            `chunks..2*chunks-1`.
         reduces: the result is the sum over ranks (else the data of the rank that had it).
         busbw: factor of nccl-tests as a function of the number of ranks.
         rooted: it has a root rank.
@@ -67,6 +70,11 @@ class Collective:
         """The buffer is n blocks, one per rank."""
         return "own" in (self.before, self.after) or self.after == "peer"
 
+    @property
+    def has_targets(self) -> bool:
+        """Of each rank's block every part is for certain ranks, and parts may differ in size."""
+        return self.after in ("target", "targets")
+
     def count_blocks(self, ranks: int) -> int:
         """Count the blocks that the buffer is divided in, each of whole chunks: one for each rank, or pair of ranks.
 
@@ -76,7 +84,7 @@ class Collective:
         Returns:
             How many; 1 where it is not divided.
         """
-        if self.after == "target":
+        if self.has_targets:
             return ranks * ranks
         if self.has_blocks:
             return ranks
@@ -232,23 +240,45 @@ def count_chunks_per_rank(ranks: int, chunks: int) -> int:
     return chunks // ranks
 
 
-def find_targets(ranks: int, chunks: int) -> Longs:
-    """The rank that each chunk of an alltoallv is for: a rank's block has a part for each rank.
+def find_targets(ranks: int, chunks: int, *, several: bool = False) -> tuple[Longs, Longs]:
+    """The ranks that each chunk of an alltoallv, or of a dispatch, is for.
+
+    A rank's block has a part for each rank. In a dispatch to nodes of g ranks the part for rank d has g + 1 chunks:
+    the w-th is for w ranks of the node of d, from d on and around. So the first is for none: the copies of tokens that
+    need not travel. With one chunk a part, it is for d.
 
     Args:
         ranks: how many there are.
         chunks: how many there are in all, a multiple of `ranks` squared.
+        several: whether a chunk may be for several ranks, as in a dispatch.
 
     Returns:
-        (chunks,) ranks.
+        Two arrays, an entry for each chunk and rank that it is for, in the order of chunks: the chunks, the ranks.
+
+    Raises:
+        CollsimError: nodes of a dispatch do not have equally many ranks.
 
     Examples:
         >>> from collsim.collective import find_targets
-        >>> find_targets(2, 4).tolist()
+        >>> find_targets(2, 4)[1].tolist()
         [0, 1, 0, 1]
+        >>> chunk, rank = find_targets(2, 12, several=True)  # a node of two
+        >>> rank[chunk == 2].tolist(), rank[chunk == 4].tolist()  # of rank 0 for both, and for rank 1 alone
+        ([0, 1], [1])
     """
-    count_chunks_per_rank(ranks * ranks, chunks)
-    return np.arange(chunks) % (chunks // ranks) // (chunks // ranks**2)
+    each = count_chunks_per_rank(ranks * ranks, chunks)
+    chunk = np.arange(chunks)
+    first = chunk // each % ranks
+    if not several:
+        return chunk, first
+    node = max(1, each - 1)
+    if ranks % node:
+        message = "{chunks} chunks are for nodes of {node} ranks, which do not make {ranks}"
+        raise CollsimError(message, chunks=chunks, node=node, ranks=ranks)
+    width = np.maximum(chunk % each, each == 1)
+    place = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+    chunk, first = np.repeat(chunk, width), np.repeat(first, width)
+    return chunk, first // node * node + (first + place) % node
 
 
 def split_evenly(total: int, parts: int) -> Longs:
@@ -329,6 +359,54 @@ def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tup
     return tuple((table / table.sum()).ravel().tolist())
 
 
+def count_token_visits(nodes: int, ranks: int, experts: int, top_k: int, max_nodes: int = 0) -> tuple[float, ...]:
+    """The probabilities that a token has experts on 1, 2 ... ranks of a node, where all choices are equally likely.
+
+    Args:
+        nodes: number of nodes.
+        ranks: ranks of a node.
+        experts: experts of each rank.
+        top_k: experts of a token.
+        max_nodes: nodes that a token goes to at the most; 0: all.
+
+    Returns:
+        (ranks,) probabilities; their sum is that of a visit to the node.
+
+    Raises:
+        CollsimError: a token has more experts than it may go to.
+
+    Examples:
+        >>> from collsim.collective import count_token_visits
+        >>> one, both = count_token_visits(nodes=1, ranks=2, experts=2, top_k=2)
+        >>> f"{one:.3f} {both:.3f}"  # of six pairs of four experts two are on one rank
+        '0.333 0.667'
+    """
+    limit = min(max_nodes or nodes, nodes)
+    if top_k > (most := limit * ranks * experts):
+        raise CollsimError(
+            "top_k={top_k} is more than the {most:,} experts that a token may go to", top_k=top_k, most=most
+        )
+
+    def count_choices(chosen: int, others: int) -> int:
+        # With an expert on each of these ranks of a node, and on each of so many other nodes: inclusion and exclusion.
+        return sum(
+            (-1) ** (i + j)
+            * math.comb(chosen, i)
+            * math.comb(others, j)
+            * math.comb((chosen - i + (others - j) * ranks) * experts, top_k)
+            for i in range(chosen + 1)
+            for j in range(others + 1)
+        )
+
+    total = sum(math.comb(nodes, used) * count_choices(0, used) for used in range(1, limit + 1))
+    return tuple(
+        math.comb(ranks, chosen)
+        * sum(math.comb(nodes - 1, used) * count_choices(chosen, used) for used in range(limit))
+        / total
+        for chosen in range(1, ranks + 1)
+    )
+
+
 def _parse_amounts(n: int, amounts: object) -> Floats:
     """(n,) or (n, n) numbers."""
     rows: object = amounts
@@ -354,8 +432,9 @@ def _mark_slots(where: Where, ranks: int, chunks: int, root: int) -> Bools:
         marked[:] = True
     elif where == "root":
         marked[root] = True
-    elif where == "target":
-        marked[find_targets(ranks, chunks), np.arange(chunks)] = True
+    elif where in ("target", "targets"):
+        chunk, rank = find_targets(ranks, chunks, several=where == "targets")
+        marked[rank, chunk] = True
     else:
         marked[find_owners(ranks, chunks), np.arange(chunks)] = True
     return marked
@@ -374,6 +453,7 @@ _COLLECTIVES = {
         Collective("alltoall", "all", "peer", False, lambda n: (n - 1) / n),
         # Its size is what all ranks send together, so that an even one has the busbw of an alltoall of nbytes / n.
         Collective("alltoallv", "own", "target", False, lambda n: (n - 1) / n**2),
+        Collective("dispatch", "own", "targets", False, lambda n: (n - 1) / n**2),
         Collective("sendrecv", "all", "neighbour", False, lambda n: 1.0),
     )
 }

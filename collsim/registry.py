@@ -71,6 +71,11 @@ class Option:
     kind: Literal["count", "root", "choice", "flag", "topology", "amounts", "other"]
     choices: tuple[object, ...] = ()
 
+    @property
+    def least(self) -> int:
+        """The least number that a `count` may be: 1, and 0 where that is its default and stands for no limit."""
+        return 0 if self.default == 0 else 1
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Algorithm:
@@ -306,7 +311,7 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: object) -> ob
     if value is None and option.default is None:
         return None
     if option.kind == "count":
-        count = parse_count(value, option.name)
+        count = parse_count(value, option.name, least=option.least)
         if count > _MAX_COUNT or count * n > _MAX_WORK:
             message = "{name}={value} for {n} ranks is too many; use at most {most:,}"
             raise CollsimError(message, name=option.name, value=value, n=n, most=min(_MAX_COUNT, _MAX_WORK // n))

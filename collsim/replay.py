@@ -136,7 +136,7 @@ def _lay_out_buffers(schedule: Schedule, kind: Collective, array: Array, layout:
         require_word("layout", layout, ("inplace", "out-of-place"))
     if layout == "inplace" and kind.has_separate_result:
         raise CollsimError("{name} has no in-place form (nor has NCCL); use layout='out-of-place'", name=kind.name)
-    if layout == "out-of-place" and kind.after == "target":
+    if layout == "out-of-place" and kind.has_targets:
         raise CollsimError("{name} has blocks of different sizes; use layout='inplace'", name=kind.name)
     has_own_result = layout == "out-of-place" or kind.has_separate_result
     if has_own_result and kind.before == "own":

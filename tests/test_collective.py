@@ -20,6 +20,7 @@ def test_factors_are_those_of_nccl_tests():
         "scatter": 7 / 8,
         "alltoall": 7 / 8,
         "alltoallv": 7 / 64,  # of what all eight send, which is eight times the size of an alltoall
+        "dispatch": 7 / 64,  # its size is that of the alltoallv in its place
         "sendrecv": 1,
     }
 

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from ..collective import Collective, get_collective, split_evenly
+from ..collective import Collective, find_owners, find_targets, get_collective, split_evenly
 from ..dtypes import Floats, Longs, find_itemsize
 from ..errors import CollsimError
 from ..errors.keywords import check_keywords
@@ -101,7 +101,7 @@ def lower_bound(
         root: the root rank, where the collective has one.
         helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way.
         dtype: blocks are cut between elements of this type.
-        shares: of an alltoallv the share of each pair of ranks, as `Schedule.shares` has it; None: even.
+        shares: of an alltoallv or a dispatch the share of each chunk, as `Schedule.shares` has it; None: even.
 
     Returns:
         The bound; `time` in seconds, and which cut gives it.
@@ -149,12 +149,12 @@ def _compute_bound(
     """The bound for all ranks of a topology, of which it has two or more."""
     n = topology.ranks
     blocks = compute_block_bytes(nbytes, n, item)
-    pairs = None
-    if kind.after == "target":
-        pairs = _compute_pair_bytes(kind, nbytes, n, item, shares)
-    bandwidth, cut = _bound_by_cuts(kind, topology, nbytes, blocks, root, helpers, pairs)
+    pairs = received = None
+    if kind.has_targets:
+        pairs, received = _compute_pair_bytes(kind, nbytes, n, item, shares)
+    bandwidth, cut = _bound_by_cuts(kind, topology, nbytes, blocks, root, helpers, pairs, received)
     latency, travel = compute_latency(kind, topology, n, root), None
-    if kind.after in ("peer", "target") and not helpers:
+    if (kind.after == "peer" or kind.has_targets) and not helpers:
         travel = find_longest_travel(topology, np.full((n, n), blocks.min()) if pairs is None else pairs)
     bound = Bound(latency, bandwidth, cut)
     if travel is not None and travel.time > bandwidth * _MORE:
@@ -174,9 +174,10 @@ def _bound_by_cuts(
     root: int,
     helpers: bool,
     pairs: Longs | None,
+    received: Longs | None,
 ) -> tuple[float, Cut | None]:
     """The larger of what ranks' own links need and what must cross a cut of the network; and that cut."""
-    time, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs)
+    time, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs, received)
     network_cut = _find_network_cut(kind, topology, nbytes, blocks, root, pairs)
     if network_cut is not None and network_cut.time >= time:
         return network_cut.time, network_cut
@@ -191,6 +192,7 @@ def _bound_by_rank_links(
     root: int,
     helpers: bool,
     pairs: Longs | None,
+    received: Longs | None,
 ) -> tuple[float, Cut | None]:
     """What the links of single ranks, and of all ranks together, need; and the rank, where it is one."""
     n = len(blocks)
@@ -198,7 +200,7 @@ def _bound_by_rank_links(
     links = topology.links
     ends = (links.src, links.dst)
     out, into = (np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices))[device] for end in ends)
-    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root, pairs)
+    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root, pairs, received)
     sent, received = (out, into) if helpers else compute_route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A rank without links gives nothing to divide by: it says nothing here, and makes no bound infinite.
@@ -267,14 +269,27 @@ def _find_largest_cut(
     return build_cut(topology, side, n, float(size * crossing_blocks), reverse=reverse)
 
 
-def _compute_pair_bytes(kind: Collective, nbytes: int, n: int, item: int, shares: npt.ArrayLike | None) -> Longs:
-    """(ranks, ranks) bytes that each rank has for each: whole elements; a last partial one keeps its bytes."""
+def _compute_pair_bytes(
+    kind: Collective, nbytes: int, n: int, item: int, shares: npt.ArrayLike | None
+) -> tuple[Longs, Longs]:
+    """(ranks, ranks) bytes that each rank has for each other, in whole elements; a last partial one keeps its bytes.
+    What is for several counts for the first of them, as it need not leave its rank, or its node, more than once. And
+    (ranks,) bytes that each must receive."""
     elements = -(-nbytes // item)
-    pairs = kind.chunk_sizes(elements, n, n * n, shares) * item
-    # An element that is cut off belongs to the last pair that exchanges anything.
+    chunks = n * n if shares is None else int(np.size(shares))
+    sizes = kind.chunk_sizes(elements, n, chunks, shares) * item
+    # An element that is cut off belongs to the last chunk that has anything.
     if missing := elements * item - nbytes:
-        pairs[np.flatnonzero(pairs)[-1]] -= missing
-    return pairs.reshape(n, n)
+        sizes[np.flatnonzero(sizes)[-1]] -= missing
+    chunk, target = find_targets(n, chunks, several=kind.after == "targets")
+    owner = find_owners(n, chunks)[chunk]
+    moves = owner != target
+    chunk, target, owner = chunk[moves], target[moves], owner[moves]
+    pairs, received = np.zeros((n, n), np.int64), np.zeros(n, np.int64)
+    np.add.at(received, target, sizes[chunk])
+    _, first = np.unique(chunk, return_index=True)
+    np.add.at(pairs, (owner[first], target[first]), sizes[chunk[first]])
+    return pairs, received
 
 
 def _find_worst_node(topology: Topology, pairs: Longs) -> Cut | None:
@@ -324,6 +339,7 @@ def compute_required_bytes(
     blocks: Longs,
     root: int = 0,
     pairs: Longs | None = None,
+    received: Longs | None = None,
 ) -> tuple[Floats, Floats, float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
 
@@ -332,7 +348,8 @@ def compute_required_bytes(
         nbytes: bytes of the whole operation.
         blocks: (ranks,) bytes of each rank's block, in collectives whose buffer is one block per rank.
         root: the root rank, where the collective has one.
-        pairs: (ranks, ranks) bytes that each rank has for each, in an alltoallv.
+        pairs: (ranks, ranks) bytes that each rank has for each other, in an alltoallv or a dispatch.
+        received: (ranks,) bytes that each rank must receive, likewise.
 
     Returns:
         Two arrays of shape (ranks,), and the sum for all ranks; bytes.
@@ -360,10 +377,10 @@ def compute_required_bytes(
         # then what moves.
         send = receive = np.full(n, (n - 1.0) * block.min())
         total = float(send.sum())
-    elif kind.after == "target":
+    elif kind.has_targets:
         assert pairs is not None  # `lower_bound` computes them
-        away = np.where(np.eye(n, dtype=bool), 0, pairs).astype(np.float64)
-        send, receive, total = away.sum(axis=1), away.sum(axis=0), float(away.sum())
+        assert received is not None
+        send, receive, total = pairs.sum(axis=1, dtype=np.float64), received.astype(np.float64), float(received.sum())
     elif kind.after == "neighbour":
         send, receive, total = whole_buffer, whole_buffer, float(n * nbytes)
     else:  # broadcast and scatter from the root, allgather to all, gather to the root

@@ -25,7 +25,7 @@ ReportProgress = Callable[[int, int, str], None] | None
 
 def can_synthesize(name: str) -> bool:
     """Is a collective synthesized? Not a sendrecv, where every rank has one peer and one route to it, and not an
-    alltoallv, whose parts differ in size.
+    alltoallv or a dispatch, whose parts differ in size.
 
     Args:
         name: Of the collective.
@@ -33,7 +33,8 @@ def can_synthesize(name: str) -> bool:
     Returns:
         True where `synthesize` takes it.
     """
-    return get_collective(name).after not in ("neighbour", "target")
+    kind = get_collective(name)
+    return kind.after != "neighbour" and not kind.has_targets
 
 
 def check_options(names: Iterable[str], options: Iterable[str]) -> None:

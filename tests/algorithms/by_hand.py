@@ -23,6 +23,8 @@ COUNTS = {
     "aggregation": [1, 2, 4],
     "radix": [2, 3],
     "base": [3, 4],
+    "local_experts": [8, 16],
+    "top_k": [1, 4],
 }
 
 
@@ -68,6 +70,10 @@ def wanted(s):
         return {(r, chunks + c): {(c // per, r * per + c % per): 1} for r in ranks for c in slots}
     if s.collective == "alltoallv":  # chunk s n + d begins on rank s, and rank d wants it
         return {(c % n, c): {(c // n, c): 1} for c in slots}
+    if s.collective == "dispatch":  # chunk (s n + d)(g + 1) + w: for w ranks of the node of d, from d on and around
+        w, g = chunks // n**2, chunks // n**2 - 1
+        ends = {c: [c // w % n // g * g + (c // w + i) % g for i in range(c % w)] for c in slots}
+        return {(r, c): {(c // per, c): 1} for c in slots for r in ends[c]}
     assert s.collective == "sendrecv"
     return {(r, chunks + c): {((r - 1) % n, c): 1} for r in ranks for c in slots}
 
@@ -79,6 +85,7 @@ def start(s):
         "allgather": lambda r, c: c // per == r,
         "gather": lambda r, c: c // per == r,
         "alltoallv": lambda r, c: c // per == r,
+        "dispatch": lambda r, c: c // per == r,
         "broadcast": lambda r, c: r == s.root,
         "scatter": lambda r, c: r == s.root,
     }.get(s.collective, lambda r, c: True)

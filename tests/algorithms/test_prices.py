@@ -1,6 +1,6 @@
 """Prices say what the papers say: crossovers, best numbers of chunks, and that nobody beats the lower bound."""
 
-from math import sqrt
+from math import comb, sqrt
 
 import pytest
 from by_hand import sizes
@@ -20,6 +20,8 @@ PORT_BUFFERS_AT_LEAST = {  # bytes through some port in one direction, in buffer
     "alltoall": lambda n: (n - 1) / n,
     # Zipf: the first of n receives 1 of 1 + 1/2 + ... + 1/n, from n - 1 others.
     "alltoallv": lambda n: (n - 1) / n / sum(1 / r for r in range(1, n + 1)),
+    # Of eight copies of a token a rank needs one, where one of its eight experts of 8n is among the eight.
+    "dispatch": lambda n: (n - 1) / n / 8 * (1 - comb(8 * n - 8, 8) / comb(8 * n, 8)),
     "sendrecv": lambda n: 1,
 }
 

@@ -289,7 +289,7 @@ def _draw_option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
     if o.kind == "root":
         least, most = (0, max(0, ranks - 1))
     else:
-        least, most = (1, MAX_OPTION)
+        least, most = (o.least, MAX_OPTION)
     return number(key, value, least, most, **text)
 
 

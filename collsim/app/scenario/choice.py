@@ -208,7 +208,7 @@ def create_option_reader(of: Option) -> Callable[[str], object]:
         return lambda text: by_text[create_name_reader(of.name, lambda: by_text)(text)]
     if of.kind == "root":
         return count(of.name, MAX_OPTION, least=0)
-    return count(of.name, MAX_OPTION, least=1)
+    return count(of.name, MAX_OPTION, least=of.least)
 
 
 def _read_sizes(text: str) -> str:

@@ -32,7 +32,7 @@ def build_script(
         sizes: Sizes in bytes, as nccl-tests counts them.
         dtype: Type of the numbers.
         root: The rank that sends or receives, of a rooted collective.
-        shares: Of an alltoallv the share of each pair of ranks in all bytes.
+        shares: Of an alltoallv or a dispatch the share of each pair of ranks in all bytes.
     """
     kind = _DTYPES.get(dtype, dtype)
     if kind is None:
@@ -45,8 +45,8 @@ def build_script(
     if collective == "sendrecv":
         helper = _TEXTS["exchange"]
         tensors = "    global x, y\n" + tensors
-    elif collective == "alltoallv":
-        helper = _TEXTS["parts"].format(shares=[round(share, 6) for share in shares or ()])
+    elif shares is not None:
+        helper = _TEXTS["parts"].format(shares=[round(share, 6) for share in shares])
     script: str = _TEXTS["script"]
     return script.format(
         helper=helper,

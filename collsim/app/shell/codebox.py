@@ -10,11 +10,12 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
+from collsim.algorithms.dispatch_direct import count_copies
 from collsim.collective import build_pair_shares
 from collsim.display.markup import escape_markdown
 
 from ..scenario import custom_machine, pytorch, snippets
-from ..scenario.choice import Choice
+from ..scenario.choice import Choice, list_own_options
 from ..scenario.outcome import build_topology, list_compared, list_used_options
 from .controls import label_algorithm
 from .notes import draw_heading, draw_note
@@ -243,6 +244,10 @@ def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], r
     shares = None
     if choice.collective == "alltoallv":
         shares = build_pair_shares(ranks, used.get("load", "zipf"), used.get("amounts"))
+    elif choice.collective == "dispatch":
+        options = {name: option.default for name, option in list_own_options("dispatch_direct").items()} | used
+        _, to_rank = count_copies(ranks, topology=build_topology(choice), **options)
+        shares = (to_rank / (ranks * options["top_k"]),) * ranks**2
     nbytes, root = [cs.units.parse_bytes(size) for size in sizes], int(used.get("root", 0))
     code = pytorch.build_script(choice.collective, nbytes, choice.dtype, root, shares)
     if code is None:

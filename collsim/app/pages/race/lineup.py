@@ -70,6 +70,9 @@ _EXPERTS = Choice(
     options=(("load", "even"),),
 )
 
+#: Tokens on their way to experts on two nodes: as many copies as experts, one for each rank, one for each node.
+_TOKENS = replace(_EXPERTS, nodes=2)
+
 READY: dict[str, tuple[Choice, ...]] = {
     "algorithms": (
         _EIGHT,
@@ -80,6 +83,13 @@ READY: dict[str, tuple[Choice, ...]] = {
     "gdr": (_TWO, replace(_TWO, gdr=False)),
     "links": (replace(_BOX, machine="dgx-a100", options=(("channels", 1),)), _BOX),
     "experts": (_EXPERTS, *(replace(_EXPERTS, options=(("load", load),)) for load in ("hot", "zipf"))),
+    "dispatch": (
+        _TOKENS,
+        *(
+            replace(_TOKENS, collective="dispatch", algorithm=f"dispatch_{pattern}", options=())
+            for pattern in ("direct", "hierarchical")
+        ),
+    ),
 }
 
 

@@ -282,6 +282,8 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
     runner, by = runners[n], lineup.find_difference(runners)
     if by == "algorithm":
         name = label_algorithm(runner.algorithm, runner.collective)
+        if len({other.collective for other in runners}) > 1:  # two of them may have an algorithm of one name
+            return f"{runner.collective} {name}"
         return name[:1].upper() + name[1:]
     if by == "machine":
         return label_machine(runner.machine)
@@ -305,7 +307,8 @@ def _build_note(runners: tuple[Choice, ...], n: int) -> str:
     if by not in ("machine", "copies"):
         parts.append(_label_machine(runner))
     for name in lineup.OWN_FIELDS:  # where runners differ in it
-        if by != name and len({getattr(other, name) for other in runners}) > 1:
+        is_named = by == name or (by, name) == ("algorithm", "collective")
+        if not is_named and len({getattr(other, name) for other in runners}) > 1:
             parts.append(add_space(getattr(runner, name)))
     options = dict(runner.options)
     if options.get("chunks", 1) != 1:
