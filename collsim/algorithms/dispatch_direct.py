@@ -9,19 +9,43 @@ from collsim.trees import count_nodes
 
 
 def count_copies(n, per_node, topology, local_experts, top_k, max_nodes):
-    """How often a token goes to a node, and to a rank: 0 to 1. Arguments as of `dispatch_direct`."""
+    """How often a token goes to a node, and to a rank: 0 to 1.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+        local_experts: experts of each rank.
+        top_k: experts of a token.
+        max_nodes: nodes that a token goes to at the most; 0: all.
+    """
     nodes = count_nodes(n, per_node, topology)
     visits = count_token_visits(nodes, n // nodes, local_experts, top_k, max_nodes)
     return sum(visits), sum(ranks * share for ranks, share in enumerate(visits, 1)) / len(visits)
 
 
 def count_chunks(n, per_node, topology):
-    """For each pair of ranks one for every number of ranks that its tokens go to, and one for copies that stay."""
+    """For each pair of ranks one for every number of ranks that its tokens go to, and one for copies that stay.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+    """
     return n * n * (n // count_nodes(n, per_node, topology) + 1)
 
 
 def build_token_shares(n, per_node, topology, local_experts, top_k, max_nodes):
-    """The share of each chunk in what an alltoallv would send, each token once for each expert."""
+    """The share of each chunk in what an alltoallv would send, each token once for each expert.
+
+    Args:
+        n: number of ranks.
+        per_node: ranks of a node, where no topology says it.
+        topology: machine whose nodes say `per_node`; None: `per_node` counts.
+        local_experts: experts of each rank.
+        top_k: experts of a token.
+        max_nodes: nodes that a token goes to at the most; 0: all.
+    """
     nodes = count_nodes(n, per_node, topology)
     visits = count_token_visits(nodes, n // nodes, local_experts, top_k, max_nodes)
     stays = max(0.0, top_k - nodes * sum(visits)) / n

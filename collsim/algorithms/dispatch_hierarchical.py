@@ -54,6 +54,6 @@ def dispatch_hierarchical(n, per_node=8, topology=None, local_experts=8, top_k=8
     first = first[(owner != via)[first]]
     if len(first):
         yield copy(owner[first], via[first], chunk=chunk[first])
-    on = via != target
-    if on.any():
-        yield copy(via[on], target[on], chunk=chunk[on])
+    forwarded = via != target
+    if forwarded.any():
+        yield copy(via[forwarded], target[forwarded], chunk=chunk[forwarded])

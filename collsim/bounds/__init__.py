@@ -149,10 +149,10 @@ def _compute_bound(
     """The bound for all ranks of a topology, of which it has two or more."""
     n = topology.ranks
     blocks = compute_block_bytes(nbytes, n, item)
-    pairs = received = None
+    pairs = arriving = None
     if kind.has_targets:
-        pairs, received = _compute_pair_bytes(kind, nbytes, n, item, shares)
-    bandwidth, cut = _bound_by_cuts(kind, topology, nbytes, blocks, root, helpers, pairs, received)
+        pairs, arriving = _compute_pair_bytes(kind, nbytes, n, item, shares)
+    bandwidth, cut = _bound_by_cuts(kind, topology, nbytes, blocks, root, helpers, pairs, arriving)
     latency, travel = compute_latency(kind, topology, n, root), None
     if (kind.after == "peer" or kind.has_targets) and not helpers:
         travel = find_longest_travel(topology, np.full((n, n), blocks.min()) if pairs is None else pairs)
@@ -174,10 +174,10 @@ def _bound_by_cuts(
     root: int,
     helpers: bool,
     pairs: Longs | None,
-    received: Longs | None,
+    arriving: Longs | None,
 ) -> tuple[float, Cut | None]:
     """The larger of what ranks' own links need and what must cross a cut of the network; and that cut."""
-    time, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs, received)
+    time, cut = _bound_by_rank_links(kind, topology, nbytes, blocks, root, helpers, pairs, arriving)
     network_cut = _find_network_cut(kind, topology, nbytes, blocks, root, pairs)
     if network_cut is not None and network_cut.time >= time:
         return network_cut.time, network_cut
@@ -192,7 +192,7 @@ def _bound_by_rank_links(
     root: int,
     helpers: bool,
     pairs: Longs | None,
-    received: Longs | None,
+    arriving: Longs | None,
 ) -> tuple[float, Cut | None]:
     """What the links of single ranks, and of all ranks together, need; and the rank, where it is one."""
     n = len(blocks)
@@ -200,7 +200,7 @@ def _bound_by_rank_links(
     links = topology.links
     ends = (links.src, links.dst)
     out, into = (np.bincount(end, weights=links.bandwidth, minlength=len(topology.devices))[device] for end in ends)
-    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root, pairs, received)
+    must_send, must_receive, total = compute_required_bytes(kind, nbytes, blocks, root, pairs, arriving)
     sent, received = (out, into) if helpers else compute_route_rates(topology, n)
     with np.errstate(divide="ignore", invalid="ignore"):
         # A rank without links gives nothing to divide by: it says nothing here, and makes no bound infinite.
@@ -285,11 +285,11 @@ def _compute_pair_bytes(
     owner = find_owners(n, chunks)[chunk]
     moves = owner != target
     chunk, target, owner = chunk[moves], target[moves], owner[moves]
-    pairs, received = np.zeros((n, n), np.int64), np.zeros(n, np.int64)
-    np.add.at(received, target, sizes[chunk])
+    pairs, arriving = np.zeros((n, n), np.int64), np.zeros(n, np.int64)
+    np.add.at(arriving, target, sizes[chunk])
     _, first = np.unique(chunk, return_index=True)
     np.add.at(pairs, (owner[first], target[first]), sizes[chunk[first]])
-    return pairs, received
+    return pairs, arriving
 
 
 def _find_worst_node(topology: Topology, pairs: Longs) -> Cut | None:
@@ -339,7 +339,7 @@ def compute_required_bytes(
     blocks: Longs,
     root: int = 0,
     pairs: Longs | None = None,
-    received: Longs | None = None,
+    arriving: Longs | None = None,
 ) -> tuple[Floats, Floats, float]:
     """Bytes that each rank must send, must receive, and that all ranks together must send when only ranks reduce.
 
@@ -349,7 +349,7 @@ def compute_required_bytes(
         blocks: (ranks,) bytes of each rank's block, in collectives whose buffer is one block per rank.
         root: the root rank, where the collective has one.
         pairs: (ranks, ranks) bytes that each rank has for each other, in an alltoallv or a dispatch.
-        received: (ranks,) bytes that each rank must receive, likewise.
+        arriving: (ranks,) bytes that each rank must receive, likewise.
 
     Returns:
         Two arrays of shape (ranks,), and the sum for all ranks; bytes.
@@ -379,8 +379,8 @@ def compute_required_bytes(
         total = float(send.sum())
     elif kind.has_targets:
         assert pairs is not None  # `lower_bound` computes them
-        assert received is not None
-        send, receive, total = pairs.sum(axis=1, dtype=np.float64), received.astype(np.float64), float(received.sum())
+        assert arriving is not None
+        send, receive, total = pairs.sum(axis=1, dtype=np.float64), arriving.astype(np.float64), float(arriving.sum())
     elif kind.after == "neighbour":
         send, receive, total = whole_buffer, whole_buffer, float(n * nbytes)
     else:  # broadcast and scatter from the root, allgather to all, gather to the root

@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 import collsim as cs
-from collsim.algorithms.dispatch_direct import count_copies
-from collsim.collective import build_pair_shares
+from collsim.collective import build_pair_shares, count_token_visits
 from collsim.display.markup import escape_markdown
+from collsim.trees import count_nodes
 
 from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice, list_own_options
@@ -245,9 +245,7 @@ def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], r
     if choice.collective == "alltoallv":
         shares = build_pair_shares(ranks, used.get("load", "zipf"), used.get("amounts"))
     elif choice.collective == "dispatch":
-        options = {name: option.default for name, option in list_own_options("dispatch_direct").items()} | used
-        _, to_rank = count_copies(ranks, topology=build_topology(choice), **options)
-        shares = (to_rank / (ranks * options["top_k"]),) * ranks**2
+        shares = _find_dispatch_shares(choice, used, ranks)
     nbytes, root = [cs.units.parse_bytes(size) for size in sizes], int(used.get("root", 0))
     code = pytorch.build_script(choice.collective, nbytes, choice.dtype, root, shares)
     if code is None:
@@ -257,6 +255,16 @@ def _build_torch_parts(choice: Choice, sizes: list[str], used: dict[str, Any], r
         nodes = choice.copies
     line = pytorch.launch(ranks, nodes, snippets.list_environment(choice, used))
     return [CodePart(t("code.torch"), code, "python", t("code.torch.note")), CodePart("torchrun", line)]
+
+
+def _find_dispatch_shares(choice: Choice, used: dict[str, Any], ranks: int) -> tuple[float, ...]:
+    """The share of each pair of ranks in an alltoallv that sends each token once to a rank."""
+    options: dict[str, Any] = {name: option.default for name, option in list_own_options("dispatch_direct").items()}
+    options |= used
+    nodes, top_k = count_nodes(ranks, options["per_node"], build_topology(choice)), options["top_k"]
+    visits = count_token_visits(nodes, ranks // nodes, options["local_experts"], top_k, options["max_nodes"])
+    to_rank = sum(count * share for count, share in enumerate(visits, 1)) / len(visits)
+    return (to_rank / (ranks * top_k),) * ranks**2
 
 
 def build_step_torch_parts(step_code: tuple[str, str, str] | cs.CollsimError) -> list[CodePart]:

@@ -1,13 +1,14 @@
-"""Mixtures of experts: tokens go to the GPUs that have their experts and come back; which GPUs share them; what a
-popular expert costs; what can be computed meanwhile."""
+"""Mixtures of experts: tokens go to the GPUs that have their experts and come back; which GPUs share them; what crosses
+once to a node; what a popular expert costs; what can be computed meanwhile."""
 
 from __future__ import annotations
 
 from functools import cache
 
+from ...collective import count_token_visits
 from ...simulate import Trace
 from ...topology import Topology, machine
-from ...train import ExpertParallel, StepTrace, expert, model, training_step, zero
+from ...train import ExpertParallel, Layer, StepTrace, expert, model, training_step, zero
 from ...units import format_bytes, format_time
 from ..lesson import Lesson, LessonFacts, Section, build_facts, format_ratio, simulate_algorithm
 
@@ -66,9 +67,28 @@ def _simulate_uneven_dispatch(nodes: int, name: str, load: str) -> Trace:
     return simulate_algorithm(name, topology, f"{_count_dispatch_bytes() * topology.ranks}B", load=load)
 
 
+def _simulate_node_dispatch() -> Trace:
+    """The same tokens over both nodes; each crosses once."""
+    topology, layer = _build_machine(_NODES), _find_expert_layers()[0]
+    size = f"{_count_dispatch_bytes() * topology.ranks}B"
+    experts = layer.experts // topology.ranks
+    return simulate_algorithm("dispatch_hierarchical", topology, size, local_experts=experts, top_k=layer.top_k)
+
+
+def _find_expert_layers() -> list[Layer]:
+    return [layer for layer in model(_MODEL).layers if layer.experts]
+
+
+def _count_card_bytes(trace: Trace) -> int:
+    """Bytes that the busiest card sends to the other node."""
+    links, node = trace.topology.links, trace.topology.devices.node
+    leaves = (node[links.src] >= 0) & (node[links.dst] < 0)  # the switch between them is in no node
+    return int(trace.link_bytes[leaves].max())
+
+
 def _build_dispatch_facts() -> LessonFacts:
     alltoall, ring = _simulate_dispatch(1), _simulate_dispatch(1, "allreduce_ring")
-    layers = [layer for layer in model(_MODEL).layers if layer.experts]
+    layers = _find_expert_layers()
     tasks = [task for task in _simulate_step(_INSIDE).step.tasks if task.kind == "alltoall" and 0 in task.lanes]
     blocks = {layer.name.partition(".mlp")[0] for layer in layers}
     microbatches = _BATCH // _simulate_step(_INSIDE).step.ranks
@@ -118,6 +138,24 @@ def _build_reach_facts() -> LessonFacts:
     )
 
 
+def _build_once_facts() -> LessonFacts:
+    plain, once = _simulate_uneven_dispatch(_NODES, "alltoallv_direct", "even"), _simulate_node_dispatch()
+    layer = _find_expert_layers()[0]
+    visits = count_token_visits(_NODES, _INSIDE, layer.experts // _ACROSS, layer.top_k)
+    sent = [_count_card_bytes(trace) for trace in (plain, once)]
+    return build_facts(
+        once,
+        plain=plain,
+        once=once,
+        top_k=layer.top_k,
+        copies=layer.top_k // _NODES,
+        plain_sent=format_bytes(sent[0]),
+        once_sent=format_bytes(sent[1]),
+        half=format_bytes(sent[0] // 2),
+        visits=f"{100 * sum(visits):.3g} %",
+    )
+
+
 def _describe_routing(experts: ExpertParallel) -> tuple[str, ...]:
     step, load = _simulate_split(experts), experts.find_load(model(_MODEL))
     assert load is not None
@@ -155,7 +193,7 @@ def _describe_overlap(experts: ExpertParallel) -> tuple[str, ...]:
 
 def _build_hide_facts() -> LessonFacts:
     plain, parts, batch, once = map(_simulate_split, _OVERLAPS)
-    played = _simulate_uneven_dispatch(_NODES, "alltoallv_hierarchical", "even")
+    played = _simulate_node_dispatch()
     return build_facts(
         played,
         tuple(map(_describe_overlap, _OVERLAPS)),
@@ -180,6 +218,7 @@ LESSON = Lesson(
     sections=(
         Section("dispatch", _build_dispatch_facts, right=0),
         Section("reach", _build_reach_facts, right=2),
+        Section("once", _build_once_facts, right=2),
         Section("skew", _build_skew_facts, right=1),
         Section("hide", _build_hide_facts, right=1),
     ),
