@@ -276,9 +276,9 @@ def find_targets(ranks: int, chunks: int, *, several: bool = False) -> tuple[Lon
         message = "{chunks} chunks are for nodes of {node} ranks, which do not make {ranks}"
         raise CollsimError(message, chunks=chunks, node=node, ranks=ranks)
     width = np.maximum(chunk % each, each == 1)
-    place = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+    offset = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
     chunk, first = np.repeat(chunk, width), np.repeat(first, width)
-    return chunk, first // node * node + (first + place) % node
+    return chunk, first // node * node + (first + offset) % node
 
 
 def split_evenly(total: int, parts: int) -> Longs:

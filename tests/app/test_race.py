@@ -1,6 +1,7 @@
 """The Race page: two to four runs, their address, and a sentence for every one that cannot start."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from catalogs import pair_page_texts
@@ -33,6 +34,15 @@ def opened(**query):
 def sent(at):
     (one,) = [e for e in at.get("bidi_component") if e.proto.component_name.endswith("collsim_race")]
     return json.loads(one.proto.json)
+
+
+def test_what_each_rank_sends_to_each_stays_in_an_address():
+    """Rows of numbers have the separator of a runner's words between them."""
+    run = replace(lineup.READY["experts"][0], machine="switch", ranks=2, options=(("amounts", "1,3;4,2"),))
+    runners, complaints = lineup.ADDRESS.read(lineup.ADDRESS.write((run, run)))
+    assert (runners, complaints) == ((run, run), [])
+    pinned, complaints = lineup.build_pinned_race(lineup.write_runner(run, without=()), run)
+    assert (pinned[0].options, complaints) == (run.options, [])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -53,7 +53,8 @@ def write_value(value: object) -> str:
 
 
 def split_words(text: str) -> dict[str, str]:
-    """Split a run or a step that is one word of an address: `algorithm:allreduce_tree;machine:dgx-a100`.
+    """Split a run or a step that is one word of an address: `algorithm:allreduce_tree;machine:dgx-a100`. Rows of
+    numbers in a value have `|` between them, as `join_words` writes them.
 
     Args:
         text: From an address; what is not name:value is left out.
@@ -61,7 +62,17 @@ def split_words(text: str) -> dict[str, str]:
     Returns:
         The values by their names.
     """
-    return dict(part.split(":", 1) for part in text.split(";") if ":" in part)
+    parts = (part.split(":", 1) for part in text.split(";") if ":" in part)
+    return {name: value.replace("|", ";") for name, value in parts}
+
+
+def join_words(words: Mapping[str, str]) -> str:
+    """Write a run or a step as one word of an address, which `split_words` reads.
+
+    Args:
+        words: The values by their names.
+    """
+    return ";".join(f"{name}:{value.replace(';', '|')}" for name, value in words.items())
 
 
 def require_words(text: str) -> str:

@@ -18,7 +18,7 @@ from collsim.viz.race.race_page import save_race
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario import custom_machine
-from ...scenario.address_parameters import Complaint, PageAddress, Word, shorten, split_words, write_value
+from ...scenario.address_parameters import Complaint, PageAddress, Word, join_words, shorten, split_words, write_value
 from ...scenario.choice import (
     WORDS,
     Choice,
@@ -199,7 +199,7 @@ def write_runner(runner: Choice, without: Collection[str] = SHARED) -> str:
         without: Fields that stand elsewhere.
     """
     words = {k: v for k, v in {**to_query(runner), **_write_nodes(runner)}.items() if k not in {*without, "own"}}
-    return ";".join(f"{k}:{v}" for k, v in words.items())
+    return join_words(words)
 
 
 def build_pinned_race(text: str, choice: Choice) -> tuple[tuple[Choice, ...], list[Complaint]]:

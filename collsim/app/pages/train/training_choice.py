@@ -18,7 +18,7 @@ from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
 from collsim.train.parallel.strategy import STRATEGIES as ALL_STRATEGIES
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word, require_words, shorten, split_words
+from ...scenario.address_parameters import Complaint, PageAddress, Word, join_words, require_words, shorten, split_words
 from ...scenario.choice import (
     MACHINE_PARAMETERS,
     WORDS,
@@ -336,7 +336,7 @@ def write_step(choice: TrainingChoice) -> str:
         choice: The step of training that is chosen.
     """
     words = {"model": choice.model, **ADDRESS.write(select_timed(choice))}
-    return ";".join(f"{name}:{text}" for name, text in words.items())
+    return join_words(words)
 
 
 def read_step(text: str) -> tuple[TrainingChoice, list[Complaint]]:
