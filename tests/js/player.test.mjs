@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import test from "node:test";
 import { activity } from "../../collsim/viz/player/charts/endpoints.js";
 import { drawMatrix } from "../../collsim/viz/player/charts/matrix.js";
-import { chartsOf } from "../../collsim/viz/player/charts/rows.js";
+import { chartsOf, createGeometry } from "../../collsim/viz/player/charts/rows.js";
 import { drawScrub } from "../../collsim/viz/player/charts/scrub.js";
 import { drawDevices } from "../../collsim/viz/player/draw/devices.js";
 import { heldSquares } from "../../collsim/viz/player/draw/held.js";
@@ -132,7 +132,7 @@ test("numbers of steps under the scrubber do not touch, however uneven the steps
   tl.phases = [];
   const g = scribe(),
     view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, language: "en", t: 0, s: 0 };
-  drawScrub(g, view, { x0: 0, tw: 600, zoom: 1 });
+  drawScrub(g, view, createGeometry(view.model, 1, { x0: 0, tw: 600, zoom: 1 }));
   const places = g.texts.map(([, x]) => x).sort((a, b) => a - b);
   assert.ok(places.length >= 3, String(g.texts));
   places.slice(1).forEach((x, q) => assert.ok(x - places[q] >= 10, String(g.texts)));
@@ -147,7 +147,7 @@ test("where a phase ends is not written while a question asks it", () => {
   const words = (hidesPhases) => {
     const canvas = Object.assign(scribe(), { arc() {}, stroke() {}, closePath() {} }),
       view = { model: index(tl), colors: TOKENS.light, words: WORDS.en, language: "en", t: 0, s: 0, hidesPhases };
-    drawScrub(canvas, view, { x0: 0, tw: 900, zoom: 1 });
+    drawScrub(canvas, view, createGeometry(view.model, 1, { x0: 0, tw: 900, zoom: 1 }));
     return canvas.texts.map(([text]) => text).join("|");
   };
   assert.match(words(false), /steps 1 to 3/);
@@ -499,7 +499,7 @@ test("names of chunks over the matrix are measured once, not at every frame", ()
   tl.groups = [{ name: "A", first: 0, slots: 4 }];
   const m = index(tl),
     none = new Set(),
-    g = { ...scribe(), ...Object.fromEntries(["stroke", "setLineDash"].map((f) => [f, () => {}])) };
+    g = { ...scribe(), ...Object.fromEntries(["stroke", "arcTo", "setLineDash"].map((f) => [f, () => {}])) };
   g.measureText = (str) => (measured.push(str), { width: 6 * str.length });
   const view = {
     model: m,

@@ -11,7 +11,6 @@ import {
   chainPath,
   curveScales,
   happening,
-  memoryPaths,
   momentsOf,
   queueOf,
   rowsOf,
@@ -19,7 +18,7 @@ import {
 import { carriedAt, stackOf, standing, totalHeld } from "../../collsim/viz/training/hub.js";
 import { BUCKET_HUES } from "../../collsim/viz/player/model/look.js";
 import { hueOf } from "../../collsim/viz/transport/hues.js";
-import { fits } from "../../collsim/viz/transport/lanechart.js";
+import { fits, stackPaths } from "../../collsim/viz/transport/lanechart.js";
 import { RIVALS as RIVAL_WORDS } from "../../collsim/viz/words/words.js";
 import { joinedBoxes } from "../../collsim/viz/training/tracks.js";
 import { narrateStep } from "../../collsim/viz/training/stepwords.js";
@@ -185,7 +184,13 @@ test("every word is there in both languages", () => {
 });
 
 test("memory is a staircase: each kind lies on those before it, and the fullest moment fills the ruler", () => {
-  const [weights, activations] = memoryPaths(step.memory, (t) => t, 0, 80, 13);
+  const [weights, activations] = stackPaths(
+    step.memory.t,
+    step.memory.bytes,
+    13,
+    (t) => t,
+    (v) => 80 * (1 - v / step.memory.peak),
+  );
   const heights = (d) =>
     [...new Set(d.match(/-?[\d.]+ ([\d.]+)/g).map((p) => Number(p.split(" ")[1])))].sort((a, b) => a - b);
   assert.deepEqual(heights(weights), [60, 80]); // 2 of 8 bytes

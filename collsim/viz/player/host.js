@@ -6,64 +6,43 @@ import { withPlayback } from "./playback.js";
 import { createPlayer } from "./ui/player.js";
 
 /**
- * Streamlit: data = {id, timeline, language, theme, t, view, node, header, compact, idle, hides, answerStep,
- * editing}.
- * A call with the same id changes neither the moment nor whether it plays.
+ * Streamlit: data = {id, timeline, t, view, node} and options of `createPlayer`. A call with the same id changes
+ * neither the moment nor whether it plays.
  */
-const streamlit = component(
-  (box, { language, theme, view, t, node, header, compact, idle, hides, answerStep }, send) => {
-    const onEdit = (value) => send.trigger("edit", value),
-      onExport = (kind, moment) => send.trigger("export", { kind, t: moment }),
-      onSkip = () => send.trigger("skip", true),
-      heard = { onEdit, onExport, onSkip },
-      player = createPlayer(box, {
-        language,
-        theme,
-        view,
-        t,
-        node,
-        header,
-        compact,
-        idle,
-        hides,
-        answerStep,
-        ...heard,
-      });
-    let data = null,
-      ready = Promise.resolve();
-    const endPointing = listenToWords(document, player.light);
-    return withPlayback("run", {
-      clock: player.clock,
-      update(next) {
-        if (data?.id !== next.id) ready = player.setTimeline(next.timeline, true, next.t);
-        else if (next.t != null && next.t !== data.t) player.seek(next.t);
-        const isOtherView = data && next.view !== data.view;
-        player.set({
-          language: next.language,
-          theme: next.theme,
-          header: next.header,
-          hides: next.hides,
-          answerStep: next.answerStep ?? null,
-          compact: next.compact,
-          editing: next.editing ?? null,
-          exports: next.exports,
-          ...(isOtherView && { view: next.view }),
-        });
-        data = next;
-        return ready;
-      },
-      save() {
-        const { view: viewName, node: open } = player.state();
-        return { view: viewName, node: open };
-      },
-      restore: (saved) => player.set(saved),
-      destroy() {
-        endPointing();
-        player.destroy();
-      },
-    });
-  },
-);
+const streamlit = component((box, begin, send) => {
+  const player = createPlayer(box, {
+    ...begin,
+    timeline: undefined, // it comes with the first update
+    onEdit: (value) => send.trigger("edit", value),
+    onExport: (kind, moment) => send.trigger("export", { kind, t: moment }),
+    onSkip: () => send.trigger("skip", true),
+  });
+  let data = null,
+    ready = Promise.resolve();
+  const endPointing = listenToWords(document, player.light);
+  return withPlayback("run", {
+    clock: player.clock,
+    update(next) {
+      if (data?.id !== next.id) ready = player.setTimeline(next.timeline, true, next.t);
+      else if (next.t != null && next.t !== data.t) player.seek(next.t);
+      // what a reader has opened since stays open
+      player.set({ ...next, node: undefined, view: data && next.view !== data.view ? next.view : null });
+      data = next;
+      return ready;
+    },
+    save() {
+      const { view, node } = player.state();
+      return { view, node };
+    },
+    restore: (saved) => player.set(saved),
+    destroy() {
+      endPointing();
+      player.destroy();
+    },
+  });
+});
+
+const LOOK = ["language", "theme", "view"];
 
 /**
  * anywidget: a model with `timeline`, `language`, `theme`, `view` and `t` (a change of it seeks); `state` is written
@@ -71,10 +50,7 @@ const streamlit = component(
  */
 function jupyter({ model, el: box }) {
   const player = createPlayer(box, {
-    language: model.get("language"),
-    theme: model.get("theme"),
-    view: model.get("view"),
-    t: model.get("t"),
+    ...Object.fromEntries([...LOOK, "t"].map((name) => [name, model.get(name)])),
     header: true,
     onState: (state) => {
       model.set("state", state);
@@ -85,8 +61,7 @@ function jupyter({ model, el: box }) {
     "change:timeline": () => player.setTimeline(model.get("timeline"), true),
     "change:t": () => model.get("t") != null && player.seek(model.get("t")),
   };
-  for (const name of ["language", "theme", "view"])
-    heard[`change:${name}`] = () => player.set({ [name]: model.get(name) });
+  for (const name of LOOK) heard[`change:${name}`] = () => player.set({ [name]: model.get(name) });
   heard["change:timeline"]();
   for (const name in heard) model.on(name, heard[name]);
   return () => {

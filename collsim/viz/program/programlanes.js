@@ -8,7 +8,7 @@ import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import programSheet from "./programlanes.css" with { type: "text" };
 import { createCursor } from "../transport/lanechart.js";
 import { createTimed } from "../transport/timed.js";
-import { drawTransport } from "../transport/transport.js";
+import { createTransport, drawTransport } from "../transport/transport.js";
 import { PROGRAM } from "../words/words.js";
 import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 
@@ -50,6 +50,7 @@ function endProgram(ui) {
 
 function dressProgram(ui) {
   const { data, root, words, clock } = ui;
+  ui.parts = createTransport(ui);
   ui.range.setAttribute("aria-label", words.time);
   ui.bar.hidden = clock.total <= 0;
   ui.bar.replaceChildren(ui.parts.moves, ui.range);

@@ -1,7 +1,6 @@
 // The board under the cards: a bar for every runner, the transport, the legend; and one frame of it.
 
-import { el, setText, swatch } from "../player/draw/elements.js";
-import { moveKnob } from "./finish.js";
+import { el, setAttributes, setText, swatch } from "../player/draw/elements.js";
 import { pace, progress } from "./pace.js";
 import { buildRaceLine } from "./racetransport.js";
 import { drawTraffic } from "./traffic.js";
@@ -83,15 +82,12 @@ export function drawRace(race) {
     drawTraffic(race, run, t);
   }
   drawTransport(parts, clock, words, fill(words.of, { now: unit.num(t), total: unit.fmt(clock.total) }));
-  moveKnob(race);
-  mirrorClock(race, {
-    finished: String(home.length),
+  parts.track?.move(t);
+  mirrorClock(race, { finished: String(home.length) });
+  setAttributes(parts.scrub, {
+    "aria-valuenow": Number(t.toPrecision(6)),
+    "aria-valuetext": fill(words.value, { time: unit.fmt(t), finished: home.length, runners: cards.length }),
   });
-  parts.scrub.setAttribute("aria-valuenow", String(Number(t.toPrecision(6))));
-  parts.scrub.setAttribute(
-    "aria-valuetext",
-    fill(words.value, { time: unit.fmt(t), finished: home.length, runners: cards.length }),
-  );
   sayWhoIsHome(race, home, words, unit);
 }
 

@@ -1,8 +1,7 @@
 // The scrubber of a race: an axis, a flag for every finish, a knob.
 
-import { svg } from "../player/draw/elements.js";
 import { threeDigits, timeMarks, timeUnit } from "../player/model/units.js";
-import { createChart, rect, text, textWidth, timeAxis } from "../transport/lanechart.js";
+import { createChart, createTrack, rect, text, textWidth, timeAxis } from "../transport/lanechart.js";
 
 const FLAG_ROOM = 14; // pixels right of the end of the axis, for the last flag
 const NAME = { size: 13.5, bold: true, fill: "var(--ink)" };
@@ -13,20 +12,19 @@ export function drawFlags(race) {
   if (!scrub) return;
   const width = scrub.clientWidth,
     chart = createChart({ width, height: 80, total: clock.total, right: FLAG_ROOM, "aria-hidden": "true" }),
-    bar = (wide, fill) => rect(0, 44, wide, 7, fill, { rx: 3.5 }),
     marks = timeMarks(clock.total, width / 90);
-  parts.chart = chart;
-  parts.past = bar(0, "var(--ink)");
-  parts.knob = svg("circle", { cx: 0, cy: 47.5, r: 10, fill: "var(--ink)", stroke: "var(--card)", "stroke-width": 2 });
+  const knob = { r: 10, stroke: "var(--card)", "stroke-width": 2 },
+    track = createTrack(chart, { y: 47.5, high: 7, fill: "var(--grid)", ...knob });
+  Object.assign(parts, { chart, track });
   chart.picture.append(
-    bar(chart.room, "var(--grid)"),
+    track.line,
     ...timeAxis(chart, marks, { y: 74, top: 54, bottom: 59, rule: "var(--edge)" }),
     ...finishFlags(race),
-    parts.past,
-    parts.knob,
+    track.past,
+    track.knob,
   );
   scrub.replaceChildren(chart.picture);
-  moveKnob(race);
+  track.move(clock.t);
 }
 
 const ROWS = [11, 26];
@@ -71,22 +69,10 @@ function finishFlags(race) {
 /** A pole and a cloth of four by two squares. */
 function flag(x, row, left) {
   const pole = rect(x - 0.75, row - 8, 1.5, 60 - row, "var(--ink)");
-  const squares = Array.from({ length: 8 }, (_, c) => [c % 4, Math.floor(c / 4)]).map(([column, line]) =>
-    rect(
-      (left ? x - 16 : x) + 4 * column,
-      row - 8 + 5 * line,
-      4,
-      5,
-      (column + line) % 2 ? "var(--card)" : "var(--ink)",
-    ),
-  );
+  const squares = Array.from({ length: 8 }, (_, c) => {
+    const [column, line] = [c % 4, Math.floor(c / 4)],
+      fill = (column + line) % 2 ? "var(--card)" : "var(--ink)";
+    return rect((left ? x - 16 : x) + 4 * column, row - 8 + 5 * line, 4, 5, fill);
+  });
   return [pole, ...squares];
-}
-
-export function moveKnob(race) {
-  const { parts, clock } = race;
-  if (!parts.knob) return;
-  const x = parts.chart.across(clock.t);
-  parts.knob.setAttribute("cx", x);
-  parts.past.setAttribute("width", x);
 }

@@ -40,9 +40,7 @@ export function drawArcs(ctx, arcs, xOf, top, colors) {
         x0 + ((x1 - x0) * (1 - Math.cos((Math.PI * q) / POINTS))) / 2,
         top + deep * Math.sin((Math.PI * q) / POINTS),
       ]).flat();
-    if (arc.channel) ctx.setLineDash([4, 3]);
-    stroke(ctx, pts, 1.3, color);
-    ctx.setLineDash([]);
+    stroke(ctx, pts, 1.3, color, { dash: arc.channel ? [4, 3] : undefined });
     if (arc.isOneWay) arrow(ctx, (x0 + x1) / 2, top + deep, arc.from === arc.a ? 1 : -1, 0, 8, color);
   }
 }

@@ -3,7 +3,7 @@
 import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { sizeCanvas } from "../player/draw/elements.js";
 import { nameOf } from "../player/model/names.js";
-import { fmtBytes, fmtSpan, three } from "../player/model/units.js";
+import { BYTE_UNITS, fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
 import { DEEPEST, arcsOf, drawArcs } from "./shape.js";
 import { fill } from "../words/choice.js";
@@ -15,13 +15,6 @@ const BARS = 46, // pixels of the ruler's height
   LABELS = 66, // pixels left of the bars
   MIN_PITCH = 34, // pixels between two endpoints from which on their figures have room
   MAX_ENDPOINTS = 32;
-
-const UNITS = [
-  { unit: "GiB", per: 2 ** 30 },
-  { unit: "MiB", per: 2 ** 20 },
-  { unit: "KiB", per: 2 ** 10 },
-  { unit: "B", per: 1 },
-];
 
 /** Bytes by endpoint when a run is over. */
 const totalsOf = (model) =>
@@ -76,18 +69,8 @@ function sizeTraffic(run, order, arcs, bars) {
     shape = arcs.length ? DEEPEST : 0,
     h = shape + HEAD + bars + 8 + (hasFigures ? 4 * ROW : 0);
   canvas.style.height = `${h}px`;
-  run.traffic = {
-    middleOf: run.player.xOf,
-    order,
-    pitch,
-    hasFigures,
-    arcs,
-    shape,
-    bars,
-    w,
-    h,
-    ctx: sizeCanvas(canvas, w, h),
-  };
+  const ctx = sizeCanvas(canvas, w, h);
+  run.traffic = { middleOf: run.player.xOf, order, pitch, hasFigures, arcs, shape, bars, w, h, ctx };
 }
 
 /** One frame. */
@@ -97,7 +80,7 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
     { ctx, middleOf, order, pitch, hasFigures, arcs, shape, bars, w, h } = traffic,
     words = race.words,
     { language } = race.data,
-    { unit, per } = UNITS.find((of) => race.ruler >= 10 * of.per) ?? UNITS.at(-1),
+    [per, unit] = BYTE_UNITS.find(([size]) => race.ruler >= 10 * size) ?? BYTE_UNITS.at(-1),
     colors = race.colors,
     ends = totalsOf(model),
     facts = { sent: sentAt(model, t), received: receivedAt(model, t), rates: ratesAt(model, t) },
@@ -124,27 +107,19 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
       isBusiest = Math.max(ends.sent[e], ends.received[e]) === race.ruler;
     figures.forEach((value, row) => {
       const text = three(value),
-        size = fitFont(ctx, text, 12.5, pitch - 3, isBusiest, 9);
-      put(ctx, text, x, bottom + 18 + row * ROW, size, isBusiest ? colors.fulltext : colors.ink, {
-        align: "center",
-        bold: isBusiest,
-      });
+        size = fitFont(ctx, text, 12.5, pitch - 3, isBusiest, 9),
+        look = { align: "center", bold: isBusiest };
+      put(ctx, text, x, bottom + 18 + row * ROW, size, isBusiest ? colors.fulltext : colors.ink, look);
     });
   });
   if (hasFigures)
     [words.sent, words.received, words.out, words.into].forEach((text, row) => {
       put(ctx, text, 0, bottom + 18 + row * ROW, fitFont(ctx, text, 12.5, LABELS - 8, false, 10) || 10, colors.ink2);
     });
-  const label = order
-    .map((e) =>
-      fill(words.end, {
-        name: nameOf(model, e, language),
-        sent: fmtBytes(facts.sent[e]),
-        received: fmtBytes(facts.received[e]),
-      }),
-    )
-    .join("; ");
-  if (!race.clock.playing) parts.traffic.setAttribute("aria-label", label);
+  if (race.clock.playing) return;
+  const ofEnd = (e) => ({ sent: fmtBytes(facts.sent[e]), received: fmtBytes(facts.received[e]) }),
+    label = order.map((e) => fill(words.end, { name: nameOf(model, e, language), ...ofEnd(e) }));
+  parts.traffic.setAttribute("aria-label", label.join("; "));
 }
 
 const NEAR = 0.01; // shares that differ by less are the same

@@ -5,9 +5,11 @@ import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createCursor, labelIn, lightUp, followPointer, rect, spanOf, text } from "../transport/lanechart.js";
+import { clockKeys } from "../player/ui/keys.js";
+import { createTimed } from "../transport/timed.js";
 import { dragTime } from "../transport/transport.js";
 import { drawLateness } from "./latebars.js";
-import { AXIS, NAME, createLabChart, dressLab, mountLab } from "./labmount.js";
+import { AXIS, LOOK, MARGINS, MIN_WIDTH, NAME, createLabChart } from "./labchart.js";
 import { LAB } from "../words/words.js";
 import { fill } from "../words/choice.js";
 
@@ -17,54 +19,61 @@ const LABELS = 150, // px of the names of rows
   GAP = 38,
   ROW = 34;
 
+const CARD = {
+  ...LOOK,
+  words: LAB,
+  build: buildLab,
+  total: totalOf,
+  begin: ({ data }, before) => (before?.id === data.id ? undefined : 0.62 * data.document.predicted.time),
+  dress() {},
+  arrange: drawLab,
+  tick: seekLab,
+  keys: labKeys,
+};
+
 /** Mount a lab into `host`. Its data are {id, document, language, theme}. */
 export function createLab(host) {
-  const lab = { isFocusable: true, data: null, each: true, at: null, step: null, wide: 0 };
-  lab.says = el("p.says");
-  lab.says.setAttribute("aria-live", "polite");
-  lab.rows = el("span.seg", { role: "group" });
-  lab.stage = el("div");
-  lab.later = el("div.card");
-  lab.legend = el("div.legend");
-  const top = el("div.top", lab.says, lab.rows);
-  const card = el("div.card", top, lab.stage, lab.legend);
-  const mounted = mountLab(host, lab, [card, lab.later], setLab, drawLab);
-  lab.root.addEventListener("keydown", (ev) => turnLabKey(lab, ev));
+  const { ui, ...timed } = createTimed(host, CARD);
   return {
-    ...mounted,
-    save: () => ({ at: lab.at, each: lab.each }),
-    restore(saved) {
-      Object.assign(lab, saved);
-      drawLab(lab, true);
+    ...timed,
+    save: () => ({ each: ui.each }),
+    restore({ each }) {
+      ui.each = each;
+      ui.arrange();
     },
   };
 }
 
-function setLab(lab, data) {
-  if (lab.data?.id !== data.id) lab.at = 0.62 * data.document.predicted.time;
-  dressLab(lab, data, LAB);
-  drawLab(lab, true);
+function buildLab(lab) {
+  Object.assign(lab, {
+    each: true,
+    says: el("p.says", { "aria-live": "polite" }),
+    rows: el("span.seg", { role: "group" }),
+    stage: el("div"),
+    later: el("div.card"),
+    legend: el("div.legend"),
+  });
+  return [el("div.card", el("div.top", lab.says, lab.rows), lab.stage, lab.legend), lab.later];
 }
 
-function drawLab(lab, anew) {
-  const wide = lab.root.clientWidth - 42;
-  if (!lab.data || wide < 60 || (!anew && lab.wide === wide)) return;
-  lab.wide = wide;
+function totalOf({ document: { predicted, measured } }) {
+  return 1.04 * Math.max(predicted.time, measured?.time ?? 0);
+}
+
+function drawLab(lab, width) {
+  lab.wide = width - MARGINS;
+  if (lab.wide < MIN_WIDTH) return;
   const { measured } = lab.data.document,
     words = lab.words;
-  segment(
-    lab.rows,
-    [
+  const choices = [
       [true, words.each],
       [false, words.one],
     ],
-    lab.each,
-    (each) => {
+    choose = (each) => {
       lab.each = each;
-      drawLab(lab, true);
-    },
-    words.view,
-  );
+      lab.arrange();
+    };
+  segment(lab.rows, choices, lab.each, choose, words.view);
   lab.rows.style.display = measured ? "" : "none";
   lab.later.style.display = measured ? "" : "none";
   drawLabStage(lab);
@@ -72,7 +81,7 @@ function drawLab(lab, anew) {
   if (measured) drawLateness(lab, lab.chart);
   for (const picture of lab.pictures)
     followPointer(picture, (key) => lab.pictures.forEach((each) => lightUp(each, key)));
-  seekLab(lab, lab.at);
+  seekLab(lab);
 }
 
 /** Where things stand: sides of the time column, what it lasts, rows and heights. */
@@ -81,16 +90,15 @@ function placeOf(lab) {
     narrow = lab.wide < 760,
     left = narrow ? 96 : LABELS,
     right = Math.min(narrow ? 12 : FIGURES, lab.wide - left - 160),
-    total = 1.04 * Math.max(doc.predicted.time, doc.measured?.time ?? 0),
     rows = doc.measured ? (lab.each ? doc.names.length : 1) : 0,
     below = AXIS + PREDICTED + GAP;
-  return { narrow, left, right, total, rows, below, height: below + rows * ROW + 8 };
+  return { narrow, left, right, total: totalOf(lab.data), rows, below, height: below + rows * ROW + 8 };
 }
 
 function drawLabStage(lab) {
   const place = (lab.place = placeOf(lab)),
     { document: doc } = lab.data,
-    chart = createLabChart(lab, { ...place, class: "time", "aria-label": lab.words.label }),
+    chart = createLabChart(lab, { height: place.height, class: "time", "aria-label": lab.words.label }),
     { picture } = chart;
   Object.assign(lab, { chart, unit: timeUnit(place.total), cursor: createCursor(chart, { top: 20, flag: 10 }) });
   picture.append(
@@ -103,7 +111,7 @@ function drawLabStage(lab) {
     lab.cursor.node,
   );
   lab.stage.replaceChildren(picture);
-  dragTime(picture, (ev) => seekLab(lab, chart.timeAt(ev)));
+  dragTime(picture, (ev) => lab.clock.seek(chart.timeAt(ev)));
   lab.pictures = [picture];
 }
 
@@ -186,21 +194,18 @@ function drawLabLegend(lab) {
 
 // ---- the cursor and the step under the pointer
 
-function turnLabKey(lab, ev) {
-  const { ends } = lab.data.document.predicted,
-    now = ends.findIndex((end) => end > lab.at + 1e-12),
-    here = now < 0 ? ends.length : now,
-    to = { ArrowRight: here + 1, PageDown: here + 1, ArrowLeft: here - 1, PageUp: here - 1, Home: 0, End: ends.length }[
-      ev.key
-    ];
-  if (to === undefined || ev.target.closest?.("button")) return;
-  ev.preventDefault();
-  const k = Math.max(0, Math.min(ends.length, to));
-  seekLab(lab, k ? ends[k - 1] : 0);
+/** Nothing plays here: keys go from step to step. */
+function labKeys({ clock, data }) {
+  const stops = [0, ...data.document.predicted.ends],
+    here = stops.findLastIndex((t) => t <= clock.t + 1e-12),
+    go = (q) => clock.seek(stops[Math.max(0, Math.min(stops.length - 1, q))]),
+    none = { " ": null, f: null, "[": null, "]": null };
+  return { ...none, ...clockKeys({ clock, turn: (by) => go(here + by), toggle: null }), End: () => go(Infinity) };
 }
 
-function seekLab(lab, t) {
-  lab.at = t;
+function seekLab(lab) {
+  const { t } = lab.clock;
+  if (!lab.cursor) return;
   lab.cursor.move(t, labSpan(lab, t));
   lab.root.dataset.t = String(t);
   sayLab(lab, t);

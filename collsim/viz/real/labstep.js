@@ -6,7 +6,8 @@ import { component } from "../player/mount.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { hueOf } from "../transport/hues.js";
 import { labelIn, rect, spanOf, text } from "../transport/lanechart.js";
-import { AXIS, NAME, createLabChart, dressLab, mountLab } from "./labmount.js";
+import { createCard } from "../player/ui/shell.js";
+import { AXIS, LOOK, MARGINS, MIN_WIDTH, NAME, createLabChart } from "./labchart.js";
 import { LAB_STEP } from "../words/words.js";
 import { fill } from "../words/choice.js";
 
@@ -16,28 +17,23 @@ const LABELS = 132, // px of the names of rows
   GAP = 22,
   SIZES = 190; // px of the picture of bucket sizes
 
+const CARD = { ...LOOK, words: LAB_STEP, hues: BUCKET_HUES, build: buildLabStep, dress() {}, arrange: drawLabStep };
+
 /** Mount a step of the lab into `host`. Its data are {id, document, language, theme}. */
-export function createLabStep(host) {
-  const lab = { data: null, wide: 0, stage: el("div"), sizes: el("div") };
-  lab.legend = el("div.legend");
-  lab.says = el("p.says");
-  const cards = [el("div.card", lab.says, lab.stage, lab.legend), el("div.card", lab.sizes)];
-  return mountLab(host, lab, cards, setLabStep, drawLabStep);
+export const createLabStep = (host) => createCard(host, CARD);
+
+function buildLabStep(lab) {
+  Object.assign(lab, { stage: el("div"), sizes: el("div"), legend: el("div.legend"), says: el("p.says") });
+  return [el("div.card", lab.says, lab.stage, lab.legend), el("div.card", lab.sizes)];
 }
 
-function setLabStep(lab, data) {
-  dressLab(lab, data, LAB_STEP, BUCKET_HUES);
-  drawLabStep(lab, true);
-}
-
-function drawLabStep(lab, anew) {
-  const wide = lab.root.clientWidth - 42;
-  if (!lab.data || wide < 60 || (!anew && lab.wide === wide)) return;
-  lab.wide = wide;
+function drawLabStep(lab, width) {
+  lab.wide = width - MARGINS;
+  if (lab.wide < MIN_WIDTH) return;
   const { document: doc } = lab.data,
     total = 1.03 * Math.max(doc.predicted.time, doc.measured?.time ?? 0);
   lab.unit = timeUnit(total);
-  lab.place = { left: wide < 760 ? 84 : LABELS, right: 12, total };
+  lab.place = { left: lab.wide < 760 ? 84 : LABELS, right: 12, total };
   lab.says.textContent = doc.measured
     ? fill(lab.words.both, { predicted: fmtSpan(doc.predicted.time), measured: fmtSpan(doc.measured.time) })
     : lab.words.waits;
@@ -58,7 +54,7 @@ function stageOfStep(lab) {
     { lanes, names } = doc.predicted,
     below = AXIS + lanes.length * PAIR + GAP,
     height = below + ranks.length * PAIR + 4,
-    chart = createLabChart(lab, { ...lab.place, height, "aria-label": lab.words.label }),
+    chart = createLabChart(lab, { height, "aria-label": lab.words.label }),
     firstOf = (label, k) => [label, names[k]].filter(Boolean).join(", ");
   lanes.forEach((boxes, r) => {
     drawPair(lab, chart, boxes, AXIS + r * PAIR, r ? names[r] : firstOf(lab.words.predicted, 0), !r);

@@ -2,8 +2,8 @@
 
 import { bandOf } from "../player/model/order.js";
 import { el, svg, swatch } from "../player/draw/elements.js";
-import { niceStep } from "../player/model/units.js";
-import { labelIn, rect, text } from "../transport/lanechart.js";
+import { NB, niceStep } from "../player/model/units.js";
+import { labelIn, levelAxis, rect, text } from "../transport/lanechart.js";
 import { fill } from "../words/choice.js";
 
 const HEAD = 46, // px above the scale, for runs off it
@@ -53,14 +53,12 @@ const digitsOf = (top) => bandOf(top, DIGITS, 3);
 
 function scaleLines(left, room, scale, y) {
   const step = niceStep(scale.top - scale.bottom, 4),
-    out = [];
+    marks = [];
   for (let t = Math.ceil(scale.bottom / step) * step; t <= scale.top; t += step) {
-    const isZero = Math.abs(t) < step / 2,
-      label = isZero ? "0" : `${ms(t, digitsOf(step))}\u00a0ms`;
-    out.push(rect(left, y(t) - 0.5, room, 1, isZero ? "var(--edge)" : "var(--grid)"));
-    out.push(text(left - 10, y(t) + 4, label, { anchor: "end" }));
+    const zero = { text: "0", rule: "var(--edge)" };
+    marks.push({ y: y(t) - 0.5, text: `${ms(t, digitsOf(step))}${NB}ms`, ...(Math.abs(t) < step / 2 && zero) });
   }
-  return out;
+  return levelAxis(marks, { left, right: left + room, away: 10 });
 }
 
 function barOf(m, k, middle, slot, y, scale) {

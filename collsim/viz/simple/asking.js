@@ -29,8 +29,7 @@ function openAnswers(simple) {
   const { words, asked: question } = simple,
     isShown = question.shown,
     choices = question.choices.map((choice, q) => answerButton(simple, choice, q));
-  const go = el("button.go", isShown ? words.on : words.let);
-  go.onclick = () => simple.goOn();
+  const go = el("button.go", { onclick: () => simple.goOn() }, isShown ? words.on : words.let);
   const help = el("small", isShown ? words.onHelp : words.letHelp);
   const row = el("div.row", go, isShown ? "" : classButton(simple), help);
   return [...choices, ...(isShown ? [verdict(simple)] : []), row];
@@ -38,39 +37,25 @@ function openAnswers(simple) {
 
 /** Puts the question to a class, where somebody hears it. */
 function classButton({ words, on, asked: question, questions }) {
-  if (!on.askClass) return "";
-  const button = el("button.btn", words.askClass);
-  button.onclick = () => on.askClass(questions.indexOf(question));
-  return button;
+  const onclick = () => on.askClass(questions.indexOf(question));
+  return on.askClass ? el("button.btn", { onclick }, words.askClass) : "";
 }
 
 function answerButton(simple, choice, q) {
   const { asked: question, language } = simple,
     { shown: isShown, given: answered } = question,
-    state = isShown
-      ? q === question.answer
-        ? " right"
-        : q === answered
-          ? " wrong"
-          : ""
-      : answered === q
-        ? " given"
-        : "";
-  const words = el("span.text", el("b", choice.text[language]));
-  if (isShown) words.append(el("small", choice.reason[language]));
-  const button = el("button", { className: `answer${state}`, disabled: !!isShown });
-  button.append(el("i", String.fromCharCode(65 + q)), words, el("kbd", String(q + 1)));
-  button.setAttribute("aria-pressed", String(answered === q));
-  button.onclick = () => simple.answer(q);
-  return button;
+    isChosen = answered === q,
+    state = isShown ? (q === question.answer && "right") || (isChosen && "wrong") : isChosen && "given",
+    look = { className: ["answer", state].filter(Boolean).join(" "), disabled: !!isShown, "aria-pressed": isChosen },
+    words = el("span.text", el("b", choice.text[language]), isShown && el("small", choice.reason[language])),
+    letter = el("i", String.fromCharCode(65 + q));
+  return el("button", { ...look, onclick: () => simple.answer(q) }, letter, words, el("kbd", String(q + 1)));
 }
 
 function verdict({ words, asked: question, language }) {
   const { given: answered, answer } = question,
     head = answered == null || answered < 0 ? words.none : answered === answer ? words.right : words.wrong;
-  const box = el("p.verdict", { role: "status" }, el("b", head));
-  box.append(` ${question.explanation[language]}`);
-  return box;
+  return el("p.verdict", { role: "status" }, el("b", head), ` ${question.explanation[language]}`);
 }
 
 // ---- code

@@ -109,10 +109,9 @@ export function drawCards(ctx, { colors, words, place: layout }, isLit) {
     const ink = isLit(rank) ? colors.ink : colors.edge;
     box(ctx, card.x, card.y, card.w, card.h, 3, colors.card, ink, isLit(rank) ? 1.6 : 1);
     const px = fitFont(ctx, words.card, 12.5, Math.min(card.w, 60) - 4, false, 9);
+    const [x, y] = [card.x + card.w / 2, card.y + card.h / 2 + 4];
     if (px && card.h >= 12 && card.w >= 22)
-      put(ctx, words.card, card.x + card.w / 2, card.y + card.h / 2 + 4, px, isLit(rank) ? colors.ink : colors.ink3, {
-        align: "center",
-      });
+      put(ctx, words.card, x, y, px, isLit(rank) ? colors.ink : colors.ink3, { align: "center" });
   }
 }
 
@@ -157,12 +156,9 @@ export function drawHub(ctx, { colors, place: layout }, across, lines) {
   const middle = hub.y + hub.h / 2,
     pitch = slim ? 15 : 18;
   lines.forEach(([text, color, isBold], q) => {
-    const px = fitFont(ctx, text, slim ? 12.5 : 14, hub.w - 8, isBold, 10);
-    if (px)
-      put(ctx, text, hub.x + hub.w / 2, middle + (q - (lines.length - 1) / 2) * pitch + 5, px, color, {
-        align: "center",
-        bold: isBold,
-      });
+    const px = fitFont(ctx, text, slim ? 12.5 : 14, hub.w - 8, isBold, 10),
+      y = middle + (q - (lines.length - 1) / 2) * pitch + 5;
+    if (px) put(ctx, text, hub.x + hub.w / 2, y, px, color, { align: "center", bold: isBold });
   });
 }
 

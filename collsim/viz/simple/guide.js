@@ -1,7 +1,7 @@
 // The guide of the first page: four steps that lead on, ticked as they are done by any way. Whoever closes it has it
 // closed at the next visit too.
 
-import { el, setText } from "../player/draw/elements.js";
+import { el, nameButton } from "../player/draw/elements.js";
 import { fmtSpan } from "../player/model/units.js";
 import { fill } from "../words/choice.js";
 
@@ -32,7 +32,7 @@ function store({ closed, done }) {
 export function buildGuide(simple) {
   const state = readStored(),
     box = el("aside.guide"),
-    open = el("button.btn.reopen", { onclick: () => toggleGuide(simple) });
+    open = el("button.btn.reopen", { onclick: () => toggleGuide(simple) }, "?");
   simple.guide = { ...state, box, open };
 }
 
@@ -61,16 +61,13 @@ export function dressGuide(simple) {
   root.classList.toggle("guided", isShown);
   guide.box.style.display = isShown ? "" : "none";
   guide.open.style.display = guide.closed && !predict ? "" : "none";
-  setText(guide.open, "?");
-  guide.open.title = words.guide.open;
-  guide.open.setAttribute("aria-label", words.guide.open);
+  nameButton(guide.open, words.guide.open);
   guide.box.setAttribute("aria-label", words.guide.title);
   const steps = STEPS.filter((name) => name !== "cards" || data.runs[1]),
     done = steps.filter((name) => guide.done.includes(name)),
     next = steps.find((name) => !done.includes(name));
-  const close = el("button.close", { title: words.guide.close }, "×");
-  close.setAttribute("aria-label", words.guide.close);
-  close.onclick = () => toggleGuide(simple);
+  const close = el("button.close", { onclick: () => toggleGuide(simple) }, "×");
+  nameButton(close, words.guide.close);
   const count = next ? fill(words.guide.count, { done: done.length, total: steps.length }) : words.guide.all;
   guide.box.replaceChildren(
     el("header", el("b", words.guide.title), el("span", count), close),
@@ -109,11 +106,8 @@ function actOf(simple, name, title) {
 /** Where a step leads. */
 function linksOf(simple, name) {
   const { words, language } = simple,
-    link = (path, text) => {
-      const here = el("a", { href: `${path}?lang=${language}`, target: "_self" }, text);
-      here.addEventListener("click", () => markStep(simple, name));
-      return here;
-    };
+    onclick = () => markStep(simple, name),
+    link = (path, text) => el("a", { href: `${path}?lang=${language}`, target: "_self", onclick }, text);
   if (name === "story") return [link("story", words.guide.story)];
   if (name !== "custom") return [];
   const { program, machine, lesson } = words.guide.custom;

@@ -23,11 +23,8 @@ export function buildVolume(simple) {
       [size, of] = fmtBytes(nbytes).split(NB);
     const parts = spell("frac", spell("over", String(above)), spell("under", String(below)));
     line.append(spell("sign", "="));
-    if (whole > 1)
-      line.append(
-        factor([String(whole)], words.whole[whole] ?? fill(words.times, { times: whole })),
-        spell("sign", "×"),
-      );
+    const times = words.whole[whole] ?? fill(words.times, { times: whole });
+    if (whole > 1) line.append(factor([String(whole)], times), spell("sign", "×"));
     line.append(factor([parts], fill(words.parts, { above, below })), spell("sign", "×"));
     line.append(factor([size, spell("unit", ` ${of}`)], words.buffer));
   }
@@ -68,14 +65,12 @@ export function buildCards(simple) {
       spell("name", name),
       spell("track", el("i", { style: `width:${(100 * time) / single.time}%` }), el("b", fmtSpan(time))),
     );
-  const box = el("button.cards");
-  box.setAttribute("aria-pressed", String(on));
-  box.append(
+  return el(
+    "button.cards",
+    { "aria-pressed": on, onclick: () => simple.turnCards(!simple.all) },
     spell("act", head, el("kbd", "8")),
     bar(words.now[by], single.time, !on),
     bar(fill(words.all[by], { count }), all.time, on),
     spell("gain", fill(words.faster, { times: three(single.time / all.time) })),
   );
-  box.onclick = () => simple.turnCards(!simple.all);
-  return box;
 }

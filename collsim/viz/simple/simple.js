@@ -1,7 +1,7 @@
 // collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a
 // player.
 
-import { icon, media, readMarkup, setText, sizeCanvas } from "../player/draw/elements.js";
+import { icon, media, nameButton, readMarkup, setText, sizeCanvas } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
 import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
@@ -45,31 +45,22 @@ const LIGHTING = 800; // ms in which the cables of all cards light up, one after
  * {number, revealed}: a class is asked that question, beside the picture, and the teacher reveals it there.
  */
 export function createSimple(host, on = {}) {
-  const shell = createShell(host, {
-      className: "sp",
-      css: [menuSheet, slideSheet, simpleSheet],
-      isFocusable: true,
-      arrange: () => arrange0(simple),
-    }),
+  const look = { className: "sp", css: [menuSheet, slideSheet, simpleSheet], isFocusable: true },
+    rearrange = () => arrange0(simple),
+    shell = createShell(host, { ...look, arrange: rearrange }),
     { root } = shell,
-    simple = { root, on, clock: createClock(), still: media("(prefers-reduced-motion: reduce)"), dead: false };
-  Object.assign(simple, {
-    cabled: new Set(),
-    asked: null,
-    questions: [],
-    all: false,
-    predict: false,
-    ticket: 0,
-    off: () => {},
-  });
-  simple.rearrange = () => arrange0(simple);
+    simple = /** @type {any} */ ({
+      ...{ root, on, rearrange, clock: createClock(), still: media("(prefers-reduced-motion: reduce)") },
+      ...{ dead: false, ticket: 0, off: () => {} },
+      ...{ cabled: new Set(), asked: null, questions: [], all: false, predict: false },
+      turnCards: (all) => turnCards(simple, all),
+      ask: (question) => ask(simple, question),
+      answer: (q) => answer(simple, q),
+      goOn: () => goOn(simple),
+    });
   buildGuide(simple);
   buildParts(simple);
   simple.buttons.append(buildExports(simple).box);
-  simple.turnCards = (all) => turnCards(simple, all);
-  simple.ask = (question) => ask(simple, question);
-  simple.answer = (q) => answer(simple, q);
-  simple.goOn = () => goOn(simple);
   root.addEventListener("keydown", (ev) => onSimpleKey(simple, ev), true);
   return {
     root,
@@ -118,7 +109,7 @@ function buildParts(simple) {
 function buildExports(simple) {
   const { root } = simple,
     step = () => stepAt(simple.model, Math.min(simple.clock.t, simple.model.total)) + 1;
-  simple.slide = (on) => showSlide(root, on, () => arrange0(simple));
+  simple.slide = (on) => showSlide(root, on, simple.rearrange);
   simple.exports = createExportMenu({
     root,
     acts: {
@@ -134,7 +125,7 @@ function buildExports(simple) {
 
 /** The picture of this moment and its sentence, as the text of an SVG file. */
 function drawSvg(simple, step) {
-  const { model, clock, says, language, words, pairs, lit, place: layout, player } = simple,
+  const { model, clock, says, place: layout, player } = simple,
     t = Math.min(clock.t, model.total),
     said = says.textContent,
     [wide, tall] = [player ? SVG_WIDE : layout.w, player ? (SVG_WIDE * model.tl.stage.h) / model.tl.stage.w : layout.h],
@@ -142,10 +133,7 @@ function drawSvg(simple, step) {
   drawPage(ctx, said, ctx.width, ctx.height);
   ctx.translate(20, SVG_HEAD);
   if (player) player.drawInto(ctx, wide);
-  else {
-    const look = { colors: TOKENS.light, words, language, place: layout, pairs, lit, asked: null };
-    drawTrack(ctx, { model, t, s: step - 1, ...look });
-  }
+  else drawTrack(ctx, { ...simple, colors: TOKENS.light, asked: null, t, s: step - 1 });
   return ctx.finish(said, { step, t: Number(t.toPrecision(9)) });
 }
 
@@ -169,10 +157,7 @@ async function setSimple(simple, data) {
   }
   setText(simple.error, "");
   simple.data = data;
-  simple.models = timelines.map((tl) => tl && index(tl));
-  simple.models.forEach((model, q) => {
-    if (model) model.goalSent = data.runs[q].sent ?? data.runs[q].most;
-  });
+  simple.models = timelines.map((tl, q) => tl && { ...index(tl), goalSent: data.runs[q].sent ?? data.runs[q].most });
   simple.track = trackOf(simple.models[0]);
   simple.cabled = simple.track ? cabledRanks(simple.track, simple.models[1] && pairsOf(simple.models[1])) : new Set();
   simple.all = !!(data.all && simple.models[1]);
@@ -246,14 +231,9 @@ function dress0(simple) {
   root.setAttribute("aria-label", simple.words.label);
   simple.player?.set({ language: data.language, theme: data.theme });
   const { words } = simple;
-  for (const [button, name] of [
-    [simple.back, words.backward],
-    [simple.next, words.forward],
-    [simple.asks, words.predictHelp],
-  ]) {
-    button.title = name;
-    if (button !== simple.asks) button.setAttribute("aria-label", name);
-  }
+  nameButton(simple.back, words.backward);
+  nameButton(simple.next, words.forward);
+  simple.asks.title = words.predictHelp;
   setText(simple.key, words.key);
   simple.exports.set(words.exports, data.exports);
   setText(simple.asks, words.predict);
@@ -317,8 +297,7 @@ function render0(simple) {
   if (simple.track && layout) {
     const ctx = sizeCanvas(simple.canvas, size[0], size[1]);
     ctx.clearRect(0, 0, size[0], size[1]);
-    const { colors, words, language, pairs, lit } = simple;
-    drawTrack(ctx, { model, colors, words, language, t, s, place: layout, pairs, asked: hidden, lit });
+    drawTrack(ctx, { ...simple, asked: hidden, t, s });
   }
   drawTimebar(simple, t, s);
   drawCount(simple, sentAt(model, t));

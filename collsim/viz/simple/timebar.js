@@ -1,7 +1,7 @@
 // The line of time: phases, steps, the cursor, and a ? at each question.
 
-import { disc, put, stroke } from "../player/draw/canvas.js";
-import { el, sizeCanvas } from "../player/draw/elements.js";
+import { disc, fillRect, put, stroke } from "../player/draw/canvas.js";
+import { el, setAttributes, sizeCanvas } from "../player/draw/elements.js";
 import { dragTime } from "../transport/transport.js";
 import { textAt } from "../player/model/read.js";
 import { timeMarks, timeUnit } from "../player/model/units.js";
@@ -32,45 +32,41 @@ export function drawTimebar(simple, t, s) {
     x = (at) => PAD + (at / model.total) * (w - 2 * PAD);
   ctx.clearRect(0, 0, w, h);
   const isAsked = simple.predict && simple.questions.some((q) => q.topic === "copy" && !q.shown);
-  if (isAsked) {
-    // Where one phase ends is the answer to the question.
-    ctx.fillStyle = colors.sunk;
-    ctx.fillRect(PAD, 0, w - 2 * PAD, 22);
-  }
+  // Where one phase ends is the answer to the question.
+  if (isAsked) fillRect(ctx, PAD, 0, w - 2 * PAD, 22, colors.sunk);
   for (const p of isAsked ? [] : model.phases) {
     const a = x(model.step0[p.first]),
       b = x(model.step1[p.last]);
-    ctx.fillStyle = p.reduce ? colors.rs : colors.ag;
-    ctx.fillRect(a, 0, b - a - 1, 22);
+    fillRect(ctx, a, 0, b - a - 1, 22, p.reduce ? colors.rs : colors.ag);
     const name = textAt(p.label, 0, language);
     if (b - a > 70) put(ctx, name, a + 9, 16, 13, colors.ink2, { bold: true });
   }
   drawSteps(ctx, simple, { x, t, s });
   const unit = timeUnit(model.total);
   for (const { t: at, text } of marked ? [] : timeMarks(model.total, Math.max(2, w / 160))) {
-    const near = x(at);
-    const align = near < 20 ? "left" : near > w - 30 ? "right" : "center";
-    put(ctx, text, near, 64, 13, colors.ink2, { align });
+    const side = x(at) > w - 30 ? "right" : "center";
+    put(ctx, text, x(at), 64, 13, colors.ink2, { align: x(at) < 20 ? "left" : side });
   }
   if (marked) drawMarks0(ctx, simple, x);
-  const now = x(t);
-  stroke(ctx, [now, 0, now, 52], 2, colors.ink);
-  bar.box.setAttribute("aria-label", words.time);
-  bar.box.setAttribute("aria-valuemax", String(model.total));
-  bar.box.setAttribute("aria-valuenow", String(t));
-  bar.box.setAttribute("aria-valuetext", `${unit.fmt(t)}, ${fill(words.step, { step: s + 1, steps: model.nsteps })}`);
+  stroke(ctx, [x(t), 0, x(t), 52], 2, colors.ink);
+  setAttributes(bar.box, {
+    "aria-label": words.time,
+    "aria-valuemax": model.total,
+    "aria-valuenow": t,
+    "aria-valuetext": `${unit.fmt(t)}, ${fill(words.step, { step: s + 1, steps: model.nsteps })}`,
+  });
   root.dataset.t = String(Number(t.toPrecision(9)));
 }
 
 function drawSteps(ctx, { model, colors }, { x, t, s }) {
   for (let k = 0; k < model.nsteps; k++) {
     const a = x(model.step0[k]),
-      wide = Math.max(1, x(model.step1[k]) - a - 1.5);
-    ctx.fillStyle = k < s || t >= model.total ? colors.ink3 : k === s ? colors.ink : colors.grid;
-    ctx.fillRect(a, 26, wide, 20);
-    if (wide < 17) continue;
-    const dark = k <= s || t >= model.total;
-    put(ctx, String(k + 1), a + wide / 2, 41, 12.5, dark ? colors.card : colors.ink2, { align: "center" });
+      wide = Math.max(1, x(model.step1[k]) - a - 1.5),
+      isPast = k < s || t >= model.total,
+      now = k === s ? colors.ink : colors.grid;
+    fillRect(ctx, a, 26, wide, 20, isPast ? colors.ink3 : now);
+    const ink = isPast || k === s ? colors.card : colors.ink2;
+    if (wide >= 17) put(ctx, String(k + 1), a + wide / 2, 41, 12.5, ink, { align: "center" });
   }
 }
 

@@ -1,22 +1,17 @@
 // One frame of the loop: pipes, ranks with their counters, pieces on the way and pieces that wait.
 
 import { measure, pointAt } from "../player/model/geometry.js";
-import { bandOf } from "../player/model/order.js";
 import { drawCables, drawCards, drawHub, linesOfHub } from "./cables.js";
-import { arrow, box, disc, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { arrow, box, disc, fitFont, meter, put, stroke } from "../player/draw/canvas.js";
 import { waitingAt } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
 import { linkBytes, stepShare, useClass } from "../player/model/load.js";
 import { activeAt } from "../player/model/model.js";
 import { textAt } from "../player/model/read.js";
-import { fmtBytes, fmtRate, fmtSpan, percent, three } from "../player/model/units.js";
+import { BYTE_UNITS, fmtBytes, fmtRate, fmtSpan, percent, three } from "../player/model/units.js";
 import { sentAt } from "../player/model/sent.js";
 import { fill } from "../words/choice.js";
 
-const UNITS = [
-  [64 * 2 ** 20, 2 ** 20],
-  [64 * 2 ** 10, 2 ** 10],
-];
 const MID = { align: "center" };
 const BOLD = { align: "center", bold: true };
 const pipeWidth = (capacity) => Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacity / 1e9)));
@@ -26,7 +21,7 @@ const pipeWidth = (capacity) => Math.max(4, Math.min(24, 1.4 * Math.sqrt(capacit
  * many of the cables between nodes are shown, all unless given)}.
  */
 export function drawTrack(ctx, view) {
-  const { colors, place: layout } = view;
+  const { place: layout } = view;
   for (const panel of layout.panels) drawPanel(ctx, view, panel);
   drawWays(ctx, view);
   const sent = sentAt(view.model, view.t);
@@ -34,7 +29,6 @@ export function drawTrack(ctx, view) {
   if (view.asked) drawLetters(ctx, view);
   else drawSaid(ctx, view);
   drawPieces(ctx, view);
-  return colors;
 }
 
 /** Pipes within nodes and between them; cables where every rank has one of its own. */
@@ -109,13 +103,12 @@ function drawRank(ctx, view, rank, b, sent) {
     goal = model.goalSent ?? 1,
     [number, unit] = counted(sent, goal);
   box(ctx, b.x, b.y, b.w, b.h, 6, colors.card, colors.ink, 1.8);
-  const bar = Math.min(1, sent / goal);
+  const bar = { share: sent / goal, fill: colors.ink3, ground: colors.grid };
   if (b.w >= 100 && b.h >= 70) {
     put(ctx, String(rank), b.x + 12, b.y + 32, 28, colors.ink, { bold: true });
     put(ctx, number, b.x + b.w - 12, b.y + 32, 21, hot ? colors.fulltext : colors.ink, { align: "right", bold: true });
     put(ctx, fill(words.sent, { unit }), b.x + b.w - 12, b.y + 50, 13, colors.ink2, { align: "right" });
-    box(ctx, b.x + 12, b.y + b.h - 20, b.w - 24, 9, 3, colors.grid);
-    if (bar > 0) box(ctx, b.x + 12, b.y + b.h - 20, (b.w - 24) * bar, 9, 3, colors.ink3);
+    meter(ctx, b.x + 12, b.y + b.h - 20, b.w - 24, 9, 3, bar);
     return;
   }
   if (b.w < 58) {
@@ -134,16 +127,14 @@ function drawRank(ctx, view, rank, b, sent) {
   put(ctx, String(rank), b.cx, b.y + 25, 21, colors.ink, BOLD);
   const px = fitFont(ctx, `${number} ${unit}`, 15, b.w - 8, true, 11);
   if (px) put(ctx, `${number} ${unit}`, b.cx, b.y + 46, px, hot ? colors.fulltext : colors.ink, BOLD);
-  if (b.h < 66) return;
-  box(ctx, b.x + 8, b.y + b.h - 15, b.w - 16, 7, 3, colors.grid);
-  if (bar > 0) box(ctx, b.x + 8, b.y + b.h - 15, (b.w - 16) * bar, 7, 3, colors.ink3);
+  if (b.h >= 66) meter(ctx, b.x + 8, b.y + b.h - 15, b.w - 16, 7, 3, bar);
 }
 
 /** Bytes as a number that counts in whole units of what there will be at the end. */
 export function counted(sent, goal) {
-  const unit = bandOf(goal, UNITS, 1),
-    name = { [2 ** 20]: "MiB", [2 ** 10]: "KiB", 1: "B" }[unit];
-  return [String(Math.floor(sent / unit + 1e-6)), name];
+  const [, ...units] = BYTE_UNITS, // GiB would count too slowly
+    [per, unit] = units.find(([size]) => goal >= 64 * size) ?? units.at(-1);
+  return [String(Math.floor(sent / per + 1e-6)), unit];
 }
 
 function sendsOverHot(view, rank) {
@@ -240,7 +231,7 @@ function sayCrossings(ctx, view) {
   const [, pair] = across[0],
     begin = model.step0[s],
     lasts = model.step1[s] - begin,
-    name = words.kinds[pair.kind] ?? pair.label,
+    name = kindOf(words, pair),
     used = fill(words.used[usedOf(view, pair).cls], {
       rate: fmtRate(pair.capacity),
       share: percent(usedOf(view, pair).share),
@@ -259,31 +250,19 @@ function sayCrossings(ctx, view) {
       above = layout.boxes.get(lines.src).side === 0,
       x = (x0 + x1) / 2,
       y = above || y0 + 70 > layout.h ? y0 - 46 : y0 + 44;
-    put(
-      ctx,
-      `${words.kinds[lines.kind] ?? lines.label} ${lines.src} → ${lines.dst}`,
-      x,
-      y,
-      16,
-      fullInk(view, lines),
-      BOLD,
-    );
+    put(ctx, `${kindOf(words, lines)} ${lines.src} → ${lines.dst}`, x, y, 16, fullInk(view, lines), BOLD);
     put(ctx, used, x, y + 20, 14, fullInk(view, lines), MID);
   }
   const x = gap.x + gap.w / 2,
     y = gap.y + gap.h / 2;
   put(ctx, now, x, y + 6, 20, colors.ink, BOLD);
-  if (first !== undefined)
-    put(
-      ctx,
-      fill(words.at, { size: fmtBytes(model.bytes[first]), rate: fmtRate(pair.capacity) }),
-      x,
-      y + 30,
-      15,
-      colors.ink2,
-      MID,
-    );
+  if (first === undefined) return;
+  const pieces = fill(words.at, { size: fmtBytes(model.bytes[first]), rate: fmtRate(pair.capacity) });
+  put(ctx, pieces, x, y + 30, 15, colors.ink2, MID);
 }
+
+/** What the cable between two ranks is called. */
+const kindOf = ({ kinds }, { kind, label }) => kinds[kind] ?? label;
 
 const fullInk = (view, pair) => (usedOf(view, pair).cls === "full" ? view.colors.fulltext : view.colors.ink);
 
@@ -319,39 +298,16 @@ function sayInside(ctx, view, panel) {
     waits += Number(model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995);
   }
   const waited = t - model.step0[s] - longest,
-    since =
-      waits && waited > 0
-        ? fill(words.waited[layout.slim ? "slim" : "wide"], { pieces: waits, time: fmtSpan(waited) })
-        : "";
-  const lines = layout.slim
-    ? [
-        textAt(panel.label, 0, view.language),
-        `${words.kinds[pair.kind] ?? pair.label}${words.colon}${fmtSpan(longest)}`,
-        since,
-      ]
-    : [
-        ...(layout.cables.size ? [textAt(panel.label, 0, view.language)] : []),
-        fill(words.inside, {
-          kind: words.kinds[pair.kind] ?? pair.label,
-          rate: fmtRate(pair.capacity),
-          time: fmtSpan(longest),
-        }),
-        since,
-      ];
+    template = words.waited[layout.slim ? "slim" : "wide"],
+    since = waits && waited > 0 ? fill(template, { pieces: waits, time: fmtSpan(waited) }) : "";
+  const name = layout.slim || layout.cables.size ? [textAt(panel.label, 0, view.language)] : [],
+    [kind, time] = [kindOf(words, pair), fmtSpan(longest)],
+    wide = fill(words.inside, { kind, rate: fmtRate(pair.capacity), time }),
+    lines = [...name, layout.slim ? `${kind}${words.colon}${time}` : wide, since];
   lines.forEach((line, q) => {
-    if (!line) return;
-    const strong = q === 0,
-      px = fitFont(ctx, line, strong ? 16 : 14, room, strong, 10);
-    if (px)
-      put(
-        ctx,
-        line,
-        x,
-        y - 8 + q * 20 - (layout.slim ? 16 : 0),
-        px,
-        strong ? colors.ink : colors.ink2,
-        strong ? BOLD : MID,
-      );
+    const [size, ink, look] = q ? [14, colors.ink2, MID] : [16, colors.ink, BOLD],
+      px = line && fitFont(ctx, line, size, room, !q, 10);
+    if (px) put(ctx, line, x, y - 8 + q * 20 - (layout.slim ? 16 : 0), px, ink, look);
   });
 }
 

@@ -1,11 +1,12 @@
 // The lanes of one runner: boxes, what is idle, memory over time, the finish line.
 
 import { hatch, svg } from "../player/draw/elements.js";
-import { niceStep } from "../player/model/units.js";
+import { niceStep, timeMarks } from "../player/model/units.js";
 import {
   createChart,
   createCursor,
   labelIn,
+  levelAxis,
   patched,
   pathOf,
   rect,
@@ -73,8 +74,7 @@ export function drawRunner(view, width, total) {
     right = LANE_RIGHT[kind],
     name = { role: "img", "aria-label": `${run.name}: ${view.fmt(run.time)}` },
     chart = createChart({ width, height: layout.high, total, left: LANE_LEFT, right, ...name }),
-    every = niceStep(total, 10),
-    rules = Array.from({ length: Math.floor((total * 1.0001) / every) + 1 }, (_, k) => ({ t: k * every, text: "" })),
+    rules = timeMarks(total, 10).map(({ t }) => ({ t, text: "" })),
     draw = { ...view, chart, end: run.time },
     isPipeline = kind === "pipelines",
     lanes = layout.rows.flatMap((row, k) => laneRow(draw, row, k)),
@@ -219,14 +219,10 @@ export function topOfLevel(run, runners, whole, alone) {
 
 function levelScale({ most, bytes }, floor, high, left, right) {
   const every = niceStep(most / 1e9, 3) * 1e9,
-    out = [];
-  for (let level = 0; level <= most; level += every) {
-    const y = floor - high(level),
-      words = level === 0 ? bytes(0) : String(Number((level / 1e9).toPrecision(3)));
-    out.push(rect(left, y, right - left, 1, "var(--grid)"));
-    out.push(text(left - 8, y + 4, words, { size: 12, fill: "var(--ink3)", anchor: "end" }));
-  }
-  return out;
+    marks = [];
+  for (let level = 0; level <= most; level += every)
+    marks.push({ y: floor - high(level), text: level ? String(Number((level / 1e9).toPrecision(3))) : bytes(0) });
+  return levelAxis(marks, { left, right, size: 12, fill: "var(--ink3)" });
 }
 
 /** Right of the finish: how many microbatches the rank holds at most, as a number and as a bar. */

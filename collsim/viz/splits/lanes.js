@@ -1,14 +1,14 @@
 // collsim runners on one clock: schedules of a pipeline, or one step under FSDP in several ways. Boxes with numbers,
 // hatched waits, what is held as stairs, a finish line, and the formula beside what was drawn.
 
-import { el, media, readMarkup, segment, setText, svg, swatch } from "../player/draw/elements.js";
-import { NB, niceStep, timeUnit } from "../player/model/units.js";
+import { el, media, readMarkup, segment, setText, swatch } from "../player/draw/elements.js";
+import { NB, timeMarks, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
 import { LANES } from "../words/words.js";
-import { createChart, lightUp, rect, timeAxis } from "../transport/lanechart.js";
+import { createChart, createTrack, lightUp, timeAxis } from "../transport/lanechart.js";
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
@@ -85,7 +85,7 @@ function momentsOfLanes(runners, total) {
 }
 
 function dressLanes(ui) {
-  const { moves, time, speeds, tools, note } = ui.parts;
+  const { moves, time, speeds, tools, note } = (ui.parts = createTransport(ui));
   ui.root.dataset.runners = ui.data.runners.map((run) => run.variant).join();
   ui.bar.replaceChildren(moves, time, speeds, tools, note);
   buildLaneFoot(ui);
@@ -157,16 +157,12 @@ function sizeLanes(ui) {
 
 /** The scrubber: the same scale of time as the rows. */
 function buildScrub(ui, { width, total, left, room }) {
-  const every = niceStep(total, room < 420 ? 4 : 10),
-    line = (wide, fill) => rect(left, 9, wide, 4, fill, { rx: 2 }),
-    chart = createChart({ width, height: 40, total, left, right: width - left - room, "aria-hidden": "true" }),
-    marks = [];
-  for (let t = 0; t <= total * 1.0001; t += every)
-    marks.push({ t, text: t === 0 ? ui.unit.zero : String(Number(ui.unit.num(t))) });
-  ui.past = line(0, "var(--ink)");
-  ui.thumb = svg("circle", { r: 8, cy: 11, fill: "var(--ink)" });
+  const chart = createChart({ width, height: 40, total, left, right: width - left - room, "aria-hidden": "true" }),
+    textOf = (t) => (t ? String(Number(ui.unit.num(t))) : ui.unit.zero),
+    marks = timeMarks(total, room < 420 ? 4 : 10).map(({ t }) => ({ t, text: textOf(t) }));
+  ui.track = createTrack(chart, { y: 11, high: 4, fill: "var(--idle)", r: 8 });
   const axis = timeAxis(chart, marks, { y: 36, top: 14, bottom: 20, rule: "var(--edge)" });
-  chart.picture.append(line(room, "var(--idle)"), ui.past, ...axis, ui.thumb);
+  chart.picture.append(ui.track.line, ui.track.past, ...axis, ui.track.knob);
   ui.scrub.replaceChildren(chart.picture);
 }
 
@@ -202,18 +198,13 @@ function tickLanes(ui) {
   const { data, clock, views, unit } = ui;
   if (!data || !views[0]?.chart) return;
   const words = ui.words,
-    [{ chart }] = views,
-    x = chart.across(clock.t);
-  for (const view of views) view.chart.move(clock.t);
-  ui.thumb.setAttribute("cx", x);
-  ui.past.setAttribute("width", Math.max(0, x - chart.left));
+    [{ chart }] = views;
+  for (const part of [ui.track, ...views.map((view) => view.chart)]) part.move(clock.t);
   drawTransport(ui.parts, clock, words, fill(words.of, { now: unit.num(clock.t), total: unit.fmt(chart.total) }));
   const done = data.runners.filter((run) => clock.t >= run.time * (1 - 1e-12)),
     open = data.runners.filter((run) => !done.includes(run));
   sayLanes(ui, done, open, clock.t);
-  mirrorClock(ui, {
-    finished: String(done.length),
-  });
+  mirrorClock(ui, { finished: String(done.length) });
 }
 
 /** "a, b and c", and how many they are. */
@@ -272,25 +263,12 @@ function hoverLanes(ui, ev, clicked) {
   const where = ui.data.kind === "sharding" ? words[hit.row.name] : `${words.gpu} ${hit.row.name}`;
   if (hit.box) {
     const [a, b, text, kind] = hit.box;
-    focusOn(
-      ui,
-      text || null,
-      fill(words.box, {
-        what: [words.pass[kind], text].filter(Boolean).join(" "),
-        where,
-        begin: num(a),
-        end: fmt(b),
-      }),
-    );
+    const what = [words.pass[kind], text].filter(Boolean).join(" ");
+    focusOn(ui, text || null, fill(words.box, { what, where, begin: num(a), end: fmt(b) }));
   } else if (hit.next) {
-    const tip = fill(words.gap, {
-      where,
-      begin: num(hit.gap[0]),
-      end: fmt(hit.gap[1]),
-      what: words.pass[hit.next[3]],
-      micro: hit.next[2],
-    });
-    focusOn(ui, clicked ? hit.next[2] : null, tip);
+    const [, , micro, kind] = hit.next,
+      span = { begin: num(hit.gap[0]), end: fmt(hit.gap[1]) };
+    focusOn(ui, clicked ? micro : null, fill(words.gap, { where, ...span, what: words.pass[kind], micro }));
   } else focusOn(ui, null, fill(words.end, { where, begin: num(hit.gap[0]), end: fmt(hit.gap[1]) }));
 }
 

@@ -1,6 +1,6 @@
 // Nodes as boxes, GPUs as squares in them: the clicked rank and its groups by colour.
 
-import { FONT } from "../player/model/look.js";
+import { box, fillRect, put } from "../player/draw/canvas.js";
 import { groupsOfRank, nodesInColumns } from "./splitgroups.js";
 
 export const GROUP_FILL = { tp: "room", cp: "near", ep: "sum2", dp: "done", pp: "hostink" };
@@ -41,12 +41,9 @@ export function drawNodeMap(ctx, document, layout, rank, colors) {
 }
 
 function stageNumbers(ctx, { columns, wide }, colors) {
-  ctx.font = `12px ${FONT}`;
-  ctx.fillStyle = colors.ink2;
-  ctx.textAlign = "center";
-  ctx.textBaseline = "middle";
   const every = Math.ceil(20 / wide);
-  for (let k = 0; k < columns; k += every) ctx.fillText(String(k), MAP_LEFT + (k + 0.5) * wide, 9);
+  for (let k = 0; k < columns; k += every)
+    put(ctx, String(k), MAP_LEFT + (k + 0.5) * wide, 13, 12, colors.ink2, { align: "center" });
 }
 
 function nodeBox(ctx, { document, layout, colors, fill, hit }, cell, node) {
@@ -54,20 +51,14 @@ function nodeBox(ctx, { document, layout, colors, fill, hit }, cell, node) {
     inner = across * (square + 1) + 3,
     x = MAP_LEFT + cell.column * wide + (wide - inner) / 2,
     y = MAP_TOP + cell.row * boxHigh;
-  if (square > 3 && air > 4) {
-    ctx.strokeStyle = hit.has(node) ? colors.ink2 : colors.line;
-    ctx.lineWidth = hit.has(node) ? 1.6 : 1;
-    ctx.beginPath();
-    ctx.roundRect(x, y, inner, boxHigh - air / 3, 3);
-    ctx.stroke();
-  }
+  const [edge, lw] = hit.has(node) ? [colors.ink2, 1.6] : [colors.line, 1];
+  if (square > 3 && air > 4) box(ctx, x, y, inner, boxHigh - air / 3, 3, null, edge, lw);
   for (let k = 0; k < document.per; k++) {
     const rank = node * document.per + k;
     if (rank >= document.ranks) return;
-    ctx.fillStyle = fill.get(rank) ?? colors.casing;
     const left = x + 2 + (k % across) * (square + 1),
       top = y + air / 3 + Math.floor(k / across) * (square + 1);
-    ctx.fillRect(left, top, square, square);
+    fillRect(ctx, left, top, square, square, fill.get(rank) ?? colors.casing);
   }
 }
 

@@ -1,12 +1,13 @@
 // Every legal split as a dot: memory over time, both logarithmic; what does not fit stands on red.
 
-import { box, disc, put, widthOf } from "../player/draw/canvas.js";
-import { FONT } from "../player/model/look.js";
+import { box, disc, fillRect, put, stroke, widthOf } from "../player/draw/canvas.js";
+import { NB } from "../player/model/units.js";
 import { fill } from "../words/choice.js";
 
 const SCATTER_LEFT = 46;
 const SCATTER_FOOT = 40;
 const NOTE_HIGH = 40;
+const MIDDLE = 4; // px from the middle of a line of text down to what it stands on
 
 /** Scales of a table of splits on so many pixels; what a GPU has and the split that is shown are within them. */
 export function scatterScales(table, width, high, room, selected = null) {
@@ -51,10 +52,8 @@ export function drawScatter(ctx, table, scales, { colors, room, shown: selected,
     floor = high - SCATTER_FOOT;
   ctx.clearRect(0, 0, width, high);
   if (room && room < ends.x1) {
-    ctx.fillStyle = colors.fulltint;
-    ctx.fillRect(x(room), 10, width - 12 - x(room), floor - 10);
-    ctx.fillStyle = colors.full;
-    ctx.fillRect(x(room) - 0.75, 10, 1.5, floor - 10);
+    fillRect(ctx, x(room), 10, width - 12 - x(room), floor - 10, colors.fulltint);
+    fillRect(ctx, x(room) - 0.75, 10, 1.5, floor - 10, colors.full);
   }
   axes(ctx, scales, colors);
   const dot = (row, fill, edge, r) => disc(ctx, x(row.memory), y(row.time), r, fill, edge),
@@ -66,11 +65,8 @@ export function drawScatter(ctx, table, scales, { colors, room, shown: selected,
   table.pareto.forEach((on, k) => on && dot(at(k), colors.done, colors.card, 4.2));
   if (selected) dot(selected, colors.ink, colors.card, 6.5);
   notes.forEach((note) => noteBeside(ctx, note, scales, colors));
-  if (!room) return;
-  ctx.font = `12px ${FONT}`;
-  ctx.fillStyle = colors.ink2;
-  ctx.textAlign = "right";
-  ctx.fillText(fill(words.room, { bytes: bytes(room) }), width - 12, high - 8);
+  const label = room && fill(words.room, { bytes: bytes(room) });
+  if (room) put(ctx, label, width - 12, high - 8, 12, colors.ink2, { align: "right" });
 }
 
 /** A box with lines of text above a dot, or below it where there is more room, and a line that leads to it. */
@@ -82,12 +78,8 @@ function noteBeside(ctx, { row, colour, lines }, { x, y, width, high }, colors) 
     left = Math.min(width - 12 - wide, Math.max(SCATTER_LEFT + 4, px - wide / 2)),
     below = colour === "done" || py < NOTE_HIGH + 48,
     top = below ? Math.min(floor - NOTE_HIGH - 4, py + 22) : py - NOTE_HIGH - 34;
-  ctx.strokeStyle = colors[colour];
-  ctx.lineWidth = 1.2;
-  ctx.beginPath();
-  ctx.moveTo(px, py);
-  ctx.lineTo(Math.min(left + wide - 8, Math.max(left + 8, px)), top < py ? top + NOTE_HIGH : top);
-  ctx.stroke();
+  const end = [Math.min(left + wide - 8, Math.max(left + 8, px)), top < py ? top + NOTE_HIGH : top];
+  stroke(ctx, [px, py, ...end], 1.2, colors[colour]);
   box(ctx, left, top, wide, NOTE_HIGH, 4, colors.card, colors[colour], 1.2);
   lines.forEach((line, k) =>
     put(ctx, line, left + 8, top + 16 + 17 * k, 13, k ? colors.ink2 : colors[colour], { bold: k === 0 }),
@@ -95,21 +87,14 @@ function noteBeside(ctx, { row, colour, lines }, { x, y, width, high }, colors) 
 }
 
 function axes(ctx, { x, y, width, high, ends }, colors) {
-  ctx.font = `12px ${FONT}`;
-  ctx.textBaseline = "middle";
   for (const [t, at] of freeLabels(logTicks(ends.y0, ends.y1).reverse(), y, () => 14, 0, high - SCATTER_FOOT)) {
-    ctx.fillStyle = colors.grid;
-    ctx.fillRect(SCATTER_LEFT, at, width - 12 - SCATTER_LEFT, 1);
-    ctx.fillStyle = colors.ink2;
-    ctx.textAlign = "right";
-    ctx.fillText(`${Number(t.toPrecision(2))}\u00a0s`, SCATTER_LEFT - 6, at);
+    fillRect(ctx, SCATTER_LEFT, at, width - 12 - SCATTER_LEFT, 1, colors.grid);
+    put(ctx, `${Number(t.toPrecision(2))}${NB}s`, SCATTER_LEFT - 6, at + MIDDLE, 12, colors.ink2, { align: "right" });
   }
-  const format = (b) => `${Number((b / 1e9).toPrecision(2)).toLocaleString("en")}\u00a0GB`,
-    wide = (b) => ctx.measureText(format(b)).width;
-  ctx.fillStyle = colors.ink2;
-  ctx.textAlign = "center";
+  const format = (b) => `${Number((b / 1e9).toPrecision(2)).toLocaleString("en")}${NB}GB`,
+    wide = (b) => widthOf(ctx, format(b), 12);
   for (const [b, at] of freeLabels(logTicks(ends.x0, ends.x1), x, wide, 0, width))
-    ctx.fillText(format(b), at, high - SCATTER_FOOT + 12);
+    put(ctx, format(b), at, high - SCATTER_FOOT + 12 + MIDDLE, 12, colors.ink2, { align: "center" });
 }
 
 function paretoLine(ctx, table, { x, y }, colors) {
@@ -117,14 +102,8 @@ function paretoLine(ctx, table, { x, y }, colors) {
     .map((_, k) => k)
     .filter((k) => table.pareto[k])
     .sort((a, b) => table.memory[a] - table.memory[b]);
-  ctx.strokeStyle = colors.done;
-  ctx.lineWidth = 1.8;
-  ctx.beginPath();
-  best.forEach((k, i) => {
-    if (i) ctx.lineTo(x(table.memory[k]), y(table.time[best[i - 1]]));
-    ctx[i ? "lineTo" : "moveTo"](x(table.memory[k]), y(table.time[k]));
-  });
-  ctx.stroke();
+  const stairs = best.flatMap((k, i) => [best[i - 1] ?? k, k].flatMap((at) => [x(table.memory[k]), y(table.time[at])]));
+  if (best.length) stroke(ctx, stairs, 1.8, colors.done, { round: 0 });
 }
 
 /** The split whose dot is nearest to a point, within 14 pixels; -1 for none. */

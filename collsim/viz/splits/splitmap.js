@@ -1,8 +1,8 @@
 // collsim split of a step over a thousand GPUs: ranks on nodes, what a GPU sends over which links, what it holds, and
 // every legal split as a dot and a row; one click opens it.
 
-import { el, sizeCanvas, swatch } from "../player/draw/elements.js";
-import { createShell, dressRoot } from "../player/ui/shell.js";
+import { el, pointIn, sizeCanvas, swatch } from "../player/draw/elements.js";
+import { createCard } from "../player/ui/shell.js";
 import { NB, fmtRate, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { coordinates } from "./splitgroups.js";
@@ -13,7 +13,7 @@ import { drawStages } from "./stageboxes.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import cardsSheet from "./cards.css" with { type: "text" };
 import splitSheet from "./splitmap.css" with { type: "text" };
-import { chooseLanguage, fill, pickWords } from "../words/choice.js";
+import { chooseLanguage, fill } from "../words/choice.js";
 import { LANGUAGES } from "../words/languages.js";
 import { SPLITS } from "../words/words.js";
 
@@ -28,45 +28,42 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
  * open, now, language, theme}; table is null while the search is under way, `now` is the open step as a row of the
  * table.
  */
-export function createSplit(host, { act }) {
-  /** @type {any} */
-  const ui = { act, data: null, rank: -1 };
+export const createSplit = (host, { act }) =>
+  createCard(host, { ...CARD, build: (ui) => buildSplit(Object.assign(ui, { act, rank: -1 })) });
+
+const CARD = {
+  className: "sm",
+  css: [buttonsSheet, cardsSheet, splitSheet],
+  words: SPLITS,
+  dress: dressSplit,
+  arrange: arrangeSplit,
+};
+
+function buildSplit(ui) {
   for (const name of ["map", "sends", "step", "memory", "all"]) ui[name] = el("section");
   ui.canvas = el("canvas", { role: "img", tabIndex: 0 });
   ui.dots = el("canvas", { role: "img" });
-  const left = el("div.card", ui.map, ui.sends, ui.step, ui.memory),
-    right = el("div.card", ui.all);
-  const look = { className: "sm", css: [buttonsSheet, cardsSheet, splitSheet], arrange: () => arrangeSplit(ui, false) },
-    shell = createShell(host, look, el("div.both", left, right));
-  ui.root = shell.root;
   ui.canvas.addEventListener("click", (ev) => clickMap(ui, ev));
   ui.canvas.addEventListener("keydown", (ev) => stepRank(ui, ev));
   ui.dots.addEventListener("click", (ev) => clickDot(ui, ev));
   ui.dots.addEventListener("pointermove", (ev) => hoverDot(ui, dotUnder(ui, ev)));
   ui.dots.addEventListener("pointerleave", () => hoverDot(ui, -1));
-  return { root: ui.root, update: (data) => setSplit(ui, data), destroy: shell.remove };
+  return [el("div.both", el("div.card", ui.map, ui.sends, ui.step, ui.memory), el("div.card", ui.all))];
 }
 
-function setSplit(ui, data) {
-  if (ui.data?.id !== data.id) ui.rank = middleRank(data.step);
-  Object.assign(ui, { data, words: pickWords(SPLITS, data.language) });
-  const { root } = ui;
-  ui.colours = dressRoot(root, data);
-  root.setAttribute("aria-label", ui.words.label);
+function dressSplit(ui, before) {
+  const { root, data } = ui;
+  if (before?.id !== data.id) ui.rank = middleRank(data.step);
   root.dataset.ranks = String(data.step?.ranks ?? 0);
   root.dataset.splits = String(data.table?.time.length ?? 0);
   root.dataset.open = String(data.open);
-  arrangeSplit(ui, true);
 }
 
 /** A rank in the middle, all of whose groups are in sight. */
 const middleRank = (step) => (step ? Math.floor(step.ranks / 3) : 0);
 
-function arrangeSplit(ui, anew) {
-  const { root, data } = ui,
-    whole = root.clientWidth;
-  if (!data || !whole || (!anew && ui.whole === whole)) return;
-  ui.whole = whole;
+function arrangeSplit(ui, whole) {
+  const { root, data } = ui;
   root.classList.toggle("slim", whole < 1180);
   root.classList.toggle("mid", whole < 1480);
   root.classList.toggle("none", !data.step);
@@ -93,7 +90,7 @@ function buildMap(ui) {
       .join(" – "),
     nodes = Math.ceil(step.ranks / step.per);
   ui.legend = el("p.groups", { "aria-live": "polite" });
-  const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.whole * 0.55));
+  const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.rootWidth * 0.55));
   ui.map.replaceChildren(
     titled(words.map, sayMap(words, { nodes, ranks: step.per, order, stages: layout.stages })),
     ui.canvas,
@@ -114,7 +111,7 @@ const thousands = (number) => ({ count: number.toLocaleString("en") });
 function drawMap(ui) {
   const { step } = ui.data,
     words = ui.words,
-    groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colours),
+    groups = drawNodeMap(ui.pen, step, ui.layout, ui.rank, ui.colors),
     parts = [swatch("background:var(--ink)", fill(words.rank, { rank: ui.rank }))];
   for (const axis of Object.keys(groups)) {
     const nodes = new Set(groups[axis].map((rank) => Math.floor(rank / step.per))).size;
@@ -132,8 +129,7 @@ function drawMap(ui) {
 }
 
 function clickMap(ui, ev) {
-  const box = ui.canvas.getBoundingClientRect(),
-    rank = rankAt(ui.data.step, ui.layout, ev.clientX - box.left, ev.clientY - box.top);
+  const rank = rankAt(ui.data.step, ui.layout, ...pointIn(ui.canvas, ev));
   if (rank < 0) return;
   ui.rank = rank;
   drawMap(ui);
@@ -260,7 +256,7 @@ function drawDots(ui, hovered) {
   if (selected) notes.push(noteOf(ui, selected, "ink", open === 0));
   if (hovered >= 0 && hovered !== open && hovered !== 0) notes.push(noteOf(ui, rowAt(table, hovered), "ink2", false));
   drawScatter(ctx, table, ui.scales, {
-    colors: ui.colours,
+    colors: ui.colors,
     room,
     shown: selected,
     notes,
@@ -357,9 +353,7 @@ function insideOf(table, k) {
 }
 
 function dotUnder(ui, ev) {
-  if (!ui.data?.table) return -1;
-  const box = ui.dots.getBoundingClientRect();
-  return nearestDot(ui.data.table, ui.scales, ev.clientX - box.left, ev.clientY - box.top);
+  return ui.data?.table ? nearestDot(ui.data.table, ui.scales, ...pointIn(ui.dots, ev)) : -1;
 }
 
 function clickDot(ui, ev) {

@@ -3,7 +3,7 @@
 
 import { hatch, svg } from "../player/draw/elements.js";
 import { niceStep, timeUnit } from "../player/model/units.js";
-import { labelIn, pathOf, rect, spanOf, stairs, text, textWidth } from "../transport/lanechart.js";
+import { labelIn, rect, spanOf, stackPaths, text, textWidth } from "../transport/lanechart.js";
 import { FILLS } from "./laneboxes.js";
 import { fill } from "../words/choice.js";
 
@@ -107,19 +107,12 @@ function passBox([t0, t1, micro, kind], across) {
 
 /** What is held, by kind on one another; a full ruler is the most that either GPU holds. */
 function memoryArea(levels, across, end, floor, { shade, most }) {
-  const kinds = Math.max(0, (levels[0]?.length ?? 1) - 1),
-    sums = (row, kind) => row.slice(1, 1 + kind).reduce((sum, size) => sum + size, 0),
-    edge = (kind) =>
-      stairs(
-        levels.map((row) => [row[0], sums(row, kind)]),
-        end,
-        across,
-        (sum) => floor - (HELD_HIGH * sum) / most,
-      );
-  return Array.from({ length: kinds }, (_, kind) => {
-    const area = pathOf([...edge(kind + 1), ...edge(kind).reverse()]);
-    return svg("path", { d: area, fill: "var(--room)", "fill-opacity": shade(kind) });
-  });
+  const kinds = Array.from({ length: Math.max(0, (levels[0]?.length ?? 1) - 1) }, (_, kind) =>
+      levels.map((row) => row[kind + 1]),
+    ),
+    times = levels.map(([t]) => t),
+    areas = stackPaths(times, kinds, end, across, (sum) => floor - (HELD_HIGH * sum) / most);
+  return areas.map((path, kind) => svg("path", { d: path, fill: "var(--room)", "fill-opacity": shade(kind) }));
 }
 
 function cutMark(parts, top, label) {

@@ -8,17 +8,8 @@ import { fill } from "../words/choice.js";
 const MAX_BOXES = 15; // GPUs that are drawn one by one
 
 function rankBox(ctx, colors, x, y, size, text, dark = false) {
-  box(
-    ctx,
-    x - size / 2,
-    y - size / 2,
-    size,
-    size,
-    Math.min(7, size / 5),
-    dark ? colors.ink : colors.card,
-    colors.ink,
-    1.8,
-  );
+  const [left, top, paper] = [x - size / 2, y - size / 2, dark ? colors.ink : colors.card];
+  box(ctx, left, top, size, size, Math.min(7, size / 5), paper, colors.ink, 1.8);
   if (size < 18) return;
   const fits = fitFont(ctx, text, size * 0.48, size - 6, true, 10);
   put(ctx, text, x, y + fits * 0.36, fits, dark ? colors.card : colors.ink, { bold: true, align: "center" });
@@ -106,10 +97,8 @@ export function drawHotLink(ctx, { w, h, colors, words, v, r, share, slim }) {
       nbytes = q ? r.bytes.other : r.bytes.server,
       bars = arrived.map((part) => (room * nbytes * part) / longest),
       hot = !q && r.bytes.server > r.bytes.other;
-    put(ctx, rest ? "…" : `${words.gpu} ${q}`, left - 8, y + pitch * 0.58, 13.5, colors.ink, {
-      align: "right",
-      bold: !q,
-    });
+    const name = rest ? "…" : `${words.gpu} ${q}`;
+    put(ctx, name, left - 8, y + pitch * 0.58, 13.5, colors.ink, { align: "right", bold: !q });
     bars.forEach((bar, way) => {
       const at = y + pitch * (0.1 + 0.4 * way);
       box(ctx, left, at, Math.max(1, bar), pitch * 0.34, 2, hot ? colors.full : colors.room);
@@ -193,15 +182,12 @@ function piece(ctx, colors, { x, y }, size, { copying, fill, text }) {
 }
 
 function ringTimes(ctx, { colors, said: spoken, words, w, h, slim }) {
-  const x = slim ? w / 2 : w - 88,
-    y = slim ? h - 30 : h / 2,
-    o = { align: "center" },
-    faster = fill(words.faster, { times: spoken.faster });
+  const o = { align: "center" },
+    faster = fill(words.faster, { times: spoken.faster }),
+    line = [spoken.ringTime, "·", faster].join(NB),
+    [x, y] = [w - 88, h / 2];
   if (slim) {
-    put(ctx, [spoken.ringTime, "·", faster].join(NB), x, y + 8, 15, colors.ink, {
-      ...o,
-      bold: true,
-    });
+    put(ctx, line, w / 2, h - 22, 15, colors.ink, { ...o, bold: true });
     return;
   }
   put(ctx, spoken.serverTime, x, y - 26, 16, colors.ink2, o);

@@ -1,6 +1,6 @@
 // The pictures that compare: bytes over N, time over N, network cards, a step of training.
 
-import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { box, fillRect, fitFont, put, slant, stroke } from "../player/draw/canvas.js";
 import { fmtBytes, fmtSpan, niceStep, three, timeUnit } from "../player/model/units.js";
 import { total } from "./values.js";
 import { fill } from "../words/choice.js";
@@ -15,20 +15,10 @@ function hatched(ctx, x, y, w, h, color, ground) {
   ctx.beginPath();
   ctx.rect(x, y, w, h);
   ctx.clip();
-  ctx.fillStyle = ground;
-  ctx.fillRect(x, y, w, h);
-  ctx.strokeStyle = color;
-  ctx.lineWidth = 1.6;
-  ctx.beginPath();
-  for (let q = x - h; q < x + w; q += 7) {
-    ctx.moveTo(q, y + h);
-    ctx.lineTo(q + h, y);
-  }
-  ctx.stroke();
+  fillRect(ctx, x, y, w, h, ground);
+  slant(ctx, x, y + h, w, h, 1.6, color);
   ctx.restore();
-  ctx.strokeStyle = color;
-  ctx.lineWidth = 1;
-  ctx.strokeRect(x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1));
+  box(ctx, x + 0.5, y + 0.5, Math.max(0, w - 1), Math.max(0, h - 1), 0, null, color);
 }
 
 // ---- chapter 4
@@ -40,12 +30,9 @@ export function drawVolume(ctx, { w, h, colors, words, v, r, data, slim }) {
     wide = pitch * 0.58,
     scale = (base - 46) / (2 * v.size),
     roof = base - 2 * v.size * scale;
-  ctx.setLineDash([6, 4]);
-  stroke(ctx, [left, roof, w - 12, roof], 1.6, colors.ink);
-  ctx.setLineDash([]);
-  put(ctx, fill(words.never, { size: fmtBytes(2 * v.size) }), w - 12, roof - 8, slim ? 13 : 14, colors.ink2, {
-    align: "right",
-  });
+  const never = fill(words.never, { size: fmtBytes(2 * v.size) });
+  stroke(ctx, [left, roof, w - 12, roof], 1.6, colors.ink, { dash: [6, 4] });
+  put(ctx, never, w - 12, roof - 8, slim ? 13 : 14, colors.ink2, { align: "right" });
   data.ranks.forEach((n, q) => {
     const x = left + pitch * (q + 0.2),
       tall = r.sentOf(n) * scale,
@@ -53,16 +40,9 @@ export function drawVolume(ctx, { w, h, colors, words, v, r, data, slim }) {
     box(ctx, x, base - tall, wide, tall / 2, 0, here ? colors.done : colors.ink3);
     box(ctx, x, base - tall / 2, wide, tall / 2, 0, here ? colors.sum2 : colors.idle);
     const text = three(r.sentOf(n) / 2 ** 20),
-      px = fitFont(ctx, text, 15, wide + 10, true, 10);
-    put(
-      ctx,
-      text,
-      x + wide / 2,
-      base - tall - 6 + (tall > 40 ? 24 : 0),
-      px,
-      tall > 40 ? onBar(colors, here) : colors.ink,
-      STRONG,
-    );
+      px = fitFont(ctx, text, 15, wide + 10, true, 10),
+      [y, ink] = tall > 40 ? [base - tall + 18, here ? colors.ontext : colors.card] : [base - tall - 6, colors.ink];
+    put(ctx, text, x + wide / 2, y, px, ink, STRONG);
     put(ctx, here ? `N = ${n}` : String(n), x + wide / 2, base + 18, 14, colors.ink, here ? STRONG : MIDDLE);
     if (!here || slim) return;
     put(ctx, words.copy, x + wide + 5, base - tall * 0.72, 13, colors.ink2);
@@ -71,8 +51,6 @@ export function drawVolume(ctx, { w, h, colors, words, v, r, data, slim }) {
   stroke(ctx, [left, base, w - 12, base], 1, colors.line);
   put(ctx, words.sends, left, h - 8, 13, colors.ink2);
 }
-
-const onBar = (colors, here) => (here ? colors.ontext : colors.card);
 
 // ---- chapter 5
 
@@ -139,9 +117,8 @@ export function drawCards(ctx, { w, h, colors, words, v, data, slim }) {
     machines(ctx, colors, { x: 8, y, w: part - 20, h: pitch - 12 }, cards, here);
     const mid = y + pitch / 2 - 2,
       bar = (room * time) / slowest;
-    put(ctx, fill(words.card, { count: cards }), part + 4, slim ? mid - 14 : mid + 5, slim ? 13 : 15, colors.ink, {
-      bold: here,
-    });
+    const [below, size] = slim ? [-14, 13] : [5, 15];
+    put(ctx, fill(words.card, { count: cards }), part + 4, mid + below, size, colors.ink, { bold: here });
     box(ctx, part + name, mid - 10, bar, 22, 3, here ? colors.ink : colors.ink3);
     put(ctx, fmtSpan(time), part + name + bar + 8, mid + 7, here ? 18 : 15, colors.ink, { bold: here });
   });

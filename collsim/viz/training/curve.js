@@ -1,8 +1,8 @@
 // Bucket size and step time: a curve that is a slider.
 
-import { el, svg } from "../player/draw/elements.js";
+import { el, setAttributes, svg } from "../player/draw/elements.js";
 import { fmtBytes, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
-import { text, textWidth } from "../transport/lanechart.js";
+import { levelAxis, text, textWidth } from "../transport/lanechart.js";
 import { bestOf, curveScales } from "./stepgeometry.js";
 import { fill } from "../words/choice.js";
 
@@ -18,10 +18,12 @@ export function buildCurve(ui, wide) {
     scales = curveScales([...curve, [bucketBytes, step.time]], box),
     best = bestOf(curve),
     slider = el("div.curve", { role: "slider", tabIndex: 0, "aria-label": words.size });
-  slider.setAttribute("aria-valuemin", String(curve[0][0]));
-  slider.setAttribute("aria-valuemax", String(curve.at(-1)[0]));
-  slider.setAttribute("aria-valuenow", String(bucketBytes));
-  slider.setAttribute("aria-valuetext", `${fmtBytes(bucketBytes)}, ${fmtSpan(step.time)}`);
+  setAttributes(slider, {
+    "aria-valuemin": curve[0][0],
+    "aria-valuemax": curve.at(-1)[0],
+    "aria-valuenow": bucketBytes,
+    "aria-valuetext": `${fmtBytes(bucketBytes)}, ${fmtSpan(step.time)}`,
+  });
   slider.append(picture(ui, curve, scales, box, wide));
   follow(ui, slider, scales, curve);
   const foot = el("p", fill(words.best, { bytes: fmtBytes(best[0]), time: fmtSpan(best[1]) }));
@@ -37,14 +39,11 @@ function picture(ui, curve, scales, box, wide) {
     base = box.top + box.height,
     label = (x, y, words, anchor = "middle", look = {}) => text(x, y, words, { size: 12.5, anchor, ...look }),
     out = [];
-  for (const k of [0, 1, 2, 3]) {
-    const v = scales.low + ((scales.high - scales.low) * k) / 3,
-      y = scales.y(v);
-    out.push(
-      svg("rect", { x: box.left, y, width: box.width, height: 1, fill: k ? "var(--grid)" : "var(--edge)" }),
-      label(box.left - 6, y + 4, threeDigits(v * unit.f), "end"),
-    );
-  }
+  const levels = [0, 1, 2, 3].map((k) => {
+    const v = scales.low + ((scales.high - scales.low) * k) / 3;
+    return { y: scales.y(v), text: threeDigits(v * unit.f), ...(!k && { rule: "var(--edge)" }) };
+  });
+  out.push(...levelAxis(levels, { left: box.left, right: box.left + box.width, away: 6, size: 12.5 }));
   out.push(label(2, 12, unit.unit, "start"));
   for (const nbytes of TICKS) out.push(label(scales.x(nbytes), base + 18, fmtBytes(nbytes)));
   const d = curve.map(([b, s]) => `${scales.x(b).toFixed(1)} ${scales.y(s).toFixed(1)}`).join("L"),

@@ -3,7 +3,7 @@
 
 import { el, segment, setText, svg, swatch } from "../player/draw/elements.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
@@ -56,7 +56,7 @@ function buildRivals(race) {
 }
 
 function dressRivals(race) {
-  const { moves, time, speeds } = race.parts;
+  const { moves, time, speeds } = (race.parts = createTransport(race));
   race.root.dataset.runners = race.data.runners.map((r) => r.strategy).join();
   race.bar.replaceChildren(moves, time, speeds);
   buildRivalFoot(race);
@@ -149,9 +149,7 @@ function drawRivals(race) {
   }
   for (const cursor of race.cursors) cursor.move(clock.t);
   drawTransport(race.parts, clock, words, `${unit.num(clock.t)} / ${unit.fmt(clock.total)}`);
-  mirrorClock(race, {
-    finished: String(data.runners.filter((r) => clock.t >= r.time).length),
-  });
+  mirrorClock(race, { finished: String(data.runners.filter((r) => clock.t >= r.time).length) });
 }
 
 /** A track is the scrubber. */

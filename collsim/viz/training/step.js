@@ -10,7 +10,7 @@ import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
 import { STEP } from "../words/words.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
@@ -85,7 +85,8 @@ function beginStep(ui, before) {
 
 /** Words and everything that follows from the data. */
 function dressStep(ui) {
-  const { data, words, parts } = ui,
+  const { data, words } = ui,
+    parts = (ui.parts = createTransport(ui)),
     pick = (on) => ui.act({ what: "every", on }),
     choices = [
       [false, words.one],
@@ -198,10 +199,7 @@ function drawStep(ui) {
   drawTransport(ui.parts, clock, ui.words, `${unit.num(clock.t)} / ${unit.fmt(data.step.time)}`);
   ui.cursor.move(clock.t, unit.fmt(clock.t));
   followInside(ui);
-  mirrorClock(ui, {
-    waits: String(now.waits !== null),
-    carries: now.carries?.name ?? "",
-  });
+  mirrorClock(ui, { waits: String(now.waits !== null), carries: now.carries?.name ?? "" });
 }
 
 /** A box of the network lane was clicked. */

@@ -1,7 +1,7 @@
 // Where things stand on a timeline of a step, and what happens at a moment. Pure functions of the document
 // (viz/training/step_document.py); x from 0 to `width` is time from 0 to its end.
 
-import { pathOf, stairs } from "../transport/lanechart.js";
+import { pathOf } from "../transport/lanechart.js";
 
 /** @import { StepDocument } from "../documents.js" */
 
@@ -81,27 +81,6 @@ export function chainPath(chain, at, across, out = 2.5) {
   });
   const points = [...top, ...below.reverse()];
   return `${pathOf(points)}Z`;
-}
-
-/** Steps of memory as SVG paths, one for each kind from below: what a kind adds lies on those before it. */
-export function memoryPaths(memory, across, top, height, end) {
-  const most = memory.peak || 1,
-    sums = memory.t.map(() => 0),
-    y = (v) => top + height * (1 - v / most);
-  const edge = () =>
-    stairs(
-      memory.t.map((t, q) => [t, sums[q]]),
-      end,
-      across,
-      y,
-    );
-  return memory.bytes.map((row) => {
-    const lower = edge().reverse();
-    row.forEach((v, q) => {
-      sums[q] += v;
-    });
-    return `${pathOf([...edge(), ...lower])}Z`;
-  });
 }
 
 /**

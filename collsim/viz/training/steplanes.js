@@ -13,12 +13,13 @@ import {
   patched,
   rect,
   spanOf,
+  stackPaths,
   text,
   textWidth,
   timeAxis,
 } from "../transport/lanechart.js";
 import { sayGradients, sayOpen, spanLayers } from "./stepwords.js";
-import { ROOM, bandsOf, chainPath, memoryPaths, queueOf, rowsOf } from "./stepgeometry.js";
+import { ROOM, bandsOf, chainPath, queueOf, rowsOf } from "./stepgeometry.js";
 import { fill } from "../words/choice.js";
 
 const MIN_TIME = 560; // pixels of the time column below which the timeline scrolls sideways
@@ -114,14 +115,15 @@ function bands(ui) {
 function memoryArea(ui) {
   const { memory, time } = ui.data.step,
     top = ROOM.band + ROOM.axis,
-    paths = memoryPaths(memory, ui.across, top, ROOM.memory, time),
+    height = (bytes) => top + ROOM.memory * (1 - bytes / (memory.peak || 1)),
+    paths = stackPaths(memory.t, memory.bytes, time, ui.across, height),
     words = ui.words,
     out = paths.map((d, q) =>
       svg("path", { d, fill: MEMORY_FILL[memory.kinds[q]], stroke: "var(--ink3)", "stroke-width": 0.7 }),
     );
   const fixed = memory.bytes[0].map((v, q) => v + memory.bytes[1][q]),
     largest = Math.max(...fixed),
-    y = top + ROOM.memory * (1 - largest / (memory.peak || 1));
+    y = height(largest);
   if (top + ROOM.memory - y > 17) {
     const label = `${words.kinds.weights}, ${words.kinds.other} ${fmtBytes(largest)}`;
     out.push(

@@ -98,6 +98,27 @@ export function patched(x, y, words, look = {}) {
 export const stairs = (points, end, across, y) =>
   points.flatMap(([t, value], k) => [t, points[k + 1]?.[0] ?? end].map((moment) => [across(moment), y(value)]));
 
+/** What lies on one another over time as paths, from below: `rows` are values of one kind each, for all of `times`. */
+export function stackPaths(times, rows, end, across, y) {
+  const sums = times.map(() => 0),
+    points = () => Array.from(times, (t, q) => [t, sums[q]]),
+    edge = () => stairs(points(), end, across, y);
+  return rows.map((row) => {
+    const lower = edge().reverse();
+    row.forEach((value, q) => {
+      sums[q] += value;
+    });
+    return `${pathOf([...edge(), ...lower])}Z`;
+  });
+}
+
+/** Rules across a chart for `marks` = [{y, text}], with their texts left of them. */
+export const levelAxis = (marks, { left, right, away = 8, ...look }) =>
+  marks.flatMap(({ y, text: words, rule = "var(--grid)" }) => [
+    rect(left, y, right - left, 1, rule),
+    text(left - away, y + 4, words, { anchor: "end", ...look }),
+  ]);
+
 export const pathOf = (points) => `M${points.map(([x, y]) => `${round(x)} ${round(y)}`).join("L")}`;
 
 const round = (x) => Number(x.toFixed(2));
@@ -120,6 +141,23 @@ export function createCursor({ across, width, height }, { top = 0, flag = null }
       node.setAttribute("transform", `translate(${x.toFixed(2)} 0)`);
       sign.setAttribute("transform", `translate(${(inside - x).toFixed(2)} 0)`);
       setText(words, label);
+    },
+  };
+}
+
+/**
+ * A line over the time of a chart with its middle at `y`, the part of it that is past, and a knob: {line, past, knob,
+ * move(t)}.
+ */
+export function createTrack({ across, left, room }, { y, high, fill, ...look }) {
+  const bar = (wide, paper) => rect(left, y - high / 2, wide, high, paper, { rx: high / 2 }),
+    past = bar(0, "var(--ink)"),
+    knob = svg("circle", { cy: y, fill: "var(--ink)", ...look });
+  return {
+    ...{ line: bar(room, fill), past, knob },
+    move(t) {
+      knob.setAttribute("cx", across(t));
+      past.setAttribute("width", across(t) - left);
     },
   };
 }

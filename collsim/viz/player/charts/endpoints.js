@@ -1,11 +1,12 @@
 // Gantt chart of endpoints: when each sends (thin, above) and receives (below; a sum and a copy look different).
 
-import { put, widthOf } from "../draw/canvas.js";
+import { fillRect, put, widthOf } from "../draw/canvas.js";
 import { huesOfGroup } from "../model/look.js";
 import { meters } from "./meters.js";
 import { slotText } from "../model/model.js";
-import { nameOf, panelOf } from "../model/names.js";
+import { endpointName, panelOf } from "../model/names.js";
 import { groups } from "../model/order.js";
+import { addToSlices } from "../model/load.js";
 import { receivedAt, sentAt } from "../model/sent.js";
 import { textAt } from "../model/read.js";
 import { fmtBytes } from "../model/units.js";
@@ -86,12 +87,7 @@ export const endpointChart = {
   lines: (model, words, language) =>
     endpointGroups(model).map(({ members, panel }) => {
       const [first, last] = [members[0], members.at(-1)];
-      if (members.length === 1)
-        return {
-          members,
-          endpoint: first,
-          label: first < model.ranks ? `${words.rank} ${first}` : nameOf(model, first, language),
-        };
+      if (members.length === 1) return { members, endpoint: first, label: endpointName(model, first, words, language) };
       return {
         members,
         label: panel >= 0 ? textAt(model.panels.label, panel, language) : fill(words.ranksTo, { first, last }),
@@ -123,24 +119,17 @@ const mostBytes = (model) =>
   ));
 
 function drawOwn(ctx, view, geo, endpoint, q) {
-  const { model, colors } = view,
-    { tw, rh, bh, top, off } = geo,
-    y = top + q * rh + off,
-    thin = Math.max(3, Math.round(bh * 0.28)),
-    X = (t) => (t / (model.total || 1)) * tw;
-  ctx.fillStyle = colors.ink3;
+  const { model } = view,
+    y = geo.y(q),
+    thin = Math.max(3, Math.round(geo.bh * 0.28)),
+    wide = (a, b) => Math.max(0.7, geo.across(b) - geo.across(a) - 0.6),
+    several = { ...view.colors, done: view.colors.ink2, sum2: view.colors.wait };
   for (const { a, b } of activity(model, endpoint, "src"))
-    ctx.fillRect(X(a), y, Math.max(0.7, X(b) - X(a) - 0.6), thin);
+    fillRect(ctx, geo.across(a), y, wide(a, b), thin, view.colors.ink3);
   for (const { a, b, n, i, adds, group } of activity(model, endpoint, "dst")) {
-    const colors =
-        group < 0
-          ? { ...view.colors, done: view.colors.ink2, sum2: view.colors.wait }
-          : huesOfGroup(view.colors, group),
-      x = X(a),
-      w = Math.max(0.7, X(b) - x - 0.6),
-      h = bh - thin - 1;
-    ctx.fillStyle = adds ? colors.sum2 : colors.done;
-    ctx.fillRect(x, y + thin + 1, w, h);
+    const colors = group < 0 ? several : huesOfGroup(view.colors, group),
+      [x, w, h] = [geo.across(a), wide(a, b), geo.bh - thin - 1];
+    fillRect(ctx, x, y + thin + 1, w, h, adds ? colors.sum2 : colors.done);
     const text = n > 1 ? `×${n}` : slotText(view, model.chunk[i]);
     if (h >= 13 && w > widthOf(ctx, text, 12, true) + 5)
       put(ctx, text, x + w / 2, y + thin + 1 + h / 2 + 4.3, 12, adds ? colors.ink : colors.ontext, {
@@ -153,29 +142,22 @@ function drawOwn(ctx, view, geo, endpoint, q) {
 /** Many endpoints in one row: the share of them that send (above) and receive (below). */
 function drawGroup(ctx, view, geo, members, q) {
   const { model, colors } = view,
-    { tw, rh, bh, top, off } = geo,
+    { tw, bh } = geo,
     ncol = Math.max(1, Math.round(tw / 2)),
-    y = top + q * rh + off,
+    y = geo.y(q),
     thin = Math.round(bh * 0.35),
     w = tw / ncol;
   const out = shareOf(model, members, "src", ncol),
     got = shareOf(model, members, "dst", ncol);
   for (let c = 0; c < ncol; c++) {
-    ctx.fillStyle = colors.ink3;
-    ctx.fillRect(c * w, y + thin * (1 - out[c]), w + 0.3, thin * out[c]);
-    ctx.fillStyle = colors.sum2;
-    ctx.fillRect(c * w, y + thin + 1, w + 0.3, (bh - thin - 1) * got[c]);
+    fillRect(ctx, c * w, y + thin * (1 - out[c]), w + 0.3, thin * out[c], colors.ink3);
+    fillRect(ctx, c * w, y + thin + 1, w + 0.3, (bh - thin - 1) * got[c], colors.sum2);
   }
 }
 
 function shareOf(model, members, side, ncol) {
   const sum = new Float64Array(ncol),
     w = model.total / ncol;
-  for (const e of members) {
-    for (const { a, b } of activity(model, e, side)) {
-      for (let c = Math.floor(a / w); c < ncol && c * w < b; c++)
-        sum[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
-    }
-  }
+  for (const e of members) for (const { a, b } of activity(model, e, side)) addToSlices(sum, w, a, b);
   return sum.map((v) => Math.min(1, v / (w * members.length)));
 }

@@ -1,8 +1,9 @@
 // Several collectives in one run: whose a slot is, the colours of each, and a chart with a row for each.
 
-import { put, widthOf } from "../draw/canvas.js";
+import { fillRect, put, widthOf } from "../draw/canvas.js";
 import { svg, symbol } from "../draw/elements.js";
 import { HUES, huesOfGroup } from "../model/look.js";
+import { rightOf } from "./meters.js";
 import { textAt } from "../model/read.js";
 
 /**
@@ -23,13 +24,10 @@ export const groupKeys = (model, colors, { words, language }, item) =>
  * Where a collective would have ended alone: said beside the bar's faint part, on which ink can be read before and
  * after the cursor.
  */
-
 function drawAlone(ctx, view, geo, group, y) {
-  const X = (t) => geo.x0 + (t / (view.model.total || 1)) * geo.tw,
-    at = X(group.alone);
-  if (X(group.t1) - at < widthOf(ctx, view.words.alone, 12, true) + 10) return;
-  ctx.fillStyle = view.colors.ink;
-  ctx.fillRect(at - 1, y, 2, geo.bh);
+  const at = geo.x0 + geo.across(group.alone);
+  if (geo.across(group.t1) - geo.across(group.alone) < widthOf(ctx, view.words.alone, 12, true) + 10) return;
+  fillRect(ctx, at - 1, y, 2, geo.bh, view.colors.ink);
   put(ctx, view.words.alone, at + 5, y + geo.bh / 2 + 4.3, 12, view.colors.ink, { bold: true });
 }
 
@@ -40,34 +38,20 @@ export const groupChart = {
   lines: (model, _, language) =>
     model.groups.map((group, q) => ({ group, q, label: `${group.name} ${textAt(group.label, 0, language)}` })),
   bars(ctx, view, geo, lines) {
-    const { tw, rh, bh, top, off } = geo,
-      X = (t) => (t / (view.model.total || 1)) * tw;
     lines.forEach(({ group, q }, row) => {
-      const colors = huesOfGroup(view.colors, q),
-        y = top + row * rh + off,
-        alone = Math.min(group.t1, group.alone);
-      ctx.fillStyle = colors.sum2;
-      ctx.fillRect(X(group.t0), y, Math.max(1, X(group.t1) - X(group.t0)), bh);
-      ctx.fillStyle = colors.done;
-      ctx.fillRect(X(group.t0), y, Math.max(1, X(alone) - X(group.t0)), bh);
+      const { sum2, done } = huesOfGroup(view.colors, q),
+        x = geo.across(group.t0);
+      for (const [end, fill] of [
+        [group.t1, sum2],
+        [Math.min(group.t1, group.alone), done],
+      ])
+        fillRect(ctx, x, geo.y(row), Math.max(1, geo.across(end) - x), geo.bh, fill);
     });
   },
   figure(ctx, view, geo, { group, q }, mid, ly) {
-    drawAlone(ctx, view, geo, group, geo.top + q * geo.rh + geo.off);
-    const text = textAt(group.note, 0, view.language),
-      slow = group.slowdown > 1.005;
-    put(
-      ctx,
-      text,
-      geo.narrow ? geo.x0 + geo.tw : geo.fig + 400,
-      ly,
-      geo.rh < 20 ? 12.5 : 15,
-      slow ? view.colors.fulltext : view.colors.ink,
-      {
-        bold: true,
-        align: "right",
-        halo: geo.narrow ? view.colors.card : null,
-      },
-    );
+    drawAlone(ctx, view, geo, group, geo.y(q));
+    const ink = group.slowdown > 1.005 ? view.colors.fulltext : view.colors.ink,
+      look = { bold: true, align: "right", halo: geo.narrow ? view.colors.card : null };
+    put(ctx, textAt(group.note, 0, view.language), rightOf(geo), ly, geo.rh < 20 ? 12.5 : 15, ink, look);
   },
 };

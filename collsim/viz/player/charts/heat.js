@@ -1,6 +1,6 @@
 // More than 64 ranks: the matrix folded into strips, one per group of ranks, and saying so.
 
-import { box, put, wrap } from "../draw/canvas.js";
+import { box, fillRect, put, wrap } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
 import { endpointGroups } from "./endpoints.js";
 import { hues, ramp } from "../model/look.js";
@@ -41,17 +41,8 @@ export function drawHeat(ctx, view, w, h) {
     y0 = 62,
     cw = (w - x0 - right) / columns,
     ch = Math.min(24, (h - y0 - 60) / rows.length);
-  wrap(
-    ctx,
-    fill(words.heat[model.goal > 1 ? "sum" : "data"], { ranks: rows[0].members.length, chunks: per }),
-    0,
-    13,
-    w,
-    13,
-    18,
-    colors.ink2,
-    { most: 2 },
-  );
+  const about = fill(words.heat[model.goal > 1 ? "sum" : "data"], { ranks: rows[0].members.length, chunks: per });
+  wrap(ctx, about, 0, 13, w, 13, 18, colors.ink2, { most: 2 });
   view.grid = { heat: true, rows, per, x0, y0, cw, ch, columns };
   rows.forEach(({ members, panel }, q) => {
     const y = y0 + q * ch,
@@ -64,17 +55,15 @@ export function drawHeat(ctx, view, w, h) {
             : nameOf(model, members[0], view.language),
       wrong = view.wrong != null && members.includes(model.mistake.rank);
     if (ch >= 12 || q % Math.ceil(13 / ch) === 0) {
-      put(ctx, name, x0 - 8, y + ch / 2 + 4.5, 12, wrong ? colors.fulltext : colors.ink2, {
-        align: "right",
-        bold: wrong,
-      });
+      const look = { align: "right", bold: wrong };
+      put(ctx, name, x0 - 8, y + ch / 2 + 4.5, 12, wrong ? colors.fulltext : colors.ink2, look);
       put(ctx, done, w, y + ch / 2 + 4.5, 12, colors.ink2, { align: "right" });
     }
     for (let c = 0; c < columns; c++) {
       const share = meanShare(model, members, view.slots.slice(c * per, (c + 1) * per), view.t),
-        hue = hues(colors, model, view.slots[c * per]);
-      ctx.fillStyle = share >= 1 ? hue.done : share > 0 ? ramp(hue, 1 + share * 14, 17) : colors.grid;
-      ctx.fillRect(x0 + c * cw, y + 0.5, cw + 0.3, ch - 1);
+        hue = hues(colors, model, view.slots[c * per]),
+        shade = share > 0 ? ramp(hue, 1 + share * 14, 17) : colors.grid;
+      fillRect(ctx, x0 + c * cw, y + 0.5, cw + 0.3, ch - 1, share >= 1 ? hue.done : shade);
     }
     if (wrong) box(ctx, x0 - 2, y - 1, columns * cw + 4, ch + 2, 3, null, colors.full, 2.4);
   });
@@ -83,17 +72,18 @@ export function drawHeat(ctx, view, w, h) {
     const c = Math.floor(view.slots.indexOf(view.hover.slot) / per);
     box(ctx, x0 + c * cw - 1, y0 - 2, cw + 2, rows.length * ch + 4, 2, null, colors.ink, 1.5);
   }
-  drawRamp(ctx, view, x0, y0 + rows.length * ch + 12);
+  drawHeatKey(ctx, view, x0, y0 + rows.length * ch + 12);
 }
 
-function drawRamp(ctx, view, x, y) {
-  const { colors, words } = view;
-  for (let q = 0; q < 14; q++) {
-    ctx.fillStyle = ramp(colors, 1 + q, 16);
-    ctx.fillRect(x + q * 9, y, 9, 14);
-  }
-  put(ctx, `0${NB}%`, x, y + 28, 12, colors.ink2);
-  put(ctx, `100${NB}%`, x + 126, y + 28, 12, colors.ink2, { align: "right" });
+/** The colours from few contributions to many, and what the first and the last one stand for. */
+export function drawRamp(ctx, colors, x, y, shade, ends) {
+  for (let q = 0; q < 14; q++) fillRect(ctx, x + q * 9, y, 9, 14, shade(q));
+  put(ctx, ends[0], x, y + 28, 12, colors.ink2);
+  put(ctx, ends[1], x + 126, y + 28, 12, colors.ink2, { align: "right" });
+}
+
+function drawHeatKey(ctx, { colors, words }, x, y) {
+  drawRamp(ctx, colors, x, y, (q) => ramp(colors, 1 + q, 16), [`0${NB}%`, `100${NB}%`]);
   box(ctx, x + 142, y - 1, 17, 17, 2.5, colors.done);
   put(ctx, words.complete, x + 165, y + 12, 12.5, colors.ink2);
 }

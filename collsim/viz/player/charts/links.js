@@ -1,10 +1,11 @@
 // Two charts of cables over time: classes of cables that are alike, and each cable by itself.
 
 import { useFill } from "../draw/cable.js";
-import { put } from "../draw/canvas.js";
+import { fillRect, polygon, put, slant } from "../draw/canvas.js";
 import { busySeconds, idleShare, linkBytes, rowSlices, stepShare, useClass, usedLinks } from "../model/load.js";
 import { ranksWaiting } from "../model/cells.js";
-import { meters } from "./meters.js";
+import { busyEndpoints } from "../draw/held.js";
+import { lookOfUse, meters, rightOf } from "./meters.js";
 import { stepAt } from "../model/model.js";
 import { linkName } from "../model/names.js";
 import { textAt } from "../model/read.js";
@@ -52,10 +53,7 @@ export const linkChart = {
     );
   },
   figure(ctx, view, geo, line, mid, ly) {
-    if (line.idle)
-      put(ctx, waitText(view), geo.narrow ? geo.x0 + geo.tw : geo.fig + 400, ly, 14.5, view.colors.ink, {
-        align: "right",
-      });
+    if (line.idle) put(ctx, waitText(view), rightOf(geo), ly, 14.5, view.colors.ink, { align: "right" });
     else linkFigure(ctx, view, geo, line, mid, ly);
   },
 };
@@ -96,17 +94,13 @@ const columnsOf = (geo) => Math.max(1, Math.round(geo.tw));
 
 function drawLinkBar(ctx, view, geo, line, r, most, q) {
   const { model, colors } = view,
-    { tw, rh, bh, top } = geo,
+    { tw, bh } = geo,
     ncol = columnsOf(geo),
     w = tw / ncol,
-    base = top + q * rh + geo.off + bh;
+    base = geo.y(q) + bh;
   if (geo.mode === "bytes") {
-    ctx.beginPath();
-    ctx.moveTo(0, base);
-    for (let c = 0; c < ncol; c++) ctx.lineTo((c + 1) * w, base - (bh * r.sofar[c]) / most);
-    ctx.lineTo(tw, base);
-    ctx.fillStyle = line.hot ? colors.full : colors.ink3;
-    ctx.fill();
+    const level = Array.from(r.sofar, (bytes, c) => [(c + 1) * w, base - (bh * bytes) / most]).flat();
+    polygon(ctx, [0, base, ...level, tw, base], line.hot ? colors.full : colors.ink3);
     return;
   }
   putIdle(ctx, view, geo, r, q);
@@ -115,23 +109,22 @@ function drawLinkBar(ctx, view, geo, line, r, most, q) {
   );
   for (let c = 0; c < ncol; c++) {
     if (r.top[c] < 1e-6) continue;
-    ctx.fillStyle =
-      fills[r.cls ? (r.cls[stepAt(model, ((c + 0.5) / ncol) * model.total)] ?? "room") : useClass(r.top[c])];
-    const h = bh * Math.min(1, r.mean[c]),
+    const fill = fills[r.cls ? (r.cls[stepAt(model, ((c + 0.5) / ncol) * model.total)] ?? "room") : useClass(r.top[c])],
+      h = bh * Math.min(1, r.mean[c]),
       ht = bh * Math.min(1, r.top[c]);
-    ctx.fillRect(c * w, base - h, w + 0.3, h);
+    fillRect(ctx, c * w, base - h, w + 0.3, h, fill);
     if (ht - h <= 1) continue;
     ctx.globalAlpha = 0.35; // the busiest cable of the row, where they differ
-    ctx.fillRect(c * w, base - ht, w + 0.3, ht - h);
+    fillRect(ctx, c * w, base - ht, w + 0.3, ht - h, fill);
     ctx.globalAlpha = 1;
   }
 }
 
 /** "idle" in stretches of time in which no cable of a row carries anything, where they have room for the word. */
 function putIdle(ctx, view, geo, r, q) {
-  const { tw, rh, bh, top } = geo,
+  const { tw, bh } = geo,
     ncol = columnsOf(geo),
-    y = top + q * rh + geo.off + bh / 2 + 4.5;
+    y = geo.y(q) + bh / 2 + 4.5;
   for (let a = 0, b; a < ncol; a = b + 1) {
     for (b = a; b < ncol && r.top[b] < 1e-6;) b++;
     const x = ((a + b) / 2 / ncol) * tw;
@@ -140,35 +133,25 @@ function putIdle(ctx, view, geo, r, q) {
 }
 
 function drawIdle(ctx, view, geo, idle, q) {
-  const { tw, rh, bh, top } = geo,
+  const { tw, bh } = geo,
     w = tw / idle.length,
-    base = top + q * rh + geo.off + bh;
+    base = geo.y(q) + bh;
   ctx.save();
   ctx.beginPath();
   for (let c = 0; c < idle.length; c++) if (idle[c] > 1e-6) ctx.rect(c * w, base - bh * idle[c], w, bh * idle[c]);
   ctx.clip();
-  ctx.strokeStyle = view.colors.wait;
-  ctx.lineWidth = 1.8;
-  ctx.beginPath();
-  for (let x = -bh; x < tw + bh; x += 7) {
-    ctx.moveTo(x, base);
-    ctx.lineTo(x + bh, base - bh);
-  }
-  ctx.stroke();
+  slant(ctx, 0, base, tw, bh, 1.8, view.colors.wait);
   ctx.restore();
 }
 
 function linkFigure(ctx, view, geo, line, mid, ly) {
-  const { model, colors } = view,
+  const { model } = view,
     data = rowData(model, columnsOf(geo)),
-    bytes = Math.max(0, ...line.links.map((l) => linkBytes(model, l, view.t)));
-  const share = Math.max(0, ...line.links.map((l) => view.facts.share[l])),
-    look = {
-      fill: useFill(ctx, colors, useClass(share), view.patterns),
-      color: share > 0.95 ? colors.fulltext : colors.ink,
-    },
-    text = share > 1e-9 ? fmtShare(share) : view.words.idleBar;
-  meters(ctx, view, geo, mid, ly, { text: fmtBytes(bytes), share: bytes / data.most }, { text, share, ...look });
+    bytes = Math.max(0, ...line.links.map((l) => linkBytes(model, l, view.t))),
+    share = Math.max(0, ...line.links.map((l) => view.facts.share[l])),
+    text = share > 1e-9 ? fmtShare(share) : view.words.idleBar,
+    first = { text: fmtBytes(bytes), share: bytes / data.most };
+  meters(ctx, view, geo, mid, ly, first, { text, ...lookOfUse(ctx, view, share) });
 }
 
 /**
@@ -184,10 +167,6 @@ export function waitText(view) {
       waiting = ranksWaiting(model, view.t, view.s).size;
     return fill(words.waitFig, { waiting, ranks: model.ranks, landed });
   }
-  const busy = new Set();
-  for (const i of view.act) busy.add(model.src[i]).add(model.dst[i]);
-  return fill(words.idleFig, {
-    idle: model.ranks - [...busy].filter((e) => e < model.ranks).length,
-    ranks: model.ranks,
-  });
+  const busy = [...busyEndpoints(view)].filter((e) => e < model.ranks);
+  return fill(words.idleFig, { idle: model.ranks - busy.length, ranks: model.ranks });
 }

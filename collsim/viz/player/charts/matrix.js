@@ -1,10 +1,10 @@
 // The rank x chunk matrix: who has contributed to what.
 
 import { bandOf } from "../model/order.js";
-import { box, cross, fitFont, put, widthOf } from "../draw/canvas.js";
+import { box, cross, fillRect, fitFont, put, stroke, widthOf } from "../draw/canvas.js";
 import { cellAt } from "../model/cells.js";
 import { el } from "../draw/elements.js";
-import { MAX_CELL_RANKS, drawHeat } from "./heat.js";
+import { MAX_CELL_RANKS, drawHeat, drawRamp } from "./heat.js";
 import { hex, hues, ramp } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
@@ -72,10 +72,8 @@ export function drawMatrix(ctx, view, w, h) {
     if (e % every === 0) {
       const name = nameOf(model, e, view.language),
         size = fitFont(ctx, name, 12.5, layout.x0 - 8, false, 8) || 8;
-      put(ctx, name, layout.x0 - 7, y + cs / 2 + 4.5, size, colors.ink2, {
-        align: "right",
-        bold: view.hotRanks.has(e),
-      });
+      const look = { align: "right", bold: view.hotRanks.has(e) };
+      put(ctx, name, layout.x0 - 7, y + cs / 2 + 4.5, size, colors.ink2, look);
     }
     if (!layout.image)
       view.slots.forEach((slot, q) =>
@@ -105,18 +103,8 @@ function widestName(ctx, view) {
 /** The cell of a schedule that does not verify. */
 function markWrong(ctx, view, L) {
   const q = view.slots.indexOf(view.model.mistake.chunk);
-  if (q >= 0)
-    box(
-      ctx,
-      L.x0 + q * L.cs - 1.5,
-      L.y(view.model.mistake.rank) - 1.5,
-      L.cs + 3,
-      L.cs + 3,
-      4,
-      null,
-      view.colors.full,
-      3,
-    );
+  const [x, y, size] = [L.x0 + q * L.cs - 1.5, L.y(view.model.mistake.rank) - 1.5, L.cs + 3];
+  if (q >= 0) box(ctx, x, y, size, size, 4, null, view.colors.full, 3);
 }
 
 /** Thousands of cells as one small image, a pixel each, scaled up. */
@@ -131,11 +119,8 @@ function drawMatrixImage(g, view, L) {
   const shade = (k, q, slot) => {
     const hue = hues(colors, model, slot),
       full = model.goals[slot];
-    if (!shades[q].has(k))
-      shades[q].set(
-        k,
-        !k ? hex(colors.grid) : k >= full ? hex(hue.done) : ramp(hue, k, full).match(/\d+/g).map(Number),
-      );
+    const mixed = () => (k >= full ? hex(hue.done) : ramp(hue, k, full).match(/\d+/g).map(Number));
+    if (!shades[q].has(k)) shades[q].set(k, k ? mixed() : hex(colors.grid));
     return shades[q].get(k);
   };
   for (let e = 0, p = 0; e < h; e++)
@@ -162,10 +147,8 @@ function drawMatrixCell(ctx, view, x, y, cs, inset, cell, nums) {
   ctx.fillStyle = shade(dock ? dock.was : k);
   if (cs < 8) {
     ctx.fillRect(x + inset, y + inset, w, w);
-    if (view.sends.size < 0.2 * model.endpoints * model.slots && view.sends.has(cell)) {
-      ctx.fillStyle = colors.ink;
-      ctx.fillRect(x + inset, y + inset, w, Math.max(1, w * 0.3));
-    }
+    if (view.sends.size < 0.2 * model.endpoints * model.slots && view.sends.has(cell))
+      fillRect(ctx, x + inset, y + inset, w, Math.max(1, w * 0.3), colors.ink);
     return;
   }
   ctx.beginPath();
@@ -188,13 +171,8 @@ function drawMatrixCell(ctx, view, x, y, cs, inset, cell, nums) {
   else if (into) box(ctx, x + 1.5, y + 1.5, cs - 3, cs - 3, 2.5, null, colors.ink, 1.3, [3, 2.4]);
   if (view.wrong === cell && cs >= 10) cross(ctx, cx, y + cs / 2, cs * 0.2, done ? colors.ontext : colors.fulltext);
   else if (done && k === goal && cs >= 10) {
-    ctx.beginPath();
-    ctx.moveTo(cx - cs * 0.2, y + cs * 0.52);
-    ctx.lineTo(cx - cs * 0.05, y + cs * 0.67);
-    ctx.lineTo(cx + cs * 0.22, y + cs * 0.34);
-    ctx.strokeStyle = colors.ontext;
-    ctx.lineWidth = Math.max(1.4, cs * 0.09);
-    ctx.stroke();
+    const mark = [cx - cs * 0.2, y + cs * 0.52, cx - cs * 0.05, y + cs * 0.67, cx + cs * 0.22, y + cs * 0.34];
+    stroke(ctx, mark, Math.max(1.4, cs * 0.09), colors.ontext, { round: 0 });
   } else if (nums && k && (k > 1 || into || out || cs >= 30))
     put(ctx, String(k), cx, y + cs / 2 + fs * 0.36, fs, colors.ink, {
       align: "center",
@@ -206,22 +184,12 @@ function drawMatrixKey(ctx, view, y) {
   const { model, colors, words } = view;
   let x = view.grid.x0;
   if (model.goal > 2) {
-    for (let q = 0; q < 14; q++) {
-      ctx.fillStyle = ramp(colors, 1 + (q * (model.goal - 2)) / 13, model.goal);
-      ctx.fillRect(x + q * 9, y, 9, 14);
-    }
-    put(ctx, "1", x, y + 28, 12, colors.ink2);
-    put(ctx, String(model.goal - 1), x + 126, y + 28, 12, colors.ink2, { align: "right" });
+    const shade = (q) => ramp(colors, 1 + (q * (model.goal - 2)) / 13, model.goal);
+    drawRamp(ctx, colors, x, y, shade, ["1", String(model.goal - 1)]);
     x += 142;
   }
   box(ctx, x, y - 1, 17, 17, 2.5, colors.done);
-  ctx.beginPath();
-  ctx.moveTo(x + 4, y + 7.5);
-  ctx.lineTo(x + 7.5, y + 11);
-  ctx.lineTo(x + 13, y + 4);
-  ctx.strokeStyle = colors.ontext;
-  ctx.lineWidth = 2;
-  ctx.stroke();
+  stroke(ctx, [x + 4, y + 7.5, x + 7.5, y + 11, x + 13, y + 4], 2, colors.ontext, { round: 0 });
   put(ctx, words.complete, x + 23, y + 12, 12.5, colors.ink2);
   x += 90;
   box(ctx, x + 1, y + 1, 13, 13, 2.5, null, colors.ink, 1.8);

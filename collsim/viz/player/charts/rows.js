@@ -1,14 +1,14 @@
 // The rows under the scrubber: one of the charts over the same time, with labels on the left and figures at the cursor
 // on the right.
 //
-// A chart is {lines(m, W) -> [{label, note, hot, ...}], bars(g, V, geo, lines), figure(g, V, geo, line, y)}. Its bars
-// are drawn once for the whole run and shown twice: past solid, future faint.
+// A chart is {lines(model, words, language) -> [{label, note, hot, ...}], bars(ctx, view, geo, lines), figure(ctx,
+// view, geo, line, mid, ly)}. Its bars are drawn once for the whole run and shown twice: past solid, future faint.
 
 import { bandOf } from "../model/order.js";
-import { fitFont, put, widthOf } from "../draw/canvas.js";
+import { fillRect, fitFont, put, widthOf } from "../draw/canvas.js";
 import { endpointChart } from "./endpoints.js";
 import { groupChart } from "./groups.js";
-import { hopSpan, journey, routeLinks } from "../model/hops.js";
+import { journey, linkSpan, routeLinks } from "../model/hops.js";
 import { eachChart, linkChart } from "./links.js";
 import { drawAxis } from "./scrub.js";
 import { useChart } from "./use.js";
@@ -51,57 +51,57 @@ export function rowSize(n, narrow, chart) {
   return { rh, bh: rh - (n > 20 ? 5 : 9), off: n > 20 ? 2 : 4 };
 }
 
+/** Where rows stand: `across(t)` are pixels from the begin of the time column, `y(q)` is the top of a row's bar. */
+export const createGeometry = (model, n, { narrow, chart, top, tw, ...more }) => {
+  const size = rowSize(n, narrow, chart);
+  return {
+    ...{ narrow, chart, top, tw, ...size, ...more },
+    bottom: top + n * size.rh,
+    across: (t) => (t / (model.total || 1)) * tw,
+    y: (q) => top + q * size.rh + size.off,
+  };
+};
+
 export function drawBars(ctx, view, geo) {
   CHARTS[geo.chart].bars(ctx, view, geo, linesOf(view.model, geo.chart, view.words, view.language));
 }
 
 export function drawRows(ctx, view, geo, bars) {
   const { model, colors } = view,
-    { x0, tw, rh, top } = geo,
+    { x0, tw, top, bottom } = geo,
     lines = linesOf(model, geo.chart, view.words, view.language),
-    n = lines.length;
-  const X = (t) => x0 + (model.total > 0 ? t / model.total : 0) * tw,
-    bottom = top + n * rh,
-    x = X(view.t),
+    x = x0 + geo.across(view.t),
+    begin = (s) => x0 + (s < model.nsteps ? geo.across(model.step0[s]) : tw),
     dense = tw / Math.max(1, model.nsteps);
   for (let s = 0; s <= model.nsteps && dense >= 6; s++) {
     const strong = s === 0 || s === model.nsteps || (!view.hidesPhases && model.phases.some((p) => p.first === s));
-    ctx.fillStyle = strong ? colors.edge : colors.grid;
-    ctx.fillRect((s < model.nsteps ? X(model.step0[s]) : x0 + tw) - 0.5, 0, 1, bottom);
+    fillRect(ctx, begin(s) - 0.5, 0, 1, bottom, strong ? colors.edge : colors.grid);
   }
-  if (bars) {
-    const dpr = bars.width / tw,
-      cut = Math.max(0, Math.min(bars.width, Math.round((x - x0) * dpr)));
-    if (cut > 0) ctx.drawImage(bars, 0, 0, cut, bars.height, x0, 0, cut / dpr, bars.height / dpr);
-    ctx.globalAlpha = 0.3;
-    if (cut < bars.width && !view.isHidden)
-      ctx.drawImage(
-        bars,
-        cut,
-        0,
-        bars.width - cut,
-        bars.height,
-        x0 + cut / dpr,
-        0,
-        (bars.width - cut) / dpr,
-        bars.height / dpr,
-      );
-    ctx.globalAlpha = 1;
-  }
-  if (geo.chart === "links" && model.lockstep) {
-    ctx.fillStyle = colors.card;
-    for (let s = 1; s < model.nsteps && dense >= 8; s++) ctx.fillRect(X(model.step0[s]) - 0.6, top, 1.2, (n - 1) * rh);
-  }
+  const cut = Math.max(0, Math.min(bars.width, Math.round(((x - x0) * bars.width) / tw)));
+  drawPart(ctx, bars, 0, cut, geo);
+  ctx.globalAlpha = 0.3;
+  if (!view.isHidden) drawPart(ctx, bars, cut, bars.width, geo);
+  ctx.globalAlpha = 1;
+  if (geo.chart === "links" && model.lockstep && dense >= 8)
+    for (let s = 1; s < model.nsteps; s++)
+      fillRect(ctx, begin(s) - 0.6, top, 1.2, (lines.length - 1) * geo.rh, colors.card);
   lines.forEach((line, q) => drawRow(ctx, view, geo, line, q));
   if (view.hover?.slot != null) drawJourneyRows(ctx, view, geo, lines);
   drawAxis(ctx, view, geo, bottom, x);
+}
+
+/** The bars from one of their pixels to another, where they are in the chart. */
+function drawPart(ctx, bars, from, to, { x0, tw }) {
+  const scale = tw / bars.width,
+    part = [to - from, bars.height];
+  if (to > from) ctx.drawImage(bars, from, 0, ...part, x0 + from * scale, 0, ...part.map((size) => size * scale));
 }
 
 function drawRow(ctx, view, geo, line, q) {
   const { model, colors } = view,
     { x0, rh, bh, top } = geo,
     y = top + q * rh,
-    mid = y + geo.off + bh / 2,
+    mid = geo.y(q) + bh / 2,
     { label, note, hot } = line;
   const ly = geo.narrow ? y + 13 : mid + 5,
     most = rh < 20 ? 12.5 : 15,
@@ -124,10 +124,9 @@ function drawRow(ctx, view, geo, line, q) {
     else if (fs) put(ctx, note, x0 - 10, ly, fs, colors.ink2, { align: "right" });
   }
   if (q && !geo.narrow && rh > 20) {
-    ctx.fillStyle = colors.line;
     ctx.globalAlpha = 0.6;
-    ctx.fillRect(0, y, x0 - 8, 1);
-    if (geo.fig) ctx.fillRect(geo.fig, y, 400, 1);
+    fillRect(ctx, 0, y, x0 - 8, 1, colors.line);
+    if (geo.fig) fillRect(ctx, geo.fig, y, 400, 1, colors.line);
     ctx.globalAlpha = 1;
   }
   if (geo.narrow || geo.fig)
@@ -137,12 +136,12 @@ function drawRow(ctx, view, geo, line, q) {
 /** Where in time the chunk under the pointer moves: a bar under each row that it touches. */
 function drawJourneyRows(ctx, view, geo, lines) {
   const { model } = view,
-    { x0, tw, rh, bh, top, off } = geo,
-    X = (t) => x0 + (t / (model.total || 1)) * tw,
+    { x0, bh, across } = geo,
     span = [0, 0];
-  ctx.fillStyle = view.colors.ink;
-  const mark = (q, a, b, up) =>
-    ctx.fillRect(X(a), top + q * rh + off + (up ? -2 : bh - 1), Math.max(2, X(b) - X(a)), 3);
+  const mark = (q, a, b, up) => {
+    const wide = Math.max(2, across(b) - across(a));
+    fillRect(ctx, x0 + across(a), geo.y(q) + (up ? -2 : bh - 1), wide, 3, view.colors.ink);
+  };
   const rowOf = new Map(lines.flatMap((line, q) => (line.links ?? []).map((l) => [l, q])));
   for (const i of journey(model, view.hover.slot).ids) {
     lines.forEach((line, q) => {
@@ -151,12 +150,8 @@ function drawJourneyRows(ctx, view, geo, lines) {
     });
     routeLinks(model, model.route[i]).forEach((l, h) => {
       if (!rowOf.has(l)) return;
-      if (model.hopOf) hopSpan(model, i, h, span);
-      else {
-        span[0] = model.t0[i];
-        span[1] = model.t1[i];
-      }
-      mark(rowOf.get(l), span[0], span[1], false);
+      linkSpan(model, i, h, span);
+      mark(rowOf.get(l), ...span, false);
     });
   }
 }

@@ -1,23 +1,20 @@
 // The scrubber and the axis of time under the rows: one x scale, one cursor.
 
-import { box, cross, disc, fitFont, put, widthOf } from "../draw/canvas.js";
+import { box, cross, disc, fillRect, fitFont, polygon, put, widthOf } from "../draw/canvas.js";
 import { mistakeTime } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { fill } from "../../words/choice.js";
 import { token } from "../draw/tokens.js";
-import { NB, niceInt, niceStep, timeUnit } from "../model/units.js";
+import { NB, niceInt, timeMarks, timeUnit } from "../model/units.js";
 
 export function drawScrub(ctx, view, geo) {
   const { model, colors, words } = view,
     z = geo.zoom,
     bar = 24 * z,
-    at = (t) => geo.x0 + (model.total > 0 ? t / model.total : 0) * geo.tw;
+    at = (t) => geo.x0 + geo.across(t);
   if (view.hidesPhases && model.phases.length > 1) drawHiddenPhases(ctx, view, geo);
   else for (const p of model.phases) drawPhase(ctx, view, geo, p, at);
-  if (!model.nsteps) {
-    ctx.fillStyle = colors.grid;
-    ctx.fillRect(geo.x0, 4, geo.tw, bar);
-  }
+  if (!model.nsteps) fillRect(ctx, geo.x0, 4, geo.tw, bar, colors.grid);
   drawStepNumbers(ctx, view, geo, at);
   if (model.mistake) markTime(ctx, colors, at(mistakeTime(model)), 4 + bar / 2, 5 * z);
   drawNeedle(ctx, view, geo, at(view.t));
@@ -31,8 +28,7 @@ export function drawScrub(ctx, view, geo) {
 function drawHiddenPhases(ctx, { model, colors, words, language }, { x0, tw, zoom: z }) {
   const names = [...new Set(model.phases.map(({ label }) => textAt(label, 0, language)))],
     text = fill(words.phasesHidden, { names: names.join(words.thenPhase) });
-  ctx.fillStyle = colors.sunk;
-  ctx.fillRect(x0, 4, tw, 24 * z);
+  fillRect(ctx, x0, 4, tw, 24 * z, colors.sunk);
   const px = fitFont(ctx, text, 13.5 * z, tw - 20, false, 10);
   if (px) put(ctx, text, x0 + 10, 4 + 12 * z + px * 0.36, px, colors.ink2);
 }
@@ -44,16 +40,9 @@ function drawPhase(ctx, view, { x0, tw, zoom: z }, p, at) {
     a = at(model.step0[p.first] ?? 0),
     b = p.last + 1 < model.nsteps ? at(model.step0[p.last + 1]) : x0 + tw,
     name = textAt(p.label, 0, view.language);
-  ctx.fillStyle = p.reduce ? colors.rs : colors.ag;
-  ctx.fillRect(a, 4, b - a, bar);
-  const full =
-      name +
-      words.stepsSep +
-      fill(p.first === p.last ? words.oneStep : words.steps, {
-        first: p.first + 1,
-        last: p.last + 1,
-        step: p.first + 1,
-      }),
+  fillRect(ctx, a, 4, b - a, bar, p.reduce ? colors.rs : colors.ag);
+  const [first, last] = [p.first + 1, p.last + 1],
+    full = name + words.stepsSep + fill(first === last ? words.oneStep : words.steps, { first, last, step: first }),
     fs = 13.5 * z,
     room = b - a - 44 * z;
   const str = widthOf(ctx, full, fs, true) < room ? full : widthOf(ctx, name, fs, true) < room ? name : "";
@@ -79,27 +68,19 @@ function drawStepNumbers(ctx, view, { x0, tw, zoom: z }, at) {
     taken = mid + half;
   }
   if (here >= 0) {
+    const look = { bold: true, align: "center" };
     box(ctx, hereX, cy, hereWide, 22 * z, 3, colors.ink);
-    put(ctx, String(here + 1), hereX + hereWide / 2, cy + 15.5 * z, 13.5 * z, colors.card, {
-      bold: true,
-      align: "center",
-    });
+    put(ctx, String(here + 1), hereX + hereWide / 2, cy + 15.5 * z, 13.5 * z, colors.card, look);
   }
 }
 
 /** Where the clock stands. */
 function drawNeedle(ctx, { colors }, { zoom: z }, x) {
   const cy = 30 * z;
-  ctx.fillStyle = colors.ink;
-  ctx.fillRect(x - 1, 0, 2, cy);
-  ctx.beginPath();
-  ctx.moveTo(x - 7 * z, 0);
-  ctx.lineTo(x + 7 * z, 0);
-  ctx.lineTo(x + 7 * z, 5 * z);
-  ctx.lineTo(x, 12 * z);
-  ctx.lineTo(x - 7 * z, 5 * z);
-  ctx.fill();
-  ctx.fillRect(x - 1, cy + 22 * z, 2, 8);
+  const half = 7 * z;
+  fillRect(ctx, x - 1, 0, 2, cy, colors.ink);
+  polygon(ctx, [x - half, 0, x + half, 0, x + half, 5 * z, x, 12 * z, x - half, 5 * z], colors.ink);
+  fillRect(ctx, x - 1, cy + 22 * z, 2, 8, colors.ink);
 }
 
 /** A cross where a wrong schedule goes wrong. */
@@ -110,28 +91,22 @@ function markTime(ctx, colors, x, y, r) {
 
 export function drawAxis(ctx, view, geo, y, x) {
   const { model, colors } = view,
-    { x0, tw } = geo,
+    { x0, tw, narrow } = geo,
     unit = timeUnit(model.total),
-    step = niceStep(model.total * unit.f, tw / 90),
-    boxW = widthOf(ctx, unit.fmt(model.total), 13.5, true) + 18;
-  ctx.fillStyle = colors.edge;
-  ctx.fillRect(x0, y, tw, 1);
-  const count = step > 0 ? Math.floor((model.total * unit.f) / step + 1e-9) : 0,
-    slack = geo.narrow ? 8 : 20,
+    marks = timeMarks(model.total, tw / 90),
+    boxW = widthOf(ctx, unit.fmt(model.total), 13.5, true) + 18,
+    slack = narrow ? 8 : 20,
     bx = Math.min(x0 + tw + slack - boxW / 2, Math.max(x0 - slack + boxW / 2, x));
-  for (let k = 0; k <= count; k++) {
-    const v = k * step,
-      tx = x0 + (model.total > 0 ? v / (model.total * unit.f) : 0) * tw,
-      str = String(Number(v.toPrecision(6))) + (k === 0 || k === count ? NB + unit.unit : "");
-    ctx.fillStyle = colors.edge;
-    ctx.fillRect(tx - 0.5, y, 1, 5);
+  fillRect(ctx, x0, y, tw, 1, colors.edge);
+  marks.forEach(({ t, text }, k) => {
+    const tx = x0 + geo.across(t),
+      str = k && k === marks.length - 1 ? text + NB + unit.unit : text,
+      side = narrow && tx > x0 + tw - 16 ? "right" : "center";
+    fillRect(ctx, tx - 0.5, y, 1, 5, colors.edge);
     if (Math.abs(tx - bx) > boxW / 2 + 18)
-      put(ctx, str, tx, y + 19, 12.5, colors.ink2, {
-        align: geo.narrow && k === 0 ? "left" : geo.narrow && tx > x0 + tw - 16 ? "right" : "center",
-      });
-  }
-  ctx.fillStyle = colors.ink;
-  ctx.fillRect(x - 1, 0, 2, y + 6);
+      put(ctx, str, tx, y + 19, 12.5, colors.ink2, { align: narrow && k === 0 ? "left" : side });
+  });
+  fillRect(ctx, x - 1, 0, 2, y + 6, colors.ink);
   box(ctx, bx - boxW / 2, y + 5, boxW, 20, 4, colors.ink);
   put(ctx, unit.fmt(view.t), bx, y + 19.5, 13.5, colors.card, { bold: true, align: "center" });
 }

@@ -1,9 +1,8 @@
 // Use of capacity over time: one line per kind of cable, that of its busiest cable.
 
-import { useFill } from "../draw/cable.js";
-import { put } from "../draw/canvas.js";
-import { shareBetween, useClass } from "../model/load.js";
-import { meters } from "./meters.js";
+import { fillRect, put, stroke } from "../draw/canvas.js";
+import { shareBetween } from "../model/load.js";
+import { lookOfUse, meters } from "./meters.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtShare } from "../model/units.js";
 import { fill } from "../../words/choice.js";
@@ -37,58 +36,37 @@ export const useChart = {
       hot: links.some((l) => model.hot.has(l)),
     }));
     all.sort((a, b) => b.hot - a.hot || b.links.length - a.links.length);
-    return all
-      .slice(0, DASHES.length)
-      .map((line, q) => ({ ...line, style: q, sample: (ctx, colors, x, y) => sample(ctx, colors, x, y, line.hot, q) }));
-  },
-  bars(ctx, view, geo, lines) {
-    const { model, colors } = view,
-      { tw, rh, top } = geo,
-      h = lines.length * rh - 10,
-      base = top + 4 + h,
-      X = (t) => (t / (model.total || 1)) * tw;
-    for (const share of [0.5, 1]) {
-      const text = `${100 * share}${NB}%`;
-      ctx.fillStyle = colors.line;
-      ctx.fillRect(0, base - h * share, tw, 1);
-      put(ctx, text, tw - 2, base - h * share + 13, 12, colors.ink3, { align: "right" });
-    }
-    [...lines].reverse().forEach((line) => {
-      ctx.beginPath();
-      line.use.forEach(([a, b, share], k) => {
-        ctx[k ? "lineTo" : "moveTo"](X(a), base - h * Math.min(1, share));
-        ctx.lineTo(X(b), base - h * Math.min(1, share));
-      });
-      pen(ctx, colors, line.hot, line.style);
-      ctx.stroke();
-      ctx.setLineDash([]);
+    return all.slice(0, DASHES.length).map((line, q) => {
+      const sample = (ctx, colors, x, y) => strokeUse(ctx, colors, [x, y, x + 26, y], line.hot, q);
+      return { ...line, style: q, sample };
     });
   },
+  bars(ctx, view, geo, lines) {
+    const { colors } = view,
+      { tw, top, across } = geo,
+      h = lines.length * geo.rh - 10,
+      base = top + 4 + h;
+    for (const share of [0.5, 1]) {
+      fillRect(ctx, 0, base - h * share, tw, 1, colors.line);
+      put(ctx, `${100 * share}${NB}%`, tw - 2, base - h * share + 13, 12, colors.ink3, { align: "right" });
+    }
+    for (const { use, hot, style } of [...lines].reverse()) {
+      const height = (share) => base - h * Math.min(1, share),
+        pts = use.flatMap(([a, b, share]) => [across(a), height(share), across(b), height(share)]);
+      strokeUse(ctx, colors, pts, hot, style);
+    }
+  },
   figure(ctx, view, geo, line, mid, ly) {
-    const { model, colors } = view,
+    const { model } = view,
       share = Math.max(0, ...line.links.map((l) => view.facts.share[l])),
       whole = model.total > 0 ? Math.max(0, ...line.links.map((l) => shareBetween(model, l, 0, model.total))) : 0;
     const say = (template, value) => (geo.narrow ? fill(template, { share: fmtShare(value) }) : fmtShare(value)),
-      look = {
-        fill: useFill(ctx, colors, useClass(share), view.patterns),
-        color: share > 0.95 ? colors.fulltext : colors.ink,
-      },
       first = { text: say(view.words.wholeTip, whole), share: whole };
-    meters(ctx, view, geo, mid, ly, first, { text: say(view.words.nowShare, share), share, ...look });
+    meters(ctx, view, geo, mid, ly, first, { text: say(view.words.nowShare, share), ...lookOfUse(ctx, view, share) });
   },
 };
 
-function pen(ctx, colors, hot, style) {
-  ctx.strokeStyle = hot ? colors.full : style < 2 ? colors.ink : colors.ink2;
-  ctx.lineWidth = hot ? 2.8 : 2;
-  ctx.setLineDash(DASHES[style]);
-}
-
-function sample(ctx, colors, x, y, hot, style) {
-  ctx.beginPath();
-  ctx.moveTo(x, y);
-  ctx.lineTo(x + 26, y);
-  pen(ctx, colors, hot, style);
-  ctx.stroke();
-  ctx.setLineDash([]);
+function strokeUse(ctx, colors, pts, hot, style) {
+  const color = hot ? colors.full : style < 2 ? colors.ink : colors.ink2;
+  stroke(ctx, pts, hot ? 2.8 : 2, color, { dash: DASHES[style], round: 0 });
 }

@@ -1,6 +1,6 @@
 // In the box of a node: how much of the cables inside it, and of those that leave it, is in use.
 
-import { box, put, stroke } from "./canvas.js";
+import { meter, put, stroke } from "./canvas.js";
 import { useClass } from "../model/load.js";
 import { textAt } from "../model/read.js";
 import { MIN_TEXT_PX, onScreen } from "./ruler.js";
@@ -31,13 +31,13 @@ export function drawNodeBars(ctx, view, bars, x, y, w, h) {
       wide = words ? w - 116 : w - 12,
       at = words ? x + 62 : x + 6,
       high = words ? 9 : THIN - 2;
-    box(ctx, at, top + (line - high) / 2, wide, high, 2, view.colors.grid);
-    if (share > 1e-9) box(ctx, at, top + (line - high) / 2, wide * Math.min(1, share), high, 2, view.colors[cls]);
+    meter(ctx, at, top + (line - high) / 2, wide, high, 2, { share, fill: view.colors[cls], ground: view.colors.grid });
     if (!words) return;
     const look = cls === "full" ? view.colors.fulltext : share > 1e-9 ? view.colors.ink : view.colors.ink3,
-      text = share > 1e-9 ? fmtShare(share) : view.words.idleBar;
-    put(ctx, textAt(label, 0, view.language), x + 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9 });
-    put(ctx, text, x + w - 8, top + line / 2 + size * 0.36, size, look, { bold: share > 1e-9, align: "right" });
+      text = share > 1e-9 ? fmtShare(share) : view.words.idleBar,
+      [y0, bold] = [top + line / 2 + size * 0.36, share > 1e-9];
+    put(ctx, textAt(label, 0, view.language), x + 8, y0, size, look, { bold });
+    put(ctx, text, x + w - 8, y0, size, look, { bold, align: "right" });
   });
 }
 

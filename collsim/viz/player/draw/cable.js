@@ -1,7 +1,7 @@
 // One cable in use: casing, core, and the patterns that stand for colours where there are none (print, grey, on
 // request).
 
-import { stroke } from "./canvas.js";
+import { fillRect, stroke } from "./canvas.js";
 import { el } from "./elements.js";
 
 /** Edges of a casing by kind of link, where colour is not to be relied on. */
@@ -32,15 +32,10 @@ export function drawCable(ctx, colors, pts, d, core, cls, kind, patterns) {
     stroke(ctx, pts, d + 9, colors.ink);
     stroke(ctx, pts, d + 6, colors.card);
   }
-  ctx.setLineDash(KIND_DASHES[kind] ?? []);
-  stroke(ctx, pts, d + 3, colors.ink);
-  ctx.setLineDash([]);
+  stroke(ctx, pts, d + 3, colors.ink, { dash: KIND_DASHES[kind] });
   stroke(ctx, pts, d, colors.card);
   stroke(ctx, pts, core, cls === "room" ? colors.edge : colors.ink);
-  if (cls !== "near") return;
-  ctx.setLineDash([2, 4]);
-  stroke(ctx, pts, core + 1, colors.card);
-  ctx.setLineDash([]);
+  if (cls === "near") stroke(ctx, pts, core + 1, colors.card, { dash: [2, 4] });
 }
 
 /** The fill of a bar of some class of use. */
@@ -52,15 +47,7 @@ export function useFill(ctx, colors, cls, patterns) {
 function hatch(ctx, colors) {
   const tile = el("canvas", { width: 6, height: 6 }),
     t = tile.getContext("2d");
-  t.fillStyle = colors.card;
-  t.fillRect(0, 0, 6, 6);
-  t.strokeStyle = colors.ink;
-  t.lineWidth = 2;
-  t.beginPath();
-  for (const x of [-6, 0, 6]) {
-    t.moveTo(x, 6);
-    t.lineTo(x + 6, 0);
-  }
-  t.stroke();
+  fillRect(t, 0, 0, 6, 6, colors.card);
+  for (const x of [-6, 0, 6]) stroke(t, [x, 6, x + 6, 0], 2, colors.ink);
   return ctx.createPattern(tile, "repeat");
 }

@@ -1,7 +1,7 @@
 // The devices of a machine: boxes, what is written on them, and the ways through switches.
 
 import { barsHeight, drawNodeBars } from "./bars.js";
-import { arrow, box, fitFont, put, stroke, widthOf } from "./canvas.js";
+import { arrow, box, fillRect, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
 import { busyEndpoints, drawHeld, heldSquares } from "./held.js";
@@ -197,8 +197,5 @@ function columnName(view, column) {
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.
 function fillSquare(ctx, view, e, x, y, w, h) {
   const f = shareDone(view, e);
-  if (f > 0) {
-    ctx.fillStyle = view.colors.sumfill;
-    ctx.fillRect(x + 1, y + h - 1 - (h - 2) * f, w - 2, (h - 2) * f);
-  }
+  if (f > 0) fillRect(ctx, x + 1, y + h - 1 - (h - 2) * f, w - 2, (h - 2) * f, view.colors.sumfill);
 }

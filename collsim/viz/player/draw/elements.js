@@ -1,33 +1,7 @@
 // Elements, icons and canvases. Data is only ever written with textContent or canvas text, never as
 // markup.
 
-// 18 x 18 line icons; a glyph font would show boxes where it is missing.
-const ICONS = {
-  first: ["M4 3.5v11", "M14.5 3.5L7 9l7.5 5.5z*"],
-  back: ["M12 3.5L5.5 9l6.5 5.5z*"],
-  play: ["M5.5 3l9 6-9 6z*"],
-  pause: ["M5.2 3.5h2.4v11H5.2z*", "M10.6 3.5H13v11h-2.4z*"],
-  next: ["M6 3.5L12.500 9 6 14.500z*"],
-  loop: [
-    "M3.500 10.500V9a3.500 3.500 0 013.500-3.500h7.500",
-    "M12 2.800l2.700 2.700L12 8.200",
-    "M14.500 8v1.200a3.500 3.500 0 01-3.500 3.500H3.500",
-    "M6 10l-2.700 2.700L6 15.400",
-  ],
-  wrong: [
-    "M9 2.500a6.500 6.500 0 100 13 6.500 6.500 0 000-13z",
-    "M6.700 6.700l4.600 4.600",
-    "M11.300 6.700l-4.600 4.600",
-  ],
-  busy: ["M2.500 15.500h13", "M4.500 12.500V10", "M7.600 12.500V8", "M10.700 12.500V3.500", "M13.800 12.500V7"],
-  link: [
-    "M7.200 10.800l3.600-3.600",
-    "M6.200 8.200l-2 2a2.700 2.700 0 003.800 3.800l2-2",
-    "M11.800 9.800l2-2a2.700 2.700 0 00-3.800-3.800l-2 2",
-  ],
-  png: ["M9 2.800v8", "M5.300 7.400L9 11.100l3.700-3.700", "M3 14.800h12"],
-  full: ["M3 6.800V3h3.800", "M11.200 3H15v3.800", "M15 11.200V15h-3.800", "M6.800 15H3v-3.800"],
-};
+import ICONS from "./icons.json" with { type: "json" };
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -38,6 +12,7 @@ export function svg(tag, attrs, ...kids) {
   return e;
 }
 
+/** A line icon of 18 x 18; a glyph font would show boxes where it is missing. A path that ends in * is filled. */
 export function icon(name) {
   const paths = ICONS[name].map((d) =>
     svg("path", d.endsWith("*") ? { d: d.slice(0, -1), fill: "currentColor" } : { d }),
@@ -93,6 +68,14 @@ export function hatch(id, { size, width, paper, ink }) {
   return svg("defs", {}, svg("pattern", look, strip(size, paper), strip(width, ink)));
 }
 
+/** Write attributes that are other ones than those an element has. */
+export function setAttributes(e, pairs) {
+  for (const name in pairs) {
+    const value = String(pairs[name]);
+    if (e.getAttribute(name) !== value) e.setAttribute(name, value);
+  }
+}
+
 export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
@@ -119,6 +102,12 @@ export function segment(box, items, value, pick, label) {
     ),
   );
   if (hasFocus) box.querySelector("[aria-pressed=true]")?.focus();
+}
+
+/** Where a pointer is in an element: [x, y] in pixels from its corner. */
+export function pointIn(e, { clientX, clientY }) {
+  const { left, top } = e.getBoundingClientRect();
+  return [clientX - left, clientY - top];
 }
 
 export const media = (q) =>

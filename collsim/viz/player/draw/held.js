@@ -1,6 +1,6 @@
 // Ranks inside the box of a node that is drawn as one: a square for each, under the name of the box.
 
-import { box, fitFont, put } from "./canvas.js";
+import { box, fillRect, fitFont, put } from "./canvas.js";
 import { ranksWaiting, shareDone } from "../model/cells.js";
 
 const GAP_HELD = 3; // pixels between squares
@@ -48,8 +48,7 @@ export function drawHeld(ctx, view, squares, busy, least) {
       on = busy.has(rank);
     if (waits.has(rank)) box(ctx, x - 2, y - 2, size + 4, size + 4, 4, null, colors.wait, 1.6, [2.5, 2.5]);
     box(ctx, x, y, size, size, 3, colors.card);
-    ctx.fillStyle = colors.sumfill;
-    ctx.fillRect(x, y + size * (1 - done), size, size * done);
+    fillRect(ctx, x, y + size * (1 - done), size, size * done, colors.sumfill);
     box(ctx, x, y, size, size, 3, null, on ? colors.ink : colors.edge, on ? 1.4 : 1);
     const text = String(rank),
       font = fitFont(ctx, longest, Math.max(12, least), size - 3, false, least);

@@ -1,7 +1,7 @@
 // The key of the cables: each kind, its rate, and how much of it is used.
 
 import { drawCable } from "./cable.js";
-import { fitFont, put, stroke, widthOf } from "./canvas.js";
+import { fillRect, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { useClass } from "../model/load.js";
 import { textAt } from "../model/read.js";
 import { KEY_SCALE, MIN_TEXT_PX, onScreen, pipeRuler } from "./ruler.js";
@@ -30,10 +30,7 @@ export function drawKey(ctx, view) {
     rh = Math.min(52, (K.h - 48) / Math.max(1, n));
   put(ctx, words.keyCable, K.x, K.y + 18, small, colors.ink3);
   put(ctx, model.lockstep ? words.keyUsed : words.keyNow, right, K.y + 18, small, colors.ink3, { align: "right" });
-  for (let q = 0; q <= n; q++) {
-    ctx.fillStyle = colors.line;
-    ctx.fillRect(K.x, K.y + 28 + q * rh, K.w, 1);
-  }
+  for (let q = 0; q <= n; q++) fillRect(ctx, K.x, K.y + 28 + q * rh, K.w, 1, colors.line);
   for (let q = 0; q < n; q++) {
     const e = model.key[q],
       y = K.y + 28 + (q + 0.5) * rh,

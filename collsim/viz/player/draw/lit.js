@@ -1,7 +1,7 @@
 // What a word of a text points at, outlined in the picture: {ranks: "all" | numbers, chunk: number, devices: kind,
 // cables: "all" | "busiest" | kind}.
 
-import { box, stroke } from "./canvas.js";
+import { box, disc, stroke } from "./canvas.js";
 import { edgeEnds } from "./logical.js";
 import { boxOf } from "../model/names.js";
 
@@ -54,15 +54,7 @@ export function drawLogicalLit(ctx, view, lit) {
   for (const e of ranks) {
     const [x, y] = P[e];
     if (cards) box(ctx, x - cw / 2 - LINE, y - ch / 2 - LINE, cw + 2 * LINE, ch + 2 * LINE, 11, null, colors.ink, LINE);
-    else ring(ctx, x, y, r + LINE, colors.ink);
+    else disc(ctx, x, y, r + LINE, null, colors.ink, LINE);
   }
   return ranks.length + edges.length;
-}
-
-function ring(ctx, x, y, r, color) {
-  ctx.beginPath();
-  ctx.arc(x, y, r, 0, 2 * Math.PI);
-  ctx.lineWidth = LINE;
-  ctx.strokeStyle = color;
-  ctx.stroke();
 }

@@ -1,13 +1,13 @@
 // The same steps without a machine: ranks as cards or circles.
 
-import { arrow, box, disc, fitFont, put, stroke, widthOf } from "./canvas.js";
+import { arrow, box, disc, fillRect, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt, shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
 import { hopAt, journey } from "../model/hops.js";
 import { hues } from "../model/look.js";
 import { slotText } from "../model/model.js";
-import { nameOf } from "../model/names.js";
-import { drawTrail, hopOut, pt, token, train } from "./tokens.js";
+import { endpointName, nameOf } from "../model/names.js";
+import { drawTrail, hopOut, pt, strokeMove, token, train } from "./tokens.js";
 
 const LAID = new WeakMap(); // by model: the last layout, which all frames of the same size share
 
@@ -195,15 +195,9 @@ function drawPairs(ctx, view, busy, thick) {
       stroke(ctx, line, wide + 1.6, colors.edge);
       stroke(ctx, line, wide, colors.roomtint);
       stroke(ctx, line, Math.max(1.5, wide * 0.36), colors.room);
-      arrow(
-        ctx,
-        e[2] - e[4] * (6 + wide * 0.3),
-        e[3] - e[5] * (6 + wide * 0.3),
-        e[4],
-        e[5],
-        6 + wide * 0.4,
-        colors.room,
-      );
+      const [, , x, y, dx, dy] = e,
+        back = 6 + wide * 0.3;
+      arrow(ctx, x - dx * back, y - dy * back, dx, dy, 6 + wide * 0.4, colors.room);
     }
   }
 }
@@ -229,21 +223,11 @@ function drawGoal(ctx, view, x, y) {
   });
 }
 
-function dots(ctx, view, x, y, mask, width) {
-  const n = Math.min(8, view.model.ranks),
+function dots(ctx, { model, colors: { ink, card } }, x, y, mask, width) {
+  const n = Math.min(8, model.ranks),
     r = Math.min(4, width / (n * 3.2)),
     gap = Math.min(13, ((width - 2 * r) / Math.max(1, n - 1)) * 0.9);
-  for (let q = 0; q < n; q++) {
-    disc(
-      ctx,
-      x + (q - (n - 1) / 2) * gap,
-      y,
-      r,
-      mask & (1 << q) ? view.colors.ink : view.colors.card,
-      view.colors.ink,
-      1.2,
-    );
-  }
+  for (let q = 0; q < n; q++) disc(ctx, x + (q - (n - 1) / 2) * gap, y, r, mask & (1 << q) ? ink : card, ink, 1.2);
 }
 
 function drawCell(ctx, view, x, y, c, o) {
@@ -252,23 +236,10 @@ function drawCell(ctx, view, x, y, c, o) {
     f = Math.min(1, o.count / model.goals[o.slot]),
     done = f >= 1;
   box(ctx, x, y, c, c, 4, done ? colors.done : colors.card);
-  if (f > 0 && !done) {
-    ctx.fillStyle = colors.sumfill;
-    ctx.fillRect(x, y + c * (1 - f), c, c * f);
-  }
-  const dash = o.arriving ? [5, 4] : null;
-  box(
-    ctx,
-    x,
-    y,
-    c,
-    c,
-    4,
-    null,
-    o.sending || o.arriving ? colors.ink : colors.edge,
-    o.sending ? 2.6 : o.arriving ? 2 : 1.2,
-    dash,
-  );
+  if (f > 0 && !done) fillRect(ctx, x, y + c * (1 - f), c, c * f, colors.sumfill);
+  const waits = o.arriving ? { ink: colors.ink, lw: 2, dash: [5, 4] } : { ink: colors.edge, lw: 1.2 },
+    edge = o.sending ? { ...waits, ink: colors.ink, lw: 2.6 } : waits;
+  box(ctx, x, y, c, c, 4, null, edge.ink, edge.lw, edge.dash);
   if (o.wrong) box(ctx, x - 3, y - 3, c + 6, c + 6, 6, null, colors.full, 3);
   if (!o.count) return;
   const text = model.goal > 1 && model.ranks <= 32 ? String(o.value) : done ? "✓" : String(o.count),
@@ -287,17 +258,9 @@ function drawCard(ctx, view, e) {
     y = P[e][1] - ch / 2,
     big = c >= 44;
   box(ctx, x, y, cw, ch, 10, colors.card, colors.ink, 2.2);
-  put(
-    ctx,
-    e < model.ranks ? `${view.words.rank} ${e}` : nameOf(model, e, view.language),
-    x + 16,
-    y + (big ? 27 : 19),
-    big ? 19 : 14,
-    colors.ink,
-    {
-      bold: true,
-    },
-  );
+  put(ctx, endpointName(model, e, view.words, view.language), x + 16, y + (big ? 27 : 19), big ? 19 : 14, colors.ink, {
+    bold: true,
+  });
   view.slots.forEach((slot, q) => {
     const cx = x + cw / 2 + (q - view.slots.length / 2) * (c + 6) + 3,
       cy = y + ch - c - 12,
@@ -328,13 +291,7 @@ function drawRankCircle(ctx, view, e) {
     ctx.lineWidth = 4;
     ctx.stroke();
   }
-  if (view.wrong != null && model.mistake.rank === e) {
-    ctx.beginPath();
-    ctx.arc(x, y, r + 4, 0, 7);
-    ctx.strokeStyle = colors.full;
-    ctx.lineWidth = 3;
-    ctx.stroke();
-  }
+  if (view.wrong != null && model.mistake.rank === e) disc(ctx, x, y, r + 4, null, colors.full, 3);
   const name = nameOf(model, e, view.language),
     size = fitFont(ctx, name, Math.min(19, r * 0.85), 2 * r - 6, true, 7);
   if (size)
@@ -418,10 +375,6 @@ function nameToken(ctx, view, q) {
 /** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */
 export function drawLogicalJourney(ctx, view) {
   const { model, colors } = view;
-  for (const i of journey(model, view.hover.slot).ids) {
-    const done = model.t1[i] <= view.t;
-    ctx.setLineDash(done ? [] : [3, 4]);
-    stroke(ctx, tokenWay(view, model.src[i], model.dst[i]), done ? 3 : 1.8, done ? colors.done : colors.ink);
-  }
-  ctx.setLineDash([]);
+  for (const i of journey(model, view.hover.slot).ids)
+    strokeMove(ctx, colors, tokenWay(view, model.src[i], model.dst[i]), model.t1[i] <= view.t);
 }

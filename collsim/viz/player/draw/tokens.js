@@ -1,6 +1,6 @@
 // Chunks on their way through the machine: tokens, trains, queues, trails.
 
-import { arrow, box, put, stroke, widthOf } from "./canvas.js";
+import { arrow, box, disc, fillRect, put, stroke, widthOf } from "./canvas.js";
 import { namesAbove } from "./devices.js";
 import { measure, pointAt, shape } from "../model/geometry.js";
 import { hopAt, journey, routeLinks } from "../model/hops.js";
@@ -23,26 +23,13 @@ export function token(ctx, colors, x, y, size, o) {
     lw = size > 18 ? 2 : 1.5,
     f = o.f ?? 0;
   if (o.round) {
-    ctx.beginPath();
-    ctx.arc(x, y, h + 1, 0, 7);
-    ctx.fillStyle = colors.card;
-    ctx.fill();
-    ctx.beginPath();
-    ctx.arc(x, y, h - 0.5, 0, 7);
-    ctx.fillStyle = f >= 1 ? colors.done : colors.sumfill;
-    ctx.fill();
-    if (f < 1) {
-      ctx.strokeStyle = colors.ink;
-      ctx.lineWidth = lw;
-      ctx.stroke();
-    }
+    disc(ctx, x, y, h + 1, colors.card);
+    disc(ctx, x, y, h - 0.5, f >= 1 ? colors.done : colors.sumfill, f < 1 && colors.ink, lw);
   } else {
     box(ctx, x - h - 1.5, y - h - 1.5, size + 3, size + 3, 5, colors.card);
     const inner = size - 2 * lw;
-    if (f > 0) {
-      ctx.fillStyle = f >= 1 ? colors.done : colors.sumfill;
-      ctx.fillRect(x - inner / 2, y + inner / 2 - inner * Math.min(1, f), inner, inner * Math.min(1, f));
-    }
+    const level = inner * Math.min(1, f);
+    if (f > 0) fillRect(ctx, x - inner / 2, y + inner / 2 - level, inner, level, f >= 1 ? colors.done : colors.sumfill);
     box(ctx, x - h + lw / 2, y - h + lw / 2, size - lw, size - lw, Math.min(3.5, size / 6), null, colors.ink, lw);
   }
   if (o.text) {
@@ -428,18 +415,18 @@ function drawChevrons(ctx, view) {
 
 const MAX_MOVES = 400;
 
+/** A move of a chunk: solid where it is done, dashed where it is to come. */
+export function strokeMove(ctx, colors, pts, done) {
+  if (done) stroke(ctx, pts, 3, colors.done);
+  else stroke(ctx, pts, 1.8, colors.ink, { dash: [3, 4] });
+}
+
 /** The whole way of one chunk: moves that are done solid, those to come dashed. */
 export function drawJourney(ctx, view) {
   const { model, colors } = view,
     moves = journey(model, view.hover.slot).ids;
   if (moves.length > MAX_MOVES) return;
-  for (const done of [false, true]) {
-    ctx.setLineDash(done ? [] : [3, 4]);
-    for (const i of moves) {
-      if (model.t1[i] <= view.t !== done) continue;
-      for (const line of shape(model, model.route[i]))
-        if (line) stroke(ctx, line.pts, done ? 3 : 1.8, done ? colors.done : colors.ink);
-    }
-  }
-  ctx.setLineDash([]);
+  for (const done of [false, true])
+    for (const i of moves.filter((move) => model.t1[move] <= view.t === done))
+      for (const line of shape(model, model.route[i])) if (line) strokeMove(ctx, colors, line.pts, done);
 }

@@ -1,5 +1,6 @@
 // A drawing context that writes SVG: what draws on a canvas draws on it as well, so that a picture in an article is
-// that of the screen. It knows what the drawing modules use of CanvasRenderingContext2D.
+// that of the screen. It knows what stages and the loop of a ring use of CanvasRenderingContext2D. (svgcanvas 2.6.0 of
+// npm rounds corners to the left wrongly, and moves no gradient with what it fills.)
 
 import { el } from "../draw/elements.js";
 
@@ -18,22 +19,7 @@ const attributes = (pairs) =>
     .map(([name, value]) => ` ${name}="${escapeMarkup(value)}"`)
     .join("");
 
-const ANCHORS = { center: "middle", right: "end", end: "end" };
-/** Names of what save() keeps. */
-const STATE = [
-  ...[
-    "fillStyle",
-    "strokeStyle",
-    "globalAlpha",
-    "lineWidth",
-    "lineCap",
-    "lineJoin",
-    "font",
-    "textAlign",
-    "textBaseline",
-  ],
-  ...["matrix", "clipped", "dash"],
-];
+const ANCHORS = { center: "middle", right: "end" };
 
 /** Where an arc of radius `r` leaves the corner `b` between `a` and `c`: its ends and its sense; null on a line. */
 export function cornerArc(a, b, c, r) {
@@ -56,9 +42,7 @@ export class SvgContext {
   lineJoin = "miter";
   font = "10px sans-serif";
   textAlign = "left";
-  textBaseline = "alphabetic";
   matrix = [1, 0, 0, 1, 0, 0];
-  clipped = "";
   dash = [];
   path = [];
   at = null;
@@ -75,11 +59,11 @@ export class SvgContext {
   // ---- state
 
   save() {
-    this.stack.push(Object.fromEntries(STATE.map((name) => [name, this[name]])));
+    this.stack.push({ ...this }); // lists that grow stay the same ones
   }
 
   restore() {
-    Object.assign(this, this.stack.pop() ?? {});
+    Object.assign(this, this.stack.pop());
   }
 
   transform(...by) {
@@ -124,15 +108,6 @@ export class SvgContext {
     this.at = [x, y];
   }
 
-  closePath() {
-    this.path.push("Z");
-  }
-
-  rect(x, y, w, h) {
-    this.path.push(`M${shorts(x, y)}h${short(w)}v${short(h)}h${short(-w)}Z`);
-    this.at = [x, y];
-  }
-
   roundRect(x, y, w, h, radius) {
     const r = Math.max(0, Math.min(radius, w / 2, h / 2)),
       corner = (dx, dy) => `a${shorts(r, r)} 0 0 1 ${shorts(dx, dy)}`,
@@ -165,17 +140,13 @@ export class SvgContext {
 
   // ---- what is drawn
 
-  get transformation() {
-    return `matrix(${this.matrix.map((value) => Number(value.toFixed(5))).join(" ")})`;
-  }
-
-  /** Put an element in, with the transformation and the clip that hold now. */
+  /** Put an element in, with the transformation that holds now. */
   put(tag, pairs, content = "") {
     const isMoved = this.matrix.join() !== "1,0,0,1,0,0",
       opacity = this.globalAlpha < 1 ? short(this.globalAlpha) : null,
-      text = attributes({ ...pairs, opacity, transform: isMoved ? this.transformation : null }),
-      element = content ? `<${tag}${text}>${content}</${tag}>` : `<${tag}${text}/>`;
-    this.parts.push(this.clipped ? `<g clip-path="url(#${this.clipped})">${element}</g>` : element);
+      transform = `matrix(${this.matrix.map((value) => Number(value.toFixed(5))).join(" ")})`,
+      text = attributes({ ...pairs, opacity, transform: isMoved ? transform : null });
+    this.parts.push(content ? `<${tag}${text}>${content}</${tag}>` : `<${tag}${text}/>`);
   }
 
   get stroked() {
@@ -205,26 +176,13 @@ export class SvgContext {
 
   clearRect() {}
 
-  clip() {
-    const id = this.define((name) => {
-      const path = `<path d="${this.path.join("")}" transform="${this.transformation}"/>`;
-      return `<clipPath id="${name}">${path}</clipPath>`;
-    });
-    this.clipped = id;
-  }
-
   measureText(text) {
     this.ruler.font = this.font;
     return this.ruler.measureText(text);
   }
 
   letters(x, y) {
-    const [, weight, size, family] = this.font.match(/^(?:(\d+|bold) )?([\d.]+)px (.*)$/) ?? [
-      null,
-      "",
-      "10",
-      "sans-serif",
-    ];
+    const [, weight, size, family] = this.font.match(/^(\d+) ([\d.]+)px (.*)$/);
     return {
       x: short(x),
       y: short(y),
@@ -232,7 +190,6 @@ export class SvgContext {
       "font-size": short(Number(size)),
       "font-weight": weight === "400" ? null : weight,
       "text-anchor": ANCHORS[this.textAlign],
-      "dominant-baseline": this.textBaseline === "middle" ? "central" : null,
     };
   }
 
@@ -244,36 +201,15 @@ export class SvgContext {
     this.put("text", { ...this.letters(x, y), ...this.stroked }, escapeMarkup(text));
   }
 
-  /** A canvas, as a picture in the picture. */
-  drawImage(canvas, x, y, w = canvas.width, h = canvas.height) {
-    const place = { x: short(x), y: short(y), width: short(w), height: short(h) };
-    this.put("image", { ...place, href: canvas.toDataURL() });
-  }
-
   // ---- paints
-
-  define(build) {
-    const id = `d${this.definitions.length}`;
-    this.definitions.push(build(id));
-    return id;
-  }
-
-  createPattern(canvas) {
-    const { width, height } = canvas,
-      size = `width="${width}" height="${height}"`,
-      image = `<image ${size} href="${canvas.toDataURL()}"/>`;
-    const id = this.define((name) => `<pattern id="${name}" ${size} patternUnits="userSpaceOnUse">${image}</pattern>`);
-    return `url(#${id})`;
-  }
 
   createLinearGradient(x1, y1, x2, y2) {
     const stops = [],
       place = attributes({ x1: short(x1), y1: short(y1), x2: short(x2), y2: short(y2) }),
-      // stops come after the gradient is made: the text is built when the picture is finished
-      id = this.define((name) => ({
-        toString: () =>
-          `<linearGradient id="${name}" gradientUnits="userSpaceOnUse"${place}>${stops.join("")}</linearGradient>`,
-      }));
+      id = `d${this.definitions.length}`,
+      head = `<linearGradient id="${id}" gradientUnits="userSpaceOnUse"${place}>`;
+    // stops come after the gradient is made: the text is built when the picture is finished
+    this.definitions.push({ toString: () => `${head}${stops.join("")}</linearGradient>` });
     return {
       addColorStop: (offset, color) => stops.push(`<stop offset="${short(offset)}" stop-color="${color}"/>`),
       toString: () => `url(#${id})`,
@@ -284,9 +220,7 @@ export class SvgContext {
   finish(title, data = {}) {
     const size = `width="${short(this.width)}" height="${short(this.height)}"`,
       box = `viewBox="0 0 ${shorts(this.width, this.height)}"`,
-      said = attributes(
-        Object.fromEntries(Object.entries(data).map(([name, value]) => [`data-${name}`, String(value)])),
-      ),
+      said = attributes(Object.fromEntries(Object.entries(data).map(([name, value]) => [`data-${name}`, value]))),
       head = `<svg xmlns="http://www.w3.org/2000/svg" ${size} ${box} role="img"${said}>`,
       definitions = this.definitions.length ? `<defs>${this.definitions.join("")}</defs>` : "";
     return `${head}<title>${escapeMarkup(title)}</title>${definitions}${this.parts.join("\n")}</svg>\n`;

@@ -38,6 +38,12 @@ export function hopSpan(model, i, h, out = [0, 0]) {
   return out;
 }
 
+/** When transfer i loads the link of hop h: during the hop where hops have times, else as long as it lasts. */
+export function linkSpan(model, i, h, out) {
+  if (model.hopOf) hopSpan(model, i, h, out);
+  else [out[0], out[1]] = [model.t0[i], model.t1[i]];
+}
+
 const span = [0, 0];
 
 /**

@@ -1,6 +1,6 @@
 // What links carry over time, and how much of their capacity that is.
 
-import { hopSpan, routeLinks } from "./hops.js";
+import { linkSpan, routeLinks } from "./hops.js";
 import { upTo } from "./order.js";
 
 /** Calls `add(link, t0, t1, bytes)` for every stretch in which a link carries bytes evenly. */
@@ -12,11 +12,7 @@ function eachCrossing(model, add) {
     for (let q = rs[F.route[f]]; q < rs[F.route[f] + 1]; q++) add(rl[q], F.t0[f], F.t1[f], F.bytes[f]);
   for (let i = 0; i < (F ? 0 : model.n); i++) {
     for (let q = rs[model.route[i]]; q < rs[model.route[i] + 1]; q++) {
-      if (model.hopOf) hopSpan(model, i, q - rs[model.route[i]], s);
-      else {
-        s[0] = model.t0[i];
-        s[1] = model.t1[i];
-      }
+      linkSpan(model, i, q - rs[model.route[i]], s);
       add(rl[q], s[0], s[1], model.bytes[i]);
     }
   }
@@ -114,6 +110,12 @@ export function findMeeting(model, moving) {
   return first?.[1] >= LEAST_TO_MEET && !(second?.[1] >= first[1]) ? { link: first[0], n: first[1] } : null;
 }
 
+/** Add what lasts from a to b to slices of time that are `w` s long each: the time in each of them, `weight` times. */
+export function addToSlices(slices, w, a, b, weight = 1) {
+  for (let c = Math.min(slices.length - 1, Math.floor(a / w)); c < slices.length && c * w < b; c++)
+    slices[c] += weight * Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
+}
+
 const WINDOWS = 400;
 
 /**
@@ -148,10 +150,8 @@ export function idleShare(model, ncol) {
   const w = model.total / ncol;
   for (const list of spans) {
     let until = 0;
-    for (let [a, b] of list.sort((x, y) => x[0] - y[0])) {
-      a = Math.max(a, until);
-      for (let c = Math.floor(a / w); c < ncol && c * w < b; c++)
-        out[c] += Math.max(0, Math.min(b, (c + 1) * w) - Math.max(a, c * w));
+    for (const [a, b] of list.sort((x, y) => x[0] - y[0])) {
+      addToSlices(out, w, Math.max(a, until), b);
       until = Math.max(until, b);
     }
   }
@@ -192,9 +192,7 @@ export function busiest(model, slices = 512) {
     w = model.total / slices;
   for (let i = 0; i < model.n; i++) {
     const d = Math.max(model.t1[i] - model.t0[i], 1e-12 * model.total);
-    for (let c = Math.min(slices - 1, Math.floor(model.t0[i] / w)); c < slices && c * w < model.t1[i]; c++) {
-      rate[c] += (model.bytes[i] * Math.max(0, Math.min(model.t1[i], (c + 1) * w) - Math.max(model.t0[i], c * w))) / d;
-    }
+    addToSlices(rate, w, model.t0[i], model.t1[i], model.bytes[i] / d);
   }
   let best = 0;
   for (let c = 1; c < slices; c++) if (rate[c] > rate[best] * (1 + 1e-9)) best = c;

@@ -3,15 +3,15 @@
 import { textAt } from "./read.js";
 
 export const panelOf = (model, e) => {
-  const d = deviceOf(model, e);
-  return d == null ? -1 : model.tl.devices.panel[d];
+  const device = deviceOf(model, e);
+  return device == null ? -1 : model.tl.devices.panel[device];
 };
 
 export function deviceOf(model, e) {
   if (!model.deviceOf) {
     model.deviceOf = new Map();
-    model.tl.devices.endpoint.forEach((x, d) => {
-      if (x >= 0 && !model.deviceOf.has(x)) model.deviceOf.set(x, d);
+    model.tl.devices.endpoint.forEach((x, device) => {
+      if (x >= 0 && !model.deviceOf.has(x)) model.deviceOf.set(x, device);
     });
   }
   return model.deviceOf.get(e);
@@ -26,45 +26,47 @@ export const overlaps = (box, x, y, wide, high = wide) =>
 
 /** The number of a rank, the name of a helper. */
 export const nameOf = (model, e, language) => {
-  const d = deviceOf(model, e);
-  return e < model.ranks || d == null ? String(e) : textAt(model.tl.devices.label, d, language) || String(e);
+  const device = deviceOf(model, e);
+  return e < model.ranks || device == null ? String(e) : textAt(model.tl.devices.label, device, language) || String(e);
 };
+
+/** `rank 3`, the name of a helper. */
+export const endpointName = (model, e, words, language) =>
+  e < model.ranks ? `${words.rank} ${e}` : nameOf(model, e, language);
 
 /** `rank 3 → NVSwitch, node 0`: its two ends as the picture names them, and the node where there are several. */
 export function linkName(model, l, words, language) {
-  const [a, b] = linkEnds(model, l).map((end) => endName(end, words, language)),
-    nodes = new Set(linkEnds(model, l).flatMap(({ node }) => (node ? [textAt(node, 0, language)] : [])));
-  return nodes.size === 1 ? `${a} → ${b}${words.comma}${lowered([...nodes][0], language)}` : `${a} → ${b}`;
+  const [a, b] = linkEnds(model, l, words, language),
+    nodes = [...new Set([a.node, b.node].filter(Boolean))],
+    where = nodes.length === 1 ? words.comma + lowered(nodes[0], language) : "";
+  return `${a.name} → ${b.name}${where}`;
 }
 
 const lowered = (text, language) => (language === "en" ? text.toLowerCase() : text);
 
-const endName = ({ endpoint: e, label }, words, language) =>
-  e ? `${words.rank} ${e.rank}` : textAt(label, 0, language);
+const rankOr = (model, e, label, words) => (e >= 0 && e < model.ranks ? `${words.rank} ${e}` : label);
 
-/** The two ends of a link: a rank or a label, and the name of the node, where there are several nodes. */
-function linkEnds(model, l) {
-  const inside = model.tl.links.src[l] < 0 && insideLink(model, l);
-  if (!inside) return [model.tl.links.src[l], model.tl.links.dst[l]].map((d) => endOf(model, d));
-  const { own: ownNode, src, dst } = inside;
-  return [src, dst].map((d) => ({
-    label: ownNode.labels[d],
-    endpoint: ownNode.endpoint[d] >= 0 && ownNode.endpoint[d] < model.ranks ? { rank: ownNode.endpoint[d] } : null,
-    node: ownNode.label,
+/** The two ends of a link: their names, and the node of each, where there are several nodes. */
+function linkEnds(model, l, words, language) {
+  const { devices, links } = model.tl,
+    inside = links.src[l] < 0 && insideLink(model, l);
+  if (!inside)
+    return [links.src[l], links.dst[l]].map((device) => ({
+      name: rankOr(model, devices.endpoint[device], textAt(devices.label, device, language), words),
+      node: nodeName(model, device, language),
+    }));
+  const { endpoint, labels, label } = inside.own;
+  return [inside.src, inside.dst].map((device) => ({
+    name: rankOr(model, endpoint[device], textAt(labels, device, language), words),
+    node: textAt(label, 0, language),
   }));
 }
 
-function endOf(model, d) {
-  const devices = model.tl.devices,
-    e = devices.endpoint[d],
-    label = Array.isArray(devices.label)
-      ? devices.label[d]
-      : { en: devices.label?.en?.[d], zh: devices.label?.zh?.[d] };
-  const panel = devices.panel[d] >= 0 && model.panels.x.length > 1 ? panelLabel(model, devices.panel[d]) : null;
-  return { label, endpoint: e >= 0 && e < model.ranks ? { rank: e } : null, node: panel };
+/** The name of a device's node where there are several; empty where it is in none. */
+function nodeName({ tl, panels }, device, language) {
+  const panel = tl.devices.panel[device];
+  return panel >= 0 && panels.x.length > 1 ? textAt(panels.label, panel, language) : "";
 }
-
-const panelLabel = (model, p) => (Array.isArray(model.panels.label) ? model.panels.label[p] : null);
 
 /** Whose link inside a node this is, and between which of its devices. */
 function insideLink(model, l) {
@@ -76,12 +78,9 @@ function insideLink(model, l) {
 }
 
 /** `rank 3`, `PCIe (Node 1)`: with its node where there are several. */
-export function deviceName(model, q, words, language) {
-  const devices = model.tl.devices,
-    label = textAt(devices.label, q, language),
-    e = devices.endpoint[q];
-  const name = e >= 0 && e < model.ranks ? `${words.rank} ${e}` : label;
-  return devices.panel[q] >= 0 && model.panels.x.length > 1 && !(e >= 0)
-    ? `${name} (${textAt(model.panels.label, devices.panel[q], language)})`
-    : name;
+export function deviceName(model, device, words, language) {
+  const { endpoint, label } = model.tl.devices,
+    name = rankOr(model, endpoint[device], textAt(label, device, language), words),
+    node = endpoint[device] >= 0 ? "" : nodeName(model, device, language);
+  return node ? `${name} (${node})` : name;
 }

@@ -22,6 +22,14 @@ export const three = (x) => (Math.abs(x) >= 1000 ? String(Math.round(x)) : Strin
 /** The same with zeros at the end, so that figures under one another have as many digits. */
 export const threeDigits = (x) => (Math.abs(x) >= 1000 ? String(Math.round(x)) : x.toPrecision(3));
 
+/** @type {[number, string][]} */
+export const BYTE_UNITS = [
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+  [1, "B"],
+];
+
 /** 134217728 -> "128 MiB". */
 export function fmtBytes(b) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];

@@ -80,29 +80,25 @@ export function present(ui, on = !ui.state.present, slide = false) {
   parts.root.focus({ preventScroll: true });
 }
 
+/** Copy the address of this moment. */
 export async function shareLink(ui) {
-  const { state, opts } = ui;
-  const st = stateOf(ui);
-  let text = opts.onShare ? opts.onShare(st) : null;
-  if (text === undefined) return;
-  if (text == null && /^(https?|file):/.test(location.protocol)) {
-    const u = new URL(location.href),
-      node = st.node == null ? "" : `&node=${st.node}`;
-    if (opts.link === "hash" || u.protocol === "file:")
-      u.hash = `t=${Number(st.t.toPrecision(6))}&view=${st.view}&lang=${state.language}${node}`;
-    else {
-      u.searchParams.set("t", String(Number(st.t.toPrecision(6))));
-      u.searchParams.set("view", st.view);
-      if (st.node == null) u.searchParams.delete("node");
-      else u.searchParams.set("node", String(st.node));
-    }
-    text = u.href;
-  }
-  if (!text) {
+  const { t, view, node } = stateOf(ui),
+    moment = String(Number(t.toPrecision(6))),
+    url = new URL(location.href);
+  if (!/^(https?|file):/.test(url.protocol)) {
     toast(ui, wordsOf(ui).noLink);
     return;
   }
-  toast(ui, (await copyText(text, ui.parts.card)) ? wordsOf(ui).copied : text);
+  if (ui.opts.link === "hash" || url.protocol === "file:") {
+    const language = ui.state.language;
+    url.hash = String(new URLSearchParams({ t: moment, view, lang: language, ...(node != null && { node }) }));
+  } else {
+    url.searchParams.set("t", moment);
+    url.searchParams.set("view", view);
+    if (node == null) url.searchParams.delete("node");
+    else url.searchParams.set("node", String(node));
+  }
+  toast(ui, (await copyText(url.href, ui.parts.card)) ? wordsOf(ui).copied : url.href);
 }
 
 function timeAt(ui, ev) {

@@ -8,7 +8,7 @@ import { buildLegend } from "./legend.js";
 import { hideTip } from "./pointer.js";
 import { narrowStage, stageFor } from "../model/inside.js";
 import { textAt } from "../model/read.js";
-import { chartsOf, linesOf, rowSize } from "../charts/rows.js";
+import { chartsOf, createGeometry, linesOf, rowSize } from "../charts/rows.js";
 import { KEY_SCALE } from "../draw/ruler.js";
 import { dressRoot } from "./shell.js";
 import { buildWords } from "./text.js";
@@ -37,10 +37,8 @@ export function dress(ui) {
   parts.scrub.setAttribute("aria-label", words.time);
   parts.skip.textContent = words.skip;
   parts.textlink.textContent = state.words ? words.hideText : words.asText;
-  parts.matrixTitle.textContent =
-    model.goal > 1 && model.goals.every((k) => k === model.goal)
-      ? fill(words.contributions, { count: model.goal })
-      : words.holds;
+  const isCounted = model.goal > 1 && model.goals.every((k) => k === model.goal);
+  parts.matrixTitle.textContent = isCounted ? fill(words.contributions, { count: model.goal }) : words.holds;
   parts.matrix.setAttribute("aria-label", parts.matrixTitle.textContent);
   parts.rowsCanvas.setAttribute("aria-label", `${words.tabs.time}: ${words.charts[state.chart]}`);
   buildChannels(ui);
@@ -78,18 +76,13 @@ export function applyTheme(ui) {
 function buildChannels(ui) {
   const { parts, state, model } = ui;
   const on = model.channels > 1 && state.slotChannel,
-    whose = model.groups.length === model.channels; // a channel is a collective
-  parts.channelLabel.replaceChildren(
-    ...(on ? [whose ? wordsOf(ui).collectives : wordsOf(ui).channel, parts.channel] : []),
-  );
+    whose = model.groups.length === model.channels, // a channel is a collective
+    words = wordsOf(ui),
+    option = (v, text) => el("option", { value: String(v), selected: v === state.channel }, text);
+  parts.channelLabel.replaceChildren(...(on ? [whose ? words.collectives : words.channel, parts.channel] : []));
   if (!on) return;
-  const items = [
-    [-1, wordsOf(ui).all],
-    ...Array.from({ length: model.channels }, (_, c) => [c, whose ? model.groups[c].name : String(c)]),
-  ];
-  parts.channel.replaceChildren(
-    ...items.map(([v, t]) => el("option", { value: String(v), selected: v === state.channel }, t)),
-  );
+  const all = Array.from({ length: model.channels }, (_, c) => option(c, whose ? model.groups[c].name : String(c)));
+  parts.channel.replaceChildren(option(-1, words.all), ...all);
 }
 
 /** Show the channel after the one that is shown, or before it. */
@@ -136,18 +129,14 @@ export function arrange(ui) {
   if (!model || !parts.root.clientWidth) return;
   const compact = opts.compact > 0 && !state.present,
     outer = parts.root.clientWidth,
-    pad = compact ? -2 : state.present ? 72 : outer < 1340 ? 32 : 40,
-    inner = outer - pad - 2;
+    margins = state.present ? 72 : outer < 1340 ? 32 : 40,
+    inner = outer - (compact ? 0 : margins + 2);
   state.narrow = outer < 1340 || state.present;
   nameWidth(ui, outer, compact);
   const leftW = state.narrow ? inner : inner - 424,
     st = chooseStage(ui, leftW).tl.stage;
-  const n = linesOf(model, state.chart, wordsOf(ui), state.language).length;
-  const roomH = compact
-    ? opts.compact
-    : state.present
-      ? Math.max(260, globalThis.innerHeight - presentChrome(ui))
-      : roomForStage(ui);
+  const n = linesOf(model, state.chart, wordsOf(ui), state.language).length,
+    roomH = compact ? opts.compact : roomForStage(ui);
   let k = Math.min(leftW / st.w, roomH / st.h, state.present ? 4 : 1.3);
   // far too small to read: the stage scrolls sideways instead, but not beside a question, which wants all of it in view
   if (k < MIN_SCALE && st !== model.tl.narrow?.stage && (!compact || opts.editing) && opts.hides !== "figures")
@@ -174,20 +163,16 @@ export function arrange(ui) {
   state.matW = state.narrow ? Math.min(inner, 640) : 400;
   state.matH = state.narrow ? 480 : Math.max(300, state.stageH + (st.key ? 4 : 28));
   const x0 = state.narrow ? 8 : 216;
-  state.geo = {
+  state.geo = createGeometry(model, n, {
     x0,
     tw: Math.max(50, leftW - x0 - (state.narrow ? 8 : 0)),
     width: inner,
-    ...rowSize(n, state.narrow, state.chart),
-    chart: state.chart,
     top: state.narrow ? 0 : 6,
-    narrow: state.narrow,
     fig: state.narrow ? 0 : leftW + 24,
-    mode: state.mode,
-    zoom: state.zoom,
-  };
+    ...{ narrow: state.narrow, chart: state.chart, mode: state.mode, zoom: state.zoom },
+  });
   state.scrubH = (30 + 24) * state.zoom + 2;
-  state.rowsH = state.geo.top + n * state.geo.rh + 28;
+  state.rowsH = state.geo.bottom + 28;
   forgetDrawn(ui);
   invalidate(ui);
 }
@@ -211,16 +196,15 @@ const MIN_SCALE = 0.5, // of a stage that is seen whole
   SCROLLING_SCALE = 0.75; // of one that is not
 const MIN_SHARE = 0.7; // of the height that a stage would take on a page of its own
 
+const tallOf = (...parts) => parts.reduce((sum, part) => sum + (part.getBoundingClientRect?.().height ?? 0), 0);
+
 /** Pixels of height for the stage, so that it ends above the controls where the page opens. */
 function roomForStage(ui) {
-  const { parts, state } = ui,
-    tall = (e) => e.getBoundingClientRect?.().height ?? 0,
-    free = Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 300 : 610))),
+  const { parts, state } = ui;
+  if (state.present) return Math.max(260, globalThis.innerHeight - presentChrome(ui));
+  const free = Math.min(900, Math.max(470, globalThis.innerHeight - (state.narrow ? 300 : 610))),
     isPhone = parts.root.classList.contains("phone"), // on which the rest stands below the buttons
-    between = [parts.crumbs, parts.tr, ...(isPhone ? [] : [parts.running, parts.kinds, parts.scrubBox])].reduce(
-      (sum, part) => sum + tall(part),
-      0,
-    ),
+    between = tallOf(parts.crumbs, parts.tr, ...(isPhone ? [] : [parts.running, parts.kinds, parts.scrubBox])),
     below = globalThis.innerHeight - topOnPage(parts.stage) - between;
   return Math.min(free, Math.max(MIN_SHARE * free, below));
 }
@@ -255,37 +239,30 @@ function nameWidth({ parts, state }, outer, compact) {
 
 /** Pixels in presenter mode that are not the stage: what stands above and below it, as tall as it is. */
 function presentChrome({ parts, state, model }) {
-  const tall = (e) => e.getBoundingClientRect?.().height ?? 0,
-    scrub = state.slide ? 0 : 54 * 1.5 + 6;
-  state.low = globalThis.innerHeight < 900;
-  parts.root.classList.toggle("low", state.low);
-  const crumbs = parts.crumbs.style.display === "none" ? 0 : tall(parts.crumbs),
+  parts.root.classList.toggle("low", globalThis.innerHeight < 900);
+  const scrub = state.slide ? 0 : 54 * 1.5 + 6,
+    crumbs = parts.crumbs.style.display === "none" ? [] : [parts.crumbs],
     kinds = state.view === "physical" && model.key.length && !model.tl.stage.key ? 34 : 0;
-  return Math.ceil(
-    tall(parts.nar) + crumbs + tall(parts.legend) + kinds + tall(parts.running) + tall(parts.tr) + scrub + 24,
-  );
+  return Math.ceil(tallOf(parts.nar, ...crumbs, parts.legend, parts.running, parts.tr) + kinds + scrub + 24);
 }
 
 /** Wide: everything is in sight. Narrow: the linked views stand behind tabs. */
 function arrangePanels(ui) {
   const { parts, state } = ui;
   const narrow = state.narrow && !state.present,
-    show = (e, on) => {
-      e.style.display = on ? "" : "none";
+    inTab = (tab) => !narrow || state.tab === tab,
+    isShown = {
+      rows: state.present ? state.presentRows : inTab(0),
+      right: !state.present && inTab(1),
+      words: !state.present && (narrow ? state.tab === 2 : state.words),
+      legend: inTab(3),
+      modes: !state.present && inTab(0),
+      mode: state.chart === "links" || state.chart === "each",
+      kinds: state.kinds,
     };
-  if (narrow) {
-    parts.panel.append(parts.right, parts.legend);
-  } else {
-    parts.mid.append(parts.right);
-    parts.left.append(parts.legend);
-  }
-  show(parts.rows, state.present ? state.presentRows : !narrow || state.tab === 0);
-  show(parts.right, !state.present && (!narrow || state.tab === 1));
-  show(parts.words, state.present ? false : narrow ? state.tab === 2 : state.words);
-  show(parts.legend, !narrow || state.tab === 3);
-  show(parts.modes, !state.present && (!narrow || state.tab === 0));
-  show(parts.mode, state.chart === "links" || state.chart === "each");
-  show(parts.kinds, state.kinds);
+  (narrow ? parts.panel : parts.mid).append(parts.right);
+  (narrow ? parts.panel : parts.left).append(parts.legend);
+  for (const name in isShown) parts[name].style.display = isShown[name] ? "" : "none";
   // on a phone the picture and the controls come first
   if (parts.root.classList.contains("phone")) parts.nar.before(parts.kinds);
   else parts.note.after(parts.kinds);
@@ -296,13 +273,11 @@ function arrangePanels(ui) {
 }
 
 export function setView(ui, v) {
-  const { state } = ui;
-  if (v !== state.view) {
-    state.view = v;
-    hideTip(ui);
-    dress(ui);
-    report(ui, "view", 0);
-  }
+  if (v === ui.state.view) return;
+  ui.state.view = v;
+  hideTip(ui);
+  dress(ui);
+  report(ui, "view", 0);
 }
 
 /** What the rows show; the moment stays. */

@@ -7,7 +7,7 @@ import { TOKENS } from "../model/look.js";
 import { drawMatrix } from "../charts/matrix.js";
 import { SvgContext } from "../export/svgcontext.js";
 import { textAt } from "../model/read.js";
-import { drawBars, drawRows, linesOf, rowSize } from "../charts/rows.js";
+import { createGeometry, drawBars, drawRows, linesOf } from "../charts/rows.js";
 import { drawScrub } from "../charts/scrub.js";
 import { drawPhysical, stageFacts } from "../draw/stage.js";
 import { drawTokens } from "../draw/tokens.js";
@@ -28,7 +28,7 @@ export function pictureOf(ui) {
     drawMatrix(ctx, P, 400, Math.max(at.stage, 470) - 24);
   });
   const bars = el("canvas");
-  drawBars(sizeCanvas(bars, at.geo.tw, at.rows + 40), P, at.geo);
+  drawBars(sizeCanvas(bars, at.geo.tw, at.geo.bottom + 34), P, at.geo);
   shifted(ctx, 20, at.timeY, () => drawScrub(ctx, P, at.geo));
   shifted(ctx, 20, at.timeY + 56, () => drawRows(ctx, P, at.geo, bars));
   put(ctx, sourceOf(ui), 20, at.h - 14, 12, P.colors.ink3);
@@ -85,12 +85,11 @@ function measurePicture({ state, model, view, shown: stageModel }) {
   const { h, w } = stageModel.tl.stage,
     fits = Math.round(h * Math.min(LEFT / w, 1.3)),
     stage = state.view === "logical" ? Math.max(470, state.stageH) : fits,
-    lines = linesOf(model, state.chart, view.words, state.language),
-    size = rowSize(lines.length, false, state.chart),
-    rows = lines.length * size.rh,
-    timeY = TOP + Math.max(stage, 470) + 16,
-    geometry = { x0: 216, tw: LEFT - 216, width: WIDE - 40, chart: state.chart, top: 6, narrow: false, fig: LEFT + 24 };
-  return { stage, rows, timeY, h: timeY + 56 + rows + 78, geo: { ...size, ...geometry, mode: state.mode, zoom: 1 } };
+    { length } = linesOf(model, state.chart, view.words, state.language),
+    place = { x0: 216, tw: LEFT - 216, width: WIDE - 40, top: 6, narrow: false, fig: LEFT + 24, zoom: 1 },
+    geo = createGeometry(model, length, { ...place, chart: state.chart, mode: state.mode }),
+    timeY = TOP + Math.max(stage, 470) + 16;
+  return { stage, timeY, h: timeY + 56 + geo.bottom + 72, geo };
 }
 
 function drawView(ctx, P, view, height, wide = LEFT) {

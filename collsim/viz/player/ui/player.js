@@ -38,7 +38,7 @@ import { buildCrumbs } from "./crumbs.js";
 import { MachineEditor } from "../edit/machineeditor.js";
 import { goInto, nextNode } from "./nodes.js";
 import { drawStage, drawSvg, pictureOf } from "./picture.js";
-import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove } from "./pointer.js";
+import { hideTip, hitStage, onMatrixMove, onRowsMove, onStageMove, pointOnStage } from "./pointer.js";
 import { problem, unpack } from "../model/read.js";
 
 /**
@@ -61,7 +61,7 @@ import { problem, unpack } from "../model/read.js";
  *   idle      the picture of the machine alone: nothing is on its way
  *   onPick(endpoint)     when a rank's box is clicked
  *   onState(state, why)  after pause, seek, end, view: {t, step, playing, view, speed, done}; never per frame
- *   onShare(state)       instead of copying a link; may return the text to copy
+ *   link "hash"          a link to a moment has it behind a # (an offline page)
  */
 export function createPlayer(host, opts = {}) {
   const ui = createContext(
@@ -261,9 +261,7 @@ function wire(ui) {
   parts.root.addEventListener("keydown", (ev) => onKey(ui, ev));
   parts.live.addEventListener("click", (ev) => {
     if (!ui.view || state.view === "logical") return;
-    const r = parts.live.getBoundingClientRect(),
-      x = (ev.clientX - r.left - state.ox) / state.k,
-      y = (ev.clientY - r.top - state.oy) / state.k,
+    const [x, y] = pointOnStage(ui, ev),
       hit = hitStage(ui, x, y),
       node = hit?.device == null ? null : nodeAt(ui.shown, hit.device);
     if (node != null && node !== state.node) goInto(ui, node);

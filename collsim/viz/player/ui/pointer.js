@@ -2,7 +2,7 @@
 
 import { cellAt } from "../model/cells.js";
 import { invalidate, wordsOf } from "./context.js";
-import { el } from "../draw/elements.js";
+import { el, pointIn } from "../draw/elements.js";
 import { activity } from "../charts/endpoints.js";
 import { distanceTo } from "../model/geometry.js";
 import { meanShare } from "../charts/heat.js";
@@ -173,18 +173,15 @@ function showTip(ui, hit, ev) {
     hideTip(ui);
     return;
   }
-  const lines = tipLines(ui, hit),
-    r = parts.card.getBoundingClientRect();
-  parts.tip.replaceChildren(
-    ...lines.map((t, q) => el(q ? "span" : "b", { textContent: t, style: q ? "display:block" : "" })),
-  );
-  parts.tip.style.display = "block";
-  const x = ev.clientX - r.left + 14,
-    y = ev.clientY - r.top + 14,
-    tw = parts.tip.offsetWidth,
-    th = parts.tip.offsetHeight;
-  parts.tip.style.left = `${Math.max(4, x + tw > r.width - 8 ? x - tw - 28 : x)}px`;
-  parts.tip.style.top = `${y + th > r.height - 4 ? Math.max(4, y - th - 28) : y}px`;
+  const { tip, card } = parts,
+    lines = tipLines(ui, hit).map((text, q) => el(q ? "span" : "b", { style: q ? "display:block" : "" }, text));
+  tip.replaceChildren(...lines);
+  tip.style.display = "block";
+  const [x, y] = pointIn(card, ev).map((at) => at + 14),
+    { width, height } = card.getBoundingClientRect(),
+    { offsetWidth: wide, offsetHeight: tall } = tip;
+  tip.style.left = `${Math.max(4, x + wide > width - 8 ? x - wide - 28 : x)}px`;
+  tip.style.top = `${y + tall > height - 4 ? Math.max(4, y - tall - 28) : y}px`;
   if (!same) invalidate(ui);
 }
 
@@ -198,24 +195,19 @@ export function hideTip(ui) {
 }
 
 export function onStageMove(ui, ev) {
-  const { parts, state, view } = ui;
-  if (!view || view.hidesFigures) return;
-  const r = parts.live.getBoundingClientRect(),
-    x = ev.clientX - r.left,
-    y = ev.clientY - r.top;
-  showTip(
-    ui,
-    state.view === "logical" ? hitStage(ui, x, y) : hitStage(ui, (x - state.ox) / state.k, (y - state.oy) / state.k),
-    ev,
-  );
+  if (ui.view && !ui.view.hidesFigures) showTip(ui, hitStage(ui, ...pointOnStage(ui, ev)), ev);
+}
+
+/** Where a pointer is on the stage, in its own units where it is a machine. */
+export function pointOnStage({ parts, state }, ev) {
+  const [x, y] = pointIn(parts.live, ev);
+  return state.view === "logical" ? [x, y] : [(x - state.ox) / state.k, (y - state.oy) / state.k];
 }
 
 export function onMatrixMove(ui, ev) {
   const { parts, model, view } = ui;
   if (!view?.grid) return;
-  const r = parts.matrix.getBoundingClientRect(),
-    x = ev.clientX - r.left,
-    y = ev.clientY - r.top,
+  const [x, y] = pointIn(parts.matrix, ev),
     G = view.grid;
   if (G.heat) {
     onHeatMove(ui, G, Math.floor((x - G.x0) / G.cw), Math.floor((y - G.y0) / G.ch), ev);
@@ -245,15 +237,15 @@ export function onRowsMove(ui, ev) {
   const { parts, state, model, view } = ui,
     { geo } = state;
   if (!view || !model.total) return;
-  const r = parts.rowsCanvas.getBoundingClientRect(),
-    q = Math.floor((ev.clientY - r.top - geo.top) / geo.rh),
-    t = ((ev.clientX - r.left - geo.x0) / geo.tw) * model.total;
+  const [x, y] = pointIn(parts.rowsCanvas, ev),
+    q = Math.floor((y - geo.top) / geo.rh),
+    t = ((x - geo.x0) / geo.tw) * model.total;
   const line = linesOf(model, state.chart, view.words, state.language)[q];
   if (!line || line.idle || t < 0 || t > model.total) {
     showTip(ui, null);
     return;
   }
-  const low = (ev.clientY - r.top - geo.top - q * geo.rh - geo.off) / geo.bh > 0.28;
+  const low = (y - geo.y(q)) / geo.bh > 0.28;
   const at =
     line.endpoint == null
       ? null

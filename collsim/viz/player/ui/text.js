@@ -2,7 +2,7 @@
 
 import { cellAt, doneAt } from "../model/cells.js";
 import { isHeld, wordsOf } from "./context.js";
-import { el, icon, setText } from "../draw/elements.js";
+import { el, icon, setAttributes, setText } from "../draw/elements.js";
 import { busySeconds, linkBytes, usedLinks } from "../model/load.js";
 import { phaseOf } from "../model/model.js";
 import { linkName, nameOf } from "../model/names.js";
@@ -116,13 +116,12 @@ export function mirror(ui) {
     transfers: String(model.n),
   };
   for (const k in a) if (parts.root.dataset[k] !== a[k]) parts.root.dataset[k] = a[k];
-  const slider = {
-    "aria-valuemin": "0",
-    "aria-valuemax": String(model.total),
+  setAttributes(parts.scrub, {
+    "aria-valuemin": 0,
+    "aria-valuemax": model.total,
     "aria-valuenow": a.t,
     "aria-valuetext": fill(words.valuetext, { step: s + 1, steps: n, phase, time: unit.fmt(view.t) }),
-  };
-  for (const k in slider) if (parts.scrub.getAttribute(k) !== slider[k]) parts.scrub.setAttribute(k, slider[k]);
+  });
   if (state.wordsStep !== s && parts.words.style.display !== "none") {
     state.wordsStep = s;
     if (state.textTable) keepInSight(parts.words, state.textTable.rows[0]?.cells[s + 1]);
