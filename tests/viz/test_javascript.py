@@ -18,7 +18,13 @@ PAGES = {"first_frame", "player_page", "race_page", "site", "step_page", "story_
 #: What modules read beside one another; pages of hosts are read by Python.
 DATA = {
     path.relative_to(PACKAGE).as_posix()
-    for pattern in ("display/palette.json", "viz/**/icons.json", "viz/**/*.css", "viz/[!h]*/**/*.html", "locale/*/js/*.json")
+    for pattern in (
+        "display/palette.json",
+        "viz/**/icons.json",
+        "viz/**/*.css",
+        "viz/[!h]*/**/*.html",
+        "locale/*/js/*.json",
+    )
     for path in PACKAGE.glob(pattern)
 }
 
