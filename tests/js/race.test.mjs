@@ -8,7 +8,7 @@ import { index } from "../../collsim/viz/player/model/model.js";
 import { flagPlaces } from "../../collsim/viz/race/finish.js";
 import { arcsOf } from "../../collsim/viz/race/shape.js";
 import { delivered, pace, progress } from "../../collsim/viz/race/pace.js";
-import { describeParadox } from "../../collsim/viz/race/traffic.js";
+import { describeParadox, drawTraffic } from "../../collsim/viz/race/traffic.js";
 import { ratesAt, receivedAt, sentAt } from "../../collsim/viz/player/model/sent.js";
 import { RACE } from "../../collsim/viz/words/words.js";
 import { ring4 } from "./runs.mjs";
@@ -199,6 +199,22 @@ test("what endpoints have sent and received adds up, at every moment and at the 
   }
   const [rate] = ratesAt(model, 0.01).out;
   assert.ok(Math.abs(rate - model.bytes[0] / (model.t1[0] - model.t0[0])) < 1e-9);
+});
+
+test("rates stand in the first rows below a picture, where a low window still shows them", () => {
+  const places = [],
+    fillText = (text, x, y) => places.push([y, text]),
+    answers = { fillText, measureText: (text) => ({ width: 6 * text.length }) },
+    ctx = new Proxy({}, { get: (_, name) => answers[name] ?? (() => {}), set: () => true }),
+    race = { ruler: 600, words, data: { language: "en" }, colors: {}, clock: { playing: true } },
+    traffic = { ctx, middleOf: () => null, order: [0, 1], pitch: 60, hasFigures: true, arcs: [], w: 200, h: 200 };
+  drawTraffic(race, { player: { model: index(timeline) }, traffic: { ...traffic, shape: 0, rates: 36, bars: 30 } }, 1);
+  const labels = places.filter(([, text]) => Number.isNaN(Number(text))).sort(([a], [b]) => a - b);
+  assert.deepEqual(
+    labels.map(([, text]) => text.replace(/,.*/, "")),
+    ["GB/s out", "GB/s in", "Left sent", "sent", "received"],
+  );
+  assert.ok(labels[1][0] < 36);
 });
 
 test("arcs are who sends to whom: a ring goes one way, trees both, a crowd has no shape", () => {

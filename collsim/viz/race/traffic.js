@@ -1,4 +1,4 @@
-// What each endpoint of a runner has sent and received: two bars below its number, on one ruler for all runners.
+// What each endpoint of a runner sends and receives: its rates, and below them two bars, on one ruler for all runners.
 
 import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { sizeCanvas } from "../player/draw/elements.js";
@@ -67,30 +67,33 @@ function sizeTraffic(run, order, arcs, bars) {
   const pitch = (w - LABELS) / order.length,
     hasFigures = pitch >= MIN_PITCH,
     shape = arcs.length ? DEEPEST : 0,
-    h = shape + HEAD + bars + 8 + (hasFigures ? 4 * ROW : 0);
+    rates = hasFigures ? 2 * ROW + 4 : 0, // at the top: where a picture is tall, only they are above the time line
+    h = shape + rates + HEAD + bars + 8 + (hasFigures ? 2 * ROW : 0);
   canvas.style.height = `${h}px`;
   const ctx = sizeCanvas(canvas, w, h);
-  run.traffic = { middleOf: run.player.xOf, order, pitch, hasFigures, arcs, shape, bars, w, h, ctx };
+  run.traffic = { middleOf: run.player.xOf, order, pitch, hasFigures, arcs, shape, rates, bars, w, h, ctx };
 }
 
 /** One frame. */
 export function drawTraffic(race, { player, parts, traffic }, t) {
   if (!traffic || !race.ruler) return;
   const { model } = player,
-    { ctx, middleOf, order, pitch, hasFigures, arcs, shape, bars, w, h } = traffic,
+    { ctx, middleOf, order, pitch, hasFigures, arcs, shape, rates, bars, w, h } = traffic,
     words = race.words,
     { language } = race.data,
     [per, unit] = BYTE_UNITS.find(([size]) => race.ruler >= 10 * size) ?? BYTE_UNITS.at(-1),
     colors = race.colors,
     ends = totalsOf(model),
     facts = { sent: sentAt(model, t), received: receivedAt(model, t), rates: ratesAt(model, t) },
-    bottom = shape + HEAD + bars,
+    top = shape + rates,
+    bottom = top + HEAD + bars,
+    rows = [13, 13 + ROW].map((y) => shape + y).concat([18, 18 + ROW].map((y) => bottom + y)),
     xOf = (q) => LABELS + pitch * (q + 0.5),
     tall = (bytes) => (bars * bytes) / race.ruler;
   ctx.clearRect(0, 0, w, h);
   const title = fill(words.traffic, { unit, most: fmtBytes(race.ruler) });
   drawArcs(ctx, arcs, (q) => middleOf(order[q]) ?? xOf(q), 1, colors);
-  put(ctx, title, 0, shape + 12, fitFont(ctx, title, 12.5, w, false, 10) || 10, colors.ink2);
+  put(ctx, title, 0, top + 12, fitFont(ctx, title, 12.5, w, false, 10) || 10, colors.ink2);
   stroke(ctx, [LABELS - 6, bottom + 0.5, w, bottom + 0.5], 1, colors.edge);
   const wide = Math.min(14, pitch * 0.3);
   order.forEach((e, q) => {
@@ -103,18 +106,18 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
       box(ctx, left, bottom - tall(now), wide, tall(now), 0, fill);
     }
     if (!hasFigures) return;
-    const figures = [facts.sent[e] / per, facts.received[e] / per, facts.rates.out[e] / 1e9, facts.rates.into[e] / 1e9],
+    const figures = [facts.rates.out[e] / 1e9, facts.rates.into[e] / 1e9, facts.sent[e] / per, facts.received[e] / per],
       isBusiest = Math.max(ends.sent[e], ends.received[e]) === race.ruler;
     figures.forEach((value, row) => {
       const text = three(value),
         size = fitFont(ctx, text, 12.5, pitch - 3, isBusiest, 9),
         look = { align: "center", bold: isBusiest };
-      put(ctx, text, x, bottom + 18 + row * ROW, size, isBusiest ? colors.fulltext : colors.ink, look);
+      put(ctx, text, x, rows[row], size, isBusiest ? colors.fulltext : colors.ink, look);
     });
   });
   if (hasFigures)
-    [words.sent, words.received, words.out, words.into].forEach((text, row) => {
-      put(ctx, text, 0, bottom + 18 + row * ROW, fitFont(ctx, text, 12.5, LABELS - 8, false, 10) || 10, colors.ink2);
+    [words.out, words.into, words.sent, words.received].forEach((text, row) => {
+      put(ctx, text, 0, rows[row], fitFont(ctx, text, 12.5, LABELS - 8, false, 10) || 10, colors.ink2);
     });
   if (race.clock.playing) return;
   const ofEnd = (e) => ({ sent: fmtBytes(facts.sent[e]), received: fmtBytes(facts.received[e]) }),
