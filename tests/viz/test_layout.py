@@ -160,6 +160,40 @@ def test_one_or_two_nodes_have_a_picture_for_narrow_screens(name):
             check_captions(fitting)
 
 
+@pytest.mark.parametrize(
+    ("name", "nodes", "fabric"),
+    keep_fast(
+        [
+            ("dgx-a100", 4, None),
+            ("polaris", 3, None),
+            ("dgx-h100", 8, None),
+            ("cpu-2socket", 4, None),
+            ("pcie-8gpu", 8, "leaf-spine"),
+            ("dgx-a100", 3, "rail-only"),
+            ("gb200-nvl72", 16, None),
+        ],
+        [("dgx-a100", 4, None), ("polaris", 3, None), ("dgx-h100", 8, None)],
+    ),
+)
+def test_clusters_fit_a_narrow_screen_with_the_fabric_between_two_rows_of_nodes(name, nodes, fabric):
+    made = idle(machine(name, nodes=nodes, **{"fabric": fabric} if fabric else {}))
+    narrow, what = made.narrow, made.picture
+    check(narrow)
+    check_legible(narrow)
+    check_captions(narrow)
+    assert narrow.w <= 500 < made.w
+    switches = [box for kind, box in zip(what.kind, narrow.boxes, strict=True) if kind == "switch"]
+    low, high = min(box.y for box in switches), max(box.bottom for box in switches)
+    for kind, node, box in zip(what.kind, what.node, narrow.boxes, strict=True):
+        if kind in {"host", "nic"}:
+            assert box.bottom < low if node < nodes // 2 else box.y > high
+
+
+def test_a_cluster_whose_rows_share_leaves_below_spines_has_no_picture_that_hides_cables():
+    assert lay_out(machine("pcie-8gpu", nodes=5, fabric="leaf-spine")).narrow is None
+    assert lay_out(machine("dgx-a100", nodes=4, fabric="rail")).narrow is None
+
+
 def pasted(gpus, cards, word, nodes=1):
     """A machine as nvidia-smi topo -m prints it; `word(a, b)` of the places (kind, number) of two devices."""
     names = [*(("GPU", i) for i in range(gpus)), *(("NIC", i) for i in range(cards))]

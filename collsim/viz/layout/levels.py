@@ -26,6 +26,8 @@ _NARROW = 76.0  # below this a switch stands upright, so that its name fits
 _ILLEGIBLE = 18.0  # below this it has no name; the band says what it is
 _UPRIGHT = 72.0
 _TITLE = 152.0  # room for a band's name, left of its switches
+_BETWEEN = 26.0  # between two rows and the levels that are between them
+_NAMED_SLOT = 60.0  # there: pixels of a switch that has its name written level
 
 
 def find_levels(picture: Picture, lowest: list[int]) -> list[list[int]]:
@@ -190,6 +192,83 @@ def _draw_cables_along(sheet: Sheet, level: list[int]) -> None:
             (second.cx - out / 2, y),
             (second.cx - out / 2, second.y),
         )
+
+
+# ---- between two rows, on a narrow screen
+
+
+def sort_between(picture: Picture, upper: list[int], lower: list[int]) -> list[list[int]]:
+    """Levels of switches from the upper row down to the lower one: those that only one row touches are on its side.
+
+    Args:
+        picture: What is drawn of the topology.
+        upper: Devices of the upper row that hang on the fabric; it may be empty.
+        lower: Those of the lower row.
+    """
+    levels, near = find_levels(picture, [*upper, *lower]), picture.neighbours()
+    if not levels or not upper:
+        return levels
+    above, below = ([d for d in levels[0] if not set(near[d]) & set(others)] for others in (lower, upper))
+    shared = [d for d in levels[0] if d not in above and d not in below]
+    return [level for level in (above, shared, *levels[1:], below) if level]
+
+
+def is_in_rows(picture: Picture, rows: list[list[int]]) -> bool:
+    """Whether each cable of the fabric joins two rows that are next to each other, so that none passes behind a switch.
+
+    Args:
+        picture: What is drawn of the topology.
+        rows: The upper row, switches level by level, and the lower row.
+    """
+    row_of = {d: k for k, row in enumerate(rows) for d in row}
+    pairs = zip(picture.src.tolist(), picture.dst.tolist(), strict=True)
+    return all(abs(row_of[a] - row_of[b]) == 1 for a, b in pairs if a in row_of and b in row_of)
+
+
+def place_levels_between(sheet: Sheet, levels: list[list[int]], y: float, left: float, right: float) -> float:
+    """Boxes of the fabric below `y`, a row for each level; the y at which what follows begins.
+
+    Args:
+        sheet: The sheet that is being drawn; boxes and names are added to it.
+        levels: Switches from the upper row down to the lower one.
+        y: Lower edge of what is above, CSS pixels.
+        left: Left edge of the space, CSS pixels.
+        right: Right edge of the space, CSS pixels.
+    """
+    for level in levels:
+        slot = (right - left) / len(level)
+        wide = slot - 4
+        tall = max(60.0, 1.75 * wide)  # so that the player writes its name upright
+        if slot > _NAMED_SLOT:
+            tall = 26.0
+        y += _BETWEEN
+        for i, d in enumerate(level):
+            sheet.boxes[d] = Box(left + i * slot + 2, y, wide, tall)
+        y += tall
+    name_fabric(sheet, [d for level in levels for d in level])
+    return y + _BETWEEN
+
+
+def draw_cables_between(sheet: Sheet, rows: list[list[int]]) -> None:
+    """From devices to switches above or below them: straight where one is over the other, else slanting.
+
+    Args:
+        sheet: The sheet that is being drawn; cables are added to it.
+        rows: The upper row, switches level by level, and the lower row, whose boxes are there already.
+    """
+    switches = {d for level in rows[1:-1] for d in level}
+    for device in [d for row in rows for d in row]:
+        box = sheet.boxes[device]
+        for switch in switches & set(sheet.picture.neighbours()[device]):
+            other = sheet.boxes[switch]
+            x = box.cx
+            if box.w > other.w:
+                x = min(max(other.cx, box.x + 6), box.right - 6)
+            end = min(max(x, other.x + 6), other.right - 6)
+            if other.y > box.y:
+                sheet.add_cable(device, switch, (x, box.bottom), (end, other.y))
+            else:
+                sheet.add_cable(device, switch, (x, box.y), (end, other.bottom))
 
 
 def _compute_mean(values: list[float]) -> float:

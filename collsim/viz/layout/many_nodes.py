@@ -8,13 +8,21 @@ import numpy as np
 
 from ...topology import Topology
 from .geometry import Box, Point
-from .levels import find_levels, place_fabric_on_top
+from .levels import (
+    draw_cables_between,
+    find_levels,
+    is_in_rows,
+    place_fabric_on_top,
+    place_levels_between,
+    sort_between,
+)
 from .reduction import Picture
-from .shapes import Label, StageLayout
+from .shapes import NARROW_WIDTH, Label, StageLayout
 from .sheet import Sheet, finish_sheet
 
 _IN_A_ROW = 64
 _WITH_NODE = 110.0
+_NARROW, _IN_TWO_ROWS = 340.0, 16  # on a narrow screen: pixels of a row, and nodes of which two rows can be read
 
 
 def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
@@ -54,6 +62,32 @@ def arrange_cluster(picture: Picture, topology: Topology) -> StageLayout:
     place_fabric_on_top(sheet, nodes, 0.0, right)
     if len(nodes) > across:
         _bend_cables_beside_columns(sheet, nodes)
+    stage = finish_sheet(sheet, None)
+    if stage.w > NARROW_WIDTH and len(nodes) <= _IN_TWO_ROWS:
+        stage.narrow = _arrange_two_rows(Sheet(picture, sheet.pipe), topology, nodes)
+    return stage
+
+
+def _arrange_two_rows(sheet: Sheet, topology: Topology, nodes: list[int]) -> StageLayout | None:
+    """For a narrow screen: the fabric between two rows of nodes; None where cables would pass behind a switch."""
+    upper, lower = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
+    levels = sort_between(sheet.picture, upper, lower)
+    rows = [upper, *levels, lower]
+    if not is_in_rows(sheet.picture, rows):
+        return None
+    column = _NARROW / len(lower)
+    tall = 112.0
+    if topology.ranks <= len(nodes) or column < 76:
+        tall = 90.0
+    y = 0.0
+    for row in (upper, lower):
+        for i, d in enumerate(row):
+            sheet.boxes[d] = Box(i * column, y, column - 8, tall)
+            sheet.names[d] = _name_ranks(topology, sheet.picture.node[d], with_node=column - 8 >= _WITH_NODE)
+        y += tall
+        if row is upper:
+            y = place_levels_between(sheet, levels, y, 0.0, _NARROW - 8)
+    draw_cables_between(sheet, rows)
     return finish_sheet(sheet, None)
 
 

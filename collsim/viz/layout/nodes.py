@@ -17,12 +17,11 @@ from .one_node import arrange_single_node
 from .rack import draw_rack, is_rack
 from .reduction import Picture
 from .row_of_nodes import arrange_side_by_side, arrange_stacked
-from .shapes import StageLayout
+from .shapes import NARROW_WIDTH, StageLayout
 from .sheet import NodeDevices, Sheet, finish_sheet
 from .two_nodes import arrange_facing, is_on_rails
 
 _MAX_IN_A_ROW = 16
-_NARROW_WIDTH = 500.0  # CSS pixels; a wider picture has another one for narrow screens
 
 
 def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
@@ -60,10 +59,12 @@ def arrange_nodes(picture: Picture, topology: Topology) -> StageLayout | None:
     else:
         arrange_side_by_side(sheet, nodes, title)
     stage = finish_sheet(sheet, key)
-    if most and len(nodes) <= 2 and most <= _MAX_IN_A_ROW and stage.w > _NARROW_WIDTH:
+    if most <= _MAX_IN_A_ROW and stage.w > NARROW_WIDTH:
         narrow = Sheet(picture, sheet.pipe, sheet.chips)
-        arrange_stacked(narrow, nodes, title)
-        stage.narrow = finish_sheet(narrow, None)
+        is_in_rows = arrange_stacked(narrow, nodes, title)
+        layout = finish_sheet(narrow, None)
+        if len(nodes) <= 2 or (is_in_rows and layout.w <= NARROW_WIDTH):
+            stage.narrow = layout
     return stage
 
 

@@ -13,16 +13,16 @@ import numpy as np
 
 from ...locale import Text
 from .geometry import Box, center_box
-from .levels import find_levels, place_fabric_on_top
-from .reduction import Picture
-from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_fabric, name_insides
+from .levels import draw_cables_between, is_in_rows, place_fabric_on_top, place_levels_between, sort_between
+from .sheet import NodeDevices, Sheet, build_panel, draw_arches, draw_cables_to_bars, name_insides
 
 _EDGE = 12.0  # between a panel and what is in it
 _PANEL_GAP = 8.0  # between panels
 _LEVEL_CARD_PITCH = 84.0  # pixels from GPU to GPU from which on cards are drawn level; below it they stand upright
-#: On a narrow screen: pixels of a row of GPUs, between rows, and of a switch that has its name written level.
-_STACKED_WIDTH, _STACKED_GAP, _NAMED_SLOT = 320.0, 26.0, 80.0
-_STACKED_CARD, _STACKED_SOCKET = 58.0, 66.0  # there: height of a card, width of a socket, in which names can be read
+#: On a narrow screen: pixels of a row of GPUs, and between rows.
+_STACKED_WIDTH, _STACKED_GAP = 320.0, 26.0
+#: There: height of a card, width of a socket, height of a switch over one GPU, in which names can be read.
+_STACKED_CARD, _STACKED_SOCKET, _UPRIGHT_SWITCH = 64.0, 66.0, 42.0
 
 
 @dataclass(eq=False)
@@ -37,8 +37,10 @@ class _Rows:
     gpu: float = 0.0
     bar: float = 0.0
     height: float = 0.0  # of the whole panel
-    card: float = 20.0  # height of a card
+    card: float = 50.0  # height of a card; where it stands upright, until the rows are found
     socket: float = 50.0  # width of a socket that stands between its switches
+    switch: float = 22.0  # height of a PCIe switch
+    panel: float = 190.0  # least width of a panel
 
 
 @dataclass(eq=False)
@@ -93,7 +95,7 @@ def arrange_side_by_side(sheet: Sheet, nodes: list[NodeDevices], title: Text, wi
     """
     most = max(len(list_rank_devices(n)) for n in nodes)
     pitch = max(34.0, min(widest_pitch, (1134.0 / len(nodes) - 2 * _EDGE - _PANEL_GAP) / most))
-    rows = _find_rows(sheet, nodes, upright=pitch < _LEVEL_CARD_PITCH)
+    rows = _find_rows(sheet, nodes, _Rows(), upright=pitch < _LEVEL_CARD_PITCH and _has_many_cards(nodes))
     _place_row(sheet, nodes, title, pitch, rows)
     right = max(panel.box.right for panel in sheet.panels)
     place_fabric_on_top(sheet, [d for n in nodes for d in n.get_devices("nic")], _PANEL_GAP, right)
@@ -104,7 +106,7 @@ def _place_row(sheet: Sheet, nodes: list[NodeDevices], title: Text, pitch: float
     insides = [_Inside(sheet, n, pitch, rows) for n in nodes]
     for inside in insides:
         _assign_columns(inside)
-    panel_width = max(max(inside.x for inside in insides) + 2 * _EDGE, 190.0)
+    panel_width = max(max(inside.x for inside in insides) + 2 * _EDGE, rows.panel)
     for i, inside in enumerate(insides):
         left = _PANEL_GAP + i * (panel_width + _PANEL_GAP)
         _place_boxes(inside, left + (panel_width - inside.x) / 2, rows)
@@ -139,15 +141,17 @@ def find_parent(node: NodeDevices, switch: int) -> int | None:
     return None
 
 
-def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True, card: float = 50.0) -> _Rows:
-    """Where the rows are: those that no node needs take no room. `card`: height of one that stands upright."""
+def _has_many_cards(nodes: list[NodeDevices]) -> bool:
+    return max(len(n.get_devices("nic")) for n in nodes) > 2
+
+
+def _find_rows(sheet: Sheet, nodes: list[NodeDevices], rows: _Rows, *, upright: bool) -> _Rows:
+    """Where the rows are: those that no node needs take no room. `rows` has the sizes."""
     kinds = {sheet.picture.kind[d] for n in nodes for d in n.members}
-    rows = _Rows()
     top = rows.nic
-    if "nic" in kinds:
+    if not upright:
         rows.card = 20.0
-        if upright and max(len(n.get_devices("nic")) for n in nodes) > 2:
-            rows.card = card
+    if "nic" in kinds:
         top += rows.card + 30
     host = [d for n in nodes for d in n.get_devices("memory") if sheet.picture.endpoint[d] < 0]
     if host:
@@ -155,9 +159,9 @@ def _find_rows(sheet: Sheet, nodes: list[NodeDevices], *, upright: bool = True, 
     if "cpu" in kinds:
         rows.cpu, top = top, top + 30 + 26
     if any(not n.list_attached(p, "gpu") and n.get_devices("gpu") for n in nodes for p in n.get_devices("pcie")):
-        rows.upper, top = top, top + 22 + 26
+        rows.upper, top = top, top + rows.switch + 26
     if "pcie" in kinds:
-        rows.lower, top = top, top + 22 + 26
+        rows.lower, top = top, top + rows.switch + 26
     rows.gpu, top = top, top + 32
     if "nvswitch" in kinds:
         rows.bar, top = top + 56, top + 56 + 28
@@ -239,17 +243,19 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
     for d, (low, high) in inside.span.items():
         kind, middle = node.kind[d], left + (low + high) / 2
         if d in list_rank_devices(node):
-            sheet.boxes[d] = center_box(middle, rows.gpu + 16, min(46.0, inside.pitch - 6), 32)
+            width = min(46.0, _narrow_pitch(inside.pitch))
+            # Not so tall that the player would write the number upright.
+            sheet.boxes[d] = center_box(middle, rows.gpu + 16, width, min(32.0, 1.6 * width))
         elif kind == "cpu":
             sheet.boxes[d] = center_box(middle, rows.cpu + 15, high - low - 8, 30)
         else:
             top = rows.upper
             if node.list_attached(d, "gpu") or not top:
                 top = rows.lower
-            sheet.boxes[d] = center_box(middle, top + 11, high - low - 2, 22)
+            sheet.boxes[d] = center_box(middle, top + rows.switch / 2, high - low - 2, rows.switch)
     card_width = 54.0
     if rows.card > 30:
-        card_width = min(28.0, inside.pitch - 6)
+        card_width = min(28.0, _narrow_pitch(inside.pitch))
     for card, x in inside.cards.items():
         sheet.boxes[card] = center_box(left + x, rows.nic + rows.card / 2, card_width, rows.card)
     bars = node.get_devices("nvswitch")
@@ -271,6 +277,11 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
             sheet.add_cable(c, m, (x, box.y), (x, rows.memory + 20))
     _draw_upward_cables(inside)
     _join_sockets(sheet, node)
+
+
+def _narrow_pitch(pitch: float) -> float:
+    """Width of a box where boxes are `pitch` apart."""
+    return pitch - min(6.0, 0.18 * pitch)
 
 
 def _draw_upward_cables(inside: _Inside) -> None:
@@ -339,53 +350,47 @@ def _join_sockets(sheet: Sheet, node: NodeDevices) -> None:
 # ---- on a narrow screen
 
 
-def arrange_stacked(sheet: Sheet, nodes: list[NodeDevices], title: Text) -> None:
-    """Place one node below the fabric, or two above and below it: the upper one upside down, so that the cards of both
-    face the fabric.
+def arrange_stacked(sheet: Sheet, nodes: list[NodeDevices], title: Text) -> bool:
+    """Place one node below the fabric, or up to four above and below it, two beside each other: the upper ones upside
+    down, so that the cards of all face the fabric. Returns whether no cable passes behind a switch.
 
     Args:
         sheet: The sheet that is being drawn; boxes, cables and names are added to it.
-        nodes: Devices of each node, one or two.
+        nodes: Devices of each node, one to four.
         title: Name of the machine in every language.
     """
-    levels = _sort_fabric(sheet.picture, nodes)
-    pitch = min(64.0, max(34.0, _STACKED_WIDTH / max(len(list_rank_devices(n)) for n in nodes)))
+    upper, lower = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
+    cards = [[d for n in row for d in n.get_devices("nic")] for row in (upper, lower)]
+    levels = sort_between(sheet.picture, *cards)
+    rows_of_fabric = [cards[0], *levels, cards[1]]
+    most, least = max(len(list_rank_devices(n)) for n in nodes), 34.0
+    sizes = _Rows(card=_STACKED_CARD, socket=_STACKED_SOCKET)
+    upright = _has_many_cards(nodes) or len(lower) > 1
+    if len(lower) > 1:
+        least = 22.0
+        sizes.panel = 0.0
+        if any(len(n.list_attached(p, "gpu")) == 1 for n in nodes for p in n.get_devices("pcie")):
+            sizes.switch = _UPRIGHT_SWITCH
+    pitch = min(64.0, max(least, _STACKED_WIDTH / most / len(lower)))
     y = _PANEL_GAP
-    for node in nodes:
+    for row in filter(None, (upper, lower)):
         alone = Sheet(sheet.picture, sheet.pipe, sheet.chips)
-        rows = _find_rows(alone, [node], card=_STACKED_CARD)
-        rows.socket = _STACKED_SOCKET
-        _place_row(alone, [node], title, pitch, rows)
+        _place_row(alone, row, title, pitch, _find_rows(alone, nodes, replace(sizes), upright=upright))
         height = _squeeze_rows(alone)
-        is_last = node is nodes[-1]
-        if is_last:
-            y = _place_levels(sheet, levels, y, alone.panels[0].box.w)
-        _add_node(sheet, alone, y, height, is_flipped=not is_last)
+        if row is lower:
+            y = place_levels_between(sheet, levels, y, _PANEL_GAP, max(panel.box.right for panel in alone.panels))
+        _add_row(sheet, alone, y, height, is_flipped=row is upper)
         y += height
+    for node in nodes:
         bars = node.get_devices("nvswitch")
         cables = [(gpu, bar) for gpu in node.get_devices("gpu") for bar in bars]
-        sheet.narrow_cables(cables, 0.4 * (pitch - 6) / max(1, len(bars)))
-    name_fabric(sheet, [d for level in levels for d in level])
-    for d in (d for level in levels for d in level):
-        for card in [c for c in sheet.picture.neighbours()[d] if sheet.picture.kind[c] == "nic"]:
-            _draw_card_cable(sheet, card, d)
-
-
-def _sort_fabric(picture: Picture, nodes: list[NodeDevices]) -> list[list[int]]:
-    """Levels of switches from the upper node to the lower one: those that only one node touches stand on its side."""
-    levels = find_levels(picture, [d for n in nodes for d in n.get_devices("nic")])
-    if not levels:
-        return []
-    near, sides = picture.neighbours(), {}
-    for d in levels[0]:
-        sides[d] = {picture.node[c] for c in near[d] if picture.kind[c] == "nic"}
-    upper, lower = ([d for d in levels[0] if len(nodes) > 1 and sides[d] == {n.number}] for n in (nodes[0], nodes[-1]))
-    shared = [d for d in levels[0] if d not in upper and d not in lower]
-    return [level for level in (upper, shared, *levels[1:], lower) if level]
+        sheet.narrow_cables(cables, 0.4 * _narrow_pitch(pitch) / max(1, len(bars)))
+    draw_cables_between(sheet, rows_of_fabric)
+    return is_in_rows(sheet.picture, rows_of_fabric)
 
 
 def _squeeze_rows(sheet: Sheet) -> float:
-    """Bring the rows of one node nearer to each other where only cables are between them; the height of its panel."""
+    """Bring the rows of nodes nearer to each other where only cables are between them; the height of their panels."""
     before, after = [0.0], [0.0]
     for box in sorted(sheet.boxes.values(), key=lambda box: box.y):
         if box.bottom <= before[-1]:
@@ -402,26 +407,12 @@ def _squeeze_rows(sheet: Sheet) -> float:
         sheet.boxes[d] = replace(box, y=float(np.interp(box.y, before, after)))
     for pair, corners in sheet.bends.items():
         sheet.bends[pair] = [(x, float(np.interp(y, before, after))) for x, y in corners]
-    sheet.panels[0] = replace(panel, box=replace(panel.box, h=height))
+    sheet.panels = [replace(panel, box=replace(panel.box, h=height)) for panel in sheet.panels]
     return height
 
 
-def _place_levels(sheet: Sheet, levels: list[list[int]], y: float, width: float) -> float:
-    """Boxes of the fabric below `y`, a row for each level; the y at which what follows begins."""
-    for level in levels:
-        slot = width / len(level)
-        tall = 60.0
-        if slot > _NAMED_SLOT:
-            tall = 26.0
-        y += _STACKED_GAP
-        for i, d in enumerate(level):
-            sheet.boxes[d] = Box(_PANEL_GAP + i * slot + 2, y, slot - 4, tall)
-        y += tall
-    return y + _STACKED_GAP
-
-
-def _add_node(sheet: Sheet, alone: Sheet, y: float, height: float, *, is_flipped: bool) -> None:
-    """Put the drawing of one node on the sheet, from `y` downwards, as it is or upside down."""
+def _add_row(sheet: Sheet, alone: Sheet, y: float, height: float, *, is_flipped: bool) -> None:
+    """Put the drawing of a row of nodes on the sheet, from `y` downwards, as it is or upside down."""
     sign, start = 1.0, y
     if is_flipped:
         sign, start = -1.0, y + height
@@ -432,15 +423,4 @@ def _add_node(sheet: Sheet, alone: Sheet, y: float, height: float, *, is_flipped
         sheet.bends[pair] = [(x, start + sign * corner_y) for x, corner_y in corners]
     sheet.left_hand |= alone.left_hand
     sheet.names |= alone.names
-    panel = alone.panels[0]
-    sheet.panels.append(replace(panel, box=panel.box.shift(0, y), foot=not is_flipped))
-
-
-def _draw_card_cable(sheet: Sheet, card: int, switch: int) -> None:
-    """From a card to a switch above or below it: straight where the switch is as wide, else slanting."""
-    box, other = sheet.boxes[card], sheet.boxes[switch]
-    x = min(max(box.cx, other.x + 6), other.right - 6)
-    if other.y > box.y:
-        sheet.add_cable(card, switch, (box.cx, box.bottom), (x, other.y))
-    else:
-        sheet.add_cable(card, switch, (box.cx, box.y), (x, other.bottom))
+    sheet.panels += [replace(panel, box=panel.box.shift(0, y), foot=not is_flipped) for panel in alone.panels]
