@@ -130,4 +130,9 @@ def test_a_race_fits_a_phone_and_its_bars_and_buttons_are_in_sight(page, app_url
     assert min(at["width"] for at in tracks) > 150, "a bar that nothing can be read from"
     heads = [one.bounding_box()["height"] for one in box.locator(".rows .h:visible").all()]
     assert max(heads) < 60, "a heading letter by letter"
+    page.goto(f"{app_url}/whatif?lang={language}")
+    box = raced(page, 2)
+    page.wait_for_timeout(300)
+    stage, line = box.locator(".cs .stage").first.bounding_box(), box.locator(".line").bounding_box()
+    assert stage["y"] + stage["height"] <= line["y"], "both nodes and their names stand above the time line"
     assert page.errors == []

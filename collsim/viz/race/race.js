@@ -121,8 +121,8 @@ function arrangeRace(race) {
     tall = stages.map((stage) => stage.h * Math.min(1.3, room / stage.w)),
     isStacked = cards.some(({ player: { model } }) => model && stages.includes(model.tl.narrow?.stage));
   // a plain network stays readable when it is small, and leaves room for the bars below it
-  const around = root.classList.contains("slide") || isStacked ? 330 : 590;
-  const most = Math.max(names ? 230 : 186, globalThis.innerHeight - around);
+  const around = isStacked ? 380 : 590, // the names of both nodes stand above the time line
+    most = Math.max(names ? 230 : 186, globalThis.innerHeight - (root.classList.contains("slide") ? 330 : around));
   setHeights(cards, names + Math.round(Math.min(Math.max(140, ...tall), most)));
   setRuler(race);
   const hasCables = cards.some(({ player }) => player.model?.key.length); // a line of kinds under the stage
