@@ -185,7 +185,7 @@ class _Watched(Algorithm):
 
     limits: Limits = field(default_factory=Limits)
 
-    def _steps(self, n: int, steps: Any) -> Any:
+    def _require_steps(self, n: int, steps: object) -> Iterator[Any]:
         return _count_steps(steps, f"{self.name}({n})", self.limits)
 
 

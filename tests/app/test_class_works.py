@@ -1,6 +1,8 @@
 """A student's program on the projector: sent with the code of a class, opened by its teacher, run after a click."""
 
+import random
 import time
+from html import escape
 from types import SimpleNamespace
 
 import pytest
@@ -54,6 +56,23 @@ def test_a_program_longer_than_an_algorithm_comes_back_from_its_own_address():
     assert read.code == source
     _, (complaint,) = ADDRESS.read({"code": pack_code("#" * (LONGEST_PROGRAM + 1))})
     assert "100,001 characters is too long; 100,000 is the most" in str(complaint.reason)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_program_that_no_address_can_hold_is_in_none_and_can_be_downloaded(language):
+    letters = random.Random(7).choices([chr(code) for code in range(48, 123)], k=60_000)
+    draft = change_source(ProgramDraft(collective="none"), f"# {''.join(letters)}\n{SOURCE}")
+    assert len(draft.code) < LONGEST_PROGRAM
+    words = ADDRESS.write(draft)
+    assert "code" not in words
+    assert not ADDRESS.read(words)[1]
+    at = open_page(lang=language, **words)
+    at.session_state["session"].page_values["program"] = draft
+    shown = show(at.run())
+    assert not at.exception
+    assert escape(say(language, "program.address")) in shown
+    assert at.get("download_button")
+    assert not [button for button in at.button if button.label == say(language, "class.works.send")]
 
 
 def test_a_program_longer_than_an_algorithm_stays_whole_when_it_is_edited(monkeypatch):

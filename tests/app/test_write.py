@@ -115,6 +115,21 @@ def test_code_that_is_right_for_some_ranks_only_says_for_which_it_is_not():
     assert "dst" in str(made.error) or "src" in str(made.error)
 
 
+def test_code_that_a_limit_stops_for_some_ranks_is_not_called_wrong_for_them():
+    loop = "    while n == 3:\n        yield cs.copy(0, 1, chunk=0)\n    for"
+    endless = drafts.STARTERS["ring"][1].replace("    for", loop, 1)
+    at = opened(ranks="4", nbytes="1MiB")
+    shown = typed(at, endless)
+    assert (
+        "With 3 ranks it stopped before the end: my_allreduce(3) yields more than 2,000 steps and has not ended"
+        in shown
+    )
+    assert "not right" not in shown
+    shown = typed(opened(ranks="3", nbytes="1MiB"), endless)
+    assert "It stopped before the end." in shown
+    assert "more than 2,000 steps" in shown
+
+
 HOSTILE = {
     "empty": "",
     "syntax": "def f(n:\n",

@@ -67,6 +67,16 @@ def draw() -> None:
             draft.code, draft.turn, t("program.editor"), line, _EDITOR, is_tall=True, has_ranks=True, is_run=is_run
         )
         draw_note(t("program.how"))
+        if not draft.fits_address:
+            draw_note(t("program.address"))
+            st.download_button(
+                t("program.address.save"),
+                draft.code,
+                "program.py",
+                "text/x-python",
+                key="program_save",
+                on_click="ignore",
+            )
         if verdict is not None:
             source = draft.code
             if verdict.restored is not None:
@@ -74,7 +84,8 @@ def draw() -> None:
                 _draw_restored(description, source, verdict.line)
             _draw_fixes(source, verdict)
         draw_job_files()
-        draw_class_works(PAGE, drafts.ADDRESS.write(draft))
+        if draft.fits_address:
+            draw_class_works(PAGE, drafts.ADDRESS.write(draft))
     if verdict is not None and result is not None:
         with right, st.container(key="program_run"):
             _draw_run(result[1][0], verdict)

@@ -39,6 +39,8 @@ TIMEOUTS = ("30s", "600s", "1800s")  # a short one, NCCL's and gloo's
 EXAMPLES: dict[str, tuple[ProgramCollective | Literal["none"], str]] = {
     name: (example["collective"], example["code"]) for name, example in read_toml(__file__, "examples.toml").items()
 }
+#: Characters of packed source that an address may have: the server reads addresses of at most 64 KiB, with headers.
+LONGEST_PACKED = 50_000
 _turns = itertools.count(1)
 
 
@@ -76,6 +78,11 @@ class ProgramDraft:
     def example(self) -> str | None:
         """The example whose source this is."""
         return next((name for name, (_, code) in EXAMPLES.items() if code == self.code), None)
+
+    @property
+    def fits_address(self) -> bool:
+        """Whether the page's address can hold the source."""
+        return self.example is not None or len(pack_code(self.code)) <= LONGEST_PACKED
 
     @property
     def expected_collective(self) -> ProgramCollective | None:
@@ -146,7 +153,8 @@ def _adapt_address(draft: ProgramDraft, query: dict[str, str]) -> dict[str, str]
     words.pop("collective", None)
     default_collective = ProgramDraft().collective
     if example is None:
-        words["code"] = pack_code(draft.code)
+        if draft.fits_address:
+            words["code"] = pack_code(draft.code)
     else:
         default_collective = EXAMPLES[example][0]
         if example != "ring":
@@ -163,7 +171,7 @@ ADDRESS = PageAddress(
         Word(
             "code",
             lambda text: unpack_code(text, LONGEST_PROGRAM),
-            limit=LONGEST_PROGRAM,
+            limit=LONGEST_PACKED,
             write=pack_code,
             instead="ring",
         ),

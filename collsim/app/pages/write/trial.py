@@ -6,7 +6,8 @@ Nothing here knows Streamlit. What is returned is plain: sentences as keys and v
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
@@ -38,6 +39,7 @@ class Trial:
         step, rank, chunk: where it went wrong; the step counts from 0. `line` of the code, from 1.
         right_for: numbers of ranks for which it is right.
         printed: what the code printed.
+        stopped: the code did not come to its end for `failed` ranks, by a limit or an error; its result is unknown.
     """
 
     ranks: int
@@ -51,6 +53,7 @@ class Trial:
     line: int | None = None
     right_for: tuple[int, ...] = ()
     printed: str = ""
+    stopped: bool = False
 
     @property
     def passed(self) -> bool:
@@ -102,7 +105,7 @@ def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool 
             )
     schedule_of_n = steps_by_ranks.schedules.get(ranks)
     if steps_by_ranks.error is not None:
-        return _describe_failure(
+        failure = _describe_failure(
             ranks,
             steps_by_ranks.failed or ranks,
             steps_by_ranks.error,
@@ -110,13 +113,14 @@ def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool 
             tuple(right),
             steps_by_ranks.printed,
         )
+        return replace(failure, stopped=True)
     return Trial(ranks, schedule_of_n, right_for=tuple(right), printed=steps_by_ranks.printed)
 
 
 def _describe_failure(
     ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str
 ) -> Trial:
-    position = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
+    position: dict[str, Any] = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
     begin = getattr(error, "origin", None)
     if getattr(error, "from_start", False) or (begin is not None and begin.kind == "never"):
         position["step"] = None

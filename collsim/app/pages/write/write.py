@@ -180,7 +180,8 @@ def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
         if others and tried.failed is None:
             lines = [t("write.others", others=", ".join(map(str, others)))]
         if tried.failed:
-            lines = [*lines, t("write.otherwrong", failed=tried.failed), tried.describe(get_language())]
+            key = "write.otherstopped" if tried.stopped else "write.otherwrong"
+            lines = [*lines, t(key, failed=tried.failed), tried.describe(get_language())]
         return head, lines
     if draft.is_skeleton:
         return t("write.begin"), [t("write.begin.more", collective=draft.collective)]
@@ -190,6 +191,8 @@ def _build_sentences(draft: Draft, tried: Trial) -> tuple[str, list[str]]:
             head = t("write.where", **values)
         else:
             head = t("write.wrong", **values, step=tried.step + 1)
+    elif tried.stopped:
+        head = t("write.stopped")
     else:
         head = t("write.noplace")
     return head, [tried.describe(get_language())]
