@@ -95,10 +95,9 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
     contents, has_own_result = _lay_out_buffers(schedule, kind, array, layout)
     average = op == "avg" and kind.reduces
     integers = array.dtype.kind in "iu"
+    work = contents
     if average and not integers:
         work = (contents * array.dtype.type(1 / schedule.ranks)).astype(array.dtype)
-    else:
-        work = contents
     if has_own_result:
         out = np.zeros_like(contents)
     else:

@@ -444,10 +444,9 @@ def _parse_whole_numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
+        example = value
         if array.size:
             example = array.ravel()[0]
-        else:
-            example = value
         message = "{name} must be whole numbers, got {shown!r} ({dtype}); for division use // instead of /"
         raise ScheduleError(message, name=name, shown=example, dtype=array.dtype)
     if array.max() > 2**31 - 1 or array.min() < -(2**31):

@@ -97,9 +97,8 @@ def predict_choices(
         facts = grow_facts(machine, parse_count(count, "nodes"))
         for size in nbytes:
             p = _predict_with_calibration(collective, machine, facts, size, links, **settings)
-            if p.tuner_time is None:
-                believed = np.nan
-            else:
+            believed = np.nan
+            if p.tuner_time is not None:
                 believed = p.tuner_time
             names = {"algorithm": p.algorithm, "protocol": p.protocol, "channels": p.channels}
             numbers = {"nodes": facts.nodes, "ranks": facts.ranks, "nbytes": p.nbytes}

@@ -71,9 +71,8 @@ def build_communicator(
     # Fast GPUs over several nodes get twice the channels, as NCCL gives them (connect.cc, ncclTopoPostset).
     if facts.cc >= 90 and facts.nodes > 1 and ring.bw_intra > _FAST_CHANNEL and free < _FEW_CHANNELS:
         free *= 2
-    if channels is None:
-        running = free
-    else:
+    running = free
+    if channels is not None:
         running = min(free, channels)
     if channels is not None:
         both = max(1, min(both, channels // 2))
@@ -178,10 +177,9 @@ def build_tree_graph(facts: Facts, ring: Graph) -> Graph:
     table = c.get_speeds(facts.cc or 90, facts.nodes)
     if facts.nodes > 1 and facts.local_ranks == 1:
         return replace(ring, bw_intra=_raise_speed(table, ring.bw_inter), pattern=c.TREE)
+    pattern = c.BALANCED_TREE
     if facts.cc < 80:
         pattern = c.SPLIT_TREE
-    else:
-        pattern = c.BALANCED_TREE
     if facts.nodes == 1:
         return replace(ring, pattern=pattern)
     return replace(
@@ -232,9 +230,8 @@ def compute_intra_bandwidth(facts: Facts) -> float:
     """
     if facts.wiring in ("nvswitch", "mesh", "cube", "bridge"):
         key = max(k for k in c.NVLINK if k <= facts.cc)
-        if facts.cc in (86, 89):
-            sold = GA102_LINK_GBPS
-        else:
+        sold = GA102_LINK_GBPS
+        if facts.cc not in (86, 89):
             sold = NVLINK_GBPS[_NVLINK_OF[key]]
         return facts.link_rate / 1e9 / sold * c.NVLINK[key]
     if facts.wiring == "xgmi":

@@ -175,10 +175,9 @@ def _read_progress(text: str) -> Mapping[str, Mapping[str, Any]]:
 
 def _find_last_function(code: str) -> AnswerCode | None:
     """Code from a progress file: the last function is the answer."""
+    names = []
     if code.strip():
         names = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
-    else:
-        names = []
     if names:
         return AnswerCode("import numpy as np\nimport collsim as cs\n" + code, names[-1])
     return None

@@ -136,10 +136,9 @@ def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> Longs:
     if array.size and array.dtype.kind not in "iu":
         raise CollsimError("{name} must be rank numbers, got {value!r}", name=name, value=array.ravel()[:1].tolist()[0])
     # An empty array has dtype float; it means no rank, which is right here.
+    bad = array
     if array.size:
         bad = array[(array < 0) | (array >= topology.ranks)]
-    else:
-        bad = array
     if bad.size:
         message = "{name}={value} is not a rank of {topology_name}; its ranks are 0 to {last}"
         raise CollsimError(
@@ -233,10 +232,9 @@ def _parse_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     rates = {name: parse_cable_bandwidth(options[name], name) for name in ("gamma", "injection") if name in options}
     delays = {name: options.get(name, 0.0) for name in ("launch", "overhead", "jitter")}
     moments = {name: parse_moment(name, parse_cable_alpha(value, name)) for name, value in delays.items()}
+    seed = {}
     if "seed" in options:
         seed = {"seed": parse_count(options["seed"], "seed", least=0)}
-    else:
-        seed = {}
     return {**rates, **moments, **seed}
 
 
@@ -246,10 +244,9 @@ def _parse_rank_options(options: Mapping[str, object], topology: Topology) -> di
         r: parse_moment(f"late[{r}]", v) for r, v in _parse_by_rank("late", options.get("late", {}), topology).items()
     }
     slow = {r: _parse_factor(r, v) for r, v in _parse_by_rank("slow", options.get("slow", {}), topology).items()}
+    traffic = {}
     if "background" in options:
         traffic = {"background": _parse_background(topology, options["background"])}
-    else:
-        traffic = {}
     return {"late": late, "slow": slow, **traffic}
 
 

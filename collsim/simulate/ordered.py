@@ -113,9 +113,8 @@ def simulate_ordered(
     placement = HelperPlacement.build(topology, [(e.schedule, e.ranks) for e in launches if e.schedule is not None])
     jobs, first, last = _build_jobs(launches, ranks, placement, find_itemsize(dtype))
     conditions = parse_conditions(placement.topology, {"background": background, "eager": eager})
-    if conditions.background is None:
-        other = []
-    else:
+    other = []
+    if conditions.background is not None:
         other = [build_flow_job(conditions.background)]
     start, finish = find_spans([*jobs, *other], placement.topology, replace(conditions, shortcuts=False))
     return OrderedRun(start[first], finish[last], placement.topology)

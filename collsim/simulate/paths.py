@@ -71,10 +71,9 @@ class Slots:
         if step.times == 1 or step.shift == 0 or self.is_uniform:
             return True
         groups = np.unique(step.chunk // step.modulus)
+        reached = self.size
         if len(self.size) % step.modulus == 0:
             reached = self.size.reshape(-1, step.modulus)[groups]
-        else:
-            reached = self.size
         return bool((reached == reached.flat[0]).all())
 
     def iterate_repetitions(self, step: Step) -> Iterator[tuple[Step, int]]:

@@ -380,9 +380,8 @@ def _run_event(
         traces.append(
             Trace(*request, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])
         )
-    if other is None:
-        background = None
-    else:
+    background = None
+    if other is not None:
         background = _build_flow_trace(other, work.topology, conditions.sharing, timings[-1])
     return traces, background
 
@@ -399,9 +398,8 @@ def _run_again(
     """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow),
     without bytes, or with one of its schedules alone."""
     work = replace(_remove_bytes(work, dtype) if no_bytes else work, topology=topology)
-    if only is None:
-        again = work
-    else:
+    again = work
+    if only is not None:
         again = _select_schedule(work, only)
     if only is None and not no_bytes:
         run_options = options

@@ -138,9 +138,8 @@ class _LinkByteCounter:
         """The widest link of a GPU, over which it reaches the switch of its node; a server is a kind of its own."""
         links = self.topology.links
         exits = np.flatnonzero(links.src == self.topology.endpoint_device[rank])
-        if task.algorithm:
-            kind = "server"
-        else:
+        kind = "server"
+        if not task.algorithm:
             kind = links.kind(int(exits[np.argmax(links.bandwidth[exits])]))
         self.bandwidth.setdefault(kind, float(links.bandwidth[exits].max()))
         return kind

@@ -112,10 +112,9 @@ class _ChakraWriter:
 
     def describe_collective(self, task: StepTask, gpus: Sequence[int]) -> dict[str, object]:
         """Type, bytes (of an allgather those of one GPU, as ASTRA-sim counts them) and group."""
+        nbytes = task.nbytes
         if task.kind == "allgather":
             nbytes = task.nbytes // len(gpus)
-        else:
-            nbytes = task.nbytes
         attributes: dict[str, object] = {"comm_type": _TYPES[task.kind], "comm_size": nbytes}
         if len(gpus) < len(self.gpu_number):
             attributes["pg_name"] = str(self.groups.setdefault(tuple(gpus), len(self.groups) + 1))

@@ -54,10 +54,9 @@ class Operation:
     step: int = 0
 
     def reads(self) -> list[Span]:
+        spans = []
         if self.type in ("s", "cpy", "re"):
             spans = [self.src]
-        else:
-            spans = []
         spans += [self.dst] if self.type in ("re", "rrc") else []
         return [(b, o + k) for b, o in spans for k in range(self.count)]
 
@@ -320,10 +319,9 @@ def _list_pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, 
     """(gpu, channel, peer it receives from, peer it sends to) that share a thread block: those that pass most on, and,
     where a channel would have too many thread blocks, others in the order in which they are first used."""
     taken: set[tuple[int, int, str, int]] = set()
+    passed = {}
     if fuse:
         passed = _count_forwards(operations)
-    else:
-        passed = {}
     for gpu, channel, a, b in sorted(passed, key=lambda k: -passed[k]):
         if not {(gpu, channel, "recv", a), (gpu, channel, "send", b)} & taken:
             taken |= {(gpu, channel, "recv", a), (gpu, channel, "send", b)}

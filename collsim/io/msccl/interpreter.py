@@ -340,9 +340,8 @@ class _Machine:
                 )
             )
         circle = says[chain[key] :]
-        if len(circle) <= 6:
-            lines = circle
-        else:
+        lines = circle
+        if len(circle) > 6:
             lines = [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
         raise FormatError(
             "{path}: deadlock: {shown}; and so round in a circle",
@@ -437,17 +436,15 @@ def _count_contributions(
         g, b, s = spot
         step = program.gpus[g].blocks[b].steps[s]
         dst = [buffers.cell(g, step.dst[0], step.dst[1] + k) for k in range(step.count)]
+        parts = []
         if sender is not None:
             parts = [sent[sender]]
-        else:
-            parts = []
         if step.reads:
             parts.append([value.get(buffers.cell(g, step.src[0], step.src[1] + k), {}) for k in range(step.count)])
         parts += [[value.get(c, {}) for c in dst]] if step.type in ("re", "ra") else []
+        moving = []
         if parts:
             moving = [add_terms(terms) for terms in zip(*parts, strict=True)]
-        else:
-            moving = []
         work += sum(map(len, moving))
         # It is only for the message, and a second of work is enough for that.
         if work > 5_000_000:

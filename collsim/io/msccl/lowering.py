@@ -81,9 +81,8 @@ def _build_layout(program: Program, buffers: BufferLayout) -> SlotNumbers:
     largest = _count_used_slots(program)
     one_input = buffers.inplace or kind.has_separate_result
     has_own_result = kind.has_separate_result and not buffers.inplace
-    if one_input:
-        inputs = 0
-    else:
+    inputs = 0
+    if not one_input:
         inputs = max(largest["i"], buffers.size("i"))
     spill = max(largest["i"], largest["o"], chunks) - chunks  # offsets beyond the collective's buffer
     # Beyond the collective's buffer an offset of the input and the same one of the output are two slots.
@@ -315,10 +314,9 @@ class _Lowering:
                 raise FormatError(message, most=_MAX_WAITS)
         done: list[tuple[int, int]] = []
         # A plain send reads its own slots; fused ones send on what they received.
+        outgoing = []
         if step.type == "s":
             outgoing = self.slots(spot, step.src, step.count)
-        else:
-            outgoing = []
         if step.receives:
             assert sender is not None
             arrived, outgoing = self.receive(spot, step, sender)
@@ -365,14 +363,12 @@ class _Lowering:
 
     def receive(self, spot: Spot, step: Instruction, sender: Spot) -> tuple[int, list[Slot]]:
         """A message arrives: the node that takes it in, and the slots from which it is sent on."""
+        target = []
         if step.writes:
             target = self.slots(spot, step.dst, step.count)
-        else:
-            target = []
+        source = []
         if step.reads:
             source = self.slots(spot, step.src, step.count)
-        else:
-            source = []
         channel = self.program.gpus[spot[0]].blocks[spot[1]].channel
         # `rrs` combines without storing: the sum goes into a slot of its own unless nobody reads it any more.
         if step.type == "rrs":

@@ -363,10 +363,9 @@ def _list_rings(path: FilePath, job: _Lines, ranks: int) -> dict[int, tuple[int,
 
 def _walk(after: dict[int, int]) -> list[int]:
     """The ring that starts at rank 0, or as much of it as is known."""
+    order = []
     if 0 in after:
         order = [0]
-    else:
-        order = []
     while order and len(order) < len(after) and after.get(order[-1], 0) not in (0, *order[-1:]):
         order.append(after[order[-1]])
     return order

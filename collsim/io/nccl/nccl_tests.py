@@ -330,9 +330,8 @@ def number(value: float, width: int) -> str:
         value: to print.
         width: characters of its column.
     """
-    if value < 1:
-        power = 0
-    else:
+    power = 0
+    if value >= 1:
         power = len(str(int(value)))
     for decimals, most in ((2, width - 2), (1, width - 1), (0, width + 1)):
         if power < most:

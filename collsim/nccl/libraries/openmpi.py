@@ -48,14 +48,12 @@ def choose_openmpi_algorithm(
     Returns:
         Open MPI's name of the algorithm, and collsim's (None where it has none).
     """
+    table = operation
     if one_per_node and f"{operation}_disjoint" in load_table()["rules"]:
         table = f"{operation}_disjoint"
-    else:
-        table = operation
+    compared = nbytes
     if operation in _OF_A_BLOCK:
         compared = nbytes // ranks
-    else:
-        compared = nbytes
     rules = _find_rules(table, ranks, commutative)
     number = next(number for below, number in rules if below is None or compared < below)
     return get_algorithm_names(operation)[_replace_unsupported(operation, number, ranks, elements, commutative)]
@@ -148,10 +146,9 @@ def _replace_unsupported(operation: str, number: int, ranks: int, elements: int,
 
 def _find_rules(table: str, ranks: int, commutative: bool) -> tuple[tuple[int | None, int], ...]:
     lines = list(read_rule_lines(table))
+    of_kind = lines
     if any(ordered for ordered, *_ in lines):
         of_kind = [line for line in lines if line[0] != commutative]
-    else:
-        of_kind = lines
     return next(rules for _, fewer, rules in of_kind if fewer is None or ranks < fewer)
 
 

@@ -330,8 +330,7 @@ def guess_gpu(name: str, intra_link: str) -> Gpu:
     else:
         cc = series[0]
     # An APU sits in its socket by fewer lanes than a card has.
+    lanes = LANES
     if re.search(_APU, low):
         lanes = _APU_LANES
-    else:
-        lanes = LANES
     return Gpu(cc, 0, slot, "its words", lanes)

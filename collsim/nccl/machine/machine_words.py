@@ -319,10 +319,9 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
     elif gigabits is None:  # where cards are more than GPUs, all together carry what is usual
         usual = max(rate for cc, rate in USUAL_NIC.items() if (gpu.cc or 90) >= cc)
         gigabits = usual * min(1.0, local_ranks / nics)
+    slot = math.inf
     if gpu.is_apu:
         slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES
-    else:
-        slot = math.inf
     return nics, min(gigabits / 8, slot) * 1e9, net
 
 

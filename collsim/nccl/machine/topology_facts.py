@@ -60,19 +60,17 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
         if topology not in _read_topologies:
             _read_topologies[topology] = _read_topology(topology)
         facts = _read_topologies[topology]
-    if ranks is None:
-        count = facts.ranks
-    else:
+    count = facts.ranks
+    if ranks is not None:
         count = parse_count(ranks, "ranks")
     if count == facts.ranks:
         return facts
     if not facts.nodes <= count <= facts.ranks:
         template = "ranks={count}: this machine has {ranks} GPUs on {nodes} nodes, and each node takes part"
         raise CollsimError(template, count=count, ranks=facts.ranks, nodes=facts.nodes)
+    hosts = facts.hosts
     if facts.hosts > facts.nodes:
         hosts = -(-count // facts.ranks_per_host)
-    else:
-        hosts = facts.hosts
     fewer = replace(facts, ranks=count, hosts=hosts)
     if facts.wiring not in ("mesh", "xgmi") or fewer.local_ranks == 1:
         return fewer
@@ -388,10 +386,9 @@ def build_graph_search(facts: Facts, p2p: str = "SYS", cross_nic: int = 2) -> Gr
     if facts.wiring == "host":
         allowed = "LOC"
     p2p_level = min(LEVELS.index(wired_nodes.p2p), LEVELS.index(allowed))
+    gdr_level = LOC
     if facts.gdr:
         gdr_level = LEVELS.index(wired_nodes.gdr)
-    else:
-        gdr_level = LOC
     rules = Rules(p2p_level, gdr_level, cross_nic, facts.cpu)
     fewest_ranks = facts.ranks // facts.nodes
     return GraphSearch(wired_nodes.nodes, facts.local_ranks, fewest_ranks, facts.nodes > 1, rules)
@@ -468,10 +465,9 @@ def _find_socket(machine: Machine, device: str) -> str:
             return name
         for a, b, cable in machine.connections:
             if name in (a, b) and cable.kind in ("pcie", "c2c"):
+                neighbour = a
                 if a == name:
                     neighbour = b
-                else:
-                    neighbour = a
                 if neighbour not in visited:
                     visited.add(neighbour)
                     queue.append(neighbour)

@@ -469,10 +469,9 @@ def _lower_pcie(facts: Facts) -> Facts | None:
     if facts.pcie - 1 < _OLDEST_PCIE:
         return None
     slower = PCIE_GBPS[facts.pcie - 1] / PCIE_GBPS[facts.pcie]
+    inside = facts.link_rate
     if facts.wiring in ("pcie", "host"):
         inside = facts.link_rate * slower
-    else:
-        inside = facts.link_rate
     return replace(facts, pcie=facts.pcie - 1, link_rate=inside)
 
 

@@ -118,9 +118,8 @@ class Accuracy:
         Returns:
             The rows of `cases`.
         """
-        if library is None:
-            chosen = self.cases
-        else:
+        chosen = self.cases
+        if library is not None:
             chosen = self.cases[self.cases.library == library]
         return chosen.sort_values("ratio", ascending=False, key=lambda ratio: np.abs(np.log(ratio.astype(float))))
 
@@ -413,14 +412,12 @@ def _parse_whole(case: pd.Series[Any], column: str) -> int:
 def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
     """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would
     choose."""
+    algo = case.algo
     if case.algo.lower() == "auto":
         algo = ""
-    else:
-        algo = case.algo
+    proto = case.proto
     if case.proto.lower() in ("auto", "", "n/a"):
         proto = ""
-    else:
-        proto = case.proto
     if parse_collective(case.collective) in ("alltoall", "sendrecv"):
         algo = proto = ""
     version = None

@@ -306,9 +306,8 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
     rows = []
     for n, seconds, p in zip(run.nbytes, run.times, run.predict_sizes(links), strict=True):
         # Where NCCL would not run this, its own model has no time for it.
-        if p.tuner_time is None:
-            believed = np.nan
-        else:
+        believed = np.nan
+        if p.tuner_time is not None:
             believed = p.tuner_time
         busbw = {
             "busbw": factor * n / seconds,

@@ -191,19 +191,17 @@ def compute_host_time(call: Call) -> float:
     # A captured graph is launched once for all of its calls.
     if facts.launch == "graph":
         return 0.0
+    first = links.launch
     if call.collective in _POINT_TO_POINT:
         first = links.launch_p2p
-    else:
-        first = links.launch
     if call.collective in _ROOTED and facts.nodes > 1:
         return first  # a process per GPU, and the root does not wait for the others
     peers = 0.0
     if call.collective == "alltoall":
         peers = min(facts.ranks - 1, _PEERS) * links.peer
+    per_gpu = links.launch_per_gpu
     if facts.launch:
         per_gpu = links.launch_each
-    else:
-        per_gpu = links.launch_per_gpu
     # Each process launches for its own GPU, or one for all in turn.
     gpus = 1
     if facts.launch != "process per gpu":
@@ -228,10 +226,9 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
     links, facts = call.links, call.facts
     intra_steps, inter_steps = count_hops(collective, call.algorithm, facts)
     p, is_nvls, is_simple = c.PROTOCOLS.index(protocol), call.algorithm in c.IN_NVSWITCH, protocol == "Simple"
+    factors = links.step
     if is_simple:
         factors = links.step_bulk
-    else:
-        factors = links.step
     intra_link = "PCI"
     if facts.wiring in FABRICS or is_nvls:
         intra_link = "NVLINK"
@@ -345,10 +342,9 @@ def _compute_piece_time(call: Call, byte_time: float) -> float:
     if call.links.p2p_split == 0:
         return 0.0
     piece = call.nbytes / (facts.ranks if call.collective == "alltoall" else 1)
+    chunk = _CHUNK_ELSEWHERE
     if facts.nodes == 1 and facts.wiring in FABRICS:
         chunk = _NVLINK_CHUNK
-    else:
-        chunk = _CHUNK_ELSEWHERE
     return max(min(piece, call.links.p2p_split) / rate - byte_time, min(piece, chunk) / rate)
 
 
@@ -727,10 +723,9 @@ def compute_fabric_rate(call: Call) -> float:
         B/s in one direction.
     """
     links, facts = call.links, call.facts
+    nics = facts.nics
     if call.collective == "sendrecv":
         nics = 1.0
-    else:
-        nics = facts.nics
     rate = nics * facts.nic_rate * links.carries[facts.net]
     return min(rate, c.PCIE_X16[facts.pcie] * 1e9 * facts.local_ranks) / call.fabric.slowdown
 

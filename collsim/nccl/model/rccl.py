@@ -121,10 +121,9 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
     """
     graph = comm.get_graph(algorithm)
     assert graph is not None
+    channel = graph.bw_inter
     if comm.nodes <= 2:
         channel = graph.bw_intra
-    else:
-        channel = graph.bw_inter
     bus = graph.channels * channel * SHARE[algorithm][comm.nodes > 2][c.PROTOCOLS.index(protocol)]
     if collective in ("broadcast", "reduce") and protocol == "LL" and comm.nodes == 1:
         bus *= _ROOTED_LL
@@ -200,9 +199,8 @@ def choose_protocol(collective: str, comm: Communicator, nbytes: int, tuner_prot
     ranges = TUNING[comm.rccl].ranges.get(collective)
     if comm.nodes < 2 or ranges is None:
         return tuner_protocol
-    if collective == "allreduce":
-        size = nbytes
-    else:
+    size = nbytes
+    if collective != "allreduce":
         size = max(1, nbytes // comm.ranks)
     choice = "Simple"
     for protocol, (above, most) in ranges.items():

@@ -355,10 +355,9 @@ def _get_graph(release: Release, algorithm: str, comm: Communicator) -> Graph:
 
 
 def _compute_bus_bandwidth(algorithm: str, graph: Graph, comm: Communicator) -> float:
+    channel = graph.bw_inter
     if comm.nodes <= 2:
         channel = graph.bw_intra
-    else:
-        channel = graph.bw_inter
     if algorithm == "NVLS":
         channel = min(graph.bw_intra, graph.bw_inter)
     if algorithm == "NVLSTree":
@@ -379,10 +378,9 @@ def _cap_ring_bandwidth(
         is_busy = comm.nodes > 1 or collective in ("allreduce", "reduce")
         return min(_get_ll_max(release, comm), bus * release.ll_share[0 if is_busy else 1])
     if protocol == "LL128":
+        share = c.RING_LL128_SHARE
         if comm.local_ranks < 2:
             share = release.lone_ll128_share
-        else:
-            share = c.RING_LL128_SHARE
         ring_cap = release.ring_ll128[release.get_generation(comm.cc)][c.get_cap_column(comm.nodes)]
         return min(share * bus, graph.channels * release.ring_ll128_for.get(collective, ring_cap))
     return bus

@@ -396,10 +396,9 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
         return releases.compute_bandwidth(comm.release, collective, algorithm, protocol, comm)
     graph = comm.get_graph(algorithm)
     assert graph is not None
+    channel = graph.bw_inter
     if comm.nodes <= 2:
         channel = graph.bw_intra
-    else:
-        channel = graph.bw_inter
     if algorithm in c.IN_NVSWITCH:
         channel = _compute_nvls_bandwidth(collective, algorithm, graph, comm)
     bus = _cap_bandwidth(algorithm, protocol, graph.channels * channel, graph, comm)

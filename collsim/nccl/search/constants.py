@@ -198,10 +198,9 @@ def get_speeds(cc: int, nodes: int) -> tuple[float, ...]:
     Returns:
         GB/s per channel, fastest first.
     """
+    speeds = SPEEDS_INTER
     if nodes == 1:
         speeds = SPEEDS_INTRA
-    else:
-        speeds = SPEEDS_INTER
     return speeds[max(first for first in speeds if first <= cc)]
 
 

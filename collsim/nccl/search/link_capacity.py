@@ -48,10 +48,9 @@ class LinkCapacity:
 
     def __init__(self, node: NodeGraph, intra_speed: float, inter_speed: float, channels: int, halves: bool):
         self.node, self.intra_speed, self.inter_speed = node, intra_speed, inter_speed
+        half_speed = inter_speed
         if halves:
             half_speed = inter_speed / 2
-        else:
-            half_speed = inter_speed
         # reservations: GPU to GPU, card to GPU, GPU to card, GPU to card at half speed
         paths = (node.gpu_to_gpu, node.card_to_gpu, node.gpu_to_card, node.gpu_to_card)
         speeds = (intra_speed, inter_speed, inter_speed, half_speed)

@@ -475,10 +475,9 @@ def _count_ring_channels(node: NodeGraph, speed: float, intra_type: int) -> int:
     if not node.cards:
         return min(c.SEARCH_CHANNELS, *out)
     ports = _count_port_channels(node, speed, node.cards)
+    hops = ports
     if len(out) > 1:
         hops = sum(out) // (len(out) - 1)
-    else:
-        hops = ports
     return min(c.SEARCH_CHANNELS, ports, hops)
 
 

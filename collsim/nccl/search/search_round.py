@@ -314,10 +314,9 @@ class SearchRound:
             return self._cost_hops(gpu, (position,))
         if start.order == _REPLAY:
             return self._cost_hops(gpu, (self.channels[-1].gpus[position],))
+        card = -1
         if return_position >= 0:
             card = start.card
-        else:
-            card = -1
         key = gpu, used, card, return_position > position
         if key not in self._hop_cache:
             self._hop_cache[key] = self._cost_hops(gpu, self.gpu_ranking.rank_next_gpus(*key))

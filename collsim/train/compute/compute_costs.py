@@ -273,9 +273,8 @@ def _scale_seconds(
     # One microbatch on one GPU; in a pipeline it is on all stages, one after another.
     first_passes = [t.microbatch == 0 and (step.is_pipelined or t.lanes == lane) for t in step.tasks]
     timed = [i for i, is_first_pass in enumerate(first_passes) if is_counted[i] and is_first_pass]
-    if fast is not None:
-        shape = modelled
-    else:
+    shape = modelled
+    if fast is None:
         shape = np.array([t.flops for t in step.tasks])
     shape_total = float(shape[timed].sum())
     if not shape_total:  # a model without figures: every task takes as long

@@ -46,10 +46,9 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
         The formulas, and bytes of a GPU by them.
     """
     item, shards, copies = find_itemsize(dtype), ranks // data.replicate, data.replicate
+    wire = item
     if data.reduce_dtype:
         wire = find_itemsize(data.reduce_dtype)
-    else:
-        wire = item
     listed = build_units(model, LayerPartition())
     blocks = sorted((unit.parameters for unit in listed if unit.is_block), reverse=True)
     root = sum(unit.parameters for unit in listed if not unit.is_block)
@@ -65,9 +64,8 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
     # Among replicas of the shards it is a plain allreduce of a shard, which a ring sends twice.
     sent += 2 * wire * reduces * (copies - 1) / copies * (sum(blocks) + root) / shards
     # At most the block at work and the prefetched one are whole, and then the largest two count.
-    if data.reshard_after_forward:
-        alive = 1 + data.prefetch
-    else:
+    alive = 1 + data.prefetch
+    if not data.reshard_after_forward:
         alive = len(blocks)
     gathered = item * (sum(blocks[:alive]) + root)
     factor_texts = {1: ""}

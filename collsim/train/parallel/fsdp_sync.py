@@ -41,10 +41,9 @@ class FsdpSync(ReplicaSync):
         super().__init__(builder)
         self.strategy, self.coalesces = data, coalesces
         self.shards = self.replica_count // data.replicate
+        self.wire = self.item_bytes
         if data.reduce_dtype:
             self.wire = find_itemsize(data.reduce_dtype)
-        else:
-            self.wire = self.item_bytes
         self.sharded = [_split_groups(groups, self.shards) for groups in self.dense_groups]
         self.replicated = [_list_stride_groups(groups, self.shards) for groups in self.dense_groups]
         # By lane and block: the allgather that brought a block which is still there. By lane: the latest
@@ -220,9 +219,8 @@ class FsdpSync(ReplicaSync):
         size = self.count_elements(lane, key) * self.item_bytes
         if (lane, key) in self.alive or not size:
             return
-        if key == ROOT:
-            name = "root"
-        else:
+        name = "root"
+        if key != ROOT:
             name = next(u.name for u in self.list_units(lane) if u.first == key)
         parts = self.count_parts(self.find_units(lane, key))
         task = self.builder.add_collective(

@@ -261,9 +261,8 @@ class Pipeline(ParallelStrategy):
         """
         m, v = parse_count(microbatches, "microbatches"), self.interleave
         f, b, h = (parse_time(t, name) for t, name in ((forward, "forward"), (backward, "backward"), (hop, "hop")))
-        if weight is None:
-            w = b / 2
-        else:
+        w = b / 2
+        if weight is not None:
             w = parse_time(weight, "weight")
         if w > b:
             message = "weight={weight!r} is a part of backward={backward!r}, and longer than it"

@@ -521,10 +521,9 @@ def _list_vocab_collectives(
 ) -> list[CollectiveCall]:
     """An embedding sums what it hands on, a head the gradient of what it takes."""
     first = layer.kind == "embedding"
+    size = taken
     if first:
         size = handed
-    else:
-        size = taken
     if cut.sequence:
         return [CollectiveCall("tensor", "reduce_scatter" if first != back else "allgather", size)]
     if first != back:

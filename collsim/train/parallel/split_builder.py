@@ -356,10 +356,9 @@ class SplitBuilder:
         kind, stage, micro = action
         units, first = self.stages[stage], len(self.step_builder.tasks)
         if not self.replica_sync.is_built_by_unit(kind, micro):
+            name = self.workload.model.name
             if len(self.stages) > 1:
                 name = f"stage {stage}"
-            else:
-                name = self.workload.model.name
             begun = self.add_pass_tasks(lane, name, (stage, kind), units, action, waits)
             self.add_activations(lane, action, units, begun)
             if kind in ("B", "W"):

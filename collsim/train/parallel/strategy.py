@@ -552,9 +552,8 @@ def count_state_bytes(
         52.5
     """
     small = find_itemsize(dtype) < 4
+    resident = 4 + 4
     if small:
         resident = 2 + 4
-    else:
-        resident = 4 + 4
     shared = (4 if small else 0) + get_optimizer_bytes(optimizer)
     return parse_count(parameters, "parameters") * (resident + shared / parse_count(shards, "shards"))

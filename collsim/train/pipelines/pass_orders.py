@@ -49,10 +49,9 @@ def build_orders(schedule: str, ranks: int, micros: int, interleave: int) -> lis
         CollsimError: The schedule cannot take so many microbatches, or there are more passes than a step may have
             tasks.
     """
+    runs = micros
     if schedule == "zbv":
         runs = max(micros, 2 * ranks - 1)
-    else:
-        runs = micros
     require_few("passes of a pipeline", 2 * ranks * interleave * runs, MAX_TASKS, "use fewer microbatches or stages")
     return [build_rank_order(schedule, ranks, rank, micros, interleave) for rank in range(ranks)]
 

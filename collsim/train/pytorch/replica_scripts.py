@@ -71,10 +71,9 @@ def _write_same_tensors(model: Model) -> str:
     if used != list(range(len(used))):
         order = f"[\n{format_numbers(used)}\n]"
     buffers = ", ".join(str(n) for layer in model.layers for n in layer.buffers)
+    many = buffers
     if len(buffers) > 100:
         many = f"\n{format_numbers([n for layer in model.layers for n in layer.buffers])}\n"
-    else:
-        many = buffers
     return _PARTS["same_tensors"].format(
         tensors=format_numbers(sizes), used=order, buffers=many, model=escape_name(model.name)
     )
@@ -206,9 +205,8 @@ def _write_ddp_parts(step: ScriptedStep, parallel: DDP) -> tuple[str, str, str]:
         context = "model.no_sync()"
         after = "    reduce_all()\n"
     first = 'log["bucket_sizes"]'
-    if workload.step_number == 1:
-        sizes = first
-    else:
+    sizes = first
+    if workload.step_number != 1:
         sizes = f'log.get("rebuilt_bucket_sizes") or {first}'
     report = _PARTS["report"].format(
         sizes=sizes, buckets=", ".join(map(str, parallel.list_bucket_bytes(workload.model, workload.step_number)))

@@ -205,10 +205,9 @@ class TransformerShape:
         scores, size = self.heads * self.seq**2, self.seq * self.heads_width
         inputs = self.seq * (self.heads_width + 2 * self.kv_width)
         # a causal window of so many tokens has as many scores as a triangle twice as wide
+        seen = self.seq
         if window:
             seen = min(self.seq, 2 * window)
-        else:
-            seen = self.seq
         layer = Layer(
             name,
             flops=4.0 * seen * size,
