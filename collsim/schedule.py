@@ -518,10 +518,7 @@ def _iterate_checked(label: str, steps: Iterable[Step | Iterable[Step]]) -> Iter
         if number >= _MAX_STEPS:
             message = "{label} yields more than {most:,} steps and has not ended; does a loop never stop?"
             raise ScheduleError(message, label=label, most=_MAX_STEPS)
-        if isinstance(item, Step):
-            step = item
-        else:
-            step = join_steps(label, item)
+        step = join_steps(label, item)
         if len(step) == 0 or step.times == 0:
             continue
         if step.width > 1 and step.times > 1:

@@ -335,10 +335,7 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
         ([1, 2], [0, 0], [True, True])
     """
     for item in reversed(list(_iterate_steps("reverse", steps))):
-        if isinstance(item, Step):
-            step = item
-        else:
-            step = join_steps("reverse", item)
+        step = join_steps("reverse", item)
         # The last repetition comes first, so the pattern begins where it ended, and shifts the other way.
         chunk, into = step._shift_slots(step.chunk, step.times - 1), step._shift_slots(step.into, step.times - 1)
         yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
@@ -383,10 +380,7 @@ def expand_steps(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
         [[0], [1], [2]]
     """
     for item in _iterate_steps("a sequence of steps", steps):
-        if isinstance(item, Step):
-            step = item
-        else:
-            step = join_steps("a sequence of steps", item)
+        step = join_steps("a sequence of steps", item)
         for k in range(step.times):
             yield step.repetition(k)
 
@@ -474,6 +468,8 @@ def join_steps(label: str, parts: object) -> Step:
         >>> step.src.tolist(), step.reduce.tolist()
         ([0, 2], [False, True])
     """
+    if isinstance(parts, Step):
+        return parts
     items: list[object]
     try:
         items = [parts] if isinstance(parts, str | bytes) else list(parts)  # type: ignore[call-overload]

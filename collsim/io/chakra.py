@@ -246,17 +246,12 @@ class _Messages:
             if src != dst:
                 done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.describe(src, dst, chunk, tag))
             if src == dst or adds:
-                if adds:
+                name, size, previous = f"copy into {into}", self.sizes[chunk], list[int]()
+                more = compute_roofline(0, 2 * size)
+                if adds:  # reads two and writes one, four bytes an element
+                    name, more = f"add into {into}", compute_roofline(size / 4, 3 * size)
                     # Additions into one slot follow one another: floating-point sums depend on their order.
                     previous = [*self.wrote.get((dst, into), []), *written[dst, into]]
-                else:
-                    previous = []
-                name = f"{'add' if adds else 'copy'} into {into}"
-                size = self.sizes[chunk]  # an addition reads two and writes one, four bytes an element
-                if adds:
-                    more = compute_roofline(size / 4, 3 * size)
-                else:
-                    more = compute_roofline(0, 2 * size)
                 done = self.add(dst, COMP, name, [*deps, *previous, *([done] if src != dst else [])], **more)
             written[dst, into] = [done]
         for key, last in written.items():

@@ -80,11 +80,7 @@ def _list_names(trace: Trace, threads: dict[tuple[int, int], str]) -> Iterator[d
     """Metadata: what processes and threads are called, and their order."""
     s = trace.schedule
     for pid in range(s.endpoints):
-        if pid < s.ranks:
-            name = f"rank {pid}"
-        else:
-            name = f"helper {pid - s.ranks}"
-        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
+        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": s.name_endpoint(pid)}}
         yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
     for (pid, tid), name in sorted(threads.items()):
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": name}}

@@ -37,7 +37,7 @@ def _list_lines(schedule: Schedule) -> Iterator[str]:
     yield '  rankdir=LR; node [shape=box, fontname="Helvetica", fontsize=10]; edge [fontname="Helvetica", fontsize=9];'
     # A column of nodes for each moment between steps; an invisible chain keeps each rank on its line.
     for moment in range(schedule.steps + 1):
-        names = [_name(schedule, r) if moment == 0 else "" for r in range(schedule.endpoints)]
+        names = [schedule.name_endpoint(r) if moment == 0 else "" for r in range(schedule.endpoints)]
         shape = ", shape=point"
         if moment == 0:
             shape = ""
@@ -59,12 +59,6 @@ def _list_lines(schedule: Schedule) -> Iterator[str]:
         label = f"{'+' if t['reduce'] else '='}{slot}"
         yield f'  n{t["src"]}_{t["step"]} -> n{t["dst"]}_{t["step"] + 1} [label="{label}", {look}, constraint=false];'
     yield "}"
-
-
-def _name(schedule: Schedule, endpoint: int) -> str:
-    if endpoint < schedule.ranks:
-        return f"rank {endpoint}"
-    return f"helper {endpoint - schedule.ranks}"
 
 
 register_built_in("dot", write=write_dot)

@@ -60,12 +60,9 @@ def build_communicator(
     plugin = find_plugin_settings(facts)
     if graph_search is None:
         ring = build_ring_graph(facts)
-    else:
-        ring = _build_searched_ring(graph_search, facts)
-    if graph_search is None:
         tree = build_tree_graph(facts, ring)
     else:
-        tree = _build_searched_tree(graph_search)
+        ring, tree = _build_searched_ring(graph_search, facts), _build_searched_tree(graph_search)
     both = min(ring.channels, tree.channels)  # init.cc: rings and trees have the same number
     free = double_channels(both)
     # Fast GPUs over several nodes get twice the channels, as NCCL gives them (connect.cc, ncclTopoPostset).
@@ -73,9 +70,7 @@ def build_communicator(
         free *= 2
     running = free
     if channels is not None:
-        running = min(free, channels)
-    if channels is not None:
-        both = max(1, min(both, channels // 2))
+        running, both = min(free, channels), max(1, min(both, channels // 2))
     ring, tree = replace(ring, channels=both), replace(tree, channels=both)
     return Communicator(
         ranks=facts.ranks,

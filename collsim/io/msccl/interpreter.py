@@ -402,9 +402,8 @@ class _Machine:
 
     def wrong(self, cell: Cell, contributor: int, chunk: int) -> None:
         gpu, buffer, offset = cell
-        if contributor == EVERY:
-            of = Sentence("every gpu, added")
-        else:
+        of = Sentence("every gpu, added")
+        if contributor != EVERY:
             of = format_position(contributor)
         what = self.name_chunk(buffer, offset)
         wants = Sentence("{name} wants chunk {chunk} of {of}", name=self.buffers.kind.name, chunk=chunk, of=of)
@@ -413,14 +412,9 @@ class _Machine:
             message = "wrong result: nothing writes {what}; {wants} there"
             refuse(self.path, format_position(gpu), message, what=what, wants=wants)
         has = _count_contributions(self.program, self.buffers, self.order, cell)
-        if last is None:
-            where = format_position(gpu)
-        else:
-            where = format_position(*last)
-        if last is None:
-            by = Sentence("no step writes it")
-        else:
-            by = Sentence("this step writes it last")
+        where, by = format_position(gpu), Sentence("no step writes it")
+        if last is not None:
+            where, by = format_position(*last), Sentence("this step writes it last")
         message = "wrong result: {what} ends as {has}, but {wants}; {by}"
         refuse(self.path, where, message, what=what, has=has, wants=wants, by=by)
 

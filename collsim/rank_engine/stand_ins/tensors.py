@@ -437,6 +437,8 @@ def _find_extreme(
     return ValuesIndices(values, np.asarray(find(tensor, axis=dim, keepdims=keepdim)).view(Tensor))
 
 
+#: What numpy calls keywords of torch.
+_NUMPY_KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 #: Words that are methods of a tensor and functions of torch, element by element. With an underscore at their end they
 #: change the tensor.
 _ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
@@ -447,11 +449,15 @@ _ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
-def _make_method(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
-    def compute(self: Tensor, *operands: Operand) -> Tensor:
-        return np.asarray(function(self, *operands)).view(Tensor)
+def _return_tensors(function: Callable[..., object]) -> Callable[..., Tensor]:
+    """A function or method of numpy whose result is a tensor, and whose axis is called `dim`."""
 
-    return compute
+    def call(*args: object, **options: object) -> Tensor:
+        if options:
+            options = {_NUMPY_KEYWORDS.get(name, name): value for name, value in options.items()}
+        return np.asarray(function(*args, **options)).view(Tensor)
+
+    return call
 
 
 def _make_in_place(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
@@ -459,18 +465,6 @@ def _make_in_place(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]
         return self.copy_(function(self, *operands))
 
     return change
-
-
-def _rename_dimension(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
-    """A method of numpy whose axis is called `dim`."""
-
-    def call(self: Tensor, *args: object, **options: object) -> Tensor:
-        for name, numpy_name in (("dim", "axis"), ("keepdim", "keepdims")):
-            if name in options:
-                options[numpy_name] = options.pop(name)
-        return np.asarray(function(self, *args, **options)).view(Tensor)
-
-    return call
 
 
 def _make_cast(dtype: type[np.generic]) -> Callable[[Tensor], Tensor]:
@@ -483,10 +477,10 @@ def _make_cast(dtype: type[np.generic]) -> Callable[[Tensor], Tensor]:
 for _name in ("bool", "double", "float", "half", "int", "long"):
     setattr(Tensor, _name, _make_cast(_DTYPES[_name]))
 for _name, _function in _ELEMENTWISE.items():
-    setattr(Tensor, _name, _make_method(_function))
+    setattr(Tensor, _name, _return_tensors(_function))
     setattr(Tensor, f"{_name}_", _make_in_place(_function))
 for _name in ("all", "any", "argmax", "argmin", "cumsum", "squeeze"):
-    setattr(Tensor, _name, _rename_dimension(getattr(np.ndarray, _name)))
+    setattr(Tensor, _name, _return_tensors(getattr(np.ndarray, _name)))
 
 
 def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: bool, options: dict[str, Any]) -> Tensor:
@@ -636,17 +630,6 @@ _NUMPY_FUNCTIONS: dict[str, Callable[..., object]] = {
     **{name: getattr(np, function) for name, function in _WORDS["functions"].items()},
     **_ELEMENTWISE,
 }
-
-
-def _return_tensors(function: Callable[..., object]) -> Callable[..., Tensor]:
-    """A function of numpy whose result is a tensor, and whose axis is called `dim`."""
-
-    def call(*args: object, **options: object) -> Tensor:
-        if "dim" in options:
-            options["axis"] = options.pop("dim")
-        return np.asarray(function(*args, **options)).view(Tensor)
-
-    return call
 
 
 def _flatten_shape(size: tuple[Shape, ...]) -> Shape:

@@ -46,9 +46,7 @@ def evaluate_fsdp_formulas(data: FSDP, model: Model, ranks: int, dtype: str, acc
         The formulas, and bytes of a GPU by them.
     """
     item, shards, copies = find_itemsize(dtype), ranks // data.replicate, data.replicate
-    wire = item
-    if data.reduce_dtype:
-        wire = find_itemsize(data.reduce_dtype)
+    wire = find_itemsize(data.reduce_dtype or dtype)
     listed = build_units(model, LayerPartition())
     blocks = sorted((unit.parameters for unit in listed if unit.is_block), reverse=True)
     root = sum(unit.parameters for unit in listed if not unit.is_block)

@@ -41,9 +41,7 @@ class FsdpSync(ReplicaSync):
         super().__init__(builder)
         self.strategy, self.coalesces = data, coalesces
         self.shards = self.replica_count // data.replicate
-        self.wire = self.item_bytes
-        if data.reduce_dtype:
-            self.wire = find_itemsize(data.reduce_dtype)
+        self.wire = find_itemsize(data.reduce_dtype or self.workload.dtype)
         self.sharded = [_split_groups(groups, self.shards) for groups in self.dense_groups]
         self.replicated = [_list_stride_groups(groups, self.shards) for groups in self.dense_groups]
         # By lane and block: the allgather that brought a block which is still there. By lane: the latest

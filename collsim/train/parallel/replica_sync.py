@@ -337,9 +337,7 @@ class ZeroSync(BucketedSync):
         """
         super().__init__(builder, data)
         self.shards = self.replica_count
-        self.wire = self.item_bytes
-        if data.reduce_dtype:
-            self.wire = find_itemsize(data.reduce_dtype)
+        self.wire = find_itemsize(data.reduce_dtype or self.workload.dtype)
 
     def synchronises(self, micro: int) -> bool:
         """Stage 1 reduces once a step; stage 2 keeps no more than its part."""

@@ -47,15 +47,12 @@ def write_decoder(
     words = -(-sizes.vocab // t) * t
     values = sizes._asdict()
     header = _PARTS["sizes"].format(model=model, words=words, stages=_format_ranges(stages), **values)
-    once = "attend(q, k, v)"
-    core = "checkpoint(attend, q, k, v, use_reentrant=False)"
-    if again != "selective":
-        core = once
-    gate = ""
+    core = "attend(q, k, v)"
+    if again == "selective":
+        core = "checkpoint(attend, q, k, v, use_reentrant=False)"
+    gate, active = "", "F.gelu(self.up(x))"
     if sizes.gated:
         gate = f"        self.gate = nn.Linear(H, FFN, bias={sizes.bias})\n"
-    active = "F.gelu(self.up(x))"
-    if sizes.gated:
         active = "F.silu(self.gate(x)) * self.up(x)"
     norm = "RMSNorm"
     if sizes.bias:
@@ -98,18 +95,15 @@ def _write_positions(t: int, sequence: bool) -> str:
 def _write_tensor_plan(sizes: DecoderShape, sequence: bool, again: str) -> str:
     """How tensor parallelism cuts the layers. A plan names the modules of a block, and checkpoint_wrapper hides them:
     what a plan does not find torch warns of and leaves whole."""
-    out = ""
-    if sequence:
-        out = "output_layouts=Shard(1)"
-    more = ""
-    if sequence:
-        more = '        "norm": SequenceParallel(),\n'
-    if sequence and sizes.positions:
-        more += '        "positions": SequenceParallel(sequence_dim=0, use_local_output=True),\n'
-    values = {"out": out, "more": more, "wide": '"up",', "inside": "block"}
+    values = {"out": "", "more": "", "wide": '"up",', "inside": "block"}
     values |= {"joined": "an allreduce adds up", "whole": "Replicate()", "comma": "", "taken": "", "sequence": ""}
     if sequence:
+        out, more = "output_layouts=Shard(1)", '        "norm": SequenceParallel(),\n'
+        if sizes.positions:
+            more += '        "positions": SequenceParallel(sequence_dim=0, use_local_output=True),\n'
         values |= {
+            "out": out,
+            "more": more,
             "joined": "sums are reduce-scattered along the sequence",
             "whole": "Shard(1)",
             "comma": f", {out}",

@@ -119,15 +119,12 @@ def _write_text_model(model: Model) -> str:
     if not scores.mask_bytes:
         sizes += ", " + _PARTS[f"dropout.{family}"]
     sizes += f', attn_implementation="{_choose_attention(not scores.pointwise)}"'
-    config, words = f"transformers.{family.upper()}Config({sizes})", 50257
+    config, words, head = f"transformers.{family.upper()}Config({sizes})", 50257, "GPT2LMHeadModel"
     if family == "bert":
-        config, words = f"transformers.BertConfig({sizes})", 30522
+        config, words, head = f"transformers.BertConfig({sizes})", 30522, "BertForMaskedLM"
     inputs = f"torch.randint({words}, (samples, {model.tokens}))"
     if "pooler" in names:
         return _PARTS["real_model"].format(library="transformers", real=f"transformers.BertModel({config}), {inputs}")
-    head = "GPT2LMHeadModel"
-    if family == "bert":
-        head = "BertForMaskedLM"
     real = f"LanguageModel(transformers.{head}({config})), {inputs}"
     return _PARTS["language_model"] + _PARTS["real_model"].format(library="transformers", real=real)
 
