@@ -6,19 +6,12 @@ from dataclasses import dataclass
 
 from ..io.nccl.nccl_log_facts import LoggedChoice
 from ..locale import translate
+from ..nccl.model.links import FABRICS
 from ..nccl.nccl_prediction import Prediction
 from .evidence_pieces import Evidence, Fact
 
 #: Words of NCCL's log for what connects GPUs of a node, and for networks.
-_IN_NODE = {
-    "nvswitch": "P2P",
-    "mesh": "P2P",
-    "cube": "P2P",
-    "bridge": "P2P",
-    "xgmi": "P2P",
-    "pcie": "P2P",
-    "host": "SHM",
-}
+_IN_NODE = {**dict.fromkeys((*FABRICS, "pcie"), "P2P"), "host": "SHM"}
 _NETWORKS = {"ib": "IB", "roce": "IB", "tcp": "Socket"}
 
 

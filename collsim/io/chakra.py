@@ -29,13 +29,8 @@ _VERSION = "0.0.4"
 
 _TIMES = ("start_time_micros", "duration_micros")
 #: Types of attributes, as Chakra's feeder reads them (src/feeder/et_feeder_node.cpp); all others are int32.
-_ATTRIBUTES = {
-    "comm_type": "int64_val",
-    "comm_size": "int64_val",
-    "num_ops": "int64_val",
-    "tensor_size": "uint64_val",
-    "pg_name": "string_val",
-}
+_ATTRIBUTES = dict.fromkeys(("comm_type", "comm_size", "num_ops"), "int64_val")
+_ATTRIBUTES |= {"tensor_size": "uint64_val", "pg_name": "string_val"}
 
 
 @cache

@@ -13,16 +13,9 @@ from .benchmark_tables import MeasuredTime
 #: Words of the types of nodes.
 _KINDS = {COMP: "COMP_NODE", SEND: "COMM_SEND_NODE", RECV: "COMM_RECV_NODE", COLLECTIVE: "COMM_COLL_NODE"}
 #: Chakra's numbers of collectives, and collsim's names (et_def.proto, CollectiveCommType).
-_COLLECTIVES = {
-    0: "allreduce",
-    1: "reduce",
-    2: "allgather",
-    3: "gather",
-    4: "scatter",
-    5: "broadcast",
-    6: "alltoall",
-    7: "reduce_scatter",
-}
+_COLLECTIVES = dict(
+    enumerate(("allreduce", "reduce", "allgather", "gather", "scatter", "broadcast", "alltoall", "reduce_scatter"))
+)
 _LINE = re.compile(r"^COMM_COLL_NODE (\w{1,20}) comm_size=(\d{1,18}) duration_micros=(\d{1,15}) (.{0,200})$", re.ASCII)
 _US = 1e-6
 
