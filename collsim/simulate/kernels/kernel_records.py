@@ -40,14 +40,18 @@ ONE_GATE = 2  # what a gate that a row waits for adds to its `waits`
 #: Rows of the work space.
 FREE_SEATS, BATCH, ARRIVED, READY, JOINED_FLOWS, CHANGED, SPACES = 0, 1, 2, 3, 4, 5, 6
 
+
+def _build_record(*groups: tuple[str, str]) -> np.dtype[np.void]:
+    """Fields one after the other, the names of each group with the type before them."""
+    return np.dtype([(name, kind) for kind, names in groups for name in names.split()])
+
+
 #: A transfer: s, s, bytes, its route, and ONE_GATE for each gate that it waits for, 1 more where it reduces.
-ROW = np.dtype([("start", "f8"), ("finish", "f8"), ("nbytes", "f8"), ("route", "i4"), ("waits", "i4")])
+ROW = _build_record(("f8", "start finish nbytes"), ("i4", "route waits"))
 
 #: A route: its links are `route_link[first:last]`; s, B/s of its slowest link, when its endpoints have joined, the
 #: device that reduces.
-ROUTE = np.dtype(
-    [("first", "i8"), ("last", "i8"), ("latency", "f8"), ("narrow", "f8"), ("ready", "f8"), ("unit", "i8")]
-)
+ROUTE = _build_record(("i8", "first last"), ("f8", "latency narrow ready"), ("i8", "unit"))
 
 #: A link. For max-min fairness, in one line of the cache: B/s; B/s that flows leave which other links hold back; B/s of
 #: each of its own flows (inf: it is not full); no flow held back has more than `top`; the first flow held back, the
@@ -56,30 +60,10 @@ ROUTE = np.dtype(
 #: its group changes in this moment. Of the group of its own flows (see `groups`): the one that ends first and the one
 #: in the queue (-1: none), B/s of each until now, bytes that each has got, when that was counted. For fifo and program
 #: order: s; when it is free and when somebody last came to it.
-LINK = np.dtype(
-    [
-        ("bandwidth", "f8"),
-        ("residual", "f8"),
-        ("level", "f8"),
-        ("top", "f8"),
-        ("head", "i4"),
-        ("first", "i4"),
-        ("rest", "i4"),
-        ("count", "i4"),
-        ("open", "i4"),
-        ("loose", "i4"),
-        ("quiet", "i4"),
-        ("changes", "i4"),
-        ("front", "i4"),
-        ("queued", "i4"),
-        ("rate", "f8"),
-        ("served", "f8"),
-        ("since", "f8"),
-        ("alpha", "f8"),
-        ("free", "f8"),
-        ("last", "f8"),
-        ("spare", "f8"),
-    ]
+LINK = _build_record(
+    ("f8", "bandwidth residual level top"),
+    ("i4", "head first rest count open loose quiet changes front queued"),
+    ("f8", "rate served since alpha free last spare"),
 )
 
 #: A device that reduces: when it is free, and when something last arrived.
@@ -89,42 +73,14 @@ UNIT = np.dtype([("free", "f8"), ("last", "f8")])
 #: modulo `modulus`. `read` and `write` are where the cycle begins among all slots, `block` where it begins among those
 #: of an endpoint, `read_offset` and `write_offset` how far in it the first repetition is. Its queues, its route, and 1
 #: where it reduces.
-PART = np.dtype(
-    [
-        ("read", "i8"),
-        ("write", "i8"),
-        ("block", "i4"),
-        ("read_offset", "i4"),
-        ("write_offset", "i4"),
-        ("route", "i4"),
-        ("send", "i4"),
-        ("receive", "i4"),
-        ("reduce", "i4"),
-    ]
-)
+PART = _build_record(("i8", "read write"), ("i4", "block read_offset write_offset route send receive reduce"))
 
 #: A transfer under way, a line of the cache: its bytes, or how much its group has served when it ends; B/s (in a group
 #: for the log); B/s to come (alone: since when it flows); its row; what comes next; whether its rate is as it was; its
 #: links are `route_link[first:last]` (fifo: those still to cross), the one that sets its rate is number `hop` of them
 #: (-1: it is alone on them), and so many others notice it; its place in its group. No need to look up its route: the
 #: max-min solution does little else than read seats.
-SEAT = np.dtype(
-    [
-        ("mark", "f8"),
-        ("rate", "f8"),
-        ("next_rate", "f8"),
-        ("row", "i4"),
-        ("next", "i4"),
-        ("state", "i4"),
-        ("first", "i4"),
-        ("last", "i4"),
-        ("hop", "i4"),
-        ("seen", "i4"),
-        ("child", "i4"),
-        ("right", "i4"),
-        ("before", "i4"),
-    ]
-)
+SEAT = _build_record(("f8", "mark rate next_rate"), ("i4", "row next state first last hop seen child right before"))
 
 #: The flows over a link, doubly linked lists of nodes `seat << bits | hop`, with bits enough for the longest route.
 NODE = np.dtype([("after", "i4"), ("back", "i4")])
