@@ -242,11 +242,20 @@ RCCL = table(
 EXAMPLES = named(table({"collective": WORDS, "code": WORDS}))
 #: Words of other tools and ours.
 NAMES = named({"type": "string"})
-FACTS = listed(table({"kind": WORD}, values={"type": "array"}, words=listed(WORDS), most=NATURAL))
+FACTS = listed(
+    table(
+        {},
+        kind=WORD,
+        variables=named(listed(TEXT, 0)),
+        **dict.fromkeys(("values", "other_than"), {"type": "array"}),
+        words=listed(WORDS),
+        most=NATURAL,
+    )
+)
 CAUSE = table(
     {"source": WORDS},
     **dict.fromkeys(("ends_job", "needs_gap", "is_by_design"), FLAG),
-    **dict.fromkeys(("facts", "excluding"), FACTS),
+    **dict.fromkeys(("facts", "supporting", "excluding"), FACTS),
     hypothesis=TEXT,
     conclusive=listed(WORD),
 )
@@ -279,6 +288,16 @@ SCHEMAS = {
             settings={"type": "object"},
             routes={"type": "object"},
         )
+    ),
+    "training_scripts/names.toml": table(
+        dict.fromkeys(
+            (
+                *("launchers", "shells", "wrappers", "naming_options", "torchrun_options", "backends", "sharded"),
+                *("frameworks", "calls_of_all", "questions"),
+            ),
+            listed(WORDS),
+        ),
+        **dict.fromkeys(("launching_modules", "homes"), NAMES),
     ),
     "diagnosis/causes.toml": named(CAUSE),
     "diagnosis/job.toml": table({"machines": NAMES}),

@@ -73,12 +73,12 @@ class CauseRule:
     is_by_design: bool = False
 
 
-def _select_variable(evidence: Evidence, *names: str, values: tuple[str, ...] = ()) -> tuple[Fact, ...]:
-    """Facts of variables of these names that have one of the values; any where none is given."""
+def _select_variables(evidence: Evidence, **values: Sequence[str]) -> tuple[Fact, ...]:
+    """Facts of variables that have one of the values named for them; any where none is."""
     return tuple(
         fact
         for fact, (name, value) in evidence.select_values("nccl.variable", tuple)
-        if name in names and (not values or value.upper() in values)
+        if name in values and (not values[name] or value.upper() in values[name])
     )
 
 
@@ -92,27 +92,10 @@ def _select_warnings(evidence: Evidence, *words: str) -> tuple[Fact, ...]:
     return tuple(fact for fact, text in warnings if all(word in text for word in words))[:2]
 
 
-def _find_p2p_disabled(evidence: Evidence) -> tuple[Fact, ...]:
-    off = (
-        *_select_variable(evidence, "NCCL_P2P_LEVEL", values=("LOC", "0")),
-        *_select_variable(evidence, "NCCL_P2P_DISABLE", values=("1",)),
-    )
-    if not off:
-        return ()
-    return (*off[:2], *_select_transport(evidence, "SHM"))
-
-
-def _find_p2p_refused(evidence: Evidence) -> tuple[Fact, ...]:
-    refused = evidence.select("gpu.peers_refused")
-    if not refused:
-        return ()
-    return (*refused[:2], *_select_transport(evidence, "SHM"))
-
-
 def _find_unused_nvlink(evidence: Evidence) -> tuple[Fact, ...]:
     """Host memory between GPUs that have NVLink, where no line says why."""
     staged = _select_transport(evidence, "SHM")
-    if not staged or _find_p2p_disabled(evidence) or _find_p2p_refused(evidence):
+    if not staged or any(CAUSE_BY_KEY[key].find(evidence) for key in ("p2p_disabled", "p2p_refused")):
         return ()
     rows = [fact for fact, (_, links) in evidence.select_values("topology.row", tuple) if links]
     active = [fact for fact, gpu in evidence.select_values("nvlink.links", GpuLinks) if gpu.active]
@@ -127,10 +110,7 @@ def _find_sockets(evidence: Evidence) -> tuple[Fact, ...]:
     if not used or not _is_multi_node(evidence):
         return ()
     reasons = (*evidence.select("nccl.no_rdma_device")[:1], *evidence.select("container.no_rdma_devices")[:1])
-    settings = (
-        *_select_variable(evidence, "NCCL_IB_DISABLE", values=("1",)),
-        *_select_variable(evidence, "NCCL_NET", values=("SOCKET",)),
-    )
+    settings = _select_variables(evidence, NCCL_IB_DISABLE=("1",), NCCL_NET=("SOCKET",))
     has_cards = evidence.select("card.port")[:1]
     return (*used, *reasons, *settings[:1], *has_cards)
 
@@ -157,10 +137,7 @@ def _find_gdr_module(evidence: Evidence) -> tuple[Fact, ...]:
 def _find_gdr_too_far(evidence: Evidence) -> tuple[Fact, ...]:
     enabled = evidence.select("nccl.gdr_of_card", True)
     refused = evidence.select("nccl.gdr_of_gpu", False)
-    set_off = (
-        *_select_variable(evidence, "NCCL_NET_GDR_LEVEL", values=("LOC", "0")),
-        *_select_variable(evidence, "NCCL_DMABUF_ENABLE", values=("0",)),
-    )
+    set_off = _select_variables(evidence, NCCL_NET_GDR_LEVEL=("LOC", "0"), NCCL_DMABUF_ENABLE=("0",))
     if set_off:
         return set_off[:2]
     if not enabled or not refused:
@@ -231,7 +208,7 @@ def _find_missing_cards(evidence: Evidence) -> tuple[Fact, ...]:
     left_out = [fact for fact, port in active if port.gbits == fastest and port.card not in names]
     if not left_out or not any(port.card in names for _, port in active):
         return ()
-    return (fact_of_used, *_select_variable(evidence, "NCCL_IB_HCA")[:1], *left_out[:2])
+    return (fact_of_used, *_select_variables(evidence, NCCL_IB_HCA=())[:1], *left_out[:2])
 
 
 def _find_down_ports(evidence: Evidence) -> tuple[Fact, ...]:
@@ -253,7 +230,7 @@ def _find_down_ports(evidence: Evidence) -> tuple[Fact, ...]:
 
 def _find_single_queue_pair(evidence: Evidence) -> tuple[Fact, ...]:
     """A bond whose ports one queue pair cannot fill together, and no variable that asks for more of them."""
-    if _select_variable(evidence, "NCCL_IB_QPS_PER_CONNECTION"):
+    if _select_variables(evidence, NCCL_IB_QPS_PER_CONNECTION=()):
         return ()
     bonds = evidence.select("bond.mode")
     tests = evidence.select_values("card.test", CardTest)
@@ -271,7 +248,7 @@ def _find_single_queue_pair(evidence: Evidence) -> tuple[Fact, ...]:
 
 def _find_split_domain(evidence: Evidence) -> tuple[Fact, ...]:
     """Processes in other cliques of one NVLink fabric, or NVLink between nodes switched off."""
-    off = _select_variable(evidence, "NCCL_MNNVL_ENABLE", values=("0",))
+    off = _select_variables(evidence, NCCL_MNNVL_ENABLE=("0",))
     if off:
         return off[:1]
     for kind in ("nccl.clique", "fabric.clique"):
@@ -282,11 +259,6 @@ def _find_split_domain(evidence: Evidence) -> tuple[Fact, ...]:
             logged = evidence.select("nccl.mnnvl", False)[:1]
             return (*list(first.values())[:2], *logged)
     return ()
-
-
-def _find_imex(evidence: Evidence) -> tuple[Fact, ...]:
-    states = [fact for fact, state in evidence.select_values("fabric.state", str) if state != "Completed"]
-    return (*evidence.select("imex.state", "DOWN")[:1], *states[:2], *evidence.select("nccl.health_mask")[:1])
 
 
 def _find_nvls_without_driver(evidence: Evidence) -> tuple[Fact, ...]:
@@ -301,7 +273,7 @@ def _find_nvls_without_driver(evidence: Evidence) -> tuple[Fact, ...]:
 def _find_nvls_off(evidence: Evidence) -> tuple[Fact, ...]:
     if not _has_nvls_gpus(evidence) or _find_nvls_without_driver(evidence):
         return ()
-    off = _select_variable(evidence, "NCCL_NVLS_ENABLE", values=("0",))
+    off = _select_variables(evidence, NCCL_NVLS_ENABLE=("0",))
     return (*off[:1], *evidence.select("nccl.nvls", False)[:1], *evidence.select("fabric_manager.state")[:1])
 
 
@@ -318,14 +290,6 @@ def _find_small_shm(evidence: Evidence) -> tuple[Fact, ...]:
         return ()
     small = [fact for fact, size in evidence.select_values("host.shm_bytes", int) if size <= _SMALL_SHM]
     return (*warned, *small[:1])
-
-
-def _find_few_channels(evidence: Evidence) -> tuple[Fact, ...]:
-    limits = _select_variable(evidence, "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_MAX_NRINGS")
-    limits = (*limits[:1], *evidence.select("nccl.pinned_channels")[:1])
-    if not limits:
-        return ()
-    return (*limits, *evidence.select("nccl.channels")[:1])
 
 
 def find_isolated_containers(evidence: Evidence) -> tuple[Fact, ...]:
@@ -367,7 +331,7 @@ def _find_wrong_interface(evidence: Evidence) -> tuple[Fact, ...]:
     virtual = [fact for fact, name in bootstraps if _VIRTUAL_INTERFACE.match(name) is not None]
     if not virtual or len(evidence.list_values("nccl.host")) < 2:
         return ()
-    return (*virtual[:2], *_select_variable(evidence, "NCCL_SOCKET_IFNAME")[:1])
+    return (*virtual[:2], *_select_variables(evidence, NCCL_SOCKET_IFNAME=())[:1])
 
 
 def _find_missing_rank(evidence: Evidence) -> tuple[Fact, ...]:
@@ -379,30 +343,32 @@ def _find_missing_rank(evidence: Evidence) -> tuple[Fact, ...]:
     return tuple(fact for rank, fact in started.items() if rank not in completed)[:4]
 
 
-def _select_facts(rows: Sequence[TomlTable], evidence: Evidence) -> tuple[Fact, ...]:
-    """Facts of the kinds, values and words that rows of `causes.toml` name."""
-    facts: list[Fact] = []
-    for row in rows:
-        matching = [
-            fact
-            for fact in evidence.select(row["kind"])
-            if ("values" not in row or fact.value in row["values"])
-            and all(word in str(fact.value) for word in row.get("words", ()))
-        ]
-        facts += matching[: row.get("most")]
-    return tuple(facts)
+def _select_facts(rows: Sequence[TomlTable], supporting: Sequence[TomlTable], evidence: Evidence) -> tuple[Fact, ...]:
+    """Facts that rows of `causes.toml` name, and after them, if there are any, those of the supporting rows."""
+    facts = tuple(fact for row in rows for fact in _select_row(row, evidence))
+    return facts and (*facts, *_select_facts(supporting, (), evidence))
+
+
+def _select_row(row: TomlTable, evidence: Evidence) -> tuple[Fact, ...]:
+    """Facts of the variables that a row of `causes.toml` names, and of its kind, values and words."""
+    variables = _select_variables(evidence, **row.get("variables", {}))
+    facts = [
+        fact
+        for fact in evidence.select(row.get("kind", ""))
+        if ("values" not in row or fact.value in row["values"])
+        and fact.value not in row.get("other_than", ())
+        and all(word in str(fact.value) for word in row.get("words", ()))
+    ]
+    return (*variables, *facts)[: row.get("most")]
 
 
 #: What finds the facts of causes that rows of `causes.toml` cannot say.
 _FINDERS: dict[str, Find] = {
     "small_shm": _find_small_shm,
     "wrong_interface": _find_wrong_interface,
-    "p2p_disabled": _find_p2p_disabled,
-    "p2p_refused": _find_p2p_refused,
     "nvlink_unused": _find_unused_nvlink,
     "sockets": _find_sockets,
     "split_domain": _find_split_domain,
-    "imex": _find_imex,
     "isolated_containers": find_isolated_containers,
     "mixed_cards": find_mixed_cards,
     "uneven_ranks": _find_uneven_ranks,
@@ -417,20 +383,18 @@ _FINDERS: dict[str, Find] = {
     "one_queue_pair": _find_single_queue_pair,
     "nvls_driver": _find_nvls_without_driver,
     "nvls_off": _find_nvls_off,
-    "few_channels": _find_few_channels,
     "bad_cable": find_cable_errors,
     "congestion": find_losses,
     "late_rank": find_late_rank,
     "stuck_rank": _find_missing_rank,
-    "pinned_algorithm": lambda evidence: _select_variable(evidence, "NCCL_ALGO", "NCCL_PROTO")[:2],
 }
 _EXCLUDERS: dict[str, Find] = {"pcie_link": _find_awake_links}
 
 
 def _build_rule(key: str, row: TomlTable) -> CauseRule:
-    stating, excluding = row.pop("facts", ()), row.pop("excluding", ())
-    find = _FINDERS.get(key) or partial(_select_facts, stating)
-    exclude = _EXCLUDERS.get(key) or partial(_select_facts, excluding)
+    stating, supporting, excluding = (row.pop(name, ()) for name in ("facts", "supporting", "excluding"))
+    find = _FINDERS.get(key) or partial(_select_facts, stating, supporting)
+    exclude = _EXCLUDERS.get(key) or partial(_select_facts, excluding, ())
     return CauseRule(key, find, exclude, **row)
 
 

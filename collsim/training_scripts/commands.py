@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from ..errors import CollsimError
-from .findings import BACKENDS, ScriptFinding
+from .findings import ScriptFinding
 from .wrappers import (
     LAUNCHERS,
+    NAMES,
     WRAPPERS,
     find_command,
     read_assignments,
@@ -39,15 +40,6 @@ _START = re.compile(
     rf"(?:python[\d.]*|{'|'.join(map(re.escape, LAUNCHERS))})[ \t]+\S.*)$",
     re.MULTILINE,
 )
-#: Modules that are launchers, as `python -m` names them.
-_MODULES = {
-    "torch.distributed.launch": "torch.distributed.launch",
-    "torch.distributed.run": "torch.distributed.run",
-    "accelerate.commands.launch": "accelerate",
-    "deepspeed.launcher.runner": "deepspeed",
-}
-#: Options of torchrun that scripts do not have.
-_OF_TORCHRUN = ("--nproc_per_node", "--nproc-per-node", "--nnodes", "--node_rank", "--node-rank", "--standalone")
 _TYPOGRAPHIC = re.compile("[“”‘’—–]")
 #: A variable of a shell script with its value: a word, a text in quotes, or an array.
 _ASSIGNMENT = re.compile(
@@ -203,14 +195,14 @@ def _read_words(text: str, words: list[str], depth: int = 0) -> CommandLine | No
         while words and re.match(r"^-[a-ln-zA-Z]+$", words[0]):  # -u, of Python itself
             words = words[1:]
         # `python -m torch.distributed.launch` is a launcher, not a script.
-        if words[:1] == ["-m"] and words[1:2] and words[1] in _MODULES:
-            launcher = _MODULES[words[1]]
+        if words[:1] == ["-m"] and words[1:2] and words[1] in NAMES["launching_modules"]:
+            launcher = NAMES["launching_modules"][words[1]]
             words = words[2:]
     elif (start := find_command(words)) is not None and launcher in LAUNCHERS:
         inner = _read_words(text, words[start:], depth + 1)
         return inner and _join_launchers(launcher, words[:start], environment, inner)
     launcher_words, script_words = _split_at_script(words)
-    if not script_words or launcher not in {"python", *LAUNCHERS, *_MODULES.values()}:
+    if not script_words or launcher not in {"python", *LAUNCHERS, *NAMES["launching_modules"].values()}:
         return None
     nodes, ranks_per_node = _count_processes(launcher, _read_options(launcher_words))
     return CommandLine(
@@ -324,9 +316,9 @@ def find_command_mistakes(command: CommandLine) -> Iterator[ScriptFinding]:
     if command.launcher == "torch.distributed.launch":
         yield ScriptFinding("old_launcher", 1, "note", {"script": command.script})
     if command.launcher.startswith("torch"):
-        for option in (name for name in _OF_TORCHRUN if name in command.options):
+        for option in (name for name in NAMES["torchrun_options"] if name in command.options):
             yield ScriptFinding("option_behind_script", 1, "wrong", {"option": option, "script": command.script})
-    if command.backend and command.backend.lower() not in BACKENDS:
+    if command.backend and command.backend.lower() not in NAMES["backends"]:
         yield ScriptFinding("unknown_backend", 1, "fails", {"backend": command.backend, "nearest": "nccl"})
     elif command.backend and command.is_imagenet_example and not command.starts_group:
         yield ScriptFinding("ignored_backend", 1, "note", {"backend": command.backend})

@@ -21,13 +21,12 @@ from ..locale.synonyms import find_near_names
 from ..package_data import read_package_file
 from .corrections import SourceEdit, delete_statement, insert_lines, replace_node
 from .script_facts import Loop, ScriptFacts, SourceCall, is_false
+from .wrappers import NAMES
 
 #: fails: it ends in an error. wrong: it runs and trains something else. slow: it wastes hardware. note: worth knowing.
 Severity = Literal["fails", "wrong", "slow", "note"]
 #: Findings of one rule; a script with more has the same mistake in a row.
 _MAX_FINDINGS = 25
-#: What init_process_group takes without a plugin.
-BACKENDS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "fake")
 _LOCAL_RANK = 'local_rank = int(os.environ["LOCAL_RANK"])  # torchrun sets it'
 #: Names that a script gives to a number which counts computers.
 _LOCAL_NAMES = re.compile(r"local|gpu|device", re.IGNORECASE)
@@ -36,17 +35,8 @@ _GLOBAL_RANKS = "RANK|SLURM_PROCID|OMPI_COMM_WORLD_RANK|PMI_RANK|MV2_COMM_WORLD_
 _NODE_NAMES = re.compile(r"^(node|machine|host|server)(_?(id|rank|index|num|number))?$", re.IGNORECASE)
 #: Functions of torch that make a tensor on the CPU unless told otherwise.
 _FACTORIES = {f"torch.{name}" for name in ("tensor", "zeros", "ones", "rand", "randn", "empty", "full", "arange")}
-#: Calls that every rank of a group makes.
-_CALLS_OF_ALL = (
-    *("barrier", "monitored_barrier", "new_group", "all_reduce", "reduce", "broadcast", "gather", "scatter"),
-    *("all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor", "all_to_all"),
-    *("all_to_all_single", "all_gather_object", "broadcast_object_list"),
-)
 #: Calls that only ask a group, and one that only waits.
-_QUESTIONS = {
-    f"torch.distributed.{name}"
-    for name in ("get_rank", "get_world_size", "get_backend", "is_initialized", "is_available", "barrier")
-}
+_QUESTIONS = {f"torch.distributed.{name}" for name in NAMES["questions"]}
 #: Names of functions that may average gradients.
 _SYNCHRONIZERS = re.compile(r"reduce|average|sync|ddp|parallel|shard|prepare|wrap|stage|engine|comm", re.IGNORECASE)
 #: What torch.distributed sends, with the position of the tensor.
@@ -361,7 +351,7 @@ def _find_collective_on_some_ranks(facts: ScriptFacts) -> Iterator[ScriptFinding
 
 
 def _is_collective_of_all(call: SourceCall) -> bool:
-    is_collective = call.path.startswith("torch.distributed.") and call.method in _CALLS_OF_ALL
+    is_collective = call.path.startswith("torch.distributed.") and call.method in NAMES["calls_of_all"]
     return is_collective and call.get_argument(-1, "group") is None
 
 
@@ -398,8 +388,8 @@ def _leaves_on_other_ranks(facts: ScriptFacts, function: str) -> bool:
 def _find_impossible_backend(facts: ScriptFacts) -> Iterator[ScriptFinding]:
     backends = facts.list_backends()
     for backend in backends:
-        if backend.lower() not in BACKENDS:
-            values = {"backend": backend, "nearest": (find_near_names(backend, BACKENDS) or ["gloo"])[0]}
+        if backend.lower() not in NAMES["backends"]:
+            values = {"backend": backend, "nearest": (find_near_names(backend, NAMES["backends"]) or ["gloo"])[0]}
             yield ScriptFinding("unknown_backend", facts.groups[0].line, "fails", values)
     if backends == ["gloo"]:
         yield from _find_gloo_sends(facts)

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from ..errors import CollsimError
+from .wrappers import NAMES
 
 #: Characters of a script: a longer one is refused, since the tree takes a few hundred times as much memory.
 MAX_CHARACTERS = 200_000
@@ -23,23 +24,7 @@ MAX_CHARACTERS = 200_000
 _MAX_VALUES = 50
 _DATA_PARALLEL = "torch.nn.DataParallel"
 _DDP = "torch.nn.parallel.DistributedDataParallel"
-#: The same class by another way of importing it.
-_HOMES = {
-    "torch.nn.parallel.DataParallel": _DATA_PARALLEL,
-    "torch.nn.parallel.data_parallel.DataParallel": _DATA_PARALLEL,
-    "torch.nn.parallel.distributed.DistributedDataParallel": _DDP,
-    "torch.nn.DistributedDataParallel": _DDP,
-    "apex.parallel.DistributedDataParallel": _DDP,
-    "apex.parallel.distributed.DistributedDataParallel": _DDP,
-    "torch.utils.data.distributed.DistributedSampler": "torch.utils.data.DistributedSampler",
-    "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
-}
-_SHARDED = ("fully_shard", "FullyShardedDataParallel", "FSDP")
-#: Frameworks that place models, shard data and start processes themselves; what is missing in the script is theirs.
-_FRAMEWORKS = (
-    *("accelerate", "deepspeed", "pytorch_lightning", "lightning", "ray", "horovod", "ignite", "colossalai"),
-    *("bagua", "composer", "fairscale", "fastai", "megatron", "mmcv", "mmengine", "smdistributed", "torchtitan"),
-)
+_HOMES: dict[str, str] = NAMES["homes"]
 #: A condition that not all ranks meet, but for those that ask whether there are several (`local_rank == -1`).
 _RANK_CONDITION = re.compile(
     r"(rank\w*|get_rank\(\)|gpu_id|\bgpu)\s*(==|!=|>|in|not in)\s*(?!-1\b|None\b)|"
@@ -207,7 +192,7 @@ class ScriptFacts:
     @cached_property
     def wrappers(self) -> list[SourceCall]:
         """Calls that make a model parallel: DDP, DataParallel, FSDP."""
-        sharded = [call for call in self.calls if call.method in _SHARDED]
+        sharded = [call for call in self.calls if call.method in NAMES["sharded"]]
         return [*self.find_calls(_DDP, _DATA_PARALLEL), *sharded]
 
     @cached_property
@@ -223,7 +208,7 @@ class ScriptFacts:
     @cached_property
     def is_sharded(self) -> bool:
         """Whether the model is wrapped in FSDP."""
-        return any(call.method in _SHARDED for call in self.calls)
+        return any(call.method in NAMES["sharded"] for call in self.calls)
 
     @cached_property
     def groups(self) -> list[SourceCall]:
@@ -245,7 +230,7 @@ class ScriptFacts:
         """Whether a framework does the placing and the starting."""
         roots = {path.partition(".")[0] for path in self._imports.values()}
         trainer = any(call.path == "transformers.Trainer" for call in self.calls)
-        return trainer or bool(roots & set(_FRAMEWORKS))
+        return trainer or bool(roots & set(NAMES["frameworks"]))
 
     @cached_property
     def sets_default_device(self) -> bool:

@@ -11,28 +11,17 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-#: Programs that start the ranks of a training.
-LAUNCHERS = (
-    *("torchrun", "mpirun", "mpiexec", "mpiexec.hydra", "srun", "jsrun", "aprun"),
-    *("horovodrun", "deepspeed", "accelerate"),
-)
-_SHELLS = ("bash", "sh", "zsh", "dash")
-#: Programs that run another command: its variables, priority, cores, tools, containers, packages, hosts and queues.
-WRAPPERS = (
-    *("nohup", "sudo", "time", "env", "exec", "nice", "ionice", "timeout", "stdbuf", "numactl", "taskset", "xvfb-run"),
-    *("nsys", "ncu", "nvprof", "rocprof", "strace", "perf"),
-    *("docker", "podman", "nvidia-docker", "singularity", "apptainer", "enroot", "shifter", "sarus", "ch-run"),
-    *("kubectl", "oc", "ssh", "pdsh", "bsub", "qsub", "sbatch", "salloc"),
-    *("conda", "mamba", "micromamba", "uv", "poetry", "pipenv", "pixi"),
-    *_SHELLS,
-)
+from ..package_data import read_toml
+
+#: Names of programs, modules, functions and options by what they are.
+NAMES = read_toml(__file__, "names.toml")
+LAUNCHERS = NAMES["launchers"]
+WRAPPERS = NAMES["wrappers"] + NAMES["shells"]
 _COMMANDS = frozenset((*LAUNCHERS, *WRAPPERS))
 _PYTHON = re.compile(r"python[\d.]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 #: Words that end a command of a shell.
 _SEPARATORS = ("&&", "||", ";", "|", "&")
-#: Options whose value may be the name of a command and is none.
-_NAMES = ("--name", "--job-name", "-J", "--user", "--hostname", "--image", "--container", "--container-image")
 
 
 def split_shell_words(text: str) -> list[str]:
@@ -105,7 +94,9 @@ def find_command(words: Sequence[str]) -> int | None:
     """
     for number, word in enumerate(words):
         name = PurePath(word).name
-        if (name in _COMMANDS or _PYTHON.fullmatch(name)) and (number == 0 or words[number - 1] not in _NAMES):
+        if (name in _COMMANDS or _PYTHON.fullmatch(name)) and (
+            number == 0 or words[number - 1] not in NAMES["naming_options"]
+        ):
             return number
     return None
 
@@ -141,7 +132,7 @@ def unwrap_command(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
             return environment, rest
         script = _find_shell_script(rest)
         start = find_command(rest[1:])
-        if script and (start is None or name in (*_SHELLS, "sbatch")):
+        if script and (start is None or name in (*NAMES["shells"], "sbatch")):
             rest = _split_first_command(script)
         elif start is not None:
             environment |= read_assignments(rest[1 : start + 1])
