@@ -295,7 +295,7 @@ SCHEMAS = {
                 *("launchers", "shells", "wrappers", "naming_options", "torchrun_options", "backends", "sharded"),
                 *("frameworks", "calls_of_all", "questions"),
             ),
-            listed(WORDS),
+            listed(TEXT),
         ),
         **dict.fromkeys(("launching_modules", "homes"), NAMES),
     ),

@@ -220,28 +220,7 @@ def training_step(
         >>> cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), batch=256)  # doctest: +ELLIPSIS
         <StepTrace resnet18, ddp() on dgx-a100: ... ms>
     """
-    arguments = StepArguments(
-        model=model,
-        machine=machine,
-        parallel=parallel,
-        batch=batch,
-        micro_batch=micro_batch,
-        network=network,
-        compute=compute,
-        dtype=dtype,
-        optimizer=optimizer,
-        interference=interference,
-        ranks=ranks,
-        collectives=collectives,
-        algorithm=algorithm,
-        memory=memory,
-        step=step,
-        background=background,
-        recompute=recompute,
-        slow=slow,
-        eager=eager,
-    )
-    return _time_request(parse_request(arguments), None)
+    return _time_request(parse_request(StepArguments(**locals())), None)
 
 
 def parse_request(arguments: StepArguments) -> StepRequest:

@@ -28,7 +28,7 @@ def test_a_kernel_in_the_cache_is_made_again_when_one_that_it_calls_in_another_f
     room = tmp_path / "room"
     room.mkdir()
     (room / "__init__.py").touch()
-    (room / "kernel_records.py").write_text(TABLES.read_text())
+    (room / "kernel_records.py").write_text(TABLES.read_text().replace("from ...dtypes", "from collsim.dtypes"))
     (room / "caller.py").write_text(CALLER)
     answers = []
     for more in (1, 1, 2):

@@ -8,8 +8,9 @@ torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar, TypedDict
+from typing import TYPE_CHECKING, ClassVar
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError
@@ -32,20 +33,13 @@ if TYPE_CHECKING:
 #: Elements of a bucket that ZeRO does not exceed (deepspeed/runtime/zero/config.py, reduce_bucket_size and
 #: allgather_bucket_size).
 ZERO_BUCKET_ELEMENTS = 500_000_000
-
-
-class _FullyShard(TypedDict):
-    call: str
-    imports: tuple[str, ...]
-    purpose: str
-
-
 #: What torch's `fully_shard` is in every script.
-_FULLY_SHARD: _FullyShard = {
-    "call": "fully_shard",
-    "imports": ("from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard",),
-    "purpose": "each block is gathered by itself; the rest is the root",
-}
+_describe_fully_shard = partial(
+    TorchReplicas,
+    call="fully_shard",
+    imports=("from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard",),
+    purpose="each block is gathered by itself; the rest is the root",
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +85,7 @@ class Zero(ReplicaStrategy):
         Args:
             dtype: Number format of the computation, `"bf16"`.
         """
-        return TorchReplicas(
-            **_FULLY_SHARD,
+        return _describe_fully_shard(
             reduce_dtype=self.reduce_dtype or dtype,
             missing=("bucket", "overlap") if self.keeps_weights else ("coalesce",),
             keeps_weights=self.keeps_weights,
@@ -251,8 +244,7 @@ class FSDP(ReplicaStrategy):
         Args:
             dtype: Number format of the computation, `"bf16"`.
         """
-        return TorchReplicas(
-            **_FULLY_SHARD,
+        return _describe_fully_shard(
             reduce_dtype=self.reduce_dtype or dtype,
             keeps_weights=self.keeps_weights,
             waits_for_gathers=not self.prefetch,

@@ -8,7 +8,7 @@ time of the event engine for that schedule (a ring by default).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -20,7 +20,6 @@ from ...dtypes import Floats, Longs
 from ...errors import CollsimError, require_word
 from ...faults import require_right
 from ...nccl import Prediction, predict, read_facts
-from ...nccl.machine.equal_gpus import describe_gpus
 from ...nccl.machine.nccl_routes import describe_nodes, name_ranks, restrict_nodes, sort_ranks_by_node
 from ...nccl.model.algorithm_time import compute_time
 from ...nccl.model.links import FABRICS
@@ -30,6 +29,7 @@ from ...registry import algorithms, schedule
 from ...schedule import Schedule
 from ...simulate import Launch, simulate, simulate_ordered
 from ...topology import Topology
+from ...topology.machine_builder import Machine, find_kind
 from .group_link_sharing import GroupLinkSharing, measure_link_sharing
 from .step_graph import Ranks, StepTask, TrainingStep
 
@@ -51,6 +51,8 @@ _POINT_TO_POINT = ("alltoall", "alltoallv", "sendrecv", "send")
 _CHAINS, _MAX_PIECES = ("broadcast", "reduce"), 32
 #: Rows of schedules up to which groups that share links are simulated in one run.
 _MAX_ROWS = 2**18
+#: Rounds of refinement: cables from a GPU to any other device of a node are fewer.
+_ROUNDS = 8
 
 
 @dataclass(frozen=True)
@@ -171,21 +173,21 @@ class CollectiveModel:
         node, edits = topology.facts.machine, topology.facts.edits
         if len(set(counted)) > 1 or node is None or len(node.ranks) != local_ranks:
             return NodePlacement(counted, len(set(counted)) == 1)
-        first_group = self._describe_gpus(tuple(range(counted[0])))
+        first_group = self.__describe_gpus(tuple(range(counted[0])))
         choices = {tuple(sorted(gpus)) for gpus in gpus_by_node.values()}
-        descriptions = {self._describe_gpus(gpus) for gpus in choices}
+        descriptions = {self.__describe_gpus(gpus) for gpus in choices}
         if descriptions == {first_group}:
             return NodePlacement(counted, True, 0, describe_nodes(topology, nodes))
         # `name_ranks` builds a node with these GPUs alone, on which edits of links cannot be repeated.
         is_even = len(choices) == 1 and not edits
         return NodePlacement(counted, is_even, next(iter(descriptions)), describe_nodes(topology, nodes))
 
-    def _describe_gpus(self, gpus: tuple[int, ...]) -> int:
+    def __describe_gpus(self, gpus: tuple[int, ...]) -> int:
         """What `describe_gpus` says of ranks of a node."""
         node = self.topology.facts.machine
         assert node is not None  # `_find_placement` looks at nodes
         if gpus not in self._gpu_descriptions:
-            self._gpu_descriptions[gpus] = describe_gpus(node, {node.ranks[rank] for rank in gpus})
+            self._gpu_descriptions[gpus] = _describe_gpus(node, {node.ranks[rank] for rank in gpus})
         return self._gpu_descriptions[gpus]
 
     def time_collectives(self, step: TrainingStep) -> Floats:
@@ -467,3 +469,24 @@ def _move_ranks(transfers: Schedule, order: tuple[int, ...]) -> Schedule:
     endpoints = np.array([*order, *range(transfers.ranks, transfers.endpoints)], np.int32)
     steps = tuple(replace(step, src=endpoints[step.src], dst=endpoints[step.dst]) for step in transfers.patterns)
     return replace(transfers, patterns=steps, root=order[transfers.root])
+
+
+def _describe_gpus(node: Machine, gpus: Collection[int]) -> int:
+    """A number that two choices of a node's GPUs have in common where an exchange of equal devices turns one into the
+    other: a collective takes as long on either.
+
+    Colour refinement (Weisfeiler and Leman 1968): a device's colour is what it is, then also the colours of all its
+    neighbours and the cables to them.
+    """
+    numbers = {name: number for number, name in enumerate(node.devices)}
+    neighbours: list[list[tuple[str, float, int]]] = [[] for _ in numbers]
+    for a, b, cable in node.connections:
+        neighbours[numbers[a]].append((cable.kind, cable.bandwidth, numbers[b]))
+        neighbours[numbers[b]].append((cable.kind, cable.bandwidth, numbers[a]))
+    colours = [hash((find_kind(name), number in gpus)) for name, number in numbers.items()]
+    for _ in range(_ROUNDS):
+        colours = [
+            hash((colour, *sorted((kind, rate, colours[other]) for kind, rate, other in around)))
+            for colour, around in zip(colours, neighbours, strict=True)
+        ]
+    return hash(tuple(sorted(colours)))
