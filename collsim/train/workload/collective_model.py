@@ -62,7 +62,7 @@ class NodePlacement:
     Attributes:
         counts: ranks of the group on each of its nodes.
         is_even: whether all nodes give equal GPUs, which NCCL's model times.
-        gpus: what the GPUs of a node are among its cables (`describe_gpus`); 0: as the first of the node.
+        gpus: what the GPUs of a node are among its cables (`_describe_gpus`); 0: as the first of the node.
         nodes: what tells its nodes from the first ones in the fabric; None: nothing does.
     """
 
@@ -173,17 +173,17 @@ class CollectiveModel:
         node, edits = topology.facts.machine, topology.facts.edits
         if len(set(counted)) > 1 or node is None or len(node.ranks) != local_ranks:
             return NodePlacement(counted, len(set(counted)) == 1)
-        first_group = self.__describe_gpus(tuple(range(counted[0])))
+        first_group = self._describe_ranks(tuple(range(counted[0])))
         choices = {tuple(sorted(gpus)) for gpus in gpus_by_node.values()}
-        descriptions = {self.__describe_gpus(gpus) for gpus in choices}
+        descriptions = {self._describe_ranks(gpus) for gpus in choices}
         if descriptions == {first_group}:
             return NodePlacement(counted, True, 0, describe_nodes(topology, nodes))
         # `name_ranks` builds a node with these GPUs alone, on which edits of links cannot be repeated.
         is_even = len(choices) == 1 and not edits
         return NodePlacement(counted, is_even, next(iter(descriptions)), describe_nodes(topology, nodes))
 
-    def __describe_gpus(self, gpus: tuple[int, ...]) -> int:
-        """What `describe_gpus` says of ranks of a node."""
+    def _describe_ranks(self, gpus: tuple[int, ...]) -> int:
+        """What `_describe_gpus` says of ranks of a node."""
         node = self.topology.facts.machine
         assert node is not None  # `_find_placement` looks at nodes
         if gpus not in self._gpu_descriptions:
