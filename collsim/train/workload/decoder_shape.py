@@ -57,25 +57,9 @@ class DecoderShape(NamedTuple):
         Returns:
             The model.
         """
-        return transformer(
-            self.h,
-            self.blocks,
-            self.heads,
-            seq=self.seq,
-            vocab=self.vocab,
-            ffn=self.ffn,
-            kv_heads=self.kv_heads,
-            gated=self.gated,
-            bias=self.bias,
-            tied=self.tied,
-            positions=bool(self.positions),
-            flash=self.flash,
-            head_dim=self.head_dim,
-            padded=padded,
-            dropout=self.dropout,
-            fused=self.fused,
-            huggingface=self.huggingface,
-        )
+        sizes = self._asdict()
+        layers, positions = sizes.pop("blocks"), bool(sizes.pop("positions"))
+        return transformer(layers=layers, positions=positions, padded=padded, **sizes)
 
 
 def read_decoder_shape(model: Model) -> DecoderShape | None:
