@@ -247,7 +247,7 @@ FACTS = listed(
         {},
         kind=WORD,
         variables=named(listed(TEXT, 0)),
-        **dict.fromkeys(("values", "other_than"), {"type": "array"}),
+        **{key: {"type": "array"} for key in ("values", "other_than")},
         words=listed(WORDS),
         most=NATURAL,
     )
