@@ -35,6 +35,7 @@ const PAGES = {
   first_frame: "viz/simple/firstframe.js",
   player_page: "viz/hosts/playerpage.js",
   race_page: "viz/race/racepage.js",
+  simple_page: "viz/simple/simplepage.js",
   site: "site/site.js",
   step_page: "viz/training/steppage.js",
   story_page: "viz/story/storypage.js",

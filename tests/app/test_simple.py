@@ -1,6 +1,8 @@
 """The first minute in the app: the bare address is the simple page, and its choices are in the address."""
 
+import base64
 import json
+import re
 
 import pytest
 import streamlit as st
@@ -10,6 +12,7 @@ from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.simple_run import run_simple, use_all_channels, use_single_channel
 from collsim.app.server.clients import LOCAL
+from collsim.app.shell import results
 from collsim.locale import LANGUAGES
 
 
@@ -48,6 +51,23 @@ def test_the_bare_address_is_one_ring_and_a_button_for_all_cards(language):
     assert [q["step"] for q in data["questions"]] == [0, 15, 29]
     assert not data["all"]
     assert "256 MiB" in data["title"]
+
+
+def test_the_offline_page_has_the_picture_of_the_first_page(monkeypatch):
+    monkeypatch.setattr(results, "GLANCE", 60.0)
+    at = opened(cards="all", lang="zh")
+    at.session_state["export_asked"] = ("simple_page", "html", 0.0004, "one")
+    data = sent(at.run())
+    assert not at.exception
+    file = data["exports"]["file"]
+    page = base64.b64decode(file["content"]).decode()
+    assert file["name"] == "collsim.html"
+    assert "built from viz/simple/simplepage.js" in page
+    assert f"<title>{data['title']}</title>" in page
+    stored = json.loads(re.search(r'id="timeline">(.*?)</script>', page)[1])
+    assert stored["all"]
+    assert stored["names"] == data["names"]
+    assert json.loads(re.search(r'id="options">(.*?)</script>', page)[1])["t"] == 0.0004
 
 
 def test_simple_has_no_sidebar_and_full_has_one():

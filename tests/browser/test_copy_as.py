@@ -85,6 +85,7 @@ def test_a_picture_is_taken_as_every_kind_of_file(picture, chromium, tmp_path):
         article.goto(f"{tmp_path.as_uri()}/{opened}")
         shown = article.locator("[role=group][data-t]").first
         shown.wait_for(timeout=SLOW)
+        assert shown.get_attribute("class").split()[0] == box.get_attribute("class").split()[0], "another picture"
         article.wait_for_function("() => Number(document.querySelector('[role=group][data-t]').dataset.t) > 0")
         if "#step=" in frame:
             assert shown.get_attribute("data-step") == "4"

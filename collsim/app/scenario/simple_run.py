@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, replace
 
 from collsim.analysis.run_facts import RunFacts
 from collsim.teach.quiz.moment_questions import QuestionAtStep, list_step_questions
+from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.hosts.player_page import build_offline_page
 from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
@@ -120,3 +122,27 @@ def _play_run(choice: Choice) -> RunFacts:
     if transfers > MAX_TRANSFERS:
         raise Refused("refused.transfers", transfers=f"{transfers:,}", limit=f"{MAX_TRANSFERS:,}")
     return facts
+
+
+@job(lambda choice, *_: estimate_outcome(choice), compiled=lambda choice, *_: uses_events(choice))
+def build_simple_page(
+    choice: Choice,
+    title: str,
+    all_cards: bool,
+    language: str,
+    t: float,
+    report_progress: ReportProgress = ignore_progress,
+) -> tuple[str, bytes]:
+    """The name and the bytes of an offline page with the picture of the simple page.
+
+    Args:
+        choice: The run with all channels.
+        title: Title of the page.
+        all_cards: Whether it begins with the run of all channels.
+        language: `en` or `zh`.
+        t: Moment at which it opens, seconds.
+        report_progress: Called with the stage and the share that is done, 0 to 1.
+    """
+    data = {**describe_view(run_simple(choice, report_progress), choice), "title": title, "all": all_cards}
+    look = {"language": language, "theme": None, "t": t}
+    return "collsim.html", build_offline_page(read_bundle("simple_page"), data, title, look).encode()

@@ -167,16 +167,20 @@ def build_exports(key: str, work: Callable[[str, float], FileJob]) -> dict[str, 
     return exports | {"file": {"id": ident, "name": name, "type": EXPORT_TYPES[kind], "content": content}}
 
 
-def build_run_exports(key: str, choice: Choice) -> dict[str, object]:
+def build_run_exports(key: str, choice: Choice, page: FileJob | None = None) -> dict[str, object]:
     """The same for the picture of a run, or of the schedule file that this tab plays.
 
     Args:
         key: Key of the picture's component.
         choice: The run that is shown.
+        page: What makes its offline page, without the moment (s); None for the player's page.
     """
     upload, language = get_upload(), get_language()
 
     def work(kind: str, moment: float) -> FileJob:
+        if kind == "html" and page is not None:
+            function, arguments = page
+            return function, (*arguments, moment)
         if kind != "html":  # a film is the same from every moment
             moment = 0.0
         if upload is None:

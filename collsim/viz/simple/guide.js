@@ -57,10 +57,11 @@ export function markStep(simple, name) {
 export function dressGuide(simple) {
   const { guide, words, root, data, predict } = simple;
   if (!data) return;
-  const isShown = !guide.closed && !predict;
+  const isOffered = data.guide !== false && !predict,
+    isShown = isOffered && !guide.closed;
   root.classList.toggle("guided", isShown);
   guide.box.style.display = isShown ? "" : "none";
-  guide.open.style.display = guide.closed && !predict ? "" : "none";
+  guide.open.style.display = guide.closed && isOffered ? "" : "none";
   nameButton(guide.open, words.guide.open);
   guide.box.setAttribute("aria-label", words.guide.title);
   const steps = STEPS.filter((name) => name !== "cards" || data.runs[1]),

@@ -40,9 +40,10 @@ const LIGHTING = 800; // ms in which the cables of all cards light up, one after
 
 /**
  * Mount the simple page into `host`. Data: {id, title, runs: [one, all or null], all, predict, questions, language,
- * theme, t, names}; a run is what `collsim.viz.simple.simple_document.SimpleRun` holds, and is called by one of the
- * `names`. `on` = {cards(all), predict(on), askClass(number), exports(what)} hears what a reader chooses. `classroom` =
- * {number, revealed}: a class is asked that question, beside the picture, and the teacher reveals it there.
+ * theme, t, names, guide}; a run is what `collsim.viz.simple.simple_document.SimpleRun` holds, and is called by one of
+ * the `names`; `guide` is false where none is offered. `on` = {cards(all), predict(on), askClass(number),
+ * exports(what)} hears what a reader chooses. `classroom` = {number, revealed}: a class is asked that question, beside
+ * the picture, and the teacher reveals it there.
  */
 export function createSimple(host, on = {}) {
   const look = { className: "sp", css: [menuSheet, slideSheet, simpleSheet], isFocusable: true },
@@ -66,6 +67,7 @@ export function createSimple(host, on = {}) {
     root,
     clock: simple.clock,
     update: (data) => (simple.taken = setSimple(simple, data)),
+    beginOf: (step) => simple.model?.step0[step - 1],
     runId: () => simple.data?.names[simple.all ? 1 : 0],
     state: () => ({ all: simple.all, asked: simple.asked, predict: simple.predict, t: simple.clock.t }),
     hear: (listeners) => hear(simple, listeners),
@@ -307,7 +309,7 @@ function render0(simple) {
 
 function sayStep(simple, t, s) {
   const key = [s, t >= simple.model.total, simple.language, simple.all, simple.asked && !simple.asked.shown].join();
-  simple.root.dataset.step = String(s + 1);
+  Object.assign(simple.root.dataset, { step: String(s + 1), t: String(t) });
   if (key === simple.said) return;
   simple.said = key;
   simple.says.replaceChildren(...simpleSentence(simple, t, s));

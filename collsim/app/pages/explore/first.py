@@ -11,13 +11,20 @@ from ...classroom.question_card import is_leading_class, open_class
 from ...classroom.question_panel import draw_class_beside
 from ...scenario.choice import Choice
 from ...scenario.panels import ALL_CARDS
-from ...scenario.simple_run import SimpleView, describe_view, run_simple, use_all_channels, use_single_channel
+from ...scenario.simple_run import (
+    SimpleView,
+    build_simple_page,
+    describe_view,
+    run_simple,
+    use_all_channels,
+    use_single_channel,
+)
 from ...shell.address import finish_controls
 from ...shell.controls import label_algorithm, label_machine
 from ...shell.filebox import build_run_exports
 from ...shell.player import mount_simple_page
 from ...shell.results import get_latest
-from ...shell.session import get_session, set_panels, t
+from ...shell.session import get_language, get_session, set_panels, t
 
 
 def draw() -> None:
@@ -32,7 +39,8 @@ def draw() -> None:
     displayed = use_single_channel(choice)
     if get_session().panels.cards == ALL_CARDS:
         displayed = choice
-    data["exports"] = build_run_exports("simple_page", displayed)
+    page = build_simple_page, (choice, data["title"], data["all"], get_language())
+    data["exports"] = build_run_exports("simple_page", displayed, page)
     if not (now.panels.predict and simple_runs.questions and is_leading_class()):
         mount_simple_page(data, now.start, _switch, _ask_class)
         return
