@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
 
 from ..collective import collectives
 from ..errors import CollsimError, Sentence, describe_unknown
@@ -12,7 +15,7 @@ from ..errors.keywords import check_keywords
 from ..topology import Topology
 from ..topology.calibrated import Measured
 from ..topology.files.effects import describe_effects, find_effects
-from ..topology.parts.rank_selection import describe_ranks, select_ranks
+from ..topology.parts.rank_selection import describe_ranks, read_rank_numbers, select_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .bayesian_update import MeasuredTimes, update_prediction
@@ -20,7 +23,7 @@ from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
 from .machine.idle_cards import count_near_cards, find_idle_cards
 from .machine.link_loads import compute_link_loads
 from .machine.machine_facts import Facts
-from .machine.nccl_routes import has_shared_memory, select_participants
+from .machine.nccl_routes import has_shared_memory, select_participants, split_by_gpus
 from .machine.network_plugins import find_plugin_settings
 from .machine.topology_facts import (
     GraphSearch,
@@ -316,8 +319,8 @@ def predict(
         collective: allreduce, allgather, reduce_scatter, broadcast, reduce, alltoall or sendrecv.
         machine: `machine("dgx-h100", nodes=2)`, its name, or Facts.
         nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`: for allgather and reduce_scatter the whole array.
-        ranks: fewer ranks than GPUs, the first GPUs of each node; or their numbers, where they are the same GPUs on
-            each of their nodes. None: all.
+        ranks: fewer ranks than GPUs, the first GPUs of each node; or their numbers. Where nodes give different GPUs,
+            the time is that of the slower ones on all nodes. None: all.
         NCCL_ALGO: algorithms that NCCL may choose, `"Ring,Tree"`, `"^NVLS"`.
         NCCL_PROTO: protocols that it may choose, `"Simple"`, `"^LL128"`.
         NCCL_P2P_DISABLE: 1 stages what GPUs of a node exchange through host memory.
@@ -353,12 +356,6 @@ def predict(
         >>> prediction.low < prediction.time < prediction.high
         True
     """
-    used_ranks = ""
-    # Facts have no GPUs that could be numbered, only their number.
-    if not isinstance(machine, Facts):
-        machine, ranks, used_ranks = select_participants(resolve_topology(machine, "predict"), ranks)
-    elif isinstance(ranks, Sequence) and not isinstance(ranks, str):
-        raise CollsimError("ranks={value!r}: facts of a machine have no numbered GPUs; say how many", value=ranks)
     settings: NcclSettings = {
         "NCCL_ALGO": NCCL_ALGO,
         "NCCL_PROTO": NCCL_PROTO,
@@ -371,6 +368,17 @@ def predict(
         "NCCL_NVLS_ENABLE": NCCL_NVLS_ENABLE,
         "NCCL_PAT_ENABLE": NCCL_PAT_ENABLE,
     }
+    used_ranks = ""
+    # Facts have no GPUs that could be numbered, only their number.
+    if not isinstance(machine, Facts):
+        machine = resolve_topology(machine, "predict")
+        kinds = split_by_gpus(machine, ranks)
+        if kinds:
+            options = {"links": links, "launch": launch, "version": version, "measured": measured}
+            return _predict_kinds_of_nodes(collective, machine, nbytes, kinds, ranks, {**settings, **options})
+        machine, ranks, used_ranks = select_participants(machine, ranks)
+    elif isinstance(ranks, Sequence) and not isinstance(ranks, str):
+        raise CollsimError("ranks={value!r}: facts of a machine have no numbered GPUs; say how many", value=ranks)
     request = _Request(collective, ranks, links, launch, parse_version(version), settings)
     prediction = _predict_call(request, machine, nbytes)
     if measured is not None:
@@ -399,6 +407,34 @@ class _Request:
     launch: str | None
     version: int | None
     settings: NcclSettings
+
+
+def _predict_kinds_of_nodes(
+    collective: str,
+    machine: Topology,
+    nbytes: ByteSize,
+    kinds: Sequence[Sequence[int]],
+    ranks: object,
+    options: Mapping[str, Any],
+) -> Prediction:
+    """The slowest of predictions with the GPUs of one node on all nodes: NCCL takes the least channels and rates of all
+    nodes (src/init.cc), so the slowest decides."""
+    options = dict(options)
+    if 2 * min(map(len, kinds)) == max(map(len, kinds)):  # some nodes give one rank
+        options["NCCL_NVLS_ENABLE"] = "0"
+    predictions = [predict(collective, machine, nbytes, same, **options) for same in kinds]
+    slowest = max(predictions, key=lambda prediction: prediction.time)
+    numbers = np.sort(read_rank_numbers(ranks))
+    facts = replace(slowest.facts, ranks=len(numbers))
+    return replace(
+        slowest,
+        facts=facts,
+        busbw=slowest.algbw * BUSBW[slowest.collective](facts.ranks),
+        used_ranks=str(describe_ranks(machine, numbers)),
+        notes=(*slowest.notes, f"nodes give different GPUs: as with {slowest.used_ranks}, the slowest of them"),
+        graph_search=None,
+        uneven_search=None,
+    )
 
 
 def _describe_used_ranks(machine: Facts | Topology, facts: Facts) -> str:
@@ -437,11 +473,14 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
     Of nodes with different numbers of ranks NCCL takes the least channels and the least rates that its search finds
     (src/init.cc, where ranks gather one another's graphs), so the slower sort of node decides.
     """
-    prediction = _predict_equal_nodes(request, machine, nbytes)
-    facts = prediction.facts
+    facts = read_facts(machine, request.ranks)
     fewest = facts.ranks // facts.nodes
     if not facts.ranks % facts.nodes:
-        return prediction
+        return _predict_equal_nodes(request, machine, nbytes)
+    if fewest == 1:
+        request = _leave_out_nvls(request, facts)
+    prediction = _predict_equal_nodes(request, machine, nbytes)
+    facts = prediction.facts
     fewer = _predict_equal_nodes(replace(request, ranks=fewest * facts.nodes), machine, nbytes)
     note = f"nodes have {facts.local_ranks} and {fewest} ranks: NCCL takes the least channels and rates of both"
     if fewer.time <= prediction.time:
@@ -455,6 +494,20 @@ def _predict_call(request: _Request, machine: Facts | Topology, nbytes: ByteSize
         used_ranks=prediction.used_ranks,
         uneven_search=prediction.graph_search,
     )
+
+
+def _leave_out_nvls(request: _Request, facts: Facts) -> _Request:
+    """The request without NVLink SHARP, which a node with one rank has not: all nodes take the fewest channels of any,
+    none (NCCL src/transport/nvls.cc, src/init.cc)."""
+    names = read_text(request.settings["NCCL_ALGO"])
+    allowed = parse_allowed_names(names, parse_collective(request.collective), c.ALGORITHMS, "NCCL_ALGO")
+    if allowed <= set(c.IN_NVSWITCH) and facts.has_nvswitch:
+        template = (
+            "NCCL_ALGO={names!r}: a node with one rank has no NVLink SHARP, so NCCL uses it on none of the {nodes} "
+            "nodes, and stops; give each node two ranks or more, or allow Ring or Tree"
+        )
+        raise CollsimError(template, names=names, nodes=facts.nodes)
+    return replace(request, settings={**request.settings, "NCCL_NVLS_ENABLE": "0"})
 
 
 def _predict_equal_nodes(request: _Request, machine: Facts | Topology, nbytes: ByteSize) -> Prediction:

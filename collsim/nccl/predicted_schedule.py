@@ -15,14 +15,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from ..errors import CollsimError
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..topology import Topology
 from ..topology.network import choose_channels
+from ..topology.parts.rank_selection import read_rank_numbers, restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
-from .machine.nccl_routes import place_ranks, select_participants
+from .machine.nccl_routes import place_ranks, select_participants, split_by_gpus
 from .nccl_environment import PredictOptions, route_machine
 from .nccl_prediction import Prediction, predict
 from .search.ring_tree_search import build_rank_orders, join_node_orders
@@ -72,13 +74,13 @@ def predict_and_simulate(
     """
     machine = resolve_topology(machine, "predict_and_simulate")
     prediction = predict(collective, machine, nbytes, **environment)
-    machine, _, _ = select_participants(machine, environment.get("ranks"))
-    settings = {name: value for name, value in environment.items() if name.startswith("NCCL_")}
-    machine = place_ranks(
-        route_machine(machine, settings),  # type: ignore[arg-type]
-        prediction.collective,
-        prediction.facts.ranks,
-    )
+    ranks = environment.get("ranks")
+    settings: Any = {name: value for name, value in environment.items() if name.startswith("NCCL_")}
+    if split_by_gpus(machine, ranks):
+        machine = restrict_ranks(route_machine(machine, settings), np.sort(read_rank_numbers(ranks)).tolist())
+    else:
+        machine, _, _ = select_participants(machine, ranks)
+        machine = place_ranks(route_machine(machine, settings), prediction.collective, prediction.facts.ranks)
     machine = order_channels(prediction, machine)
     return prediction, simulate(build_schedule(prediction, machine), machine, prediction.nbytes, engine=engine)
 
@@ -183,6 +185,14 @@ def build_schedule(prediction: Prediction, machine: Topology) -> Schedule:
             return schedule("reduce_scatter_nvls", ranks=ranks, chunks=pieces)
         return schedule(f"{p.collective}_nvls", ranks=ranks)
     if p.algorithm == "NVLSTree":
+        if ranks % p.facts.nodes:
+            template = (
+                "NVLSTree on nodes of {most} and {fewest} ranks: NCCL gives each node {fewest} heads "
+                "(src/graph/connect.cc). predict() times that, but only nodes with as many ranks have a schedule of "
+                "it: simulate ranks={less}, or NCCL_ALGO='Ring' or 'Tree'"
+            )
+            fewest = ranks // p.facts.nodes
+            raise CollsimError(template, most=fewest + 1, fewest=fewest, less=fewest * p.facts.nodes)
         return schedule(
             "allreduce_nvls_tree", ranks=ranks, per_node=p.facts.local_ranks, chunks=pieces, topology=machine
         )

@@ -58,6 +58,7 @@ def list_goals() -> Iterator[Goal]:
         ("vTrain, 64 nodes", 6),
         ("Megatron-Bridge", 12),
         ("torchtitan", 15),
+        ("Llama 3, table 4", 15),
     ):
         row = ("Error of the predictions", (source,))
         yield Goal((f"{source}: median error", f"{source}：误差中位数"), aim, row, 1)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from accuracy import gpu_steps
-from accuracy.steps import _read, as_printed
+from accuracy.steps import as_printed, read
 
 from collsim.errors import CollsimError
 from collsim.train import training_step
@@ -58,7 +58,7 @@ def name_source(source: str) -> str:
 
 def collect(measured: str | Path) -> pd.DataFrame:
     """The rows of a table of measured steps, of vTrain's some."""
-    rows: Any = pd.DataFrame(as_printed(_read(measured)))
+    rows: Any = pd.DataFrame(as_printed(read(measured)))
     position = rows.groupby("source").cumcount() + 1
     keep = ~rows.source.str.startswith("vTrain") | (position % THINNED == 0)
     with ProcessPoolExecutor(2) as pool:

@@ -32,12 +32,15 @@ SOURCES = (
     ("Megatron-Bridge", "NVIDIA-NeMo/Megatron-Bridge", 1),
     ("fms-fsdp", "foundation-model-stack/fms-fsdp", 1),
     ("llm-foundry", "mosaicml/llm-foundry", 1),
+    ("Llama 3, table 4", "Grattafiori et al. 2024 (arXiv 2407.21783), table 4", 1),
     ("Korthikanti et al. 2022, table 5", "Korthikanti et al. 2022 (arXiv 2205.05198), table 5", 1),
     ("Narayanan et al. 2021, table 1", "Narayanan et al., SC21 (arXiv 2104.04473), table 1", 1),
     ("PyTorch's DDP benchmark", "pytorch/pytorch benchmarks/distributed/ddp", 1),
 )
 
 
+#: Rows that were typed from a paper, in the columns of the measurements.
+TYPED = Path(__file__).with_name("llama3_steps.csv")
 #: The second table of PyTorch's DDP benchmark, and what its rows are in the measurements: its columns were taken there
 #: for the two bucket sizes. diff.py prints the 75th and the 95th percentile of the test run alone, that with buckets of
 #: 1 MiB (`vb = np.percentile(mb, p)`, pytorch/pytorch 1415989); what it says of 25 MiB is only the difference.
@@ -85,7 +88,7 @@ Found = dict[str, list[tuple[Mapping[str, str], float]]]
 
 def predicted(measured: str | Path) -> Found:
     """The rows of each source in a table of measurements that are calls, with their errors."""
-    groups = chosen(_read(measured))
+    groups = chosen([*read(measured), *read(TYPED)])
     with ProcessPoolExecutor() as pool:
         pairs = {name: zip(rows, pool.map(error, rows), strict=True) for name, rows in groups.items()}
         figures = {name: [(row, e) for row, e in listed if e is not None] for name, listed in pairs.items()}
@@ -116,7 +119,8 @@ def by_row(pairs: Iterable[tuple[Mapping[str, str], float]]) -> list[tuple[tuple
     return sorted(listed, key=lambda item: -abs(item[1]))
 
 
-def _read(measured: str | Path) -> list[dict[str, str]]:
+def read(measured: str | Path) -> list[dict[str, str]]:
+    """The rows of a table of measurements."""
     with Path(measured).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -168,7 +172,7 @@ def timed(rows: Sequence[Mapping[str, str]], wait: float | None = None) -> dict[
 
 def choices(measured: str | Path, *alike: Sequence[str]) -> list[list[float]]:
     """What the choice costs in each job, for each list of what else its splits have in common (see `jobs`)."""
-    rows = _read(measured)
+    rows = read(measured)
     lines = [jobs(rows, *more) for more in alike]
     times = timed([row for row in rows if row["source"].startswith(_SPLITS)])
     return [[cost_of_choice(times[id(row)] for row in group) for group in groups] for groups in lines]
@@ -181,7 +185,7 @@ WAITS = (0.0, 40e-6, 80e-6, 120e-6, 160e-6)
 def waiting(path: str | Path) -> list[tuple[float, int, float]]:
     """For each of WAITS in how many jobs the choice is near the best, and the mean error of vTrain's rows on one
     node."""
-    rows = [row for row in _read(path) if row["source"].startswith(_SPLITS)]
+    rows = [row for row in read(path) if row["source"].startswith(_SPLITS)]
     groups, out = jobs(rows), []
     for wait in WAITS:
         times = timed(rows, wait)
@@ -258,12 +262,12 @@ if __name__ == "__main__":
         print("|", *(f"{name} |" for name in names), f"{off:+.0%} |".replace("-", "−"))
     for costs in choices(sys.argv[1], (), ("micro_batch",)):
         print(format_costs(costs))
-    for (hidden, samples, tp), (measured, ours) in sorted(blocks(_read(sys.argv[1])).items()):
+    for (hidden, samples, tp), (measured, ours) in sorted(blocks(read(sys.argv[1])).items()):
         off = f"{measured * 1e3:.2f} ms, predicted {ours / measured - 1:+.0%}"
         print(f"hidden size of {hidden}, {samples} samples, TP {tp}: {off}")
     for wait, near, mean_error in waiting(sys.argv[1]):
         lost = f"{wait * 1e6:.0f} us lost at each collective that a pass waits for"
         print(f"{lost}: within 4% in {near}, vTrain on one node {mean_error:.1%}")
-    many = cells(_read(sys.argv[1])).values()
+    many = cells(read(sys.argv[1])).values()
     follow, exact = sum(cell.more for cell in many), sum(cell.more for cell in many if cell.worst < 1e-12)
     print(f"vTrain, one node: of {sum(c.rows for c in many)} rows {follow} follow from the others, {exact} to 1e-12")

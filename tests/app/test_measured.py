@@ -2,6 +2,7 @@
 wrong."""
 
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from collsim.nccl.libraries import mpi
 from collsim.nccl.machine.machine_words import parse_network
 from collsim.nccl.measured.gaps import HYPOTHESES
 from collsim.nccl.model.calibration_knobs import CLUSTER
-from collsim.units import format_bytes
+from collsim.units import format_bytes, format_time
 
 MEASURED = pair_page_texts("measured")
 
@@ -65,6 +66,18 @@ def test_every_published_run_opens(language, names):
         fine(at.selectbox(key="w_e_run").set_value(name).run())
         assert charts(at) == 7
         assert get_published_run(name).source in text_of(at).replace("&amp;", "&")
+        assert_assumptions_are_shown(at, get_published_run(name), language)
+
+
+def assert_assumptions_are_shown(at, run, language):
+    """Interval, assumptions and the measurement that would narrow it, of the largest size, as `predict` says them."""
+    prediction = predict(run.collective, run.facts, run.nbytes[-1], run.facts.ranks, **dict(run.settings))
+    interval, shown = prediction.interval(), unescape(text_of(at))
+    times = {"time": prediction.time, "low": interval.low, "high": interval.high}
+    values = {name: format_time(value) for name, value in times.items()}
+    range_text = translate(language, "app", "assumptions.range", size=format_bytes(run.nbytes[-1]), **values)
+    sentences = [sentence.text(language) for sentence in (*prediction.assumptions, *filter(None, [interval.reason]))]
+    assert all(bind_units(text) in shown or text in shown for text in (range_text, *sentences))
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "GPUDirect P2P was off"), ("zh", "GPUDirect P2P 被关闭")])
@@ -233,7 +246,7 @@ def test_the_mpi_model_gets_the_ranks_the_network_and_where_the_buffers_are(tmp_
     table, case = comparison.compare_with_mpi(shown)
     facts = comparison.read_facts(comparison.cs.machine("polaris", nodes=2))
     assert (case.ranks, case.nodes, case.collective, "none" in case.gpu) == (16, 2, "allgather", False)
-    assert parse_network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net)
+    assert parse_network(case.inter_link) == (facts.nics, facts.nic_rate, facts.net, "")
     assert table["nbytes"].tolist() == [16 * 1024, 16 * 2**20]  # OSU counts what one rank gives
     assert table["predicted"].tolist() == [mpi.predict_mpi_time(case, n) for n in table["nbytes"]]
     staged, staged_case = comparison.compare_with_mpi(replace(shown, gdr=False))

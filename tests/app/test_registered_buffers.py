@@ -27,6 +27,8 @@ def test_the_comparison_with_nccl_names_symmetric_memory_and_copy_engines(langua
     sentences = cs.nccl.predict("allgather", "dgx-h100", "1MiB").registered_buffers
     assert len(sentences) == 2
     assert all(text.count(sentence.text(language)) == 1 for sentence in sentences)
+    assumptions = cs.nccl.predict("allgather", "dgx-h100", "64MiB").assumptions
+    assert all(sentence.text(language) in text for sentence in assumptions)
 
 
 def test_over_a_network_nothing_is_said_of_registered_buffers():

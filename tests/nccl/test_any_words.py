@@ -134,7 +134,7 @@ def least_time(case: dict[str, str], nbytes: int, nvls: bool) -> float:
     if find_library(pd.Series(case)) == "mpi":
         if nodes == 1 or kind in ("alltoall", "sendrecv"):
             return 0.0
-        nics, rate, _ = parse_network(case["inter_link"], -(-n // nodes))
+        nics, rate, *_ = parse_network(case["inter_link"], -(-n // nodes))
         return nbytes * (nodes - 1) / nodes / (nics * rate)
     machine = parse_facts(case["gpu"], n, nodes, case["intra_link"], case["inter_link"], case["gdr"])
     rounds = 2 if kind == "allreduce" else 1

@@ -239,9 +239,26 @@ def test_a_rate_that_the_words_leave_open_is_marked_as_guessed():
         return parse_facts("H100-SXM5", 16, 2, "nvlink4-nvswitch", word).guessed
 
     assert {"nic_rate"} == guessed("") == guessed("NIC rate not stated") == guessed("8x400G IB/RoCE (not stated)")
-    assert (
-        frozenset() == guessed("8xNDR400 IB") == guessed("2xSlingshot (libfabric)") == guessed("1x10GbE (TCP sockets)")
-    )
+    assert frozenset() == guessed("8xNDR400 IB") == guessed("1x10GbE (TCP sockets)")
+    assert {"slingshot"} == guessed("2xSlingshot") == guessed("2xSlingshot (libfabric)")
+    assert {"nic_rate"} == guessed("Slingshot") == guessed("8xConnectX-7 IB")
+
+
+@pytest.mark.parametrize(
+    ("word", "gigabits"),
+    [
+        *(
+            ("4xSlingshot-10", 100),
+            ("4xSlingshot 11", 200),
+            ("4xSlingshot11", 200),
+            ("2xSlingshot (libfabric cxi)", 200),
+        ),
+        *(("8xNDR IB", 400), ("8xHDR IB", 200), ("1xEDR IB", 100), ("8xHDR100 IB", 100), ("4xSlingshot200", 200)),
+    ],
+)
+def test_a_generation_states_the_rate_of_a_card_and_its_number_is_no_rate(word, gigabits):
+    network = parse_network(word)
+    assert (network.rate * 8e-9, network.guessed) == (gigabits, "")
 
 
 def test_nvls_over_a_rack_follows_published_rates():

@@ -208,6 +208,22 @@ def test_gpu_memory_is_copied_where_gpudirect_is_off():
     assert mpi.list_mpi_assumptions(build_case(gpu="none"), 8) == ()
 
 
+def test_cards_that_nobody_stated_are_named_and_widen_the_interval():
+    for gpu, links, start in (
+        ("none", ("1xHDR200 IB", ""), "NIC rate or number not stated: 1 x 25 GB/s a node"),
+        ("H100-SXM5", ("400G IB per GPU", "NIC rate not stated"), "NIC rate or number not stated: 8 x 50 GB/s a node"),
+        ("none", ("2xSlingshot-11", "2xSlingshot"), "generation of Slingshot not stated: 11, 2 x 200 Gbit/s a node"),
+    ):
+        stated, guessed = (build_case(gpu=gpu, inter_link=link, collective="alltoall", gdr="yes") for link in links)
+        assert mpi.predict_mpi_time(guessed, 64 * M) == mpi.predict_mpi_time(stated, 64 * M)
+        named = [sentence for sentence in mpi.list_mpi_assumptions(guessed, 64 * M) if str(sentence).startswith(start)]
+        assert len(named) == 1
+        assert not any(str(sentence).startswith(start) for sentence in mpi.list_mpi_assumptions(stated, 64 * M))
+        known, wide = (mpi.predict_mpi_interval(case, 64 * M).ratio for case in (stated, guessed))
+        assert (wide > 1.1 * known) == ("alone" in str(named[0])), gpu
+    assert "know number and rate" in str(mpi.list_mpi_assumptions(build_case(gpu="none", inter_link=""), 64 * M)[-1])
+
+
 def test_full_nodes_and_many_tcp_flows_at_a_port_are_doubts():
     full = build_case(gpu="none", ranks=128)
     assert [entry.name for entry in mpi.predict_mpi_parts(full, 8).unknown_inputs] == ["full nodes"]

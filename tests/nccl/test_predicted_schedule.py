@@ -4,7 +4,7 @@ import pytest
 
 from collsim import topology, verify
 from collsim.errors import CollsimError
-from collsim.nccl import read_facts
+from collsim.nccl import predict, read_facts
 from collsim.nccl.predicted_schedule import build_schedule, predict_and_simulate
 
 GIB = 2**30
@@ -36,6 +36,17 @@ def test_the_simulated_ring_moves_what_the_model_counts():
     _, run = predict_and_simulate("allreduce", topology.machine("dgx-a100"), GIB, NCCL_ALGO="Ring")
     assert run.sent_bytes.max() == pytest.approx(2 * 7 / 8 * GIB, rel=1e-3)
     assert run.time == pytest.approx(2 * 7 / 8 * GIB / 300e9, rel=0.05)
+
+
+def test_nvls_tree_on_uneven_nodes_says_what_nccl_does_and_what_to_ask_for():
+    machine = topology.machine("dgx-h100", 2)
+    with pytest.raises(CollsimError, match=r"8 and 7 ranks: NCCL gives each node 7 heads .* simulate ranks=14"):
+        predict_and_simulate("allreduce", machine, "64MiB", ranks=15, NCCL_ALGO="NVLSTree")
+    assert predict_and_simulate("allreduce", machine, "64MiB", ranks=14, NCCL_ALGO="NVLSTree")[1].time > 0
+    with pytest.raises(CollsimError, match=r"one rank has no NVLink SHARP.*give each node two ranks or more"):
+        predict("allreduce", machine, "64MiB", 3, NCCL_ALGO="NVLSTree")
+    assert predict("allreduce", machine, "64MiB", 3).algorithm == "Ring"
+    assert predict("allreduce", machine, "64MiB", [0, 1, 9]).algorithm == "Ring"
 
 
 def test_nvls_beats_the_ring_in_the_simulation_too():

@@ -148,7 +148,7 @@ def test_little_known_is_wide_and_said():
     assert known.systems >= prediction_interval.FEW
     assert not known.reason
     bridge = predict("allreduce", parse_facts("A40", 2, 1, "nvlink3-bridge", "none"), "1GiB").interval()
-    assert "class (bridge)" in bridge.reason
+    assert "class (bridge): 1" in str(bridge.reason)
 
 
 def test_a_card_whose_rate_nobody_states_widens_the_slow_side_and_is_what_to_measure():
@@ -165,6 +165,32 @@ def test_a_card_whose_rate_nobody_states_widens_the_slow_side_and_is_what_to_mea
     assert "know number and rate of the network cards" in str(last)
     assert first.text("zh").startswith("没有给出网卡的速率或数目")
     assert not any("NIC rate" in str(each) for each in stated.assumptions)
+
+
+def test_slingshot_without_its_generation_may_be_the_slower_one():
+    stated, open_ = (
+        predict("allreduce", parse_facts("A100-SXM4", 8, 2, "nvlink3-mesh4", word), "1GiB")
+        for word in ("4xSlingshot-11", "4xSlingshot")
+    )
+    assert open_.time == stated.time
+    assert (open_.low, stated.high) == (stated.low, pytest.approx(stated.interval(known=("NIC rate",)).high))
+    assert open_.high > 1.2 * stated.high
+    assert str(open_.assumptions[0]).startswith("generation of Slingshot not stated: 11, 4 x 200 Gbit/s a node")
+    assert "know number and rate of the network cards" in str(open_.assumptions[-1])
+
+
+def test_a_board_that_nobody_stated_is_named_and_may_have_no_switch():
+    """Two of four GPUs that are joined directly have a third of their links; all eight H100 of a node have switches."""
+    for words, slow in ((("H100-SXM5", 2, 1), 0.5), (("H100-SXM5", 8, 1), 0.0), (("MI300X", 8, 1), 0.0)):
+        p = predict("allreduce", parse_facts(*words, "", "none"), "1GiB")
+        board = next(each for each in p.unknown_inputs if each.name == "GPU links")
+        assert board.slow >= slow
+        assert board.slow == 0.0 or slow
+        assert "links inside a node not stated: " in str(board.sentence)
+        assert ("alone" in str(board.sentence)) == bool(slow)
+        assert board.sentence.text("zh").startswith("没有给出节点内的链路")
+    stated = predict("allreduce", parse_facts("H100-SXM5", 2, 1, "nvlink4-nvswitch", "none"), "1GiB")
+    assert all(each.name != "GPU links" for each in stated.unknown_inputs)
 
 
 def test_links_and_numbers_of_cards_that_nobody_stated_widen_the_interval():

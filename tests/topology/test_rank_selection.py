@@ -125,13 +125,29 @@ def test_every_interface_takes_a_number_of_ranks_and_a_list_of_them(ranks):
     assert (prediction.time > 10e-3) == has_network
 
 
+def test_nodes_that_give_different_gpus_take_the_time_of_the_slowest():
+    """NCCL takes the least channels and rates of all nodes (src/init.cc)."""
+    machine = two_nodes()
+
+    def predict(ranks):
+        return cs.nccl.predict("allreduce", machine, NBYTES, ranks=ranks)
+
+    mixed, first, other = (predict(ranks) for ranks in ([0, 1, 2, 13, 14], [0, 1, 2, 8, 9, 10], [5, 6, 13, 14]))
+    assert mixed.time == max(first.time, other.time)
+    assert (mixed.facts.ranks, mixed.used_ranks) == (5, "5 ranks: GPUs 0-2 of node 0, GPUs 5-6 of node 1")
+    assert mixed.busbw == pytest.approx(mixed.algbw * 2 * 4 / 5)
+    assert any("nodes give different GPUs" in note for note in mixed.notes)
+    _, trace = cs.nccl.predict_and_simulate("allreduce", machine, NBYTES, ranks=[0, 1, 2, 13, 14])
+    assert trace.topology.endpoint_device[:5].tolist() == machine.endpoint_device[[0, 1, 2, 13, 14]].tolist()
+    with pytest.raises(cs.CollsimError, match=r"put 1 ranks on one node and 5 on another.*ranks=6 deals them evenly"):
+        predict([0, 1, 2, 3, 4, 8])
+
+
 def test_named_ranks_are_predicted_on_their_own_links():
-    """GPUs 0 and 4 of a DGX-1V have two NVLinks between them, GPUs 0 and 1 one; others of each node are refused."""
+    """GPUs 0 and 4 of a DGX-1V have two NVLinks between them, GPUs 0 and 1 one."""
     machine = cs.machine("dgx-1v")
     near, far = (cs.nccl.predict("allreduce", machine, "1GiB", ranks=pair) for pair in ([0, 1], [0, 4]))
     assert near.time == pytest.approx(2 * far.time, rel=0.1)
-    with pytest.raises(cs.CollsimError, match="simulate them"):
-        cs.nccl.predict("allreduce", two_nodes(), NBYTES, ranks=[0, 9])
     with pytest.raises(cs.CollsimError, match="no machine as it was built"):
         cs.nccl.predict("allreduce", machine.scaled("nvlink", 0.5), NBYTES, ranks=[0, 4])
     with pytest.raises(cs.CollsimError, match="must be different ranks of"):

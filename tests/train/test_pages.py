@@ -9,7 +9,7 @@ import pytest
 from accuracy import steps
 
 from collsim.errors import CollsimError
-from collsim.train import get_gpu_speed
+from collsim.train import get_gpu_speed, training_step
 from collsim.train.measured_steps import parse_row
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -52,14 +52,32 @@ def test_a_line_is_written_as_the_table_reads_it():
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")
 def test_rows_are_counted_and_two_sources_predicted_as_the_measurements_give():
     """All sources are counted; two are predicted again, as the large ones take minutes."""
-    with MEASURED.open(encoding="utf-8", newline="") as file:
-        groups = steps.chosen(csv.DictReader(file))
+    groups = steps.chosen([*steps.read(MEASURED), *steps.read(steps.TYPED)])
     for name, count, *said in rows(ENGLISH):
         assert sum(map(is_call, groups[name])) >= int(count)
         if name in ("fms-fsdp", "PyTorch's DDP benchmark"):
             errors = [error for error in map(steps.error, groups[name]) if error is not None]
             (again,) = LINE.findall(steps.table({name: errors}))
             assert list(again) == [name, count, *said]
+
+
+def test_rows_of_llama_3_are_those_of_the_paper():
+    """GPUs are TP x CP x PP x DP, and every step has 16 Mi tokens (arXiv 2407.21783, table 4)."""
+    for row in steps.read(steps.TYPED):
+        call = parse_row(row).call
+        assert int(row["tp"]) * int(row["pp"]) * int(row["dp"]) * int(row["mode"].split("=")[1]) == int(row["gpus"])
+        assert call["batch"] * call["model"].tokens == 2**24
+        assert len(call["ranks"]) == call["machine"].ranks == int(row["gpus"])
+
+
+@pytest.mark.slow
+def test_llama_3_is_as_far_off_as_the_page_says_and_inside_the_intervals():
+    errors = [steps.error(row) for row in steps.read(steps.TYPED)]
+    (again,) = LINE.findall(steps.table({"Llama 3, table 4": errors}))
+    assert again in rows(ENGLISH)
+    for row in steps.read(steps.TYPED):
+        interval = training_step(**parse_row(row).call).interval
+        assert interval.low < parse_row(row).seconds < interval.high
 
 
 @pytest.mark.skipif(not MEASURED.is_file(), reason="the measured steps are not here")

@@ -44,7 +44,16 @@ from ..shell.address import get_menu, write_page_address
 from ..shell.charts import Picture, show_frame
 from ..shell.controls import draw_folded, label_algorithm, label_choice, label_machine
 from ..shell.look import color
-from ..shell.notes import complain, draw_heading, draw_mistake, draw_note, explain, format_title, format_verdict
+from ..shell.notes import (
+    complain,
+    draw_assumptions,
+    draw_heading,
+    draw_mistake,
+    draw_note,
+    explain,
+    format_title,
+    format_verdict,
+)
 from ..shell.page import register_page
 from ..shell.results import get_exact, get_latest
 from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, set_panels, t
@@ -163,6 +172,9 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
         return runnable
     for sentence in dict.fromkeys(sentence for p in predictions for sentence in p.registered_buffers):
         draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
+    if predictions:
+        last, lead = predictions[-1], t("compare.nccl.name") + choose_text((": ", "："))
+        draw_assumptions(last.nbytes, last.time, last.interval(), last.assumptions, lead)
     rows = [{"nbytes": p.nbytes, "time": p.time, "busbw": p.busbw, "channels": 1, "chunks": 1} for p in predictions]
     return pd.concat([runnable, pd.DataFrame(rows).assign(name=t("compare.nccl.name"))], ignore_index=True)
 

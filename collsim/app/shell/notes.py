@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import streamlit as st
 
 from collsim.display.markup import bind_units, escape_markdown, escape_text
-from collsim.errors import CollsimError, Words
+from collsim.errors import CollsimError, Sentence, Words
+from collsim.nccl import Interval
+from collsim.units import format_bytes, format_time
 
 from ..scenario.address_parameters import Complaint
 from ..scenario.mistakes import write_sentence
@@ -59,6 +61,25 @@ def draw_note(text: str, style: str = "", kind: str = "", width: Literal["stretc
         width: Width of the note.
     """
     st.html(format_note(text, style, kind), width=width)
+
+
+def draw_assumptions(
+    nbytes: int, seconds: float, interval: Interval, assumptions: Iterable[Sentence], lead: str = ""
+) -> None:
+    """Where a predicted time lies, what was assumed, and the measurement that would narrow it most.
+
+    Args:
+        nbytes: Size of the call.
+        seconds: The predicted time.
+        interval: Where four in five measurements lie.
+        assumptions: Of the prediction.
+        lead: What predicts, where the page does not say it.
+    """
+    times = {"time": seconds, "low": interval.low, "high": interval.high}
+    range_text = t("assumptions.range", size=format_bytes(nbytes), **{k: format_time(v) for k, v in times.items()})
+    sentences = (*filter(None, [interval.reason]), *assumptions)
+    lines = (lead + range_text, *(f"– {sentence.text(get_language())}" for sentence in sentences))
+    draw_note("\n".join(lines), "white-space:pre-line")
 
 
 def draw_status(text: str) -> None:

@@ -13,15 +13,23 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, Sentence, describe_unknown
 from ...units import parse_bytes, parse_count
-from ..machine.machine_words import parse_network
+from ..machine.machine_words import Network, parse_network
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
-from ..model.unknown_inputs import UnknownInput, compute_deviations, describe_inputs, list_incast_inputs
+from ..model.unknown_inputs import (
+    CARD_RATIOS,
+    CARDS_MEASUREMENT,
+    UnknownInput,
+    compute_deviations,
+    describe_cards,
+    describe_inputs,
+    list_incast_inputs,
+)
 from ..nccl_prediction import parse_collective
 from . import mpich, openmpi
 from .loggp import EXTRA_COPIES, Host, Placement, apply_cache
@@ -174,6 +182,10 @@ STAGED_COPIES = 2 * 6e-6
 #: systems does); and of rates at which a rank passes bytes on, over `Rates.move`: a broadcast of 16 MiB goes at 0.25, 4
 #: and 16 GB/s with one library (github.com/aistabci/abci2.0benchmark), where an allreduce differs by a third.
 STAGED, MOVE_RATIOS = 0.1, {1 / 7: 0.15, 7.0: 0.15}
+#: Probabilities of what the cards of a node carry where nobody states it and buffers are in host memory, over the one
+#: card of 200 Gbit/s that is assumed. Of the 12 systems of the published tables one has 25 Gbit/s, four have 100, three
+#: 200, two 400 and two 800.
+HOST_NIC_RATIOS: Mapping[float, float] = {0.125: 1 / 12, 0.5: 4 / 12, 2.0: 2 / 12, 4.0: 2 / 12}
 #: What is assumed of GPU memory by the word for GPUDirect RDMA.
 _GPU_PATHS: Mapping[str, UnknownInput] = {
     word: UnknownInput(
@@ -322,37 +334,56 @@ def classify_case(case: Any) -> str:
         where = "host"
     if int(case.nodes) == 1:
         return f"mpi {where}"
-    return f"mpi {where} {parse_network(case.inter_link)[2]}"
+    return f"mpi {where} {parse_network(case.inter_link).net}"
 
 
 def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     # Ranks on one node send nothing over the network.
-    cards, rate, net = parse_network(case.inter_link) if nodes > 1 else (0.0, 0.0, "none")
-    placement = Placement(ranks, nodes, cards, rate, net)
+    network = parse_network(case.inter_link) if nodes > 1 else Network(0.0, 0.0, "none")
+    placement = Placement(ranks, nodes, network.cards, network.rate, network.net)
     name = name_algorithm(case, nbytes)
-    alone: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
+    rounds: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
     if name:
         rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes)
-    else:
-        rounds = alone
+    aside = 0.0
+    if not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower()):
+        aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / apply_cache(Host(), nbytes).fresh
+    parts = _time_rounds(rounds, placement, nbytes, aside)
+    inputs: tuple[UnknownInput, ...] = ()
+    if network.guessed:
+        ratios = CARD_RATIOS["slingshot"] if network.guessed == "slingshot" else HOST_NIC_RATIOS
+        others = ((share, replace(placement, card_rate=network.rate * ratio)) for ratio, share in ratios.items())
+        times = [(share, _time_rounds(rounds, other, nbytes, aside).total) for share, other in others]
+        inputs += (_build_card_input(network, times, parts.total),)
+    if nodes > 1 and ranks / nodes > _MANY:
+        inputs += (_FULL_NODES,)
+    if network.net == "tcp" and kind != "broadcast":
+        inputs += _list_incast(rounds, placement, parts.total)
+    return replace(parts, unknown_inputs=_sort_inputs(inputs))
+
+
+def _time_rounds(rounds: Rounds, placement: Placement, nbytes: int, aside: float) -> MpiParts:
+    """Seconds of the rounds of a call, and of copies aside (s) that are no message."""
     host = apply_cache(Host(), nbytes)
     waits, moves = (
         sum(terms)
         for terms in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
     )
-    ours = not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower())
-    aside = 0.0
-    if ours:
-        aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / host.fresh
-    parts = MpiParts(host.call + waits, moves + aside)
-    inputs: tuple[UnknownInput, ...] = ()
-    if nodes > 1 and ranks / nodes > _MANY:
-        inputs += (_FULL_NODES,)
-    if net == "tcp" and kind != "broadcast":
-        inputs += _list_incast(rounds, placement, parts.total)
-    return replace(parts, unknown_inputs=inputs)
+    return MpiParts(host.call + waits, moves + aside)
+
+
+def _build_card_input(network: Network, times: Iterable[tuple[float, float]], seconds: float) -> UnknownInput:
+    """The doubt about the network cards, from probabilities and times with others."""
+    fast, slow = compute_deviations([(share, math.log(other / seconds)) for share, other in times])
+    assumption = describe_cards(network.guessed, network.cards, network.rate)
+    return UnknownInput("NIC rate", assumption, CARDS_MEASUREMENT, fast, slow)
+
+
+def _sort_inputs(inputs: Iterable[UnknownInput]) -> tuple[UnknownInput, ...]:
+    """That which spreads the time most first."""
+    return tuple(sorted(inputs, key=lambda entry: -entry.variance))
 
 
 def _list_incast(rounds: Rounds, placement: Placement, seconds: float) -> tuple[UnknownInput, ...]:
@@ -443,21 +474,33 @@ def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     path = str(getattr(case, "gdr", "")).strip().lower()
     if path == "no":
         rates = replace(rates, step=rates.step + STAGED_COPIES)
-    parts = _time_smoothly(case, kind, nbytes, rates, known)
+    ranks, nodes = int(case.ranks), int(case.nodes)
+    network = Network(0.0, 0.0, "none")
+    if nodes > 1:
+        network = parse_network(case.inter_link, -(-ranks // nodes), case.gpu)
+    parts = _time_smoothly(case, kind, nbytes, rates, known, network)
     others = [(share, replace(rates, move=rates.move * ratio)) for ratio, share in MOVE_RATIOS.items()]
     if path not in ("yes", "no"):
         others.append((STAGED, replace(rates, step=rates.step + STAGED_COPIES)))
-    times = [(share, _time_smoothly(case, kind, nbytes, other, known).total) for share, other in others]
+    times = [(share, _time_smoothly(case, kind, nbytes, other, known, network).total) for share, other in others]
     fast, slow = compute_deviations([(share, math.log(seconds / parts.total)) for share, seconds in times])
-    return replace(
-        parts, unknown_inputs=(replace(_GPU_PATHS[path if path in _GPU_PATHS else ""], fast=fast, slow=slow),)
-    )
+    inputs: tuple[UnknownInput, ...] = (replace(_GPU_PATHS[path if path in _GPU_PATHS else ""], fast=fast, slow=slow),)
+    if network.guessed:
+        slower = (
+            (share, network._replace(rate=network.rate * ratio))
+            for ratio, share in CARD_RATIOS[network.guessed].items()
+        )
+        times = [(share, _time_smoothly(case, kind, nbytes, rates, known, other).total) for share, other in slower]
+        inputs += (_build_card_input(network, times, parts.total),)
+    return replace(parts, unknown_inputs=_sort_inputs(inputs))
 
 
-def _time_smoothly(case: Any, kind: str, nbytes: int, rates: Rates, known: Constants) -> MpiParts:
+def _time_smoothly(case: Any, kind: str, nbytes: int, rates: Rates, known: Constants, network: Network) -> MpiParts:
     ranks, nodes = int(case.ranks), int(case.nodes)
     latency = rates.start + _compute_latency(kind, ranks, nodes, rates, known)
-    flow = _compute_flow_time(kind, ranks, nodes, nbytes, _get_rank_rate(kind, rates), case.inter_link, known.wire)
+    flow = _compute_flow_time(
+        kind, ranks, nodes, nbytes, _get_rank_rate(kind, rates), network.cards * network.rate * known.wire
+    )
     fill = known.fill * math.sqrt(latency * flow) / (1 + flow / (known.fade * latency))
     return MpiParts(latency, flow, fill)
 
@@ -477,17 +520,14 @@ def _get_rank_rate(kind: str, rates: Rates) -> float:
     return rates.move
 
 
-def _compute_flow_time(
-    kind: str, ranks: int, nodes: int, nbytes: int, inside: float, inter_link: str, wire: float
-) -> float:
-    """Seconds of the bytes: inside a rank and its node at `inside` B/s, over the cards at `wire` of their rate."""
+def _compute_flow_time(kind: str, ranks: int, nodes: int, nbytes: int, inside: float, between: float) -> float:
+    """Seconds of the bytes: inside a rank and its node at `inside` B/s, over the cards of a node at `between` B/s."""
     local = ranks / nodes
     share = _ROUNDED[kind] * (1.0 if kind in ("broadcast", "sendrecv") else (ranks - 1) / ranks)
     if nodes == 1:
         return nbytes * share / inside
-    nics, nic_rate, _ = parse_network(inter_link)
     if kind == "alltoall":
         crossing = local * (ranks - local) / ranks
     else:
         crossing = share
-    return max(nbytes * share / inside, nbytes * crossing / (nics * nic_rate * wire))
+    return max(nbytes * share / inside, nbytes * crossing / between)

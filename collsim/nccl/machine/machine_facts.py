@@ -103,7 +103,7 @@ class Facts:
         hosts: operating systems, where an NVLink domain spans several; 0: as many as nodes.
         launch: who launches the kernels.
         guessed: names of fields that nobody stated, for which the usual value stands: `gpu` (it is none of `GPUS`),
-            `wiring`, and `nic_rate` for rate or number of the cards.
+            `wiring`, `nic_rate` for rate or number of the cards, and `slingshot` for the generation of theirs alone.
         wired_nodes: the wiring that these facts were read from, for the search of rings; None where only words are
             known.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...errors import CollsimError
 from .machine_facts import (
@@ -31,8 +32,19 @@ from .machine_facts import (
 
 #: Links of three bridges between two cards (product briefs of A100 and H100 PCIe).
 _BRIDGE_LINKS = 12
-#: GPUs of one NVLink 5 domain in a GB200 rack, and what HPE sells as one Slingshot port, Gbit/s.
-_RACK, _TRAY, _SLINGSHOT = 72, 4, 200.0
+#: GPUs of one NVLink 5 domain in a GB200 rack, and of one of its trays.
+_RACK, _TRAY = 72, 4
+#: Gbit/s of a card of Slingshot, by its generation: ConnectX-5, then HPE's own, which libfabric drives by its provider
+#: cxi (glennklockwood.com/garden/slingshot). All systems of the published tables that state it have the second.
+SLINGSHOT_10, SLINGSHOT_11 = 100.0, 200.0
+#: Generations that state the rate of a card, Gbit/s; those of InfiniBand with four lanes (IBTA, InfiniBand roadmap).
+_GENERATIONS: tuple[tuple[str, float], ...] = (
+    (r"slingshot[ -]?10\b", SLINGSHOT_10),
+    (r"slingshot[ -]?11\b|\bcxi\b", SLINGSHOT_11),
+    *((rf"\b{name}dr\b", rate) for name, rate in zip("fehnx", (56.0, 100.0, 200.0, 400.0, 800.0), strict=True)),
+)
+#: Names of cards that end in a number that is no rate.
+_NUMBERED = re.compile(r"\b(?:connectx|cx|bluefield|slingshot)[ -]?\d{1,2}\b", re.I)
 
 #: NVLink generation of the GPUs that are sold on NVSwitch boards, by compute capability.
 _NVLINK_OF = {70: 2, 80: 3, 90: 4, 100: 5, 103: 5}
@@ -52,6 +64,22 @@ _RATE = re.compile(r"(?:EDR|HDR|NDR|XDR|FDR|Slingshot|)\s*(\d+)\s*(?:G|GbE|Gb|)\
 #: longer one an error quotes.
 _MAX_LETTERS, _MAX_QUOTED = 1_000, 40
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
+
+
+class Network(NamedTuple):
+    """The network cards of a node, as words state them.
+
+    Attributes:
+        cards: those that the ranks use.
+        rate: B/s of one, one direction, nominal.
+        net: what they speak.
+        guessed: what nobody stated of them, as in `Facts.guessed`: `nic_rate`, `slingshot`, or "" for nothing.
+    """
+
+    cards: float
+    rate: float
+    net: Net
+    guessed: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +136,7 @@ def parse_facts(
     local_ranks = -(-ranks // domains)
     is_card = _is_pcie_card(gpu_name, gpu, is_listed)
     links = _parse_intra_link(intra_link, gpu, local_ranks, is_card)
-    nics, nic_rate, net = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else (0.0, 0.0, "none")
+    network = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else Network(0.0, 0.0, "none")
     return Facts(
         gpu=gpu_name,
         cc=gpu.cc,
@@ -122,15 +150,15 @@ def parse_facts(
         root_ports=links.root_ports,
         over_fabric=links.over_fabric,
         staged_between_switches=links.staged_between_switches,
-        nics=nics,
-        nic_rate=nic_rate,
-        net=net,  # type: ignore[arg-type]
+        nics=network.cards,
+        nic_rate=network.rate,
+        net=network.net,
         is_pcie_card=is_card,
-        gdr=_parse_gdr(gdr, gpu_name, gpu.cc, net),
+        gdr=_parse_gdr(gdr, gpu_name, gpu.cc, network.net),
         cpu=_guess_cpu(gpu_name, gpu.cc),
         hosts=_count_hosts(intra_link, inter_link, ranks, nodes),
         launch=parse_launch(launch),
-        guessed=_find_guessed_fields(is_listed, intra_link, inter_link, domains, local_ranks),
+        guessed=_find_guessed_fields(is_listed, intra_link, network, local_ranks),
     )
 
 
@@ -296,8 +324,8 @@ def _parse_number(pattern: str, text: str, default: int) -> int:
     return default
 
 
-def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, float, Net]:
-    """NICs of a node that the ranks use, B/s of one NIC, and what they speak."""
+def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> Network:
+    """The network between nodes: a card a GPU, unless the number is stated; what speaks TCP is one card for all."""
     text = word.strip() or "NIC rate not stated"
     if text.lower() in ("none", "n/a"):
         raise CollsimError("inter_link={word!r} says nothing about the network between nodes", word=word)
@@ -308,67 +336,73 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> tuple[float, flo
         )
     net, plain = _parse_net(text), re.sub(r"\([^()]*\)", "", text)
     count = _COUNT.match(plain)
-    # A card a GPU, unless the number is stated; what speaks TCP is one card for all.
-    nics = float(local_ranks)
-    if "per gpu" not in text.lower() and (count or net == "tcp"):
-        nics = float(count[1]) if count else 1.0
+    nics, is_per_gpu = float(local_ranks), "per gpu" in text.lower()
+    if count and not is_per_gpu:
+        nics = float(count[1])
+    elif net == "tcp" and not is_per_gpu:
+        nics = 1.0
+    has_number = local_ranks == 1 or count is not None or is_per_gpu
     # The rate is read behind the count, or 8 of `8x400G` would be a rate.
-    gigabits = _parse_gigabits(plain[count.end() :] if count else plain)
+    start = count.end() if count else 0
+    gigabits, guessed = _parse_gigabits(plain[start:]) or _find_generation(text[start:]), ""
     if gigabits is None and "slingshot" in text.lower():
-        gigabits = _SLINGSHOT
+        gigabits, guessed = SLINGSHOT_11, "slingshot"
     elif gigabits is None:  # where cards are more than GPUs, all together carry what is usual
         usual = max(rate for cc, rate in USUAL_NIC.items() if (gpu.cc or 90) >= cc)
-        gigabits = usual * min(1.0, local_ranks / nics)
+        gigabits, guessed = usual * min(1.0, local_ranks / nics), "nic_rate"
+    if not has_number or _NOT_STATED.search(text):
+        guessed = "nic_rate"
     slot = math.inf
     if gpu.is_apu:
         slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES
-    return nics, min(gigabits / 8, slot) * 1e9, net
+    return Network(nics, min(gigabits / 8, slot) * 1e9, net, guessed)
 
 
-def _find_guessed_fields(
-    is_listed: bool, intra_link: str, inter_link: str, domains: int, local_ranks: int
-) -> frozenset[str]:
+def _find_guessed_fields(is_listed: bool, intra_link: str, network: Network, local_ranks: int) -> frozenset[str]:
     """Fields of `Facts` that the words leave open: a GPU of no table, the links inside a node, the rate or the number
     of the cards."""
-    is_slingshot = "slingshot" in inter_link.lower()
-    is_open = not inter_link.strip() or _NOT_STATED.search(inter_link) is not None
-    is_open = is_open or (_parse_gigabits(inter_link) is None and not is_slingshot)
-    has_number = local_ranks == 1 or _COUNT.match(inter_link.strip()) or "per gpu" in inter_link.lower()
     guessed = {
         "gpu": not is_listed,
         "wiring": local_ranks > 1 and intra_link.strip().lower() in _UNSTATED_LINKS,
-        "nic_rate": domains > 1 and (is_open or not has_number),
+        network.guessed: bool(network.guessed),
     }
     return frozenset(name for name, is_guessed in guessed.items() if is_guessed)
 
 
+def _find_generation(text: str) -> float | None:
+    """Gbit/s of a card by the generation that its name states; None where it states none."""
+    return next((rate for pattern, rate in _GENERATIONS if re.search(pattern, text, re.I)), None)
+
+
 def _parse_gigabits(text: str) -> float | None:
     """Gbit/s of a NIC; None where the words state no rate. Numbers below 5 are generations or counts."""
-    match = _RATE.search(text)
+    match = _RATE.search(_NUMBERED.sub("", text))
     if match and float(match[1]) >= 5:
         return float(match[1])
     return None
 
 
-def parse_network(word: str, ranks_per_node: int = 1) -> tuple[float, float, Net]:
-    """Read a word such as `4xHDR200 IB` where the GPU makes no difference.
+def parse_network(word: str, ranks_per_node: int = 1, gpu_name: str = "A100") -> Network:
+    """Read a word such as `4xHDR200 IB`.
 
     Args:
         word: the network between nodes.
         ranks_per_node: ranks of a node, for `a NIC per GPU`.
+        gpu_name: whose usual card counts where the word states no rate.
 
     Returns:
-        NICs of a node, B/s of one NIC (one direction), and what they speak.
+        The cards of a node.
 
     Raises:
         CollsimError: where the word is not understood.
 
     Examples:
         >>> parse_network("4xHDR200 IB")
-        (4.0, 25000000000.0, 'ib')
+        Network(cards=4.0, rate=25000000000.0, net='ib', guessed='')
     """
     _require_short_word("inter_link", word)
-    return _parse_inter_link(word, find_gpu("A100"), ranks_per_node)
+    gpu = find_gpu(gpu_name) if is_known_gpu(gpu_name) else guess_gpu(gpu_name, "")
+    return _parse_inter_link(word, gpu, ranks_per_node)
 
 
 def _parse_net(text: str) -> Net:

@@ -122,19 +122,65 @@ def select_participants(
     return name_ranks(machine, numbers.tolist()), None, str(describe_ranks(machine, numbers))
 
 
-def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
-    """Leave the ranks that are named, where they are the same GPUs on each of their nodes.
+def split_by_gpus(machine: Topology, ranks: int | str | Sequence[int] | None) -> list[list[int]]:
+    """Split ranks whose nodes give different GPUs into machines that NCCL's model times.
 
     Args:
         machine: a machine with all its ranks.
-        ranks: their numbers.
+        ranks: how many, or their numbers; None: all.
+
+    Returns:
+        For each different set of GPUs of a node the ranks with these GPUs on all of the nodes; nothing where all nodes
+        give the same, or where their number says which.
+
+    Raises:
+        CollsimError: where nodes differ by more than one rank.
+    """
+    node = machine.facts.machine
+    if ranks is None or isinstance(ranks, str | int | np.integer) or node is None:
+        return []
+    numbers = read_rank_numbers(ranks)
+    if not len(numbers) or numbers.min() < 0 or numbers.max() >= machine.ranks or len(set(numbers)) < len(numbers):
+        return []  # `name_ranks` says what is wrong
+    if len(numbers) >= machine.facts.nodes and np.array_equal(np.sort(numbers), select_ranks(machine, len(numbers))):
+        return []
+    gpus_of_node = _list_gpus(machine, node, numbers)
+    sets = sorted({tuple(gpus) for gpus in gpus_of_node.values()})
+    if len(sets) == 1:
+        return []
+    counts = sorted(map(len, sets))
+    if counts[-1] > counts[0] + 1:
+        template = (
+            "ranks={value!r} put {fewest} ranks on one node and {most} on another, and NCCL's model times nodes that "
+            "differ by one at most; give their number (ranks={count} deals them evenly), or simulate them: "
+            "simulate(schedule(..., ranks={count}), machine, nbytes, ranks={value!r})"
+        )
+        values = {"fewest": counts[0], "most": counts[-1], "count": len(numbers)}
+        raise CollsimError(template, value=numbers.tolist(), **values)
+    rank_of_device = {int(device): rank for rank, device in enumerate(machine.endpoint_device[: machine.ranks])}
+    starts = [number * len(node.devices) for number in gpus_of_node]
+    return [[rank_of_device[start + gpu] for start in starts for gpu in gpus] for gpus in sets]
+
+
+def _list_gpus(machine: Topology, node: Machine, ranks: Sequence[int] | npt.NDArray[np.int64]) -> dict[int, list[int]]:
+    """The GPUs of each node that ranks sit on, as numbers among the devices of the node, which is `node`."""
+    # Sorted: the order of the list means nothing to NCCL, which orders the GPUs of a node itself.
+    which, local = np.divmod(np.sort(machine.endpoint_device[ranks]), len(node.devices))
+    return {int(number): local[which == number].tolist() for number in np.unique(which)}
+
+
+def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
+    """Leave the ranks that are named.
+
+    Args:
+        machine: a machine with all its ranks.
+        ranks: their numbers, the same GPUs on each of their nodes (`split_by_gpus`).
 
     Returns:
         A machine of so many nodes with these GPUs and all cards, ranks node by node.
 
     Raises:
-        CollsimError: for numbers that it has not, for a network that is no machine or was edited, and where nodes give
-            different GPUs, which NCCL's model does not time.
+        CollsimError: for numbers that it has not, and for a network that is no machine or was edited.
     """
     node, numbers = machine.facts.machine, [int(rank) for rank in ranks]
     refuse_shared_gpus(machine, numbers)
@@ -144,18 +190,8 @@ def name_ranks(machine: Topology, ranks: Sequence[int]) -> Topology:
     if node is None or machine.facts.edits:
         template = "ranks={value!r}: {name} is no machine as it was built; give their number, or simulate them"
         raise CollsimError(template, value=numbers, name=machine.name)
-    # Sorted: the order of the list means nothing to NCCL, which orders the GPUs of a node itself.
-    devices = np.sort(machine.endpoint_device[numbers])
-    which, local = np.divmod(devices, len(node.devices))
-    by_node = {int(number): local[which == number].tolist() for number in np.unique(which)}
+    by_node = _list_gpus(machine, node, numbers)
     chosen = next(iter(by_node.values()))
-    # NCCL's model times one kind of node.
-    if any(gpus != chosen for gpus in by_node.values()):
-        template = (
-            "ranks={value!r} are different GPUs of each node, and NCCL's model times equal ones; simulate them: "
-            "simulate(schedule(..., ranks={count}), machine, nbytes, ranks={value!r})"
-        )
-        raise CollsimError(template, value=numbers, count=len(numbers))
     if len(by_node) > 1:
         _require_near_card(machine.name, node, chosen, numbers)
     unused = [name for number, name in enumerate(node.devices) if number in set(node.ranks) - set(chosen)]

@@ -23,7 +23,7 @@ from typing import Literal, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import CollsimError
+from ...errors import CollsimError, Sentence
 from ...package_data import read_package_file
 from ..machine.machine_facts import Facts
 
@@ -107,7 +107,7 @@ class Interval:
         level: the probability.
         middle: seconds, the prediction as measurements moved it.
         systems: published systems of this class of machine that the interval was read from.
-        reason: a sentence where these are few; "" otherwise.
+        reason: a sentence where these are few; None otherwise.
 
     Examples:
         >>> import collsim as cs
@@ -121,7 +121,7 @@ class Interval:
     level: float
     middle: float
     systems: int
-    reason: str = ""
+    reason: Sentence | None = None
 
     @property
     def ratio(self) -> float:
@@ -236,7 +236,7 @@ def compute_interval(
         raise CollsimError("level={level!r} must be a share between 0 and 1, such as 0.8", level=level)
     family, group = _load_widths()[get_family(kind)], group_collective(collective)
     low, shift, high = compute_log_ends(kind, group, family, shares, level, points)
-    systems, reason = get_widths(kind, group, family)["systems"], ""
+    systems, reason = get_widths(kind, group, family)["systems"], None
     if not (systems >= FEW or points):
         reason = _describe_few_systems(kind, systems)
     return Interval(
@@ -272,11 +272,9 @@ def compute_log_ends(
     return low, shift, high
 
 
-def _describe_few_systems(kind: str, systems: int) -> str:
-    count = "no published system"
-    if systems:
-        count = f"{systems} published system" + "s" * (systems > 1)
-    return f"the interval leans on other machines: {count} of its class ({kind})"
+def _describe_few_systems(kind: str, systems: int) -> Sentence:
+    template = "the interval leans on other machines: published systems of its class ({kind}): {systems}"
+    return Sentence(template, kind=kind, systems=systems)
 
 
 def get_widths(kind: str, group: str, family: FamilyWidths) -> ClassWidths:

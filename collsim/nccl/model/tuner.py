@@ -280,8 +280,10 @@ def choose_algorithm(
             ranks=comm.ranks,
             nodes=comm.nodes,
         )
-        template = "NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}"
-        raise CollsimError(template, algorithms=algorithms, protocols=protocols, where=call)
+        known = dict.fromkeys(cost.algorithm for cost in compute_cost_table(collective, comm))
+        template = "NCCL_ALGO={algorithms!r} and NCCL_PROTO={protocols!r} leave nothing for {where}; it has {known}"
+        values = {"algorithms": algorithms, "protocols": protocols, "where": call, "known": ", ".join(known)}
+        raise CollsimError(template, **values)
     costs = {(cost.algorithm, cost.protocol): compute_tuner_time(collective, cost, comm, nbytes) for cost in table}
     algorithm, protocol = min(costs, key=lambda key: costs[key])
     if comm.rccl and not protocols:

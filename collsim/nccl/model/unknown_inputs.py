@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 from ...errors import Sentence
 from ...units import format_bandwidth, format_time
 from ..machine.machine_facts import Facts
+from ..machine.machine_words import SLINGSHOT_10, SLINGSHOT_11
 from ..machine.network_plugins import HOPPER
+from ..tuner_graphs import build_communicator
 from .algorithm_time import Call, compute_time, get_loads
 from .prediction_interval import Interval, Side
-from .tuner import count_filled_channels
+from .tuner import choose_algorithm, count_filled_channels
 
 if TYPE_CHECKING:
     from ...topology.facts import Effect
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 #: Probabilities of the network rate of a GPU over that of the usual box (`machine_facts.USUAL_NIC`): 33 systems of the
 #: published tables whose words state it.
 NIC_RATIOS: Mapping[float, float] = {0.125: 0.03, 0.25: 0.15, 0.5: 0.25, 2.0: 0.03, 4.0: 0.03}
+#: Probability of Slingshot 10 where the generation is not stated: none of four systems that state it (Polaris, Alps,
+#: Kestrel, LUMI) has it still, so one of six (Laplace's rule of succession).
+SLINGSHOT_RATIOS: Mapping[float, float] = {SLINGSHOT_10 / SLINGSHOT_11: 1 / 6}
 #: Probabilities of what a CPU moves over TCP for a card, over `LinkParameters.tcp_per_nic`: 1.4, 1.85, 1.9, 2.8, 3.9
 #: and 4.7 GB/s (NVIDIA/nccl issues 209, 398 and 450; argonne-lcf/alcf-nccl-tests).
 TCP_RATIOS: Mapping[float, float] = {0.5: 0.15, 0.67: 0.25, 1.4: 0.15, 1.7: 0.25}
@@ -49,6 +54,11 @@ DOMAIN_RATIOS: Mapping[float, float] = {0.8: 0.25, 1.25: 0.25}
 WITHOUT_GDR = 0.4
 #: Probability that PCIe cards whose links nobody stated exchange data directly: 7 of 15 systems.
 DIRECT = 7 / 15
+#: Probabilities that NVLinks which nobody stated join up to four GPUs directly (5 of 10 systems with V100 to H200 that
+#: run on so many GPUs of a node, and state it), and more V100 as a hybrid cube mesh (2 of 3); all 30 systems with more
+#: GPUs of a later generation have switches.
+MESH, CUBE, MESH_GPUS = 5 / 10, 2 / 3, 4
+_VOLTA = 70
 #: Probability of either way to launch where it is not stated; the rest is between them.
 LAUNCHES: Mapping[str, float] = {"one process": 0.35, "process per gpu": 0.35}
 #: Nodes beyond which other traffic and paths of a network that is shared slow a call, and by how much: 7 of 66 runs
@@ -110,7 +120,10 @@ class UnknownInput:
 
     @property
     def sentence(self) -> Sentence:
-        """What was assumed, and where four in five times lie for this doubt alone, as factors on the predicted time."""
+        """What was assumed, and where four in five times lie for this doubt alone, as factors on the predicted time,
+        where it makes a difference that is known."""
+        if self.variance <= _MIN_DEVIATION**2:
+            return self.assumption
         template = "{assumption} (alone, it puts four in five measurements at {low} to {high} of the predicted time)"
         low, high = math.exp(-_FOUR_IN_FIVE * self.fast), math.exp(_FOUR_IN_FIVE * self.slow)
         return Sentence(template, assumption=self.assumption, low=f"{low:.2f}", high=f"{high:.2f}")
@@ -132,13 +145,15 @@ Alternatives = Sequence[tuple[float, Call]]
 
 @dataclass(frozen=True)
 class _Rule:
-    """When an input is unknown, and the machines that there may be in place of the assumed one."""
+    """When an input is unknown, and the machines that there may be in place of the assumed one; `is_always_named`:
+    also where the call does not depend on it, as somebody left it out."""
 
     name: str
     is_unknown: Callable[[Call], bool]
     list_alternatives: Callable[[Call], Iterator[tuple[float, Call]]]
     describe: Callable[[Facts], Sentence]
     measurement: Sentence
+    is_always_named: bool = False
 
     def measure(self, call: Call, baseline: float) -> UnknownInput:
         fast, slow = compute_deviations(
@@ -204,8 +219,42 @@ def _scale_network(call: Call, factor: float) -> Call:
 
 
 def _list_nics(call: Call) -> Iterator[tuple[float, Call]]:
-    for ratio, share in NIC_RATIOS.items():
+    for ratio, share in CARD_RATIOS[find_guessed_cards(call.facts.guessed)].items():
         yield share, _change_facts(call, nic_rate=call.facts.nic_rate * ratio)
+
+
+def find_guessed_cards(guessed: frozenset[str]) -> str:
+    """Find what nobody stated of the network cards.
+
+    Args:
+        guessed: as `Facts.guessed`.
+
+    Returns:
+        A key of `CARD_RATIOS`; "" where all is stated.
+    """
+    return next((name for name in CARD_RATIOS if name in guessed), "")
+
+
+def describe_cards(guessed: str, cards: float, rate: float) -> Sentence:
+    """Describe what was assumed of the network cards.
+
+    Args:
+        guessed: what nobody stated of them, a key of `CARD_RATIOS`.
+        cards: of a node.
+        rate: B/s of one.
+
+    Returns:
+        A sentence.
+    """
+    if guessed == "slingshot":
+        return Sentence(
+            "generation of Slingshot not stated: 11, {cards} x {rate} Gbit/s a node; a card of Slingshot 10 has {old}",
+            cards=f"{cards:g}",
+            rate=f"{SLINGSHOT_11:g}",
+            old=f"{SLINGSHOT_10:g}",
+        )
+    template = "NIC rate or number not stated: {cards} x {rate} a node, as is usual"
+    return Sentence(template, cards=f"{cards:g}", rate=format_bandwidth(rate))
 
 
 def _list_tcp(call: Call) -> Iterator[tuple[float, Call]]:
@@ -230,6 +279,29 @@ def _list_channels(call: Call) -> Iterator[tuple[float, Call]]:
 
 def _list_gdr(call: Call) -> Iterator[tuple[float, Call]]:
     yield WITHOUT_GDR, _change_facts(call, gdr=False)
+
+
+def _list_boards(call: Call) -> Iterator[tuple[float, Call]]:
+    """NVLinks without a switch, with what NCCL would choose there."""
+    facts = call.facts
+    wiring, share, reached = "mesh", MESH, (facts.local_ranks - 1) / (MESH_GPUS - 1)
+    if facts.local_ranks > MESH_GPUS:
+        wiring, share, reached = "cube", CUBE, 1.0
+    if facts.cc > HOPPER or (wiring == "cube" and facts.cc != _VOLTA) or not facts.has_nvswitch:
+        return
+    other = _change_facts(call, wiring=wiring, link_rate=facts.link_rate * reached)
+    other = replace(other, comm=build_communicator(other.facts))
+    if call.collective not in ("alltoall", "sendrecv"):
+        choice = choose_algorithm(call.collective, other.comm, call.nbytes)
+        other = replace(other, algorithm=choice.algorithm, protocol=choice.protocol)
+    yield share, other
+
+
+def _describe_board(facts: Facts) -> Sentence:
+    rate = format_bandwidth(facts.link_rate)
+    if facts.is_amd:
+        return Sentence("links inside a node not stated: xGMI between any two GPUs, {rate} a GPU", rate=rate)
+    return Sentence("links inside a node not stated: an NVSwitch board, {rate} a GPU", rate=rate)
 
 
 def _list_wirings(call: Call) -> Iterator[tuple[float, Call]]:
@@ -279,19 +351,27 @@ def _is_over_trays(call: Call) -> bool:
     return call.facts.has_nvswitch and call.facts.trays > 1
 
 
+#: By what nobody stated of the network cards: probabilities of their rate over that of the usual card.
+CARD_RATIOS: Mapping[str, Mapping[float, float]] = {"nic_rate": NIC_RATIOS, "slingshot": SLINGSHOT_RATIOS}
+CARDS_MEASUREMENT = Sentence(
+    "number and rate of the network cards (ibstat, ethtool), or the time of one large call between two nodes"
+)
 _RULES = (
     _Rule(
         "NIC rate",
-        lambda call: "nic_rate" in call.facts.guessed and call.facts.nodes > 1,
+        lambda call: bool(find_guessed_cards(call.facts.guessed)) and call.facts.nodes > 1,
         _list_nics,
-        lambda facts: Sentence(
-            "NIC rate or number not stated: as in usual boxes of this GPU, {cards} x {rate} a node",
-            cards=f"{facts.nics:g}",
-            rate=format_bandwidth(facts.nic_rate),
-        ),
-        Sentence(
-            "number and rate of the network cards (ibstat, ethtool), or the time of one large call between two nodes"
-        ),
+        lambda facts: describe_cards(find_guessed_cards(facts.guessed), facts.nics, facts.nic_rate),
+        CARDS_MEASUREMENT,
+        is_always_named=True,
+    ),
+    _Rule(
+        "GPU links",
+        lambda call: "wiring" in call.facts.guessed and call.facts.wiring in ("nvswitch", "xgmi"),
+        _list_boards,
+        _describe_board,
+        Sentence("what joins the GPUs of a node (nvidia-smi topo -m, rocm-smi --showtopo)"),
+        is_always_named=True,
     ),
     _Rule(
         "TCP",
@@ -391,10 +471,10 @@ def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
         The inputs, that which spreads the time most first.
     """
     expected_time = compute_time(call).total
-    inputs = [rule.measure(call, expected_time) for rule in _RULES if rule.is_unknown(call)]
-    return tuple(
-        sorted((entry for entry in inputs if entry.variance > _MIN_DEVIATION**2), key=lambda entry: -entry.variance)
-    )
+    rules = [rule for rule in _RULES if rule.is_unknown(call)]
+    inputs = [(rule.is_always_named, rule.measure(call, expected_time)) for rule in rules]
+    named = [entry for is_named, entry in inputs if is_named or entry.variance > _MIN_DEVIATION**2]
+    return tuple(sorted(named, key=lambda entry: -entry.variance))
 
 
 def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownInput, ...]:

@@ -21,6 +21,7 @@ from collsim.io import formats, save
 from collsim.nccl import (
     Gap,
     MeasuredRun,
+    Prediction,
     compare_run,
     create_run,
     explain_gap,
@@ -237,14 +238,14 @@ def describe_release(run: MeasuredRun, selection: Selection) -> Sentence:
     return predict(run.collective, run.facts, run.nbytes[0], version=selection.version).release
 
 
-def list_assumptions(run: MeasuredRun, selection: Selection) -> tuple[Sentence, ...]:
-    """What was assumed of the machine at the largest size of a run, and which measurement would narrow its interval.
+def predict_largest_size(run: MeasuredRun) -> Prediction:
+    """The prediction of the largest size of a run, with its settings.
 
     Args:
         run: The measured run.
-        selection: The run that is chosen on the page Measured.
     """
-    return predict(run.collective, run.facts, run.nbytes[-1], version=selection.version).assumptions
+    (prediction,) = replace(run, nbytes=run.nbytes[-1:], times=run.times[-1:]).predict_sizes()
+    return prediction
 
 
 def estimate_comparison(selection: Selection) -> float:

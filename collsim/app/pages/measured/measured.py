@@ -27,6 +27,7 @@ from ...shell.address import finish_controls, get_menu, get_remembered
 from ...shell.charts import show_frame
 from ...shell.controls import choose, draw_folded, forget, label_machine, start
 from ...shell.notes import (
+    draw_assumptions,
     draw_error,
     draw_heading,
     draw_headline,
@@ -83,8 +84,8 @@ def _draw_nccl_comparison(selection: Selection) -> None:
     if selection.has_own_log:
         draw_note(comparison.describe_release(run, selection).text(get_language()))
     measured_charts.draw_curves(table, gap, run)
-    for sentence in comparison.list_assumptions(run, selection):
-        draw_note(sentence.text(get_language()))
+    largest = comparison.predict_largest_size(run)
+    draw_assumptions(largest.nbytes, largest.time, largest.interval(), largest.assumptions)
     if selection.has_own_log:
         draw_calibration(selection)
     left, right = st.columns([1, 1.15], gap="small")
@@ -112,8 +113,9 @@ def _draw_mpi_comparison(selection: Selection) -> None:
     draw_headline(_format_errors(table), format_verdict(words, t("measured.mpi.note")))
     measured_charts.draw_legend(tuner=False, under=False)
     measured_charts.draw_charts(table)
-    for sentence in mpi.list_mpi_assumptions(case, int(table["nbytes"].max())):
-        draw_note(sentence.text(get_language()))
+    nbytes = int(table["nbytes"].max())
+    interval, assumptions = mpi.predict_mpi_interval(case, nbytes), mpi.list_mpi_assumptions(case, nbytes)
+    draw_assumptions(nbytes, interval.middle, interval, assumptions)
     _draw_python(osu_comparison.build_python(case))
 
 
