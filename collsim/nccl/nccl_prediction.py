@@ -425,7 +425,8 @@ def _predict_kinds_of_nodes(
     predictions = [predict(collective, machine, nbytes, same, **options) for same in kinds]
     slowest = max(predictions, key=lambda prediction: prediction.time)
     numbers = np.sort(read_rank_numbers(ranks))
-    facts = replace(slowest.facts, ranks=len(numbers))
+    fullest = max(predictions, key=lambda prediction: prediction.facts.ranks)
+    facts = replace(fullest.facts, ranks=len(numbers))
     return replace(
         slowest,
         facts=facts,

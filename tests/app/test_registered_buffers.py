@@ -7,6 +7,7 @@ from test_measured import opened as open_measured
 from test_pages import compare, fine, opened
 
 import collsim as cs
+from collsim.display.markup import bind_units
 from collsim.locale import LANGUAGES
 
 
@@ -28,7 +29,7 @@ def test_the_comparison_with_nccl_names_symmetric_memory_and_copy_engines(langua
     assert len(sentences) == 2
     assert all(text.count(sentence.text(language)) == 1 for sentence in sentences)
     assumptions = cs.nccl.predict("allgather", "dgx-h100", "64MiB").assumptions
-    assert all(sentence.text(language) in text for sentence in assumptions)
+    assert all(bind_units(sentence.text(language)) in text for sentence in assumptions)
 
 
 def test_over_a_network_nothing_is_said_of_registered_buffers():

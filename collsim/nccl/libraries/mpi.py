@@ -19,7 +19,7 @@ from typing import Any
 
 from ...errors import CollsimError, Sentence, describe_unknown
 from ...units import parse_bytes, parse_count
-from ..machine.machine_words import Network, parse_network
+from ..machine.machine_words import NetworkCards, parse_network
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
 from ..model.unknown_inputs import (
     CARD_RATIOS,
@@ -341,7 +341,7 @@ def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
     """Buffers in host memory: the rounds of the algorithm that the library would run."""
     ranks, nodes, kind = int(case.ranks), int(case.nodes), parse_collective(case.collective)
     # Ranks on one node send nothing over the network.
-    network = parse_network(case.inter_link) if nodes > 1 else Network(0.0, 0.0, "none")
+    network = parse_network(case.inter_link) if nodes > 1 else NetworkCards(0.0, 0.0, "none")
     placement = Placement(ranks, nodes, network.cards, network.rate, network.net)
     name = name_algorithm(case, nbytes)
     rounds: Rounds = (Round(1, nbytes, max(1, ranks - ranks // nodes)),)
@@ -374,7 +374,7 @@ def _time_rounds(rounds: Rounds, placement: Placement, nbytes: int, aside: float
     return MpiParts(host.call + waits, moves + aside)
 
 
-def _build_card_input(network: Network, times: Iterable[tuple[float, float]], seconds: float) -> UnknownInput:
+def _build_card_input(network: NetworkCards, times: Iterable[tuple[float, float]], seconds: float) -> UnknownInput:
     """The doubt about the network cards, from probabilities and times with others."""
     fast, slow = compute_deviations([(share, math.log(other / seconds)) for share, other in times])
     assumption = describe_cards(network.guessed, network.cards, network.rate)
@@ -475,7 +475,7 @@ def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     if path == "no":
         rates = replace(rates, step=rates.step + STAGED_COPIES)
     ranks, nodes = int(case.ranks), int(case.nodes)
-    network = Network(0.0, 0.0, "none")
+    network = NetworkCards(0.0, 0.0, "none")
     if nodes > 1:
         network = parse_network(case.inter_link, -(-ranks // nodes), case.gpu)
     parts = _time_smoothly(case, kind, nbytes, rates, known, network)
@@ -495,7 +495,9 @@ def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     return replace(parts, unknown_inputs=_sort_inputs(inputs))
 
 
-def _time_smoothly(case: Any, kind: str, nbytes: int, rates: Rates, known: Constants, network: Network) -> MpiParts:
+def _time_smoothly(
+    case: Any, kind: str, nbytes: int, rates: Rates, known: Constants, network: NetworkCards
+) -> MpiParts:
     ranks, nodes = int(case.ranks), int(case.nodes)
     latency = rates.start + _compute_latency(kind, ranks, nodes, rates, known)
     flow = _compute_flow_time(

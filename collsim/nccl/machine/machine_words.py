@@ -66,7 +66,7 @@ _MAX_LETTERS, _MAX_QUOTED = 1_000, 40
 _COUNT = re.compile(r"^(\d+)\s*(?:x|NICs?\b)\s*", re.I)
 
 
-class Network(NamedTuple):
+class NetworkCards(NamedTuple):
     """The network cards of a node, as words state them.
 
     Attributes:
@@ -136,7 +136,7 @@ def parse_facts(
     local_ranks = -(-ranks // domains)
     is_card = _is_pcie_card(gpu_name, gpu, is_listed)
     links = _parse_intra_link(intra_link, gpu, local_ranks, is_card)
-    network = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else Network(0.0, 0.0, "none")
+    network = _parse_inter_link(inter_link, gpu, local_ranks) if domains > 1 else NetworkCards(0.0, 0.0, "none")
     return Facts(
         gpu=gpu_name,
         cc=gpu.cc,
@@ -324,7 +324,7 @@ def _parse_number(pattern: str, text: str, default: int) -> int:
     return default
 
 
-def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> Network:
+def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> NetworkCards:
     """The network between nodes: a card a GPU, unless the number is stated; what speaks TCP is one card for all."""
     text = word.strip() or "NIC rate not stated"
     if text.lower() in ("none", "n/a"):
@@ -355,10 +355,10 @@ def _parse_inter_link(word: str, gpu: Gpu, local_ranks: int) -> Network:
     slot = math.inf
     if gpu.is_apu:
         slot = PCIE_GBPS[gpu.pcie] * gpu.lanes / LANES
-    return Network(nics, min(gigabits / 8, slot) * 1e9, net, guessed)
+    return NetworkCards(nics, min(gigabits / 8, slot) * 1e9, net, guessed)
 
 
-def _find_guessed_fields(is_listed: bool, intra_link: str, network: Network, local_ranks: int) -> frozenset[str]:
+def _find_guessed_fields(is_listed: bool, intra_link: str, network: NetworkCards, local_ranks: int) -> frozenset[str]:
     """Fields of `Facts` that the words leave open: a GPU of no table, the links inside a node, the rate or the number
     of the cards."""
     guessed = {
@@ -382,7 +382,7 @@ def _parse_gigabits(text: str) -> float | None:
     return None
 
 
-def parse_network(word: str, ranks_per_node: int = 1, gpu_name: str = "A100") -> Network:
+def parse_network(word: str, ranks_per_node: int = 1, gpu_name: str = "A100") -> NetworkCards:
     """Read a word such as `4xHDR200 IB`.
 
     Args:
@@ -398,7 +398,7 @@ def parse_network(word: str, ranks_per_node: int = 1, gpu_name: str = "A100") ->
 
     Examples:
         >>> parse_network("4xHDR200 IB")
-        Network(cards=4.0, rate=25000000000.0, net='ib', guessed='')
+        NetworkCards(cards=4.0, rate=25000000000.0, net='ib', guessed='')
     """
     _require_short_word("inter_link", word)
     gpu = find_gpu(gpu_name) if is_known_gpu(gpu_name) else guess_gpu(gpu_name, "")

@@ -19,7 +19,7 @@ from ...units import format_bandwidth, format_time
 from ..machine.machine_facts import Facts
 from ..machine.machine_words import SLINGSHOT_10, SLINGSHOT_11
 from ..machine.network_plugins import HOPPER
-from ..tuner_graphs import build_communicator
+from ..search.constants import IN_NVSWITCH
 from .algorithm_time import Call, compute_time, get_loads
 from .prediction_interval import Interval, Side
 from .tuner import choose_algorithm, count_filled_channels
@@ -290,9 +290,9 @@ def _list_boards(call: Call) -> Iterator[tuple[float, Call]]:
     if facts.cc > HOPPER or (wiring == "cube" and facts.cc != _VOLTA) or not facts.has_nvswitch:
         return
     other = _change_facts(call, wiring=wiring, link_rate=facts.link_rate * reached)
-    other = replace(other, comm=build_communicator(other.facts))
-    if call.collective not in ("alltoall", "sendrecv"):
-        choice = choose_algorithm(call.collective, other.comm, call.nbytes)
+    # NVLink SHARP needs a switch.
+    if call.algorithm in IN_NVSWITCH:
+        choice = choose_algorithm(call.collective, replace(call.comm, nvls=None), call.nbytes)
         other = replace(other, algorithm=choice.algorithm, protocol=choice.protocol)
     yield share, other
 
