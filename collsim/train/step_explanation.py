@@ -12,7 +12,6 @@ from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_percent, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
-from .parallel.model_parallel import ExpertParallel
 from .step_request import is_known_to_nccl
 from .step_trace import StepTrace
 
@@ -312,10 +311,7 @@ def describe_experts(trace: StepTrace) -> Text | None:
     Returns:
         Sentences; None where tokens are routed evenly and none is dropped.
     """
-    part = next((part for part in trace.request.parallel.parts if isinstance(part, ExpertParallel)), None)
-    load = None
-    if part is not None:
-        load = part.find_load(trace.step.model)
+    load = trace.expert_load
     if load is None:
         return None
     sentences = []
@@ -324,8 +320,8 @@ def describe_experts(trace: StepTrace) -> Text | None:
         sentences.append(_text("busiest_gpu_of_experts", busiest=busiest))
     if load.dropped > 1e-9:
         sentences.append(_text("tokens_dropped", share=format_percent(load.dropped)))
-    if part is not None and part.padded:
-        sentences.append(_text("buffers_padded", factor=f"{part.capacity_factor:.3g}"))
+    if load.is_padded:
+        sentences.append(_text("buffers_padded", factor=f"{load.busiest:.3g}"))
     return join_texts("sentences", sentences) if sentences else None
 
 

@@ -81,7 +81,11 @@ def build_record(trace: StepTrace) -> dict[str, object]:
     figures = {k: _replace_nan(v) for k, v in trace.row().items()}
     tasks = json.loads(_list_plain_tasks(trace).to_json(orient="records"))
     parts = [{**row, "ranks": list(row["ranks"])} for row in trace.split_exposed().to_dict("records")]
-    figures |= {"exposed_parts": parts, "memory_by_kind": trace.memory.peak(), "notes": list(trace.notes)}
+    experts = None
+    if (load := trace.expert_load) is not None:
+        experts = {"busiest": load.busiest, "dropped": load.dropped}
+    figures |= {"exposed_parts": parts, "memory_by_kind": trace.memory.peak(), "experts": experts}
+    figures["notes"] = list(trace.notes)
     return {**figures, "tasks": tasks}
 
 

@@ -19,10 +19,12 @@ from ..units import format_bytes, format_time
 from .compute.compute_costs import ComputeCosts
 from .compute.eager_speed import EagerSpeed
 from .memory import Memory
+from .parallel.model_parallel import ExpertParallel
 from .timing.isolated_timing import time_alone
 from .timing.path_shares import share_network_time
 from .timing.step_interval import StepInterval, compute_step_interval
 from .timing.time_spans import intersect_spans, measure_spans, merge_spans, subtract_spans
+from .workload.expert_load import ExpertLoad
 from .workload.step_graph import Spans, TrainingStep, list_busy_spans
 
 if TYPE_CHECKING:
@@ -173,6 +175,20 @@ class StepTrace(NamesNearAttributes):
         """Seconds of `exposed` that are no waiting: the time of the step less its time if every collective took as long
         and computing beside it was not slowed. Of a measured step: what it took beyond its collectives."""
         return self._drop_rounding(self.exposed - float(self.waits.sum()), 1e-9)
+
+    @property
+    def expert_load(self) -> ExpertLoad | None:
+        """What each GPU has of the experts, and the share of tokens that is dropped; None where no experts are shared.
+
+        Examples:
+            >>> import collsim as cs
+            >>> split = cs.expert(8, imbalance="hot", capacity_factor=1) * cs.zero(1)
+            >>> step = cs.training_step("qwen3-30b-a3b", "dgx-h100", parallel=split, micro_batch=1, dtype="bfloat16")
+            >>> f"{step.expert_load.dropped:.4f}"  # 4 of 131 tokens are the hot expert's, which takes one of 128
+            '0.0227'
+        """
+        part = next((part for part in self.request.parallel.parts if isinstance(part, ExpertParallel)), None)
+        return part.find_load(self.step.model) if part else None
 
     def split_exposed(self) -> pd.DataFrame:
         """What the network costs, by collective and group.

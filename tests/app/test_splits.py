@@ -13,6 +13,7 @@ import collsim as cs
 from collsim.app.pages import pipeline, sharding
 from collsim.app.pages.split import searched
 from collsim.app.pages.split import split as page
+from collsim.app.pages.train import training_choice
 from collsim.app.shell import results
 from collsim.cli import app as commands
 from collsim.train.step_explanation import describe_waits
@@ -256,6 +257,12 @@ def test_the_pages_hand_over_scripts_of_pytorch_and_the_line_of_megatron(monkeyp
     assert not code(at, "pretrain_gpt.py")
     said = " ".join([*(e.proto.body for e in at.get("html")), *(e.value for e in (*at.markdown, *at.caption))])
     assert "Megatron-LM has no pipeline(4, schedule='zbv')" in html.unescape(said)
+
+
+@pytest.mark.parametrize(("text", "other"), [("expert(8) * zero(1)", "thousand GPUs"), ("zero(1)", "water level")])
+def test_the_page_of_one_step_names_the_page_that_has_a_split(text, other):
+    complaints = training_choice.ADDRESS.read({"parallel": text})[1]
+    assert other in str(complaints[0].reason)
 
 
 def test_routing_of_experts_is_chosen_on_the_page():

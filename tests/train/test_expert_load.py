@@ -10,6 +10,7 @@ import collsim as cs
 from collsim.train import Model
 from collsim.train.link_traffic import count_rank_bytes
 from collsim.train.parallel.split_builder import find_partnered_passes
+from collsim.train.step_export import build_record
 from collsim.train.workload.expert_load import ExpertRouting, _find_choice_weights, parse_imbalance
 
 #: Bytes of a GPU's tokens: 4,096 of 1,024 elements of 16 bits.
@@ -288,6 +289,24 @@ def test_a_label_is_read_again():
         assert cs.train.parse_strategy(split.label) == split
     assert cs.expert(4, imbalance=(3, 1, 1, 1)).label == "expert(4, imbalance='3,1,1,1')"
     assert parse_imbalance("1.5") == 1.5
+
+
+def test_a_word_needs_no_quotes_in_a_split():
+    """A shell takes them away."""
+    assert cs.train.parse_strategy("expert(4, imbalance=hot)") == cs.expert(4, imbalance="hot")
+    with pytest.raises(cs.CollsimError, match="imbalance='nope' must be even, zipf, hot"):
+        cs.train.parse_strategy("expert(4, imbalance=nope)")
+
+
+def test_a_step_says_what_is_dropped_wherever_it_is_asked():
+    """Of eight experts, two for a token, the hot one is chosen 4 times in 11, and takes one in 8."""
+    step = step_of("expert(4, imbalance=hot, capacity_factor=1) * ddp()")
+    dropped = 4 / 11 - 1 / 8
+    assert step.expert_load.dropped == pytest.approx(dropped)
+    assert build_record(step)["experts"] == {"busiest": step.expert_load.busiest, "dropped": step.expert_load.dropped}
+    assert f"drops {100 * dropped:.3g} %" in str(step.explain())
+    assert not step.expert_load.is_padded
+    assert step_of(cs.ddp()).expert_load is None
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
         raise _build_parse_error(text)
     try:
         first = [ast.literal_eval(value) for value in call.args]
-        rest = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        rest = {str(word.arg): _parse_value(word.value) for word in call.keywords}
         takes = signature(make).parameters
         if stranger := next((word for word in rest if word not in takes), None):
             raise CollsimError(describe_unknown(Sentence("option of {name}", name=make.__name__), stranger, takes))
@@ -78,6 +78,13 @@ def _parse_call(tree: ast.expr, text: str) -> ParallelStrategy:
     except (ValueError, TypeError, SyntaxError):
         raise _build_parse_error(text) from None
     return strategy
+
+
+def _parse_value(tree: ast.expr) -> object:
+    """A plain value; a word without quotes, which a shell takes away, is a text."""
+    if isinstance(tree, ast.Name):
+        return tree.id
+    return ast.literal_eval(tree)
 
 
 def _build_parse_error(text: object) -> CollsimError:

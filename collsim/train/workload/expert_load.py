@@ -103,6 +103,11 @@ class ExpertLoad:
         """The largest of them: all GPUs wait for that one."""
         return max(self.gpu_loads)
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether buffers are filled up: some expert computes more than it is chosen for."""
+        return bool((self.computed > self.shares).any())
+
     def count_reached(self, parts: int) -> tuple[float, ...]:
         """Count how often a token goes to each node, or GPU, that has an expert of it: once, however many it has there.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -263,7 +264,8 @@ def _create_name_word(name: str, known: Callable[[], object], field: str = "") -
 
 def _read_strategy(text: str) -> str:
     """The name of a strategy of this page; one of another page is answered with its page."""
-    others = ({text.lower(), *find_synonyms(text, ALL_STRATEGIES)} & set(ALL_STRATEGIES)) - set(STRATEGIES)
+    names = {text.lower(), *re.findall(r"(\w+)\(", text.lower()), *find_synonyms(text, ALL_STRATEGIES)}
+    others = (names & set(ALL_STRATEGIES)) - set(STRATEGIES)
     if text in STRATEGIES or not others:
         return create_name_reader("parallel", lambda: STRATEGIES)(text)
     if others <= {"fsdp", "zero"}:
