@@ -1,5 +1,6 @@
 // How far a runner is: bytes delivered, share of the course, and what its step does.
 
+import { idsOfStep } from "../player/model/order.js";
 import { landedBy } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
 import { activeAt, phaseOf, stepAt } from "../player/model/model.js";
@@ -27,7 +28,7 @@ export function progress(model, t) {
 export function pace(model, t, language) {
   const s = stepAt(model, Math.min(t, model.total));
   if (s < 0) return { s: 0, phase: "", reduce: false };
-  const first = model.byStep.id[model.byStep.start[s]];
+  const [first] = idsOfStep(model, s);
   return {
     s: s + 1,
     phase: textAt(phaseOf(model, s)?.label, 0, language),

@@ -1,5 +1,6 @@
 // The sentence over the picture: what every rank does in this step, and what it waits for.
 
+import { idsOfStep } from "../player/model/order.js";
 import { el } from "../player/draw/elements.js";
 import { textAt } from "../player/model/read.js";
 import { fmtBytes, fmtSpan } from "../player/model/units.js";
@@ -20,7 +21,7 @@ export function simpleSentence(simple, t, s) {
 
 /** A step of a ring: the same for every rank, over cables that differ. */
 function ringStep({ model, words, pairs }, s) {
-  const ids = model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]),
+  const ids = idsOfStep(model, s),
     perRank = Math.round(ids.length / model.ranks),
     first = ids[0];
   const kinds = new Map();

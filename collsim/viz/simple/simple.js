@@ -1,7 +1,7 @@
 // collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a
 // player.
 
-import { icon, media, nameButton, readMarkup, setText, sizeCanvas } from "../player/draw/elements.js";
+import { clearCanvas, icon, media, nameButton, readMarkup, setText } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
 import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
@@ -297,9 +297,7 @@ function render0(simple) {
     s = stepAt(model, t),
     hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
   if (simple.track && layout) {
-    const ctx = sizeCanvas(simple.canvas, size[0], size[1]);
-    ctx.clearRect(0, 0, size[0], size[1]);
-    drawTrack(ctx, { ...simple, asked: hidden, t, s });
+    drawTrack(clearCanvas(simple.canvas, size[0], size[1]), { ...simple, asked: hidden, t, s });
   }
   drawTimebar(simple, t, s);
   drawCount(simple, sentAt(model, t));

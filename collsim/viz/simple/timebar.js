@@ -1,7 +1,7 @@
 // The line of time: phases, steps, the cursor, and a ? at each question.
 
 import { disc, fillRect, put, stroke } from "../player/draw/canvas.js";
-import { el, setAttributes, sizeCanvas } from "../player/draw/elements.js";
+import { clearCanvas, el, setAttributes } from "../player/draw/elements.js";
 import { dragTime } from "../transport/transport.js";
 import { textAt } from "../player/model/read.js";
 import { timeMarks, timeUnit } from "../player/model/units.js";
@@ -28,9 +28,8 @@ export function drawTimebar(simple, t, s) {
     marked = simple.predict && simple.questions.length > 0,
     h = marked ? 96 : 74;
   if (w < 60) return;
-  const ctx = sizeCanvas(bar.canvas, w, h),
+  const ctx = clearCanvas(bar.canvas, w, h),
     x = (at) => PAD + (at / model.total) * (w - 2 * PAD);
-  ctx.clearRect(0, 0, w, h);
   const isAsked = simple.predict && simple.questions.some((q) => q.topic === "copy" && !q.shown);
   // Where one phase ends is the answer to the question.
   if (isAsked) fillRect(ctx, PAD, 0, w - 2 * PAD, 22, colors.sunk);

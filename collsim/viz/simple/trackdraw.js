@@ -1,5 +1,6 @@
 // One frame of the loop: pipes, ranks with their counters, pieces on the way and pieces that wait.
 
+import { idsOfStep } from "../player/model/order.js";
 import { measure, pointAt } from "../player/model/geometry.js";
 import { drawCables, drawCards, drawHub, linesOfHub } from "./cables.js";
 import { arrow, box, disc, fitFont, meter, put, stroke } from "../player/draw/canvas.js";
@@ -149,8 +150,7 @@ function drawPieces(ctx, view) {
   const { model, t, s, place: layout, asked: question } = view,
     many = new Map();
   if (question && s >= 0) {
-    for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++)
-      addPiece(many, model, model.byStep.id[q], 0, false);
+    for (const i of idsOfStep(model, s)) addPiece(many, model, i, 0, false);
   } else {
     for (const i of waitingAt(model, t, s)) addPiece(many, model, i, 1, true);
     for (const i of activeAt(model, t)) addPiece(many, model, i, hopAt(model, i, t).share, false);
@@ -236,7 +236,7 @@ function sayCrossings(ctx, view) {
       rate: fmtRate(pair.capacity),
       share: percent(usedOf(view, pair).share),
     });
-  const first = model.byStep.id[model.byStep.start[s]];
+  const [first] = idsOfStep(model, s);
   const now = fill(words.of, { now: three(1e6 * Math.min(lasts, Math.max(0, t - begin))), total: fmtSpan(lasts) });
   if (layout.slim) {
     const middle = gap.x + gap.w / 2; // in short lines, as cables with their pieces run at both sides
@@ -291,8 +291,7 @@ function sayInside(ctx, view, panel) {
       : panel.w - 2 * (Math.max(...boxes.map(({ w }) => w)) + 20);
   let longest = 0,
     waits = 0;
-  for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++) {
-    const i = model.byStep.id[q];
+  for (const i of idsOfStep(model, s)) {
     if (!ownRanks.has(model.src[i]) || !ownRanks.has(model.dst[i])) continue;
     longest = Math.max(longest, model.t1[i] - model.t0[i]);
     waits += Number(model.t1[i] <= t && t < model.step1[s] && model.t1[i] < model.step1[s] * 0.995);

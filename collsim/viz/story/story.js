@@ -1,6 +1,6 @@
 // collsim story: one page to scroll. Text moves the pictures, numbers in sentences change them.
 
-import { el, icon, media, nameButton, sizeCanvas } from "../player/draw/elements.js";
+import { clearCanvas, el, icon, media, nameButton } from "../player/draw/elements.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
@@ -207,26 +207,15 @@ function addPlay(story, chapter) {
   chapter.figure.append(button);
 }
 
-function drawFigure(story, { key, canvas, share, figure }, draw, tallest) {
-  const wide = Math.floor(figure.clientWidth) - 2;
+function drawFigure(story, { key, canvas, share, figure: box }, draw, tallest) {
+  const wide = Math.floor(box.clientWidth) - 2;
   if (wide < 100 || !story.colors || !story.said) return;
-  const tall = tallest + (wide < 520 && key === "cards" ? 40 : 0),
-    ctx = sizeCanvas(canvas, wide, tall);
-  ctx.clearRect(0, 0, wide, tall);
-  const { colors, words, values: v, known: r, said: spoken, data } = story;
-  draw(ctx, {
-    w: wide,
-    h: tall,
-    colors,
-    words: words.figure,
-    v,
-    r,
-    said: spoken,
-    data,
-    share,
-    slim: wide < 520,
-  });
-  figure.dataset.share = share.toFixed(3);
+  const slim = wide < 520,
+    tall = tallest + (slim && key === "cards" ? 40 : 0),
+    { colors, words, values: v, known: r, said: spoken, data } = story,
+    figure = { w: wide, h: tall, colors, words: words.figure, v, r, said: spoken, data, share, slim };
+  draw(clearCanvas(canvas, wide, tall), figure);
+  box.dataset.share = share.toFixed(3);
 }
 
 function arrangeStory(story) {

@@ -279,10 +279,7 @@ function labelColumn(ui, high) {
     { step } = ui.data,
     box = el("div.labels"),
     put = (y, name, small = "") => {
-      const label = el("div.label", el("b", name));
-      if (small) label.append(el("small", small));
-      label.style.top = `${y}px`;
-      box.append(label);
+      box.append(el("div.label", { style: `top:${y}px` }, name && el("b", name), small && el("small", small)));
     };
   box.style.cssText = `width:${ui.labels}px;height:${high}px`;
   put(ROOM.band + ROOM.axis + 10, words.memory, fill(words.peak, { bytes: fmtBytes(step.memory.peak) }));
@@ -291,28 +288,20 @@ function labelColumn(ui, high) {
       put(row.compute.y + 12, fill(words.alone, { gpu: row.first }));
       continue;
     }
-    const who =
-      row.count === 1
-        ? fill(words.alone, { gpu: row.first })
-        : row.first === 0
-          ? fill(words.alike, { gpu: 0, others: row.count - 1 })
-          : fill(words.range, { first: row.first, last: row.first + row.count - 1 });
-    put(row.compute.y + (row.compute.h - 40) / 2, words.compute, who);
-    if (row.queue.h >= ROOM.queue) box.append(queueLabel(row, words));
-    put(
-      row.network.y + (row.network.h - 40) / 2 + (row.network.h < 44 ? 8 : 0),
-      words.network,
-      row.network.h < 44 ? "" : networkNote(ui, words),
-    );
+    const { compute, queue, network } = row,
+      isLow = network.h < 44;
+    put(compute.y + (compute.h - 40) / 2, words.compute, nameRow(row, words));
+    if (queue.h >= ROOM.queue) put(queue.y + queue.h / 2 - 9, "", words.queue);
+    const note = !isLow && ui.data.ghost.length ? words.ghost : "";
+    put(network.y + (network.h - 40) / 2 + (isLow ? 8 : 0), words.network, note);
   }
   if (ui.layout.left) put(ui.layout.bottom, fill(words.more, { count: ui.layout.left }));
   return box;
 }
 
-const networkNote = (ui, words) => (ui.data.ghost.length ? words.ghost : "");
-
-function queueLabel(row, words) {
-  const label = el("div.label", el("small", words.queue));
-  label.style.top = `${row.queue.y + row.queue.h / 2 - 9}px`;
-  return label;
+/** The GPUs that a row stands for. */
+function nameRow({ first, count }, words) {
+  if (count === 1) return fill(words.alone, { gpu: first });
+  if (first === 0) return fill(words.alike, { gpu: 0, others: count - 1 });
+  return fill(words.range, { first, last: first + count - 1 });
 }

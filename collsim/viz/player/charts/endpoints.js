@@ -5,7 +5,7 @@ import { huesOfGroup } from "../model/look.js";
 import { meters } from "./meters.js";
 import { slotText } from "../model/model.js";
 import { endpointName, panelOf } from "../model/names.js";
-import { groups } from "../model/order.js";
+import { groups, idsOf } from "../model/order.js";
 import { addToSlices } from "../model/load.js";
 import { receivedAt, sentAt } from "../model/sent.js";
 import { textAt } from "../model/read.js";
@@ -26,10 +26,9 @@ export function activity(model, endpoint, side) {
     made: new Map(),
   };
   const key = `${side}${endpoint}`,
-    { start, id } = model.activity[side];
-  if (!model.activity.made.has(key))
-    model.activity.made.set(key, stretches(model, Array.from(id.subarray(start[endpoint], start[endpoint + 1]))));
-  return model.activity.made.get(key);
+    { made, [side]: byEnd } = model.activity;
+  if (!made.has(key)) made.set(key, stretches(model, Array.from(idsOf(byEnd, endpoint))));
+  return made.get(key);
 }
 
 function stretches(model, ids) {

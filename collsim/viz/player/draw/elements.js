@@ -115,6 +115,13 @@ export const media = (q) =>
     ? matchMedia(q)
     : { matches: false, addEventListener() {}, removeEventListener() {} };
 
+/** A canvas of so many pixels, empty: its context. */
+export function clearCanvas(canvas, w, h) {
+  const ctx = sizeCanvas(canvas, w, h);
+  ctx.clearRect(0, 0, w, h);
+  return ctx;
+}
+
 export function sizeCanvas(canvas, w, h) {
   const dpr = Math.min(2, globalThis.devicePixelRatio || 1),
     pw = Math.max(1, Math.round(w * dpr)),

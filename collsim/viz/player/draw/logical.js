@@ -7,7 +7,7 @@ import { hopAt, journey } from "../model/hops.js";
 import { hues } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { endpointName, nameOf } from "../model/names.js";
-import { drawTrail, hopOut, pt, strokeMove, token, train } from "./tokens.js";
+import { drawTrail, hopOut, strokeMove, token, train } from "./tokens.js";
 
 const LAID = new WeakMap(); // by model: the last layout, which all frames of the same size share
 
@@ -21,30 +21,26 @@ export function logicalLayout(model, nslots, w, h) {
   return layout;
 }
 
+/** Where a few ranks stand round a frame, as shares of its width and height. */
+const FRAMES = {
+  3: [0, 0, 1, 0, 0.5, 1],
+  4: [0, 0, 1, 0, 1, 1, 0, 1],
+  5: [0, 0, 0.5, 0, 1, 0, 1, 1, 0, 1],
+  6: [0, 0, 0.5, 0, 1, 0, 1, 1, 0.5, 1, 0, 1],
+  7: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1],
+  8: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1, 0, 0.5],
+};
+
 function laidOut(model, nslots, w, h) {
   const G = model.tl.logical ?? {},
     endpointCount = model.endpoints,
     xs = G.x ?? [],
-    ys = G.y ?? [];
-  const frame = {
-    3: [0, 0, 1, 0, 0.5, 1],
-    4: [0, 0, 1, 0, 1, 1, 0, 1],
-    5: [0, 0, 0.5, 0, 1, 0, 1, 1, 0, 1],
-    6: [0, 0, 0.5, 0, 1, 0, 1, 1, 0.5, 1, 0, 1],
-    7: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1],
-    8: [0, 0, 0.5, 0, 1, 0, 1, 0.5, 1, 1, 0.5, 1, 0, 1, 0, 0.5],
-  }[endpointCount];
-  const turn = (e) =>
-    (2 * Math.PI +
-      Math.atan2((xs[e] ?? 0.5) - 0.5, 0.5 - (ys[e] ?? 0.5)) -
-      Math.atan2((xs[0] ?? 0.5) - 0.5, 0.5 - (ys[0] ?? 0.5)) +
-      1e-9) %
-    (2 * Math.PI);
+    ys = G.y ?? [],
+    frame = FRAMES[endpointCount],
+    angle = (e) => Math.atan2((xs[e] ?? 0.5) - 0.5, 0.5 - (ys[e] ?? 0.5)),
+    turn = (e) => (2 * Math.PI + angle(e) - angle(0) + 1e-9) % (2 * Math.PI);
   const order = Array.from({ length: endpointCount }, (_, e) => e).sort((a, b) => turn(a) - turn(b)),
-    seat = Array.from(order, () => 0);
-  order.forEach((e, k) => {
-    seat[e] = k;
-  }); // the ring need not go 0, 1, 2: keep the order of the given places
+    seat = order.map((_, e) => order.indexOf(e)); // the ring need not go 0, 1, 2: keep the order of the given places
   const inFrame = (cw, ch) =>
     seat.map((k) => [12 + cw / 2 + frame[2 * k] * (w - 24 - cw), 12 + ch / 2 + frame[2 * k + 1] * (h - 24 - ch)]);
   const at = (cw, ch) =>
@@ -180,12 +176,11 @@ function drawPairs(ctx, view, busy, thick) {
   for (const on of [false, true]) {
     for (const key of model.pairs) {
       if (busy.has(key) !== on || (!on && model.pairs.size > MAX_PAIRS)) continue;
-      const round = wayRound(view, Math.floor(key / endpointCount), key % endpointCount),
-        e = round
-          ? [...round.slice(-4), ...headingOf(round)]
-          : edgeEnds(view, Math.floor(key / endpointCount), key % endpointCount),
+      const [from, to] = [Math.floor(key / endpointCount), key % endpointCount],
+        round = wayRound(view, from, to),
+        e = round ? [...round.slice(-4), ...headingOf(round)] : edgeEnds(view, from, to),
         line = round ?? e.slice(6),
-        both = model.pairs.has((key % endpointCount) * endpointCount + Math.floor(key / endpointCount)),
+        both = model.pairs.has(to * endpointCount + from),
         wide = round ? Math.min(6, view.lay.r * 0.4) : both ? Math.min(thick, 12) : thick;
       if (!on) {
         stroke(ctx, line, wide, colors.idle);
@@ -319,13 +314,7 @@ export function drawLogicalTokens(ctx, view) {
     per.get(key).push({ i, line, d: pad + hopOut.share * (line.len - 2 * pad), size: base });
   }
   for (const group of per.values()) train(group, list);
-  for (const q of list) {
-    pointAt(q.line, q.d, pt);
-    q.x = pt.x;
-    q.y = pt.y;
-    q.dx = pt.dx;
-    q.dy = pt.dy;
-  }
+  for (const q of list) pointAt(q.line, q.d, q);
   if (!view.reduced && list.length <= 240) for (const q of list) drawTrail(ctx, view, q);
   for (const q of list) {
     ctx.globalAlpha = view.dim(q.i);
@@ -343,12 +332,8 @@ function drawLogicalToken(ctx, view, q, isSingle) {
     f = model.k[i] / model.goals[slot],
     valueText = isSingle && model.goal > 1 ? String(model.val[i]) : q.size >= 16 ? slotText(view, slot) : "",
     text = q.count ? `×${q.count}` : valueText;
-  token(ctx, hues(colors, model, slot), q.x, q.y, q.size, {
-    round: !model.reduce[i],
-    f,
-    text: "",
-    lit: view.hover?.transfer === i,
-  });
+  const look = { round: !model.reduce[i], f, lit: view.hover?.transfer === i };
+  token(ctx, hues(colors, model, slot), q.x, q.y, q.size, look);
   if (text) {
     const y = q.y + (isSingle && f < 1 ? 3 : q.size * 0.18),
       size = q.size * (isSingle || text.length > 2 ? 0.42 : 0.52);
@@ -365,11 +350,9 @@ function nameToken(ctx, view, q) {
     over = Math.max(0, widthOf(ctx, str, 13.5, true) + 8 - q.size),
     shift = Math.sign(q.dx) * over * Math.max(-0.5, Math.min(0.5, 0.5 - q.d / q.line.len)),
     [x, y] = flat ? [q.x + shift, q.y - q.size / 2 - 8] : [q.x + q.size / 2 + 10, q.y + 5];
-  put(ctx, str, x, y, 13.5, view.colors.ink2, {
-    bold: true,
-    align: flat ? "center" : "left",
-    halo: view.colors.card, // it may reach over the box of a rank
-  });
+  // it may reach over the box of a rank
+  const look = { bold: true, align: flat ? "center" : "left", halo: view.colors.card };
+  put(ctx, str, x, y, 13.5, view.colors.ink2, look);
 }
 
 /** The whole way of one chunk between ranks: moves that are done solid, those to come dashed. */

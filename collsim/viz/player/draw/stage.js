@@ -1,7 +1,7 @@
 // The machine: panels, cables, devices. Drawing functions take (canvas context, scene) and change nothing but the
 // canvas.
 
-import { bandOf } from "../model/order.js";
+import { bandOf, idsOfStep } from "../model/order.js";
 import { drawCable } from "./cable.js";
 import { arrow, box, put, stroke, widthOf } from "./canvas.js";
 import { drawZoom } from "./bars.js";
@@ -28,13 +28,11 @@ export function stageFacts(model, t, s, act) {
     live = new Set(),
     turns = new Map();
   if (key >= 0) {
-    for (let l = 0; l < model.nlinks; l++) share[l] = shareBetween(model, l, a, b);
-    for (let l = 0; l < model.nlinks; l++)
-      if (share[l] > 1e-9) {
-        live.add(model.tl.links.src[l]);
-        live.add(model.tl.links.dst[l]);
-      }
-    const moving = model.lockstep ? model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]) : act;
+    for (let l = 0; l < model.nlinks; l++) {
+      share[l] = shareBetween(model, l, a, b);
+      if (share[l] > 1e-9) live.add(model.tl.links.src[l]).add(model.tl.links.dst[l]);
+    }
+    const moving = model.lockstep ? idsOfStep(model, s) : act;
     for (const r of new Set(Array.from(moving, (i) => model.route[i]))) addTurns(model, r, turns);
   }
   return (model.facts = { key, share, live, turns });
@@ -46,11 +44,8 @@ function addTurns(model, r, turns) {
     ls = routeLinks(model, r);
   for (let h = 1; h < ls.length; h++) {
     const d = model.tl.links.src[ls[h]];
-    if (
-      devices.kind[d] !== "nvswitch" &&
-      (devices.kind[d] !== "switch" || Math.max(devices.w[d], 2 * devices.h[d]) < 140)
-    )
-      continue;
+    const isLarge = devices.kind[d] === "switch" && Math.max(devices.w[d], 2 * devices.h[d]) >= 140;
+    if (devices.kind[d] !== "nvswitch" && !isLarge) continue;
     const a = model.tl.links.path[ls[h - 1]].slice(-2),
       b = model.tl.links.path[ls[h]].slice(0, 2);
     if (!a.length || !b.length) continue;
@@ -144,20 +139,12 @@ function drawArrows(ctx, view) {
       from = model.tl.devices.kind[model.tl.links.src[l]];
     if (into === "nvswitch" || from === "nvswitch") continue; // the arrow sits on the bend inside the switch
     for (let q = 1; q <= n; q++) {
-      const p = pointAt(line, (line.len * q) / (n + 1));
-      const c = core(view, l);
-      if (c > 4.5)
-        arrow(ctx, p.x, p.y, p.dx, p.dy, Math.min(8, c * 1.1), colors.card); // inside a thick core
-      else
-        arrow(
-          ctx,
-          p.x,
-          p.y,
-          p.dx,
-          p.dy,
-          Math.max(c + 5, Math.min(10, 6 + 0.25 * casing(model, l))),
-          view.patterns ? colors.ink : colors[useClass(facts.share[l])],
-        );
+      const { x, y, dx, dy } = pointAt(line, (line.len * q) / (n + 1)),
+        c = core(view, l),
+        isInside = c > 4.5, // inside a thick core
+        size = isInside ? Math.min(8, c * 1.1) : Math.max(c + 5, Math.min(10, 6 + 0.25 * casing(model, l))),
+        color = view.patterns ? colors.ink : colors[useClass(facts.share[l])];
+      arrow(ctx, x, y, dx, dy, size, isInside ? colors.card : color);
     }
   }
 }

@@ -10,7 +10,7 @@ import { slotText } from "../model/model.js";
 import { boxOf, overlaps } from "../model/names.js";
 import { casing, onScreen } from "./ruler.js";
 import { markSpot, routeHot } from "./stage.js";
-import { NB } from "../model/units.js";
+import { percent } from "../model/units.js";
 import { fill } from "../../words/choice.js";
 
 const MIN_NUMBER = 11; // pixels on the screen: where the numbers on the tokens would be smaller, there are none
@@ -59,7 +59,7 @@ function tokenSize(view) {
 }
 
 export const hopOut = {};
-export const pt = {};
+const pt = {};
 const pt2 = {};
 
 /**
@@ -163,18 +163,9 @@ function addToken(view, per, i, size, waits) {
   const { model } = view;
   const hops = shape(model, model.route[i]);
   if (!hops.length) return;
-  let h = hops.length - 1,
-    f = 1,
-    queued = false,
-    share = 1;
-  if (!waits) {
-    hopAt(model, i, view.t, hopOut);
-    h = hopOut.hop;
-    f = hopOut.f;
-    queued = hopOut.waits;
-    share = hopOut.share;
-  }
-  const line = hops[h];
+  const arrived = { hop: hops.length - 1, f: 1, waits: false, share: 1 },
+    { hop: h, f, waits: queued, share } = waits ? arrived : hopAt(model, i, view.t, hopOut),
+    line = hops[h];
   if (!line) return;
   const short = Math.max(14, (line.len - line.lead) / 2 - 9), // on a short cable one waits at each end
     s = waits ? Math.min(22, size, short) : size,
@@ -210,12 +201,9 @@ function queue(view, link, list, out) {
       const back = s / 2 + (first ? 1 : 6) + Math.floor(k / 4) * gap,
         side = ((k % 4) - wide) * gap;
       Object.assign(q, { size: s, plain: s < 18, x: x - dx * back - dy * side, y: y - dy * back + dx * side, dx, dy });
+      const reach = wide * gap + s;
       if (k === 0 && list.length > 1)
-        q.queue = {
-          n: list.length,
-          x: x - dx * 10 - Math.abs(dy) * (wide * gap + s),
-          y: y - dy * (s + 4) - Math.abs(dx) * (wide * gap + s),
-        };
+        q.queue = { n: list.length, x: x - dx * 10 - Math.abs(dy) * reach, y: y - dy * (s + 4) - Math.abs(dx) * reach };
       out.push(q);
     });
 }
@@ -253,18 +241,20 @@ export function drawTokens(ctx, view) {
   const list = placeTokens(view),
     labelled = list.filter((q) => !q.waits && !q.queued && !q.count && !q.plain && routeHot(model, model.route[q.i])),
     spots = labelled.map((q) => labelSpot(view, q)),
-    size = Math.max(14, onScreen(view, 12.5));
+    size = labelSize(view),
+    [wide, tall] = [1.3 * size, 0.7 * size];
   const clash = spots.some(
-    (a, k) =>
-      list.some(
-        (q) =>
-          q !== labelled[k] &&
-          Math.abs(q.x - a.mx) < 1.3 * size + q.size / 2 &&
-          Math.abs(q.y - a.my) < 0.7 * size + q.size / 2,
+    ({ mx, my }, k) =>
+      onToken(
+        list.filter((q) => q !== labelled[k]),
+        mx,
+        my,
+        wide,
+        tall,
       ) ||
-      onDevice(model, a.mx, a.my, 1.3 * size, 0.7 * size, isNoSwitch) ||
-      onMark(view, a, 1.3 * size, 0.7 * size) ||
-      spots.some((b, n) => n < k && Math.abs(a.mx - b.mx) < 2.8 * size && Math.abs(a.my - b.my) < 1.3 * size),
+      onDevice(model, mx, my, wide, tall, isNoSwitch) ||
+      onMark(view, mx, my, wide, tall) ||
+      spots.slice(0, k).some((b) => Math.abs(mx - b.mx) < 2.8 * size && Math.abs(my - b.my) < 1.3 * size),
   );
   const labels = labelled.length <= 4 && !clash;
   if (!view.reduced && list.length <= 240) for (const q of list) if (!q.waits && !q.queued) drawTrail(ctx, view, q);
@@ -281,24 +271,16 @@ export function drawTokens(ctx, view) {
       lit: view.hover?.transfer === i,
       text: legible ? q.text : "",
     });
-    if (q.queue)
-      put(ctx, fill(view.words.queue, { count: q.queue.n }), q.queue.x, q.queue.y + 5, size, colors.fulltext, {
-        bold: true,
-        align: "right",
-        halo: colors.card,
-      });
+    const look = { bold: true, align: "right", halo: colors.card },
+      { n, x, y } = q.queue ?? {};
+    if (n) put(ctx, fill(view.words.queue, { count: n }), x, y + 5, size, colors.fulltext, look);
     ctx.globalAlpha = 1;
   }
   namesAbove(ctx, view, list);
   if (!drawMeeting(ctx, view)) drawShared(ctx, view, list);
-  if (labels)
-    labelled.forEach((q, k) =>
-      put(ctx, `${Math.round(100 * q.share)}${NB}%`, spots[k].x, spots[k].y, size, colors.fulltext, {
-        bold: true,
-        align: spots[k].align,
-        halo: model.panels.x.length ? colors.sunk : colors.card,
-      }),
-    );
+  const halo = model.panels.x.length ? colors.sunk : colors.card;
+  for (const [k, { x, y, align }] of labels ? spots.entries() : [])
+    put(ctx, percent(labelled[k].share), x, y, size, colors.fulltext, { bold: true, align, halo });
   view.drawn = list;
 }
 
@@ -311,7 +293,7 @@ const onDevice = ({ tl: { devices } }, mx, my, w, h, counts = null) =>
 
 const isNoSwitch = (kind) => !/switch/.test(kind);
 
-const onMark = (view, { mx, my }, w, h) =>
+const onMark = (view, mx, my, w, h) =>
   view.marks
     .map(({ link }) => markSpot(view, link))
     .some(({ x, y, r }) => Math.abs(x - mx) < w + r && Math.abs(y - my) < h + r);
@@ -326,22 +308,22 @@ function drawMeeting(ctx, view) {
   if (!meeting) return false;
   const device = [links.src[meeting.link], links.dst[meeting.link]].find((q) => /switch/.test(devices.kind[q])),
     text = fill(view.words.meet, { chunks: meeting.n }),
-    size = Math.max(14, onScreen(view, 12.5));
+    size = labelSize(view),
+    look = { bold: true, align: "right", halo: view.colors.card };
   if (device == null || devices.w[device] < 2 * widthOf(ctx, text, size, true)) return false;
-  put(ctx, text, devices.x[device] + devices.w[device] - 8, devices.y[device] + size + 2, size, view.colors.fulltext, {
-    bold: true,
-    align: "right",
-    halo: view.colors.card,
-  });
+  const { x, y, w } = boxOf(devices, device);
+  put(ctx, text, x + w - 8, y + size + 2, size, view.colors.fulltext, look);
   return true;
 }
+
+const labelSize = (view) => Math.max(14, onScreen(view, 12.5));
 
 const MAX_SHARED = 6; // more counts than this hide what they count
 
 function drawShared(ctx, view, list) {
   const groups = list.filter((q) => q.shared),
     word = view.model.sharing === "none" ? view.words.atOnce : view.words.share,
-    size = Math.max(14, onScreen(view, 12.5));
+    size = labelSize(view);
   if (groups.length > MAX_SHARED) return;
   for (const q of groups) {
     const level = Math.abs(q.dx) > Math.abs(q.dy),
@@ -353,19 +335,9 @@ function drawShared(ctx, view, list) {
       mx = level ? q.x : middle + (right ? 1 : -1) * (q.shared.wide + wide / 2),
       my = level ? q.y - q.shared.wide - 5 : q.y;
     if (onDevice(view.model, mx, my, wide / 2, size / 2) || onToken(list, mx, my, wide / 2, size / 2)) continue;
-    put(
-      ctx,
-      text,
-      level ? q.x : middle + (right ? q.shared.wide : -q.shared.wide),
-      level ? q.y - q.shared.wide : q.y + 5,
-      size,
-      view.colors.ink,
-      {
-        bold: true,
-        align: level ? "center" : right ? "left" : "right",
-        halo: view.colors.card,
-      },
-    );
+    const [side, away] = right ? ["left", q.shared.wide] : ["right", -q.shared.wide],
+      [x, y, align] = level ? [q.x, q.y - q.shared.wide, "center"] : [middle + away, q.y + 5, side];
+    put(ctx, text, x, y, size, view.colors.ink, { bold: true, align, halo: view.colors.card });
   }
 }
 
@@ -376,15 +348,9 @@ function drawShared(ctx, view, list) {
 function labelSpot(view, q) {
   const r = q.size / 2 + 7,
     { w, h } = view.model.tl.stage,
-    left = q.x < w / 2;
+    [side, align] = q.x < w / 2 ? [1, "left"] : [-1, "right"];
   if (Math.abs(q.dy) > Math.abs(q.dx))
-    return {
-      x: q.x + (left ? r : -r),
-      y: q.y + 5,
-      mx: q.x + (left ? r + 16 : -r - 16),
-      my: q.y,
-      align: left ? "left" : "right",
-    };
+    return { x: q.x + side * r, y: q.y + 5, mx: q.x + side * (r + 16), my: q.y, align };
   const y = q.y < h * 0.3 && q.y > 30 ? q.y - r - 1 : q.y + r + 11;
   return { x: q.x, y, mx: q.x, my: y - 5, align: "center" };
 }

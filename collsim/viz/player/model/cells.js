@@ -1,6 +1,6 @@
 // What every rank holds: contributions of each chunk over time. Pure functions of (model, time).
 
-import { groups, upTo } from "./order.js";
+import { groups, idsOf, idsOfStep, upTo } from "./order.js";
 
 /** The cells [endpoint, slot] that an `initial` or `wanted` entry of the state names. */
 export function cellsOf(what, state, meta) {
@@ -65,17 +65,15 @@ export function contributions(model) {
   const k = new Int32Array(n),
     val = new Float64Array(n),
     who = new Uint32Array(n);
-  const { start, id } = groups(model.step, model.nsteps, n);
+  const byStep = groups(model.step, model.nsteps, n);
   for (let s = 0; s < model.nsteps; s++) {
-    for (let q = start[s]; q < start[s + 1]; q++) {
-      const i = id[q],
-        from = model.src[i] * slotCount + model.chunk[i];
+    for (const i of idsOf(byStep, s)) {
+      const from = model.src[i] * slotCount + model.chunk[i];
       k[i] = count[from];
       val[i] = value[from];
       who[i] = mask[from];
     }
-    for (let q = start[s]; q < start[s + 1]; q++)
-      arrive(count, value, mask, model.dst[id[q]] * slotCount + model.into[id[q]], id[q]);
+    for (const i of idsOf(byStep, s)) arrive(count, value, mask, model.dst[i] * slotCount + model.into[i], i);
   }
   function arrive(c, v, words, cell, i) {
     if (model.reduce[i]) {
@@ -126,10 +124,7 @@ export function waitingAt(model, t, s, out = []) {
   out.length = 0;
   if (!model.lockstep || s < 0 || t >= model.step1[s]) return out;
   const slack = 0.005 * (model.step1[s] - model.step0[s]);
-  for (let q = model.byStep.start[s]; q < model.byStep.start[s + 1]; q++) {
-    const i = model.byStep.id[q];
-    if (model.t1[i] <= t && model.t1[i] < model.step1[s] - slack) out.push(i);
-  }
+  for (const i of idsOfStep(model, s)) if (model.t1[i] <= t && model.t1[i] < model.step1[s] - slack) out.push(i);
   return out;
 }
 
@@ -149,7 +144,7 @@ export function ranksWaiting(model, t, s) {
 /** When each endpoint is done with step s, its start for those that have no part in it. */
 function doneInStep(model, s) {
   if (model.doneInStep?.s === s) return model.doneInStep.until;
-  const ids = model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]),
+  const ids = idsOfStep(model, s),
     until = new Float64Array(model.endpoints).fill(model.step0[s]),
     receives = new Set(Array.from(ids, (i) => model.dst[i]));
   for (const i of ids)

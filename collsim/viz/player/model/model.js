@@ -90,10 +90,7 @@ export function activeAt(model, t, out = []) {
   if (!model.n) return out;
   const { start, id, at } = model.buckets,
     b = at(t);
-  for (let q = start[b]; q < start[b + 1]; q++) {
-    const i = id[q];
-    if (model.t0[i] <= t && t < model.t1[i]) out.push(i);
-  }
+  for (const i of id.subarray(start[b], start[b + 1])) if (model.t0[i] <= t && t < model.t1[i]) out.push(i);
   return out;
 }
 
@@ -141,7 +138,6 @@ const plainSlot = (view, slot) =>
     : String(slot);
 
 /** Which channel each slot belongs to, when every slot belongs to just one. */
-
 export function slotChannels(model) {
   if (model.channels < 2) return null;
   const of = new Int32Array(model.slots).fill(-1);
@@ -163,7 +159,6 @@ export function phaseOf(model, s) {
   return model.phases.find((p) => p.first <= s && s <= p.last);
 }
 
-/** The number of its collective for each slot. */
 /** In reduced motion time stands at the start, the middle and the end of each step. */
 export function stillMoment(model, t) {
   const s = stepAt(model, t),
@@ -174,7 +169,8 @@ export function stillMoment(model, t) {
   return a + (b - a) * share;
 }
 
-export function groupOfSlots(groups, slots) {
+/** The number of its collective for each slot. */
+function groupOfSlots(groups, slots) {
   const of = new Int32Array(slots);
   groups.forEach(({ first, slots: n }, q) => of.fill(q, first, first + n));
   return of;

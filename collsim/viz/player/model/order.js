@@ -14,6 +14,12 @@ export function groups(keys, ngroups, n = keys.length) {
   return { start, id };
 }
 
+/** The ids of one group. */
+export const idsOf = ({ start, id }, group) => id.subarray(start[group], start[group + 1]);
+
+/** Ids of the transfers of a step. */
+export const idsOfStep = ({ byStep }, s) => idsOf(byStep, s);
+
 /** The position after the last of the rising `times` that is at most t, looked for from `from` to `to`. */
 export function upTo(times, t, from = 0, to = times.length) {
   let lo = from,

@@ -1,12 +1,13 @@
 // One frame: the scene at a moment, drawn where it changed.
 
+import { idsOfStep } from "../model/order.js";
 import { drawCable } from "../draw/cable.js";
 import { stroke } from "../draw/canvas.js";
 import { cellAt, finishedAt, landedBy, waitingAt } from "../model/cells.js";
 import { SPEEDS } from "../model/clock.js";
 import { showNode } from "./crumbs.js";
 import { colorsOf, report, themeOf, wordsOf } from "./context.js";
-import { el, segment, sizeCanvas } from "../draw/elements.js";
+import { clearCanvas, el, segment, sizeCanvas } from "../draw/elements.js";
 import { keyShare, sameWords } from "../draw/key.js";
 import { useClass } from "../model/load.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
@@ -86,20 +87,14 @@ function sceneAt(ui) {
     landed: landedBy(model, t),
   };
   v.dim = (i) => (v.hover?.slot != null && model.chunk[i] !== v.hover.slot ? 0.22 : 1);
+  const isSame = before?.model === model,
+    isInChannel = (c) => state.channel < 0 || state.slotChannel[c] === state.channel;
   v.slots =
-    before && before.channel === state.channel && before.model === model
-      ? before.slots
-      : Array.from({ length: model.slots }, (_, c) => c).filter(
-          (c) => state.channel < 0 || state.slotChannel[c] === state.channel,
-        );
+    isSame && before.channel === state.channel ? before.slots : [...Array(model.slots).keys()].filter(isInChannel);
   v.channel = state.channel;
-  v.now =
-    model.lockstep && s >= 0
-      ? t >= model.total
-        ? []
-        : Array.from(model.byStep.id.subarray(model.byStep.start[s], model.byStep.start[s + 1]))
-      : act;
-  v.finished = before && before.model === model && before.landed === v.landed ? before.finished : finishedAt(model, t);
+  if (!model.lockstep || s < 0) v.now = act;
+  else v.now = t >= model.total ? [] : Array.from(idsOfStep(model, s));
+  v.finished = isSame && before.landed === v.landed ? before.finished : finishedAt(model, t);
   markCells(ui, v);
   v.wrong = model.mistake && t >= mistakeFrom(model) ? model.mistake.rank * model.slots + model.mistake.chunk : null;
   return v;
@@ -107,11 +102,7 @@ function sceneAt(ui) {
 
 function markCells(ui, v) {
   const { model } = ui;
-  v.sends = new Set();
-  v.lands = new Set();
-  v.fresh = new Set();
-  v.hotCells = new Set();
-  v.hotRanks = new Set();
+  for (const name of ["sends", "lands", "fresh", "hotCells", "hotRanks"]) v[name] = new Set();
   for (const i of v.now) {
     const from = model.src[i] * model.slots + model.chunk[i],
       to = model.dst[i] * model.slots + model.into[i];
@@ -119,8 +110,7 @@ function markCells(ui, v) {
     (v.t < model.t1[i] ? v.lands : v.fresh).add(to);
     if (routeHot(model, model.route[i])) {
       v.hotCells.add(from);
-      v.hotRanks.add(model.src[i]);
-      v.hotRanks.add(model.dst[i]);
+      v.hotRanks.add(model.src[i]).add(model.dst[i]);
     }
   }
 }
@@ -130,13 +120,11 @@ export function render(ui) {
   if (!ui.model || ui.dead || !state.geo) return;
   ui.view = sceneAt(ui);
   drawStage(ui);
-  if (opts.compact > 0 && !state.present) {
-    mirror(ui);
-    return;
+  if (!(opts.compact > 0) || state.present) {
+    if (!state.present && (!state.narrow || state.tab === 1)) drawMatrixView(ui);
+    drawTime(ui);
+    drawRunning(ui);
   }
-  if (!state.present && (!state.narrow || state.tab === 1)) drawMatrixView(ui);
-  drawTime(ui);
-  drawRunning(ui);
   mirror(ui);
 }
 
@@ -171,8 +159,7 @@ function drawStage(ui) {
   // Colours change with the step; the cores of the cables grow slowly, so ten times a second is enough for them. Who
   // sends to whom has no such cores: all that is drawn of it is in the key.
   if (key !== keys.base || (!logical && (!clock.playing || now - ui.baseAt > 100))) {
-    const ctx = sizeCanvas(parts.base, state.stageW, state.stageH);
-    ctx.clearRect(0, 0, state.stageW, state.stageH);
+    const ctx = clearCanvas(parts.base, state.stageW, state.stageH);
     if (logical) drawLogical(ctx, view, state.stageW, state.stageH);
     else {
       ctx.translate(state.ox, state.oy);
@@ -184,8 +171,7 @@ function drawStage(ui) {
     keys.base = key;
     ui.baseAt = now;
   }
-  const ctx = sizeCanvas(parts.live, state.stageW, state.stageH);
-  ctx.clearRect(0, 0, state.stageW, state.stageH);
+  const ctx = clearCanvas(parts.live, state.stageW, state.stageH);
   const moves = view.hover?.slot != null && !clock.playing;
   if (logical) {
     if (moves) drawLogicalJourney(ctx, view);
@@ -226,15 +212,10 @@ function drawKinds(ui) {
       const share = keyShare(model, view.facts.share, e),
         cls = useClass(share),
         h = Math.min(18, Math.max(3, pipeRuler(model) * Math.sqrt(e.bandwidth / 1e9)));
-      const bar = sizedBar(colors, h, cls, e.kind, state.patterns);
-      return el(
-        "span",
-        { className: cls },
-        bar,
-        el("b", textAt(e.label, 0, state.language)),
-        sameWords(textAt(e.label, 0, state.language), fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth),
-        el("b", share > 1e-9 ? fmtShare(share) : "–"),
-      );
+      const bar = sizedBar(colors, h, cls, e.kind, state.patterns),
+        label = textAt(e.label, 0, state.language),
+        rate = sameWords(label, fmtRate(e.bandwidth)) ? "" : fmtRate(e.bandwidth);
+      return el("span", { className: cls }, bar, el("b", label), rate, el("b", share > 1e-9 ? fmtShare(share) : "–"));
     }),
     el("span", wordsOf(ui).nominal),
   );
@@ -273,9 +254,7 @@ function drawMatrixView(ui) {
   state.docked = !!docks;
   keys.matrix = key;
   view.docks = docks;
-  const ctx = sizeCanvas(parts.matrix, state.matW, state.matH);
-  ctx.clearRect(0, 0, state.matW, state.matH);
-  drawMatrix(ctx, view, state.matW, state.matH);
+  drawMatrix(clearCanvas(parts.matrix, state.matW, state.matH), view, state.matW, state.matH);
 }
 
 /** Chunks that have just landed: for 160 ms of screen time the cell's level rises (reduce) or fades over (copy). */
@@ -294,11 +273,8 @@ function dockings(ui) {
   for (let q = from; q < view.landed; q++) {
     const i = model.byEnd[q],
       cell = model.dst[i] * model.slots + model.into[i];
-    state.docks.set(cell, {
-      since: now,
-      copy: !model.reduce[i],
-      was: cellAt(model, cell, model.t1[i] - 1e-9 * model.total),
-    });
+    const was = cellAt(model, cell, model.t1[i] - 1e-9 * model.total);
+    state.docks.set(cell, { since: now, copy: !model.reduce[i], was });
   }
   for (const [cell, k] of state.docks) {
     k.f = (now - k.since) / 160;
@@ -312,9 +288,7 @@ function barsCanvas(ui) {
   const key = [state.geo.tw, state.rowsH, state.chart, state.mode, state.language, state.patterns, themeOf(ui)].join();
   if (key !== keys.bars) {
     ui.bars ??= el("canvas");
-    const ctx = sizeCanvas(ui.bars, state.geo.tw, state.rowsH);
-    ctx.clearRect(0, 0, state.geo.tw, state.rowsH);
-    drawBars(ctx, view, state.geo);
+    drawBars(clearCanvas(ui.bars, state.geo.tw, state.rowsH), view, state.geo);
     keys.bars = key;
   }
   return ui.bars;
@@ -322,12 +296,7 @@ function barsCanvas(ui) {
 
 function drawTime(ui) {
   const { parts, state, view } = ui;
-  let ctx = sizeCanvas(parts.scrubCanvas, state.geo.width, state.scrubH);
-  ctx.clearRect(0, 0, state.geo.width, state.scrubH);
-  drawScrub(ctx, view, state.geo);
+  drawScrub(clearCanvas(parts.scrubCanvas, state.geo.width, state.scrubH), view, state.geo);
   if (state.present ? !state.presentRows : state.narrow && state.tab !== 0) return;
-  const b = barsCanvas(ui);
-  ctx = sizeCanvas(parts.rowsCanvas, state.geo.width, state.rowsH);
-  ctx.clearRect(0, 0, state.geo.width, state.rowsH);
-  drawRows(ctx, view, state.geo, b);
+  drawRows(clearCanvas(parts.rowsCanvas, state.geo.width, state.rowsH), view, state.geo, barsCanvas(ui));
 }

@@ -22,49 +22,31 @@ export function buildWords(ui) {
       for (const [first, ...cells] of rows) t.append(el("tr", el("th", first), ...cells.map((c) => el("td", c))));
       return t;
     };
-  const kids = [
-    text
-      ? table(
-          words.asText,
-          ["", ...Array.from({ length: seen }, (_, s) => String(s + 1))],
-          text.row.map((r, q) => [r, ...text.cell[q].slice(0, seen).map((c) => String(c ?? ""))]),
-        )
-      : el("p", words.big),
-  ];
-  state.textTable = text ? kids[0] : null;
-  const links = model.tl.links,
-    used = isOpen ? [] : usedLinks(model);
-  kids.push(
-    table(
-      words.linkTable,
-      Object.values(words.cols),
-      used
-        .slice(0, 200)
-        .map((l) => [
-          linkName(model, l, words, state.language),
-          fmtShare(model.total > 0 ? busySeconds(model, l) / model.total : 0),
-          fmtBytes(linkBytes(model, l, model.total)),
-          `${textAt(links.label, l, state.language)} ${fmtRate(links.bandwidth[l])}`,
-        ]),
-    ),
-  );
+  const steps = Array.from({ length: seen }, (_, s) => String(s + 1)),
+    rowsOf = ({ row, cell }) => row.map((r, q) => [r, ...cell[q].slice(0, seen).map((c) => String(c ?? ""))]);
+  state.textTable = text ? table(words.asText, ["", ...steps], rowsOf(text)) : null;
+  const { links } = model.tl,
+    used = isOpen ? [] : usedLinks(model),
+    linkRow = (l) => [
+      linkName(model, l, words, state.language),
+      fmtShare(model.total > 0 ? busySeconds(model, l) / model.total : 0),
+      fmtBytes(linkBytes(model, l, model.total)),
+      `${textAt(links.label, l, state.language)} ${fmtRate(links.bandwidth[l])}`,
+    ],
+    linkTable = table(words.linkTable, Object.values(words.cols), used.slice(0, 200).map(linkRow)),
+    kids = [state.textTable ?? el("p", words.big), linkTable];
   if (used.length > 200) kids.push(el("p", fill(words.more, { count: used.length - 200 })));
   state.cellTable = null;
   if (model.endpoints * model.slots <= 1024) {
     // the matrix as a table, kept up to date once per step
-    state.cellTable = table(
-      parts.matrixTitle.textContent,
-      [words.rank, ...Array.from({ length: model.slots }, (_, c) => String(c))],
-      Array.from({ length: model.endpoints }, (_, e) => [
-        nameOf(model, e, state.language),
-        ...new Array(model.slots).fill(""),
-      ]),
-    );
+    const rowOf = (e) => [nameOf(model, e, state.language), ...new Array(model.slots).fill("")],
+      rows = Array.from({ length: model.endpoints }, (_, e) => rowOf(e)),
+      head = [words.rank, ...Array.from({ length: model.slots }, (_, c) => String(c))];
+    state.cellTable = table(parts.matrixTitle.textContent, head, rows);
     kids.push(state.cellTable);
   }
   parts.words.replaceChildren(...kids);
-  parts.words.setAttribute("aria-label", words.asText);
-  parts.words.setAttribute("role", "region");
+  setAttributes(parts.words, { "aria-label": words.asText, role: "region" });
   state.wordsStep = -1;
 }
 
@@ -84,7 +66,6 @@ export function mirror(ui) {
     s = view.s,
     ended = view.t >= model.total && model.n > 0,
     phase = sayPhase(ui, s);
-  const done = doneNow(ui);
   setText(parts.stepno, n ? fill(words.step, { step: s + 1, steps: n }) : "–");
   setText(parts.clock, `${unit.num(view.t)} / ${unit.num(model.total)}${NB}${unit.unit}`);
   setText(parts.real, n ? fill(words.real, { time: fmtSpan(clock.base * clock.speed) }) : "");
@@ -96,43 +77,43 @@ export function mirror(ui) {
   }
   parts.loop.setAttribute("aria-pressed", String(!!clock.loop));
   parts.full.setAttribute("aria-pressed", String(state.present));
-  for (const b of [parts.play, parts.first, parts.back, parts.next, parts.loop, parts.busy])
-    b.disabled = !(model.total > 0);
+  for (const name of ["play", "first", "back", "next", "loop", "busy"]) parts[name].disabled = !(model.total > 0);
   narrate(ui, isHeld(ui) ? "held" : `s${s}${ended ? "end" : ""}`, ended, phase);
-  const a = {
-    t: String(Number(view.t.toPrecision(9))),
-    playing: String(clock.playing),
-    step: String(n ? s + 1 : 0),
-    active: String(view.act.length),
-    waiting: String(view.wait.length),
-    view: state.view,
-    node: state.node == null ? "" : String(state.node),
-    chart: state.chart,
-    patterns: String(state.patterns),
-    done: String(done),
-    mistake: model.mistake
-      ? `${model.mistake.rank},${model.mistake.chunk},${model.mistake.step == null ? "" : model.mistake.step + 1}`
-      : "",
-    transfers: String(model.n),
-  };
-  for (const k in a) if (parts.root.dataset[k] !== a[k]) parts.root.dataset[k] = a[k];
+  const { rank, chunk, step } = model.mistake ?? {},
+    t = Number(view.t.toPrecision(9));
+  setAttributes(parts.root, {
+    "data-t": t,
+    "data-playing": clock.playing,
+    "data-step": n ? s + 1 : 0,
+    "data-active": view.act.length,
+    "data-waiting": view.wait.length,
+    "data-view": state.view,
+    "data-node": state.node ?? "",
+    "data-chart": state.chart,
+    "data-patterns": state.patterns,
+    "data-done": doneNow(ui),
+    "data-mistake": model.mistake ? `${rank},${chunk},${step == null ? "" : step + 1}` : "",
+    "data-transfers": model.n,
+  });
   setAttributes(parts.scrub, {
     "aria-valuemin": 0,
     "aria-valuemax": model.total,
-    "aria-valuenow": a.t,
+    "aria-valuenow": t,
     "aria-valuetext": fill(words.valuetext, { step: s + 1, steps: n, phase, time: unit.fmt(view.t) }),
   });
-  if (state.wordsStep !== s && parts.words.style.display !== "none") {
-    state.wordsStep = s;
-    if (state.textTable) keepInSight(parts.words, state.textTable.rows[0]?.cells[s + 1]);
-    if (state.textTable)
-      for (const row of state.textTable.rows)
-        for (let q = 1; q < row.cells.length; q++)
-          row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
-    if (state.cellTable)
-      for (let e = 0; e < model.endpoints; e++)
-        for (let c = 0; c < model.slots; c++)
-          setText(state.cellTable.rows[e + 1].cells[c + 1], String(cellAt(model, e * model.slots + c, view.t)));
+  if (state.wordsStep === s || parts.words.style.display === "none") return;
+  state.wordsStep = s;
+  markStep(ui, s);
+}
+
+/** The column of the step that is shown in the table of steps, and what ranks hold then. */
+function markStep({ parts, state: { textTable, cellTable }, model, view }, s) {
+  if (textTable) keepInSight(parts.words, textTable.rows[0]?.cells[s + 1]);
+  for (const row of textTable?.rows ?? [])
+    for (let q = 1; q < row.cells.length; q++) row.cells[q].className = q === s + 1 && row.rowIndex > 0 ? "now" : "";
+  for (let cell = 0; cellTable && cell < model.endpoints * model.slots; cell++) {
+    const box = cellTable.rows[1 + Math.floor(cell / model.slots)].cells[1 + (cell % model.slots)];
+    setText(box, String(cellAt(model, cell, view.t)));
   }
 }
 
@@ -161,39 +142,34 @@ function narrate(ui, key, ended, phase) {
   const k = `${key}${phase},${state.language}`;
   if (k === ui.narrated) return;
   ui.narrated = k;
-  const words = wordsOf(ui);
   parts.say.setAttribute("aria-live", clock.playing && clock.speed > 1 ? "off" : "polite");
   // steps may begin together
   const wrong = view.s >= 0 && model.mistake?.step != null && model.step0[model.mistake.step] === model.step0[view.s];
-  let head = "",
-    text;
-  if (isHeld(ui)) {
-    head = words.predictFirst;
-    text = "";
-  } else if (!model.n) text = model.ranks === 1 ? words.none : words.idleRun;
-  else if (ended && model.mistake) {
-    head = words.overWrong;
-    text = textAt(model.mistake.text, 0, state.language);
-  } else if (wrong) {
-    head = fill(words.wrongHere, { step: model.mistake.step + 1, steps: model.nsteps });
-    text = textAt(model.mistake.text, 0, state.language);
-  } else if (ended) {
-    head =
-      doneNow(ui) && !model.groups.length ? fill(words.finished[model.goal > 1 ? "sum" : "data"], model) : words.over;
-    text = model.tl.bottleneck
-      ? `${textAt(model.tl.bottleneck.text, 0, state.language)} ${textAt(model.tl.bottleneck.more, 0, state.language)}`
-      : "";
-  } else {
-    head = fill(words.head, { step: view.s + 1, steps: model.nsteps, phase });
-    text = textAt(model.tl.steps.text, view.s, state.language);
-  }
-  const gap = state.language === "en" ? " " : "",
+  const [head, text] = sayMoment(ui, { ended, wrong, phase }),
+    gap = state.language === "en" ? " " : "",
     [first, rest] = splitSentence(text);
   parts.say.replaceChildren(el("b", head), head && gap, first, rest && gap, el("span.more", rest));
   parts.root.classList.toggle("held", isHeld(ui));
   parts.nar.classList.toggle("wrong", !isHeld(ui) && (wrong || (ended && !!model.mistake)));
   parts.nar.classList.remove("long");
   parts.nar.classList.toggle("long", parts.say.scrollHeight > parts.nar.clientHeight + 2);
+}
+
+/** What is said of this moment: its head, which is bold, and its text. */
+function sayMoment(ui, { ended, wrong, phase }) {
+  const { state, model, view } = ui,
+    words = wordsOf(ui),
+    { bottleneck, steps } = model.tl,
+    { nsteps } = model,
+    read = (column, q = 0) => textAt(column, q, state.language);
+  if (isHeld(ui)) return [words.predictFirst, ""];
+  if (!model.n) return ["", model.ranks === 1 ? words.none : words.idleRun];
+  if (ended && model.mistake) return [words.overWrong, read(model.mistake.text)];
+  if (wrong) return [fill(words.wrongHere, { step: model.mistake.step + 1, steps: nsteps }), read(model.mistake.text)];
+  if (!ended) return [fill(words.head, { step: view.s + 1, steps: nsteps, phase }), read(steps.text, view.s)];
+  const isFinished = doneNow(ui) && !model.groups.length,
+    head = isFinished ? fill(words.finished[model.goal > 1 ? "sum" : "data"], model) : words.over;
+  return [head, bottleneck ? `${read(bottleneck.text)} ${read(bottleneck.more)}` : ""];
 }
 
 /** The first sentence of a text, and what follows it. */
