@@ -163,14 +163,7 @@ function openGallery() {
     const requested = new URLSearchParams(location.hash.slice(1)).get("run");
     const run = (key) => page.runs.find((r) => r.key === key);
     const wanted = run(requested) ?? run(page.first) ?? page.runs[0];
-    for (const [select, v] of [
-      [algorithm, wanted.algorithm],
-      [network, wanted.network],
-      [ranks, wanted.ranks],
-    ]) {
-      select.replaceChildren(el("option", { value: v }, String(v)));
-      select.value = String(v);
-    }
+    for (const select of selects) select.replaceChildren(el("option", {}, String(wanted[select.id])));
     update(false);
   }
   for (const select of selects) select.onchange = () => update(true);

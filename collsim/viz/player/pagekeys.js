@@ -66,12 +66,13 @@ function listenToPage(root) {
   };
   leaveMenu(page);
   pictures.add(root);
-  page.addEventListener("keydown", onKey);
-  for (const type of PRESSES) page.addEventListener(type, onPress, true);
+  const end = new AbortController(),
+    { signal } = end;
+  page.addEventListener("keydown", onKey, { signal });
+  for (const type of PRESSES) page.addEventListener(type, onPress, { signal, capture: true });
   return () => {
     pictures.delete(root);
-    page.removeEventListener("keydown", onKey);
-    for (const type of PRESSES) page.removeEventListener(type, onPress, true);
+    end.abort();
   };
 }
 

@@ -19,10 +19,9 @@ export function listenToWords(page, light) {
     focusout: () => lightWord(null),
     pointerdown: (ev) => ev.pointerType === "touch" && lightWord(wordAt(ev)),
   };
-  for (const [kind, act] of Object.entries(heard)) page.addEventListener(kind, act);
-  return () => {
-    for (const [kind, act] of Object.entries(heard)) page.removeEventListener(kind, act);
-  };
+  const end = new AbortController();
+  for (const [kind, act] of Object.entries(heard)) page.addEventListener(kind, act, { signal: end.signal });
+  return () => end.abort();
 }
 
 const focusedWord = (page) => page.activeElement?.closest?.("[data-lights]") ?? null;

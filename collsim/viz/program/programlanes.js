@@ -6,7 +6,7 @@ import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import programSheet from "./programlanes.css" with { type: "text" };
-import { createCursor } from "../transport/lanechart.js";
+import { createChart, createCursor } from "../transport/lanechart.js";
 import { createTimed } from "../transport/timed.js";
 import { createTransport, drawTransport } from "../transport/transport.js";
 import { PROGRAM } from "../words/words.js";
@@ -35,16 +35,15 @@ function buildProgram(ui) {
   ui.say.setAttribute("aria-live", "polite");
   ui.range = el("input", { type: "range", min: "0", max: "1", step: "0.001" });
   ui.range.oninput = () => seekWhole(ui, Number(ui.range.value) * ui.clock.total);
-  ui.heard = {
-    [LINE_POINTED_AT]: (event) => light(ui.root, event.detail),
-    [LINES_REQUESTED]: () => announceLines(ui),
-  };
-  for (const kind in ui.heard) window.addEventListener(kind, ui.heard[kind]);
+  ui.unheard = new AbortController();
+  const { signal } = ui.unheard;
+  window.addEventListener(LINE_POINTED_AT, (/** @type {any} */ { detail }) => light(ui.root, detail), { signal });
+  window.addEventListener(LINES_REQUESTED, () => announceLines(ui), { signal });
   return [ui.say, ui.bar, ui.wide, ui.narrow, ui.counts];
 }
 
 function endProgram(ui) {
-  for (const kind in ui.heard) window.removeEventListener(kind, ui.heard[kind]);
+  ui.unheard.abort();
   announce(LINES_AT_CURSOR, {});
 }
 
@@ -171,15 +170,11 @@ function readPicture(text, end) {
   const picture = /** @type {any} */ (parsePicture(text)),
     { width, height } = picture.viewBox.baseVal,
     [x0, x1] = [Number(picture.dataset.x0), Number(picture.dataset.x1)],
-    across = (t) => x0 + (end > 0 ? t / end : 0) * (x1 - x0), // a hang at once has no time to show
-    cursor = createCursor({ across, width, height }, { top: 20 });
-  if (end > 0) picture.append(cursor.node);
+    chart = createChart({ picture, width, height, total: end, left: x0, right: width - x1 }),
+    cursor = createCursor(chart, { top: 20 });
+  if (end > 0) picture.append(cursor.node); // a hang at once has no time to show
   /** The time that a click means: where a wait begins that was hit, else that of its position. */
-  const timeAt = ({ target, clientX }) => {
-    if (target.dataset.begin) return Number(target.dataset.begin);
-    const box = picture.getBoundingClientRect();
-    return ((((clientX - box.left) / box.width) * width - x0) / (x1 - x0)) * end;
-  };
+  const timeAt = (event) => Number(event.target.dataset.begin ?? chart.timeAt(event));
   return { picture, cursor, timeAt };
 }
 

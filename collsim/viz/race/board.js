@@ -11,34 +11,25 @@ import { fill, ordinal } from "../words/choice.js";
 export function buildBoard(race) {
   const { clock, data, cards } = race,
     words = race.words,
-    head = (text, more = "") => el("span", { className: `h${more}` }, text),
-    rows = el("div.rows");
+    times = data.runners.map((r) => r.time),
+    late = Math.max(...times) > 2 * Math.min(...times) ? Math.max(...times) : NaN,
+    heads = [
+      el("span.h", words.delivered),
+      el("span"),
+      el("span.h.num", words.finish),
+      el("span.h.num.bw", words.busbw),
+    ];
   race.parts = buildRaceLine(race);
-  rows.append(
-    el("span", race.parts.speeds),
-    head(words.delivered),
-    el("span"),
-    head(words.finish, " num"),
-    head(words.busbw, " num bw"),
-  );
-  const times = data.runners.map((r) => r.time),
-    late = Math.max(...times) > 2 * Math.min(...times) ? Math.max(...times) : NaN;
-  for (const run of cards) {
-    run.bar = buildBar(data.runners[run.q], words, timeUnit(clock.total), late);
-    rows.append(el("span.rule"), ...run.bar.row);
-  }
-  race.board.replaceChildren(rows);
+  for (const run of cards) run.bar = buildBar(data.runners[run.q], words, timeUnit(clock.total), late);
+  const rows = cards.flatMap(({ bar }) => [el("span.rule"), ...bar.row]);
+  race.board.replaceChildren(el("div.rows", el("span", race.parts.speeds), ...heads, ...rows));
   race.line.replaceChildren(race.parts.line);
 }
 
 /** A runner's row: name and pace, the bar of bytes delivered, its place, its time and its bus bandwidth. */
 function buildBar(r, words, unit, late) {
-  const b = {
-    name: el("small"),
-    fill: el("i"),
-    dot: el("span.dot", el("u")),
-    pct: el("span.pct"),
-  };
+  const b = { name: el("small"), fill: el("i"), dot: el("span.dot", el("u")), pct: el("span.pct") },
+    look = { className: r.time === late ? "late" : "", style: "display:contents" };
   const cells = [
     el("div.name", el("b", r.name), b.name),
     el("div.track", el("div.bar", b.fill, b.dot, b.pct)),
@@ -46,25 +37,16 @@ function buildBar(r, words, unit, late) {
     el("span.fin.num", `${threeDigits(r.time * unit.f)}${NB}${unit.unit}`),
     el("span.bw.num", r.busbw ? fmtRate(r.busbw) : "–"),
   ];
-  b.row = cells.map((cell) => {
-    const box = el("div", { className: r.time === late ? "late" : "" }, cell);
-    box.style.display = "contents";
-    return box;
-  });
-  return b;
+  return { ...b, row: cells.map((cell) => el("div", look, cell)) };
 }
 
 export function buildFoot(race) {
   const { words } = race,
     signs = ["reduce sq", "copy ci", "wait wt", "cable pipe", "arc arc"].map((pair) => pair.split(" ")),
-    uses = ["room", "near", "full"].flatMap((use) => [
-      el("i", { style: `background:var(--${use})` }),
-      words.range[use],
-    ]);
-  race.foot.replaceChildren(
-    ...signs.map(([name, look]) => swatch(`.${look}`, words[name])),
-    el("span", words.used, ...uses),
-  );
+    sample = (use) => [el("i", { style: `background:var(--${use})` }), words.range[use]],
+    uses = ["room", "near", "full"].flatMap(sample);
+  const names = signs.map(([name, look]) => swatch(`.${look}`, words[name]));
+  race.foot.replaceChildren(...names, el("span", words.used, ...uses));
 }
 
 // ---- one frame

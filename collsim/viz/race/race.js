@@ -45,7 +45,6 @@ export function createRace(host, onExport = undefined) {
     dress: dressRace,
     arrange: arrangeRace,
     turn: (race, by) => race.data.hides || stepRace(race, by),
-
     keys: (race) => ({
       s: () => turnSlide(race, !race.root.classList.contains("slide")),
       Escape: () => turnSlide(race, false),

@@ -2,7 +2,7 @@
 
 import { box, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { sizeCanvas } from "../player/draw/elements.js";
-import { nameOf } from "../player/model/names.js";
+import { deviceOf, nameOf } from "../player/model/names.js";
 import { BYTE_UNITS, fmtBytes, fmtSpan, three } from "../player/model/units.js";
 import { ratesAt, receivedAt, sentAt } from "../player/model/sent.js";
 import { DEEPEST, arcsOf, drawArcs } from "./shape.js";
@@ -34,14 +34,8 @@ export function setRuler(race) {
 
 /** The endpoints from left to right, as they stand in the picture. */
 function orderOf(model) {
-  const { endpoint, x } = model.tl.devices,
-    left = new Map();
-  endpoint.forEach((e, device) => {
-    if (e >= 0 && !left.has(e)) left.set(e, x[device]);
-  });
-  return Array.from({ length: model.endpoints }, (_, e) => e).sort(
-    (a, b) => (left.get(a) ?? 0) - (left.get(b) ?? 0) || a - b,
-  );
+  const left = (e) => model.tl.devices.x[deviceOf(model, e)] ?? 0;
+  return [...Array(model.endpoints).keys()].sort((a, b) => left(a) - left(b) || a - b);
 }
 
 /**

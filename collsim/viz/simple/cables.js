@@ -119,11 +119,11 @@ export function drawCards(ctx, { colors, words, place: layout }, isLit) {
 export function drawCables(ctx, { colors, place: layout, asked }, isLit, classOf) {
   const { lane } = sizesOf(layout.slim);
   for (const [rank, { out, into }] of layout.cables) {
-    const lit = isLit(rank);
-    if (lit) {
-      const middle = out.map((value, q) => (value + reversed(into)[q]) / 2);
-      stroke(ctx, middle, lane * 0.78, asked ? colors.casing : colors[`${classOf(rank, "src")}tint`]);
-    }
+    const lit = isLit(rank),
+      back = reversed(into),
+      middle = out.map((value, q) => (value + back[q]) / 2),
+      casing = asked ? colors.casing : colors[`${classOf(rank, "src")}tint`];
+    if (lit) stroke(ctx, middle, lane * 0.78, casing);
     for (const [pts, end] of [
       [out, "src"],
       [into, "dst"],

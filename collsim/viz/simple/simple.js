@@ -69,7 +69,6 @@ export function createSimple(host, on = {}) {
     update: (data) => (simple.taken = setSimple(simple, data)),
     beginOf: (step) => simple.model?.step0[step - 1],
     runId: () => simple.data?.names[simple.all ? 1 : 0],
-    state: () => ({ all: simple.all, asked: simple.asked, predict: simple.predict, t: simple.clock.t }),
     hear: (listeners) => hear(simple, listeners),
     destroy() {
       simple.dead = true;
@@ -341,7 +340,6 @@ function askDue(simple) {
 
 function ask(simple, question) {
   if (simple.asked === question) return;
-  if (simple.asked && !simple.asked.shown && simple.asked.given == null) simple.asked.shown = false;
   simple.asked = question;
   dressState(simple);
   if (question) simple.root.focus({ preventScroll: true });

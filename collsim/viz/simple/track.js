@@ -1,6 +1,7 @@
 // The ring as one loop: which ranks follow one another, in which node, and where they stand.
 
 import { routeLinks } from "../player/model/hops.js";
+import { panelOf } from "../player/model/names.js";
 import { textAt } from "../player/model/read.js";
 import { gapOfCables, legsOf, placeCables, roomOfCables } from "./cables.js";
 
@@ -27,16 +28,11 @@ export function trackOf(model) {
 
 /** The nodes in the order of the loop, each with its ranks; null where a node is left and entered again. */
 function panelsOf(model, order) {
-  const { endpoint, panel } = model.tl.devices,
-    of = new Map();
-  endpoint.forEach((e, d) => {
-    if (e >= 0) of.set(e, panel[d]);
-  });
   const runs = [];
   for (const rank of order) {
-    const last = runs.at(-1);
-    if (last && last.panel === of.get(rank)) last.ranks.push(rank);
-    else runs.push({ panel: of.get(rank), ranks: [rank] });
+    const panel = panelOf(model, rank);
+    if (runs.at(-1)?.panel === panel) runs.at(-1).ranks.push(rank);
+    else runs.push({ panel, ranks: [rank] });
   }
   if (runs.length > 2 || runs.some(({ ranks }) => ranks.length < 2)) return null;
   return runs.map(({ panel: p, ranks }) => ({ label: model.panels.label[p], note: model.panels.note[p], ranks }));

@@ -1,6 +1,6 @@
 // The lanes of one runner: boxes, what is idle, memory over time, the finish line.
 
-import { hatch, svg } from "../player/draw/elements.js";
+import { hatch, setAttributes, svg } from "../player/draw/elements.js";
 import { niceStep, timeMarks } from "../player/model/units.js";
 import {
   createChart,
@@ -95,11 +95,10 @@ export function drawRunner(view, width, total) {
   return {
     ...chart,
     move(t) {
-      const x = chart.across(t);
+      const x = chart.across(t),
+        wide = Math.max(0, chart.across(run.time) - x);
       cursor.move(t);
-      const wide = Math.max(0, chart.across(run.time) - x);
-      for (const [name, value] of Object.entries({ x, width: wide, viewBox: `${x} 0 ${wide} ${layout.high}` }))
-        later.setAttribute(name, value);
+      setAttributes(later, { x, width: wide, viewBox: `${x} 0 ${wide} ${layout.high}` });
     },
   };
 }
@@ -246,11 +245,8 @@ function largestGap({ chart, run, layout, words, fmt }) {
     { idle } = row.data,
     [t0, t1] = idle.reduce((best, span) => (span[1] - span[0] > best[1] - best[0] ? span : best), [0, 0]),
     sum = idle.reduce((all, [a, b]) => all + b - a, 0),
-    label = fill(words.idle, {
-      idle: fmt(sum),
-      total: fmt(run.time),
-      share: `${((100 * sum) / run.time).toFixed(1)}\u00a0%`,
-    }),
+    share = `${((100 * sum) / run.time).toFixed(1)}\u00a0%`,
+    label = fill(words.idle, { idle: fmt(sum), total: fmt(run.time), share }),
     { x, wide } = spanOf(chart, t0, t1);
   if (!sum || wide <= textWidth(label, 13, true) + 18) return [];
   return patched(x + wide / 2, row.top + row.high / 2, label, { bold: true, high: row.high, fill: "var(--ink)" });

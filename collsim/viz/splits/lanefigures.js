@@ -32,18 +32,14 @@ export function figuresOf(ui, run, places) {
   const words = ui.words,
     pipelines = ui.data.kind === "pipelines",
     idle = pipelines ? run.share : run.share / run.time,
-    fill = el("i"),
     percent = `${(100 * idle).toFixed(1)}${NB}%`,
-    big = el("div.main"),
-    meter = el("div.meter", fill);
-  fill.style.width = `${100 * (1 - idle)}%`;
+    meter = el("div.meter", el("i", { style: `width:${100 * (1 - idle)}%` }));
   const time = el("span", el("b", ui.unit.fmt(run.time)), ` ${placeOf(run.time, places, words)}`),
     wait = el("span.r", `${pipelines ? words.bubble : words.exposed} `, el("b", percent));
-  big.append(time, wait);
   const rows = (run.figures ?? []).map((figure) => figureRow(ui, figure, words)),
     none = el("p.none", words.none),
     below = run.figures ? el("table", el("tbody", ...rows)) : none;
-  return el("div.figures", el("div", big, meter), below);
+  return el("div.figures", el("div", el("div.main", time, wait), meter), below);
 }
 
 /** "1st", or "joint 3rd" where several took as long. */

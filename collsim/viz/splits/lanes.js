@@ -166,31 +166,25 @@ function buildScrub(ui, { width, total, left, room }) {
   ui.scrub.replaceChildren(chart.picture);
 }
 
+/** Signs of a legend, by kind of picture, as the style sheet has them, and what has no sign. */
 const LEGENDS = {
   pipelines: [
-    ["F", "background:var(--casing);border:1px solid var(--edge)"],
-    ["B", "background:var(--ink3)"],
-    ["W", "background:var(--sumfill)"],
-    ["deep", "background:linear-gradient(90deg,var(--idle) 33%,var(--ink) 33% 66%,var(--sum2) 66%)"],
-    ["bubble", "background:repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)"],
-    ["activations", "background:var(--room);opacity:.5"],
+    ["F", "B", "W", "deep", "bubble", "activations"],
+    ["micro", "letters"],
   ],
   sharding: [
-    ["forward", "background:var(--casing);border:1px solid var(--edge)"],
-    ["backward", "background:var(--ink3)"],
-    ["opt", "background:var(--idle);border:1px solid var(--edge)"],
-    ["waits", "background:repeating-linear-gradient(135deg,var(--wait) 0 1.5px,transparent 1.5px 6px)"],
-    ["gather", "background:var(--room)"],
-    ["reduce", "background:var(--sumfill)"],
+    ["forward", "backward", "opt", "waits", "gather", "reduce"],
+    ["block", "bytes"],
   ],
 };
 
 function buildLaneFoot(ui) {
-  const { kind } = ui.data,
-    { legend } = ui.words,
-    signs = LEGENDS[kind].map(([name, style]) => swatch(style, legend[name]));
-  const words = kind === "pipelines" ? ["micro", "letters"] : ["block", "bytes"];
-  ui.foot.replaceChildren(...signs, ...words.map((name) => el("span", legend[name])));
+  const [signs, words] = LEGENDS[ui.data.kind],
+    { legend } = ui.words;
+  ui.foot.replaceChildren(
+    ...signs.map((name) => swatch(`.${name}`, legend[name])),
+    ...words.map((name) => el("span", legend[name])),
+  );
 }
 
 /** One frame: the cursor, the veil over what is to come, and who is done. */

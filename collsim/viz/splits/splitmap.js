@@ -5,7 +5,7 @@ import { el, pointIn, sizeCanvas, swatch } from "../player/draw/elements.js";
 import { createCard } from "../player/ui/shell.js";
 import { NB, fmtRate, fmtSpan, threeDigits, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
-import { coordinates } from "./splitgroups.js";
+import { coordinates, nodesInColumns } from "./splitgroups.js";
 import { decimalBytes } from "./lanefigures.js";
 import { GROUP_FILL, drawNodeMap, mapLayout, rankAt } from "./nodemap.js";
 import { drawScatter, nearestDot, scatterScales } from "./scatter.js";
@@ -90,14 +90,11 @@ function buildMap(ui) {
       .join(" – "),
     nodes = Math.ceil(step.ranks / step.per);
   ui.legend = el("p.groups", { "aria-live": "polite" });
-  const layout = mapLayout(step, Math.max(240, ui.map.clientWidth || ui.rootWidth * 0.55));
-  ui.map.replaceChildren(
-    titled(words.map, sayMap(words, { nodes, ranks: step.per, order, stages: layout.stages })),
-    ui.canvas,
-    ui.legend,
-  );
-  ui.layout = mapLayout(step, Math.max(240, ui.map.clientWidth));
-  ui.pen = sizeCanvas(ui.canvas, Math.max(240, ui.map.clientWidth), ui.layout.high);
+  const note = sayMap(words, { nodes, ranks: step.per, order, stages: nodesInColumns(step).stages });
+  ui.map.replaceChildren(titled(words.map, note), ui.canvas, ui.legend);
+  const width = Math.max(240, ui.map.clientWidth);
+  ui.layout = mapLayout(step, width);
+  ui.pen = sizeCanvas(ui.canvas, width, ui.layout.high);
   drawMap(ui);
 }
 
@@ -115,12 +112,8 @@ function drawMap(ui) {
     parts = [swatch("background:var(--ink)", fill(words.rank, { rank: ui.rank }))];
   for (const axis of Object.keys(groups)) {
     const nodes = new Set(groups[axis].map((rank) => Math.floor(rank / step.per))).size;
-    parts.push(
-      swatch(
-        `background:var(--${GROUP_FILL[axis]})`,
-        fill(words.group, { axis: axis.toUpperCase(), ranks: groups[axis].length, nodes }),
-      ),
-    );
+    const label = fill(words.group, { axis: axis.toUpperCase(), ranks: groups[axis].length, nodes });
+    parts.push(swatch(`background:var(--${GROUP_FILL[axis]})`, label));
   }
   ui.legend.replaceChildren(...parts);
   ui.canvas.setAttribute("aria-label", ui.legend.textContent);
@@ -165,16 +158,11 @@ function buildSends(ui) {
 function sentRow(row, most, words, language) {
   const colour = `var(--${GROUP_FILL[AXIS_OF_STRATEGY[row.strategy]]})`,
     bar = el("i", { style: `width:${Math.max(0.4, (100 * row.nbytes) / most)}%;background:${colour}` });
+  const kind = row.link[LANGUAGES.indexOf(chooseLanguage(language))];
   return el(
     "div.sent",
     el("b", swatch(`background:${colour}`, words.strategies[row.strategy])),
-    el(
-      "span",
-      fill(words.rate, {
-        kind: row.link[LANGUAGES.indexOf(chooseLanguage(language))],
-        rate: fmtRate(row.bandwidth),
-      }),
-    ),
+    el("span", fill(words.rate, { kind, rate: fmtRate(row.bandwidth) })),
     el("span.track", bar),
     el("b", decimalBytes(row.nbytes)),
     el("span.num", fmtSpan(row.time)),
@@ -228,19 +216,13 @@ function buildAll(ui) {
     ui.all.replaceChildren(el("p.quiet", words.waiting));
     return;
   }
-  const fits = table.fits.filter(Boolean).length,
-    counts = el("p.counts", el("span", words.time));
-  counts.append(
-    el("b", fill(words.fits, thousands(fits))),
-    el("b", fill(words.not, thousands(table.fits.length - fits))),
-  );
-  const body = tableOf(ui),
-    note = el("p.quiet", words.allNote);
-  ui.all.replaceChildren(titled(fill(words.all, thousands(table.time.length)), ""), note, counts, ui.dots, body);
-  ui.dots.setAttribute(
-    "aria-label",
-    `${fill(words.all, thousands(table.time.length))}; ${fill(words.fits, thousands(fits))}`,
-  );
+  const count = table.fits.filter(Boolean).length,
+    all = fill(words.all, thousands(table.time.length)),
+    fits = fill(words.fits, thousands(count)),
+    rest = fill(words.not, thousands(table.fits.length - count)),
+    counts = el("p.counts", el("span", words.time), el("b", fits), el("b", rest));
+  ui.all.replaceChildren(titled(all, ""), el("p.quiet", words.allNote), counts, ui.dots, tableOf(ui));
+  ui.dots.setAttribute("aria-label", `${all}; ${fits}`);
   drawDots(ui, -1);
 }
 
@@ -255,14 +237,8 @@ function drawDots(ui, hovered) {
   if (table.fits[0] && open !== 0) notes.push(noteOf(ui, rowAt(table, 0), "done", true));
   if (selected) notes.push(noteOf(ui, selected, "ink", open === 0));
   if (hovered >= 0 && hovered !== open && hovered !== 0) notes.push(noteOf(ui, rowAt(table, hovered), "ink2", false));
-  drawScatter(ctx, table, ui.scales, {
-    colors: ui.colors,
-    room,
-    shown: selected,
-    notes,
-    words: ui.words,
-    bytes: decimalBytes,
-  });
+  const { colors, words } = ui;
+  drawScatter(ctx, table, ui.scales, { colors, room, shown: selected, notes, words, bytes: decimalBytes });
 }
 
 /** What stands beside a dot: how it is split, its time and its memory. */

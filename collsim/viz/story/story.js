@@ -48,7 +48,6 @@ export function createStory(host, data, onNumbers = undefined) {
         writeStory(story, next);
       else dressStory(story, next);
     },
-    choose: (name, value) => story.choose(name, value),
     save: () => saveStory(story),
     restore: (saved, mayPlay) => restoreStory(story, saved, mayPlay),
     destroy() {

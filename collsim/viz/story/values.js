@@ -92,13 +92,9 @@ export function spoken(v, r, words) {
 
 /** What a chip says of its value. */
 export function chipText(name, value, words, data) {
+  const [count, size] = [(x) => `N = ${x}`, (x) => `K = ${fmtBytes(x)}`];
   const of = {
-    n: (x) => `N = ${x}`,
-    more: (x) => `N = ${x}`,
-    far: (x) => `N = ${x}`,
-    many: (x) => `N = ${x}`,
-    size: (x) => `K = ${fmtBytes(x)}`,
-    small: (x) => `K = ${fmtBytes(x)}`,
+    ...{ n: count, more: count, far: count, many: count, size, small: size },
     rate: (x) => `B = ${fmtRate(x)}`,
     alpha: (x) => `α = ${fmtSpan(x)}`,
     gamma: (x) => (x ? `γ = 1/(${fmtRate(1 / x)})` : words.free),

@@ -54,16 +54,9 @@ function head(ui, collective) {
   chip.style.cssText = `background:${hue.box};color:${hue.text}`;
   nameButton(close, words.close);
   ui.pace = el("span.pace");
-  const box = el(
-    "div.phead",
-    chip,
-    el("b", fill(words.opened, { name: nameTask(words, collective) })),
-    ui.pace,
-    el("span.sp"),
-  );
-  if (opened?.link) box.append(el("a.b2", { href: opened.link, target: "_self" }, words.explore));
-  box.append(close);
-  return box;
+  const name = el("b", fill(words.opened, { name: nameTask(words, collective) })),
+    link = opened?.link && el("a.b2", { href: opened.link, target: "_self" }, words.explore);
+  return el("div.phead", chip, name, ui.pace, el("span.sp"), link, close);
 }
 
 function facts(ui, collective) {
@@ -74,25 +67,16 @@ function facts(ui, collective) {
     took = collective.end - collective.begin,
     fact = (name, value, note, alarm = false) =>
       el("div", { className: alarm ? "fact alarm" : "fact" }, el("span", name), el("b", value), el("small", note));
+  const { exposed } = collective,
+    turn = late > 1e-9 * step.time ? fill(words.turn, { time: fmtSpan(late) }) : words.atonce,
+    links = opened ? fill(words.links, { time: fmtSpan(opened.seconds), steps: opened.steps }) : "",
+    hidden = exposed < took ? fill(words.hidden, { time: fmtSpan(took - exposed) }) : "";
   return el(
     "div.facts",
     fact(words.carries, fmtBytes(collective.nbytes), sayGradients(words, collective)),
-    fact(
-      words.ready,
-      unit.fmt(collective.ready),
-      late > 1e-9 * step.time ? fill(words.turn, { time: fmtSpan(late) }) : words.atonce,
-    ),
-    fact(
-      words.runs,
-      fmtSpan(took),
-      opened ? fill(words.links, { time: fmtSpan(opened.seconds), steps: opened.steps }) : "",
-    ),
-    fact(
-      words.exposed,
-      fmtSpan(collective.exposed),
-      collective.exposed < took ? fill(words.hidden, { time: fmtSpan(took - collective.exposed) }) : "",
-      collective.exposed > 0,
-    ),
+    fact(words.ready, unit.fmt(collective.ready), turn),
+    fact(words.runs, fmtSpan(took), links),
+    fact(words.exposed, fmtSpan(exposed), hidden, exposed > 0),
   );
 }
 
@@ -160,11 +144,8 @@ export function followInside(ui) {
   const collective = openOf(ui),
     { inner } = ui;
   if (!collective || !inner) return;
-  const share = Math.min(
-    1,
-    Math.max(0, (ui.clock.t - collective.begin) / Math.max(1e-15, collective.end - collective.begin)),
-  );
-  inner.clock.seek(share * inner.clock.total);
+  const share = (ui.clock.t - collective.begin) / Math.max(1e-15, collective.end - collective.begin);
+  inner.clock.seek(Math.min(1, Math.max(0, share)) * inner.clock.total);
   const model = inner.player.model;
   if (model) setText(ui.pace, paceOf(ui, model, collective, inner.clock.t));
 }
@@ -175,10 +156,7 @@ function paceOf(ui, model, collective, t) {
   if (ui.clock.t < collective.begin) return `${name}${words.comma}${words.before}`;
   if (ui.clock.t >= collective.end) return `${name}${words.comma}${words.over}`;
   const s = stepAt(model, t),
-    phase = textAt(phaseOf(model, s)?.label, 0, ui.data.language);
-  return [
-    name,
-    ...(phase ? [phase] : []),
-    ...(model.nsteps ? [fill(words.step, { step: s + 1, steps: model.nsteps })] : []),
-  ].join(words.comma);
+    phase = textAt(phaseOf(model, s)?.label, 0, ui.data.language),
+    step = model.nsteps && fill(words.step, { step: s + 1, steps: model.nsteps });
+  return [name, phase, step].filter(Boolean).join(words.comma);
 }

@@ -84,18 +84,16 @@ function buildRivalCard(race, data, room, most) {
   const words = race.words,
     sends = Math.max(...race.data.runners.map((r) => r.sent)),
     hot = data.sent === sends && data.sent > 2 * Math.min(...race.data.runners.map((r) => r.sent)),
-    fill = el("i"),
     run = { data, pace: el("span") },
     head = el("h2", data.name, run.pace),
     wide = room / Math.min(16, data.document.peak_memory.length + 1) < 62;
-  fill.style.width = `${(100 * data.sent) / sends}%`;
   const choice = data.strategy === "data_parallel" || data.strategy === "copies" ? [copiesSwitch(race)] : [];
   run.card = el(
     "section",
     { className: hot ? "card hot" : "card" },
     el("div.rhead", head, ...choice),
     el("div.load", el("span", words.sends), el("b", fmtBytes(data.sent))),
-    el("div.meter", fill),
+    el("div.meter", el("i", { style: `width:${(100 * data.sent) / sends}%` })),
     drawHub(run, room, most),
     el("div.load", el("span", wide ? words.peakShort : words.peak)),
     el("p.reason", data.reason),

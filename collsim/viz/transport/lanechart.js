@@ -8,11 +8,12 @@ const NEAR_EDGE = 24; // px from an end of the axis, where a label would stick o
 
 /**
  * An empty chart: {picture, across(t), timeAt(event), left, room, width, height, total}. Time 0 is `left` px from the
- * left of the picture and `total` is `right` px from its right; `look` are attributes of the picture.
+ * left of the picture and `total` is `right` px from its right; `look` are attributes of the picture, unless one is
+ * given.
  */
-export function createChart({ width, height, total, left = 0, right = 0, ...look }) {
-  const picture = svg("svg", { width, height, ...look }),
-    room = width - left - right;
+export function createChart({ width, height, total, left = 0, right = 0, picture = undefined, ...look }) {
+  picture ??= svg("svg", { width, height, ...look });
+  const room = width - left - right;
   return {
     ...{ picture, width, height, total, left, room },
     across: (t) => left + (total > 0 ? t / total : 0) * room,

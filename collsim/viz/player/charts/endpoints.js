@@ -111,11 +111,10 @@ export const endpointChart = {
   },
 };
 
-const mostBytes = (model) =>
-  (model.mostBytes ??= [...sentAt(model, model.total), ...receivedAt(model, model.total)].reduce(
-    (a, b) => Math.max(a, b),
-    1,
-  ));
+function mostBytes(model) {
+  const sums = () => [1, ...sentAt(model, model.total), ...receivedAt(model, model.total)];
+  return (model.mostBytes ??= sums().reduce((a, b) => Math.max(a, b)));
+}
 
 function drawOwn(ctx, view, geo, endpoint, q) {
   const { model } = view,

@@ -118,10 +118,8 @@ function nameLevel(ctx, view, deviceLook, squares) {
     turns = view.facts.turns.get(d)?.some((q) => q.bends),
     deep = turns && big && h >= 24,
     small = onScreen(view, MIN_TEXT_PX);
-  if (!size)
-    return (
-      helper && { d, at: [label, x + w / 2, y + h + 1.1 * small, small, view.colors.ink, { bold, align: "center" }] }
-    );
+  const below = [label, x + w / 2, y + h + 1.1 * small, small, view.colors.ink, { bold, align: "center" }];
+  if (!size) return helper && { d, at: below };
   // all cables come in from below
   const top = deep && view.facts.turns.get(d).every((q) => !q.bends || q.pts[3] < q.pts[1]);
   const spot = squares
@@ -183,15 +181,9 @@ function columnName(view, column) {
     number = (d) => Number(/\d+$/.exec(textAt(devices.label, d, view.language))?.[0] ?? 0),
     sorted = [...column].sort((a, b) => number(a) - number(b)),
     lowest = column.reduce((a, d) => (devices.y[d] > devices.y[a] ? d : a));
-  const text = `${textAt(devices.label, sorted[0], view.language)}–${number(sorted.at(-1))}`;
-  return [
-    text,
-    devices.x[lowest] + devices.w[lowest] / 2,
-    devices.y[lowest] + devices.h[lowest] + size * 1.1,
-    size,
-    colors.ink,
-    { align: "center", halo: colors.card },
-  ];
+  const text = `${textAt(devices.label, sorted[0], view.language)}–${number(sorted.at(-1))}`,
+    { x, y, w, h } = boxOf(devices, lowest);
+  return [text, x + w / 2, y + h + size * 1.1, size, colors.ink, { align: "center", halo: colors.card }];
 }
 
 // Above 32 ranks a rank is a small square: it fills from below with its finished chunks instead of showing tokens.

@@ -62,20 +62,26 @@ function buildOwnRows(part, editing, words, send) {
     const off = pressed("off", words.remove, false, () => send({ action: "off", target: part.key, value: "" }));
     return [el("div.row", el("span", words.onlyDevice), group(part.title, [off]))];
   }
-  const rows = [buildScale(part, now(part.kind), words, send)];
+  const all = factorButtons("scale", part.kind, now(part.kind), words, send),
+    rows = [el("div.row", el("span", words.allCables), group(words.allCables, all))];
   if (part.key.split("~").every((name) => editing.names.includes(name)))
     rows.unshift(buildCable(part, now(part.key), words, send), buildRate(part, words, send));
   return rows;
 }
 
-function buildCable(part, now, words, send) {
-  const act = (action, value) => send(now.value === value ? { drop: part.key } : { action, target: part.key, value }),
-    rates = FACTORS.map(([value, name]) =>
-      pressed(`rate=${value}`, words[name], now.value === value, () => act("rate", value)),
-    ),
-    cut = pressed("cut", words.cut, false, () => act("cut", ""));
-  const label = words.onlyCable;
-  return el("div.row", el("span", label), group(label, [...rates, cut]));
+/** Buttons that change a rate by a factor; one that is on takes it back. */
+const factorButtons = (action, target, now, words, send) =>
+  FACTORS.map(([value, name]) => {
+    const isOn = now.value === value,
+      act = () => send(isOn ? { drop: target } : { action, target, value });
+    return pressed(`${action}=${value}`, words[name], isOn, act);
+  });
+
+function buildCable({ key }, now, words, send) {
+  const isCut = now.value === "",
+    act = () => send(isCut ? { drop: key } : { action: "cut", target: key, value: "" }),
+    buttons = [...factorButtons("rate", key, now, words, send), pressed("cut", words.cut, false, act)];
+  return el("div.row", el("span", words.onlyCable), group(words.onlyCable, buttons));
 }
 
 /** A rate that is typed: `100Gbit/s`, `12.5GB/s`. */
@@ -92,26 +98,14 @@ function buildRate(part, words, send) {
   return form;
 }
 
-function buildScale(part, now, words, send) {
-  const act = (value) =>
-      send(now.value === value ? { drop: part.kind } : { action: "scale", target: part.kind, value }),
-    rates = FACTORS.map(([value, name]) =>
-      pressed(`scale=${value}`, words[name], now.value === value, () => act(value)),
-    );
-  return el("div.row", el("span", words.allCables), group(words.allCables, rates));
-}
-
 /** What was changed of single parts, each with a button that takes it back. */
 const buildChanges = ({ edits }, words, send) =>
   el(
     "ul",
     ...edits.map(({ target, text }) => {
-      const name = { "aria-label": `${words.takeBack}: ${text}` };
-      return el(
-        "li",
-        text,
-        button(`drop=${target}`, "×", () => send({ drop: target }), name),
-      );
+      const name = { "aria-label": `${words.takeBack}: ${text}` },
+        act = () => send({ drop: target });
+      return el("li", text, button(`drop=${target}`, "×", act, name));
     }),
   );
 

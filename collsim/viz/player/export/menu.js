@@ -11,7 +11,7 @@ const FILES = ["svg", "png", "gif", "mp4", "html"];
 const handed = () => (globalThis.collsimFiles ??= new Set());
 
 /**
- * The menu of `root`: {box, set(words, exports), close()}. `acts` are what a picture can do by itself ({picture, png,
+ * The menu of `root`: {box, set(words, exports)}. `acts` are what a picture can do by itself ({picture, png,
  * slide}; `picture()` is its moment as {name, svg}), `make(kind)` asks the server for a file, `place()` is the moment
  * as the hash of an address, and `say(text)` tells the reader what was done; `page` is the name of the file of the page
  * that is made.
@@ -26,11 +26,7 @@ export function createExportMenu({ root, acts, make, place, say, page = "collsim
   box.addEventListener("focusout", (ev) => {
     if (!box.contains(/** @type {Node | null} */ (ev.relatedTarget))) openMenu(menu, false);
   });
-  return {
-    box,
-    set: (words, exports) => setMenu(menu, words, exports),
-    close: () => openMenu(menu, false),
-  };
+  return { box, set: (words, exports) => setMenu(menu, words, exports) };
 }
 
 function setMenu(menu, words, exports) {

@@ -4,8 +4,7 @@ import { hopAt } from "./hops.js";
 import { activeAt } from "./model.js";
 import { upTo } from "./order.js";
 
-/** For each endpoint the moments at which its transfers have arrived, and the bytes of all up to there; `ends` says
- * whose a transfer is: `model.src` or `model.dst`. */
+/** For each endpoint the moments at which its transfers have arrived, and the bytes of all up to there. */
 function arrivals(model, ends) {
   const of = Array.from({ length: model.endpoints }, () => ({ at: [], sum: [] }));
   for (const i of model.byEnd) {
@@ -16,27 +15,19 @@ function arrivals(model, ends) {
   return of;
 }
 
-/** Bytes by endpoint at t, with the shares of those under way. */
-function bytesAt(model, ends, list, t, out) {
-  for (let r = 0; r < model.endpoints; r++) {
-    const q = upTo(list[r].at, t);
-    out[r] = q ? list[r].sum[q - 1] : 0;
-  }
-  for (const i of activeAt(model, t)) out[ends[i]] += model.bytes[i] * hopAt(model, i, t).share;
-  return out;
+/** Bytes by endpoint at t, with the shares of those under way; `side` says whose a transfer is, "src" or "dst". */
+function bytesAt(model, side, t) {
+  model.arrivals ??= { src: arrivals(model, model.src), dst: arrivals(model, model.dst) };
+  const sums = Float64Array.from(model.arrivals[side], ({ at, sum }) => sum[upTo(at, t) - 1] ?? 0);
+  for (const i of activeAt(model, t)) sums[model[side][i]] += model.bytes[i] * hopAt(model, i, t).share;
+  return sums;
 }
 
 /** Bytes that every endpoint has sent by t. */
-export function sentAt(model, t, out = new Float64Array(model.endpoints)) {
-  model.sendings ??= arrivals(model, model.src);
-  return bytesAt(model, model.src, model.sendings, t, out);
-}
+export const sentAt = (model, t) => bytesAt(model, "src", t);
 
 /** Bytes that every endpoint has received by t. */
-export function receivedAt(model, t, out = new Float64Array(model.endpoints)) {
-  model.receivings ??= arrivals(model, model.dst);
-  return bytesAt(model, model.dst, model.receivings, t, out);
-}
+export const receivedAt = (model, t) => bytesAt(model, "dst", t);
 
 /** Bytes per second that leave and enter every endpoint at t, each transfer at its mean rate. */
 export function ratesAt(model, t) {

@@ -1,6 +1,7 @@
 // What a person can do: buttons, keys, scrubber.
 
 import { invalidate, stateOf, toast, wordsOf } from "./context.js";
+import { pointIn } from "../draw/elements.js";
 import { copyText } from "../export/copy.js";
 import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
@@ -51,18 +52,14 @@ export function toggleLoop(ui) {
   else invalidate(ui);
 }
 
-export function seekBusiest(ui) {
-  const { model, clock } = ui;
-  if (model) {
-    clock.loop = null;
-    clock.seek(busiest(model));
-  }
+export function seekBusiest({ model, clock }) {
+  clock.loop = null;
+  clock.seek(busiest(model));
 }
 
 /** To the moment at which a wrong schedule goes wrong. */
-export function seekMistake(ui) {
-  const { model, clock } = ui;
-  if (!model?.mistake) return;
+export function seekMistake({ model, clock }) {
+  if (!model.mistake) return;
   clock.loop = null;
   clock.seek(mistakeTime(model));
 }
@@ -102,9 +99,9 @@ export async function shareLink(ui) {
 }
 
 function timeAt(ui, ev) {
-  const { parts, state, model } = ui;
-  const r = parts.scrubCanvas.getBoundingClientRect();
-  return Math.min(1, Math.max(0, (ev.clientX - r.left - state.geo.x0) / state.geo.tw)) * model.total;
+  const { parts, state, model } = ui,
+    [x] = pointIn(parts.scrubCanvas, ev);
+  return Math.min(1, Math.max(0, (x - state.geo.x0) / state.geo.tw)) * model.total;
 }
 
 export function dragTime(ui, box) {
@@ -115,15 +112,10 @@ export function dragTime(ui, box) {
     if (from?.moved) clock.seek(timeAt(ui, ev));
   };
   box.addEventListener("pointerdown", (ev) => {
-    const r = box.getBoundingClientRect();
-    if (
-      !ui.model ||
-      ev.button ||
-      (!state.narrow && ev.clientX - r.left < state.geo.x0 - 8) ||
-      ev.clientX - r.left > state.geo.x0 + state.geo.tw + 8
-    )
-      return;
-    from = { x: ev.clientX, y: ev.clientY - r.top, moved: false };
+    const [x, y] = pointIn(box, ev),
+      { x0, tw } = state.geo;
+    if (!ui.model || ev.button || (!state.narrow && x < x0 - 8) || x > x0 + tw + 8) return;
+    from = { x: ev.clientX, y, moved: false };
     clock.loop = null;
     box.setPointerCapture?.(ev.pointerId);
   });

@@ -64,11 +64,8 @@ import { problem, unpack } from "../model/read.js";
  *   link "hash"          a link to a moment has it behind a # (an offline page)
  */
 export function createPlayer(host, opts = {}) {
-  const ui = createContext(
-      buildCard(host, () => arrange(ui)),
-      opts,
-      render,
-    ),
+  const parts = buildCard(host, () => arrange(ui)),
+    ui = createContext(parts, opts, render),
     { clock } = ui;
   ui.editor = new MachineEditor(ui, () => wordsOf(ui), {
     copy: (text) => copyMachine(ui, text),
@@ -87,8 +84,6 @@ export function createPlayer(host, opts = {}) {
     light: (lit) => lightUp(ui, lit),
     drawInto: (ctx, wide) => drawStage(ctx, ui, wide),
     xOf: (endpoint) => middleOf(ui, endpoint),
-    play: () => clock.play(),
-    pause: () => clock.pause(),
     seek: (t) => clock.seek(t),
     get model() {
       return ui.model;
@@ -122,22 +117,17 @@ function middleOf({ shown, state }, endpoint) {
 function buildExports(ui) {
   const { parts, opts } = ui,
     nameOf = () => `collsim-${ui.model.tl.meta.collective ?? "run"}-step${ui.view.s + 1}`,
-    after = () => {
+    draw = (make) => {
+      const picture = make();
       forgetDrawn(ui); // what the picture drew is not what is on the screen
       invalidate(ui);
+      return picture;
     },
     menu = createExportMenu({
       root: parts.card,
       acts: {
-        picture: () => {
-          const svg = drawSvg(ui);
-          after();
-          return { name: nameOf(), svg };
-        },
-        png: () => {
-          pictureOf(ui).toBlob((blob) => download(`${nameOf()}.png`, blob));
-          after();
-        },
+        picture: () => ({ name: nameOf(), svg: draw(() => drawSvg(ui)) }),
+        png: () => draw(() => pictureOf(ui)).toBlob((blob) => download(`${nameOf()}.png`, blob)),
         slide: () => present(ui, true, true),
       },
       make: (kind) => opts.onExport?.(kind, stateOf(ui).t),
@@ -150,21 +140,18 @@ function buildExports(ui) {
 
 /** Follow what happens to the page; returns what ends that. */
 function listen(ui) {
-  const { state } = ui;
-  const onScheme = () => dress(ui);
+  const { state } = ui,
+    end = new AbortController(),
+    { signal } = end;
   const onFull = () => {
     if (!document.fullscreenElement && state.present && state.wasFull) present(ui, false);
     state.wasFull = !!document.fullscreenElement;
   };
-  const onPrint = (ev) => dressForPaper(ui, ev.type === "beforeprint");
-  ui.dark.addEventListener?.("change", onScheme);
-  document.addEventListener("fullscreenchange", onFull);
-  for (const kind of ["beforeprint", "afterprint"]) globalThis.addEventListener?.(kind, onPrint);
-  return () => {
-    ui.dark.removeEventListener?.("change", onScheme);
-    document.removeEventListener("fullscreenchange", onFull);
-    for (const kind of ["beforeprint", "afterprint"]) globalThis.removeEventListener?.(kind, onPrint);
-  };
+  ui.dark.addEventListener("change", () => dress(ui), { signal });
+  document.addEventListener("fullscreenchange", onFull, { signal });
+  for (const kind of ["beforeprint", "afterprint"])
+    globalThis.addEventListener(kind, () => dressForPaper(ui, kind === "beforeprint"), { signal });
+  return () => end.abort();
 }
 
 /** Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing. */
@@ -204,12 +191,12 @@ function setOptions(ui, o) {
   dress(ui);
 }
 
-/** Other data for the editor; whether the picture is another one for it. */
 async function copyMachine(ui, text) {
   const { copied, notCopied } = wordsOf(ui).edit;
   toast(ui, (await copyText(text, ui.parts.card)) ? copied : notCopied);
 }
 
+/** Other data for the editor; whether the picture is another one for it. */
 function setEditing(ui, editing) {
   const before = ui.editor.drawnKey;
   ui.opts.editing = editing;
@@ -236,8 +223,8 @@ function wire(ui) {
   parts.back.onclick = () => stepBack(ui);
   parts.next.onclick = () => stepForward(ui);
   parts.loop.onclick = () => toggleLoop(ui);
-  parts.busy.onclick = () => seekBusiest(ui);
-  parts.wrong.onclick = () => seekMistake(ui);
+  parts.busy.onclick = () => ui.model && seekBusiest(ui);
+  parts.wrong.onclick = () => ui.model && seekMistake(ui);
   parts.link.onclick = () => shareLink(ui);
   parts.full.onclick = () => present(ui);
   parts.skip.onclick = () => opts.onSkip?.();
