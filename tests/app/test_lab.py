@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import collsim as cs
 from collsim.app.pages.lab import lab as page
 from collsim.app.pages.lab import measurement, training_figures
-from collsim.app.pages.lab.lab_choice import ADDRESS, PLAIN, LabChoice, list_algorithms
+from collsim.app.pages.lab.lab_choice import ADDRESS, LabChoice, list_algorithms
 from collsim.cli import app as commands
 
 TEXTS = pair_page_texts("lab")
@@ -58,7 +58,7 @@ def test_what_an_address_may_not_ask_for_is_said_and_the_usual_shown():
     said = " ".join(e.proto.body for e in at.get("html") if "cs-mistake" in e.proto.body)
     for word in ("ranks", "nbytes", "algorithm"):
         assert word in said
-    assert sent(at)["document"]["ranks"] == PLAIN.ranks
+    assert sent(at)["document"]["ranks"] == LabChoice().ranks
 
 
 def test_whoever_sits_at_another_computer_may_not_start_processes(monkeypatch):

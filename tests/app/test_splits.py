@@ -228,7 +228,7 @@ def test_the_open_split_is_a_row_with_the_figures_of_its_run():
 
 
 def test_the_scripts_on_the_pages_run(capsys):
-    exec(compile(pipeline.build_script(pipeline.PLAIN), "page", "exec"), {})
+    exec(compile(pipeline.build_script(pipeline.PipelineChoice()), "page", "exec"), {})
     assert "zero-bubble 25.5" in capsys.readouterr().out
     small = sharding.ADDRESS.read({"model": "gpt2", "machine": "dgx-a100", "nodes": "1"})[0]
     exec(compile(sharding.build_script(small), "page", "exec"), {})

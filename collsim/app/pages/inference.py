@@ -19,7 +19,7 @@ from collsim.units import format_percent, format_time
 from ..editor.sidebar import choose_where
 from ..jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ..scenario import snippets
-from ..scenario.address_parameters import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, declare_word, list_words
 from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
 from ..scenario.outcome import build_topology
 from ..shell import charts, codebox
@@ -40,6 +40,19 @@ COUNTS = ("tensor", "expert", "batch", "prompt")
 _HUES = {"compute": "idle", "tensor": "room", "logits": "ink3", "dispatch": "full", "combine": "sumfill"}
 
 
+@cache
+def list_decoders() -> list[str]:
+    """Models that write a text token by token."""
+    names = []
+    for name, model in models().items():
+        try:
+            count_kv_bytes(model)
+        except CollsimError:
+            continue
+        names.append(name)
+    return names
+
+
 @dataclass(frozen=True)
 class InferenceChoice(MachineChoice):
     """A model on a machine, and what is asked of it; names as in `time_inference`.
@@ -54,40 +67,15 @@ class InferenceChoice(MachineChoice):
     """
 
     machine: str = "dgx-h100"
-    model: str = "llama3-70b"
-    tensor: int = 8
-    expert: int = 1
-    batch: int = 8
-    prompt: int = 2048
+    model: str = declare_word("llama3-70b", create_name_reader("model", list_decoders))
+    tensor: int = declare_word(8, count("tensor", MAX_GPUS))
+    expert: int = declare_word(1, count("expert", MAX_GPUS))
+    batch: int = declare_word(8, count("batch", MAX_SEQUENCES))
+    prompt: int = declare_word(2048, count("prompt", MAX_TOKENS))
 
 
 PLAIN = InferenceChoice()
-
-
-@cache
-def list_decoders() -> list[str]:
-    """Models that write a text token by token."""
-    names = []
-    for name, model in models().items():
-        try:
-            count_kv_bytes(model)
-        except CollsimError:
-            continue
-        names.append(name)
-    return names
-
-
-ADDRESS = PageAddress(
-    PLAIN,
-    (
-        Word("model", create_name_reader("model", list_decoders)),
-        Word("tensor", count("tensor", MAX_GPUS)),
-        Word("expert", count("expert", MAX_GPUS)),
-        Word("batch", count("batch", MAX_SEQUENCES)),
-        Word("prompt", count("prompt", MAX_TOKENS)),
-        *CATALOGUE_WORDS,
-    ),
-)
+ADDRESS = PageAddress(PLAIN, (*list_words(PLAIN), *CATALOGUE_WORDS))
 
 
 @job(lambda choice: 0.3 + 1e-5 * (choice.tensor * choice.expert) ** 2, compiled=is_compiled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from collsim.train.pipelines.pass_orders import SCHEDULES
 from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.splits.pipeline_document import build_pipeline_runner
 
-from ..scenario.address_parameters import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, declare_word, list_words
 from ..scenario.choice import count, create_list_reader
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
@@ -33,31 +34,7 @@ USUAL = ("gpipe", "1f1b", "interleaved", "zero-bubble")
 RATIOS, HOPS = ("1", "2", "3"), ("0", "0.05", "0.1", "0.25", "0.5")
 
 
-@dataclass(frozen=True)
-class PipelineChoice:
-    """The pipeline schedules that are compared.
-
-    Attributes:
-        stages: Number of GPUs.
-        microbatches: Microbatches of a step.
-        ratio: Time of a backward pass in forward passes, as text.
-        hop: Time to the next GPU in forward passes, as text.
-        interleave: Stages of a GPU in schedules that interleave.
-        schedules: Names of the schedules.
-    """
-
-    stages: int = 4
-    microbatches: int = 8
-    ratio: str = "2"
-    hop: str = "0"
-    interleave: int = 2
-    schedules: tuple[str, ...] = USUAL
-
-
-PLAIN = PipelineChoice()
-
-
-def _number(name: str, least: float, most: float) -> Any:
+def _create_number_reader(name: str, least: float, most: float) -> Callable[[str], str]:
     """A reader for a number in a range, kept as it was written."""
 
     def read(text: str) -> str:
@@ -78,17 +55,28 @@ def _number(name: str, least: float, most: float) -> Any:
     return read
 
 
-ADDRESS = PageAddress(
-    PLAIN,
-    (
-        Word("stages", count("stages", MAX_STAGES)),
-        Word("microbatches", count("microbatches", MAX_MICROBATCHES)),
-        Word("ratio", _number("ratio", 0.1, 10)),
-        Word("hop", _number("hop", 0, 10)),
-        Word("interleave", count("interleave", MAX_INTERLEAVE)),
-        Word("schedules", create_list_reader("schedule", lambda: SCHEDULES), write=",".join),
-    ),
-)
+@dataclass(frozen=True)
+class PipelineChoice:
+    """The pipeline schedules that are compared.
+
+    Attributes:
+        stages: Number of GPUs.
+        microbatches: Microbatches of a step.
+        ratio: Time of a backward pass in forward passes, as text.
+        hop: Time to the next GPU in forward passes, as text.
+        interleave: Stages of a GPU in schedules that interleave.
+        schedules: Names of the schedules.
+    """
+
+    stages: int = declare_word(4, count("stages", MAX_STAGES))
+    microbatches: int = declare_word(8, count("microbatches", MAX_MICROBATCHES))
+    ratio: str = declare_word("2", _create_number_reader("ratio", 0.1, 10))
+    hop: str = declare_word("0", _create_number_reader("hop", 0, 10))
+    interleave: int = declare_word(2, count("interleave", MAX_INTERLEAVE))
+    schedules: tuple[str, ...] = declare_word(USUAL, create_list_reader("schedule", lambda: SCHEDULES), write=",".join)
+
+
+ADDRESS = PageAddress(PipelineChoice(), list_words(PipelineChoice))
 
 
 @register_page(PAGE, 16, address=ADDRESS, moment=("t",), listed=False)

@@ -19,7 +19,7 @@ from collsim.viz.splits.pipeline_document import build_sharding_runner, get_form
 from ..editor.sidebar import choose_where
 from ..jobs.job_spec import ReportProgress, ignore_progress, job
 from ..scenario import snippets
-from ..scenario.address_parameters import PageAddress, Word
+from ..scenario.address_parameters import PageAddress, declare_word, list_words
 from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
 from ..scenario.outcome import build_topology
 from ..shell import codebox
@@ -43,6 +43,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
 MAX_SAMPLES = 64
 
 
+@cache
+def list_models() -> list[str]:
+    """Models that are made of blocks, which FSDP gathers one by one."""
+    return [name for name, model in models().items() if model.has_blocks]
+
+
 @dataclass(frozen=True)
 class ShardingChoice(MachineChoice):
     """A step under FSDP, with the machine of `MachineChoice`.
@@ -54,27 +60,12 @@ class ShardingChoice(MachineChoice):
     """
 
     machine: str = "dgx-h100"
-    model: str = "llama2-7b"
-    samples: int = 1
+    model: str = declare_word("llama2-7b", create_name_reader("model", list_models))
+    samples: int = declare_word(1, count("samples", MAX_SAMPLES))
 
 
 PLAIN = ShardingChoice()
-
-
-@cache
-def list_models() -> list[str]:
-    """Models that are made of blocks, which FSDP gathers one by one."""
-    return [name for name, model in models().items() if model.has_blocks]
-
-
-ADDRESS = PageAddress(
-    PLAIN,
-    (
-        Word("model", create_name_reader("model", list_models)),
-        Word("samples", count("samples", MAX_SAMPLES)),
-        *CATALOGUE_WORDS,
-    ),
-)
+ADDRESS = PageAddress(PLAIN, (*list_words(PLAIN), *CATALOGUE_WORDS))
 
 
 @dataclass(frozen=True)

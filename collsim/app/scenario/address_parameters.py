@@ -4,12 +4,13 @@ Streamlit."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
 from collsim.errors import CollsimError, Words
 
 LONGEST = 60
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,39 @@ class Word:
         if len(values) == 1:
             return self.write(values[0])
         return self.write(tuple(values))
+
+
+def declare_word(
+    default: T,
+    read: Callable[[str], Any] | None,
+    name: str = "",
+    *,
+    limit: int = LONGEST,
+    write: Callable[[Any], str] = write_value,
+    instead: str | None = None,
+) -> T:
+    """A field of a dataclass that stands in the address of a page as a word.
+
+    Args:
+        default: Value of the field in a bare address.
+        read: As in `Word`.
+        name: The word in an address; the name of the field unless given.
+        limit: As in `Word`.
+        write: As in `Word`.
+        instead: As in `Word`.
+    """
+    word = Word(name, read, limit=limit, write=write, instead=instead)
+    return field(default=default, metadata={"word": word})
+
+
+def list_words(value: Any) -> tuple[Word, ...]:
+    """The words that the fields of a dataclass declare, in their order.
+
+    Args:
+        value: The dataclass, or a value of it.
+    """
+    declared = [(entry.name, entry.metadata["word"]) for entry in fields(value) if "word" in entry.metadata]
+    return tuple(replace(word, name=word.name or name, field=name) for name, word in declared)
 
 
 def read_words(

@@ -16,7 +16,7 @@ from typing import Any
 from collsim.errors import CollsimError
 from collsim.teach.breaking import BREAKAGES
 
-from .address_parameters import Complaint, PageAddress, Word, require_words
+from .address_parameters import Complaint, PageAddress, Word, declare_word, list_words, require_words
 from .choice import count, create_name_reader, read_flag
 
 MAX_SEEDS = 9999
@@ -32,6 +32,32 @@ ALL_CARDS = "all"
 _OF_SIMPLE = ("lang", "theme", "t", "view", "mode", "cards", "predict")
 #: The code of a class, and after the dash the key of who opened it.
 CLASS_KEY = re.compile(r"([a-z]{4})(?:-([a-z0-9]{8}))?")
+
+
+_WRITE_SET = {True: "1", False: ""}.__getitem__
+
+
+def _read_question(text: str) -> int:
+    return count("question", MAX_QUESTIONS)(text) - 1
+
+
+def _parse_class_key(text: str) -> str:
+    if not CLASS_KEY.fullmatch(text.lower()):
+        raise CollsimError("the code of a class is four letters.")
+    return text.lower()
+
+
+def _read_broken(text: str) -> tuple[str, int]:
+    breakage, _, position = text.partition("-")
+    return create_name_reader("way to break a run", lambda: BREAKAGES)(breakage), count("break", MAX_SEEDS, least=0)(
+        position or "0"
+    )
+
+
+def _write_broken(broken: tuple[str, int]) -> str:
+    if not broken[0]:
+        return ""
+    return f"{broken[0]}-{broken[1]}"
 
 
 @dataclass(frozen=True)
@@ -51,18 +77,18 @@ class Panels:
         pinned: a run that is to be compared with another one, as a runner stands in the address of a race.
     """
 
-    seed: int | None = None
-    number: int = 0
-    answer: str = ""
-    class_key: str = ""
+    seed: int | None = declare_word(None, count("ask", MAX_SEEDS, least=0), "ask", instead="–")
+    number: int = declare_word(0, _read_question, "question", write=lambda number: str(number + 1), instead="–")
+    answer: str = declare_word("", str, limit=LONGEST_ANSWER, instead="–")
+    class_key: str = declare_word("", _parse_class_key, "class", instead="–")
     fault: str = ""
     fault_seed: int = 0
-    mode: str = FULL
-    cards: str = ""
-    predict: bool = False
-    synthesize: bool = False
-    switches: bool = True
-    pinned: str = ""
+    mode: str = declare_word(FULL, create_name_reader("mode", lambda: MODES), instead=FULL)
+    cards: str = declare_word("", create_name_reader("cards", lambda: (ALL_CARDS,)), instead="–")
+    predict: bool = declare_word(False, read_flag, write=_WRITE_SET, instead="–")
+    synthesize: bool = declare_word(False, read_flag, write=_WRITE_SET, instead="–")
+    switches: bool = declare_word(True, read_flag, write={True: "", False: "0"}.__getitem__, instead="1")
+    pinned: str = declare_word("", require_words, "pin", limit=LONGEST_PIN, instead="–")
 
 
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Panels:
@@ -89,45 +115,5 @@ def settle_mode(panels: Panels, query: dict[str, str]) -> dict[str, str]:
     return {**rest, "mode": panels.mode}
 
 
-def _parse_class_key(text: str) -> str:
-    if not CLASS_KEY.fullmatch(text.lower()):
-        raise CollsimError("the code of a class is four letters.")
-    return text.lower()
-
-
-def _read_broken(text: str) -> tuple[str, int]:
-    breakage, _, position = text.partition("-")
-    return create_name_reader("way to break a run", lambda: BREAKAGES)(breakage), count("break", MAX_SEEDS, least=0)(
-        position or "0"
-    )
-
-
-ADDRESS = PageAddress(
-    Panels(),
-    (
-        Word("ask", count("ask", MAX_SEEDS, least=0), "seed", instead="–"),
-        Word(
-            "question",
-            lambda text: count("question", MAX_QUESTIONS)(text) - 1,
-            "number",
-            write=lambda number: str(number + 1),
-            instead="–",
-        ),
-        Word("answer", str, limit=LONGEST_ANSWER, instead="–"),
-        Word("class", _parse_class_key, "class_key", instead="–"),
-        Word("pin", require_words, "pinned", limit=LONGEST_PIN, instead="–"),
-        Word(
-            "break",
-            _read_broken,
-            "fault,fault_seed",
-            write=lambda broken: f"{broken[0]}-{broken[1]}" if broken[0] else "",
-            instead="–",
-        ),
-        Word("mode", create_name_reader("mode", lambda: MODES), instead=FULL),
-        Word("cards", create_name_reader("cards", lambda: (ALL_CARDS,)), instead="–"),
-        Word("predict", read_flag, write={True: "1", False: ""}.__getitem__, instead="–"),
-        Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__, instead="–"),
-        Word("switches", read_flag, write={True: "", False: "0"}.__getitem__, instead="1"),
-    ),
-    _reconcile,
-)
+_BREAK = Word("break", _read_broken, "fault,fault_seed", write=_write_broken, instead="–")
+ADDRESS = PageAddress(Panels(), (*list_words(Panels), _BREAK), _reconcile)

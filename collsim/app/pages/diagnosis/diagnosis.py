@@ -15,8 +15,8 @@ from collsim.display.markup import format_table
 from collsim.locale import translate
 from collsim.units import format_bandwidth, format_bytes
 
-from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import create_name_reader, read_file_fields
+from ...scenario.address_parameters import PageAddress, list_words
+from ...scenario.choice import read_file_fields
 from ...shell.address import finish_controls, get_remembered, remember
 from ...shell.controls import choose
 from ...shell.notes import (
@@ -43,24 +43,7 @@ _EXAMPLES = ("p2p_disabled", "nvlink_lost", "tree_above_cards")
 _TYPES = ["txt", "log", "out", "xml", "csv", "json"]
 
 
-def _read_model(text: str) -> str:
-    """A name of a model, or `none`."""
-    if text == "none":
-        return ""
-    return create_name_reader("model", cs.models)(text)
-
-
-@register_page(
-    PAGE,
-    68,
-    address=PageAddress(
-        JobTexts(),
-        (
-            Word("case", create_name_reader("studied case", list_studied_cases)),
-            Word("model", _read_model, write=lambda model: model or "none"),
-        ),
-    ),
-)
+@register_page(PAGE, 68, address=PageAddress(JobTexts(), list_words(JobTexts)))
 def draw() -> None:
     """Draw the page: evidence on the left, the machine in the middle, what was found on the right."""
     st.html(f"<style>{job_findings.STYLE}</style>")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import collsim as cs
 from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes, diagnose, list_studied_cases
 from collsim.diagnosis.fleet_nodes import has_fleet_names
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...scenario.address_parameters import declare_word
+from ...scenario.choice import create_name_reader
 
 #: Texts that a page takes, and characters of each.
 MAX_TEXTS, LONGEST = 1_000, 4_000_000
@@ -15,6 +18,13 @@ MAX_TEXTS, LONGEST = 1_000, 4_000_000
 MAX_CHARACTERS = 40_000_000
 #: The model whose step a page tells first.
 USUAL_MODEL = "gpt2-xl"
+
+
+def _read_model(text: str) -> str:
+    """A name of a model, or `none`."""
+    if text == "none":
+        return ""
+    return create_name_reader("model", cs.models)(text)
 
 
 @dataclass(frozen=True)
@@ -29,8 +39,8 @@ class JobTexts:
     """
 
     pieces: tuple[tuple[str, str], ...] = ()
-    case: str = ""
-    model: str = USUAL_MODEL
+    case: str = declare_word("", create_name_reader("studied case", list_studied_cases))
+    model: str = declare_word(USUAL_MODEL, _read_model, write=lambda model: model or "none")
     left_out: tuple[str, ...] = ()
 
     @property

@@ -77,7 +77,7 @@ def _draw_controls(choice: LabChoice) -> LabChoice:
     alpha = choose_quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), lab_choice.read_time)
     choice = _draw_fault_controls(replace(choice, bandwidth=rate, alpha=alpha))
     draw_part(t("lab.often"), "next")
-    repeats = lab_choice.PLAIN.repeat
+    repeats = LabChoice.repeat
     if choice.repeat in lab_choice.REPEATS:
         repeats = choice.repeat
     return replace(

@@ -10,7 +10,7 @@ from collsim.errors import CollsimError
 from collsim.lab import MAX_BYTES, MAX_RANKS
 from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
 
-from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import count, create_name_reader, create_quantity_reader
 
 #: Odd, so that the median run is one of the runs, whose columns can be drawn.
@@ -28,57 +28,6 @@ LATE, SLOW = 0.1, 4.0
 LIMIT = 120.0  # s of one click
 # Of float32, the type that the page measures in.
 _BYTES_OF_ELEMENT = 4
-
-
-@dataclass(frozen=True)
-class LabChoice:
-    """One measurement, as the page is asked for it.
-
-    Attributes:
-        algorithm: Name of the algorithm.
-        nbytes: Size of the collective, as text.
-        ranks: Number of processes.
-        bandwidth: Of each cable of the imitated network, as text.
-        alpha: Latency of each cable, as text.
-        late: The rank that begins later, -1 for none.
-        slow: The rank that sends more slowly, or computes longer in a step of training; -1 for none.
-        repeat: How often it is run.
-        sheet: The tab that is open: a collective, or a step of training.
-        layers: Layers that fill a bucket of DDP.
-        backward: Time of one layer's backward pass, as text.
-        split: One of `SPLITS`.
-    """
-
-    algorithm: str = "allreduce_ring"
-    nbytes: str = "1MiB"
-    ranks: int = 8
-    bandwidth: str = "10MB/s"
-    alpha: str = "10ms"
-    late: int = -1
-    slow: int = -1
-    repeat: int = 9
-    sheet: str = "collective"
-    layers: int = 2
-    backward: str = "50ms"
-    split: str = "ddp"
-
-    @property
-    def straggler(self) -> dict[int, float]:
-        """Who computes longer, by what."""
-        if 0 <= self.slow < self.ranks:
-            return {self.slow: STRAGGLES}
-        return {}
-
-    @property
-    def wrong(self) -> dict[str, Any]:
-        """Keywords of what is wrong with the ranks."""
-        late = {}
-        if 0 <= self.late < self.ranks:
-            late = {"late": {self.late: LATE}}
-        return late | ({"slow": {self.slow: SLOW}} if 0 <= self.slow < self.ranks else {})
-
-
-PLAIN = LabChoice()
 
 
 def list_algorithms() -> list[str]:
@@ -116,20 +65,52 @@ def _read_layers(text: str) -> int:
     return int(text)
 
 
-ADDRESS = PageAddress(
-    PLAIN,
-    (
-        Word("algorithm", create_name_reader("algorithm", list_algorithms)),
-        Word("nbytes", read_size),
-        Word("ranks", count("ranks", MAX_RANKS, 2)),
-        Word("bandwidth", read_rate),
-        Word("alpha", read_time),
-        Word("late", count("late", MAX_RANKS - 1, 0)),
-        Word("slow", count("slow", MAX_RANKS - 1, 0)),
-        Word("repeat", count("repeat", max(REPEATS))),
-        Word("sheet", create_name_reader("sheet", lambda: list(SHEETS))),
-        Word("layers", _read_layers),
-        Word("backward", read_time),
-        Word("split", create_name_reader("split", lambda: list(SPLITS))),
-    ),
-)
+@dataclass(frozen=True)
+class LabChoice:
+    """One measurement, as the page is asked for it.
+
+    Attributes:
+        algorithm: Name of the algorithm.
+        nbytes: Size of the collective, as text.
+        ranks: Number of processes.
+        bandwidth: Of each cable of the imitated network, as text.
+        alpha: Latency of each cable, as text.
+        late: The rank that begins later, -1 for none.
+        slow: The rank that sends more slowly, or computes longer in a step of training; -1 for none.
+        repeat: How often it is run.
+        sheet: The tab that is open: a collective, or a step of training.
+        layers: Layers that fill a bucket of DDP.
+        backward: Time of one layer's backward pass, as text.
+        split: One of `SPLITS`.
+    """
+
+    algorithm: str = declare_word("allreduce_ring", create_name_reader("algorithm", list_algorithms))
+    nbytes: str = declare_word("1MiB", read_size)
+    ranks: int = declare_word(8, count("ranks", MAX_RANKS, 2))
+    bandwidth: str = declare_word("10MB/s", read_rate)
+    alpha: str = declare_word("10ms", read_time)
+    late: int = declare_word(-1, count("late", MAX_RANKS - 1, 0))
+    slow: int = declare_word(-1, count("slow", MAX_RANKS - 1, 0))
+    repeat: int = declare_word(9, count("repeat", max(REPEATS)))
+    sheet: str = declare_word("collective", create_name_reader("sheet", lambda: SHEETS))
+    layers: int = declare_word(2, _read_layers)
+    backward: str = declare_word("50ms", read_time)
+    split: str = declare_word("ddp", create_name_reader("split", lambda: SPLITS))
+
+    @property
+    def straggler(self) -> dict[int, float]:
+        """Who computes longer, by what."""
+        if 0 <= self.slow < self.ranks:
+            return {self.slow: STRAGGLES}
+        return {}
+
+    @property
+    def wrong(self) -> dict[str, Any]:
+        """Keywords of what is wrong with the ranks."""
+        late = {}
+        if 0 <= self.late < self.ranks:
+            late = {"late": {self.late: LATE}}
+        return late | ({"slow": {self.slow: SLOW}} if 0 <= self.slow < self.ranks else {})
+
+
+ADDRESS = PageAddress(LabChoice(), list_words(LabChoice))

@@ -11,7 +11,7 @@ import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words
 from collsim.viz.route.route import RankRoute, list_routes
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, declare_word, list_words
 from ...scenario.choice import (
     MACHINE_WORDS,
     WORDS,
@@ -41,9 +41,9 @@ class Pair(MachineChoice):
 
     machine: str = "pcie-8gpu"
     nodes: int = 1
-    a: int = 0
-    b: int = 1
-    by: str = "p2p"
+    a: int = declare_word(0, count("a", MAX_RANKS - 1, 0))
+    b: int = declare_word(1, count("b", MAX_RANKS - 1, 0))
+    by: str = declare_word("p2p", create_name_reader("comparison", lambda: ("p2p", "gdr")))
     nbytes: str = "64MiB"
 
 
@@ -81,11 +81,8 @@ def _count_ranks(pair: Pair) -> int:
 ADDRESS = PageAddress(
     PLAIN,
     (
-        *(WORDS[name] for name in ("own", "machine", *MACHINE_WORDS, "parts", "edits")),
-        Word("a", count("a", MAX_RANKS - 1, 0)),
-        Word("b", count("b", MAX_RANKS - 1, 0)),
-        Word("by", create_name_reader("comparison", lambda: ("p2p", "gdr"))),
-        WORDS["nbytes"],
+        *(WORDS[name] for name in ("own", "machine", *MACHINE_WORDS, "parts", "edits", "nbytes")),
+        *list_words(PLAIN),
     ),
     _reconcile,
     lambda pair, query: adapt_machine_query(pair, PLAIN.machine, query),

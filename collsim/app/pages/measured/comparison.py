@@ -35,7 +35,7 @@ from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
-from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import MAX_NODES, count, create_name_reader, read_flag
 from ...scenario.outcome import Refused
 from . import nccl_log_comparison, osu_comparison
@@ -62,6 +62,37 @@ _HOST = re.compile(
 )
 
 
+@cache
+def list_machines() -> tuple[str, ...]:
+    """Machines on which NCCL or RCCL runs."""
+    return tuple(name for name in cs.machines() if _has_nccl_facts(name))
+
+
+def _has_nccl_facts(name: str) -> bool:
+    try:
+        read_facts(cs.machine(name))
+    except CollsimError:
+        return False
+    return True
+
+
+def _read_run(text: str) -> str:
+    if text == OWN:
+        return text
+    return get_published_run(text).name
+
+
+def _read_told(text: str) -> bool:
+    return create_name_reader("way to tell the model", lambda: ("all", "plain"))(text) == "plain"
+
+
+def _read_machine(text: str) -> str:
+    if text not in list_machines():
+        cs.machine(text)  # says which there are
+        raise CollsimError("{text} has no GPU that NCCL or RCCL runs on", text=text)
+    return text
+
+
 @dataclass(frozen=True)
 class Selection:
     """What is on the page.
@@ -77,55 +108,24 @@ class Selection:
         version: of NCCL, "2.18"; "" where nobody says.
     """
 
-    run: str = "a100-2x8-ib"
-    plain: bool = False
+    run: str = declare_word("a100-2x8-ib", _read_run)
+    plain: bool = declare_word(False, _read_told, "told", write={True: "plain", False: "all"}.__getitem__)
     text: str = ""
     table: int = 0
     collective: str = ""
-    machine: str = "dgx-a100"
-    nodes: int = 1
-    p2p: bool = True
-    gdr: bool = True
-    ranks: int = 0
-    version: str = ""
+    machine: str = declare_word("dgx-a100", _read_machine)
+    nodes: int = declare_word(1, count("nodes", MAX_NODES))
+    p2p: bool = declare_word(True, read_flag)
+    gdr: bool = declare_word(True, read_flag)
+    ranks: int = declare_word(0, count("ranks", MAX_MPI_RANKS))
+    version: str = declare_word("", create_name_reader("version of NCCL", lambda: VERSIONS))
 
     @property
     def has_own_log(self) -> bool:
         return self.run == OWN
 
 
-@cache
-def list_machines() -> tuple[str, ...]:
-    """Machines on which NCCL or RCCL runs."""
-    return tuple(name for name in cs.machines() if _read_run_name(name))
-
-
-def _read_run_name(name: str) -> bool:
-    try:
-        read_facts(cs.machine(name))
-    except CollsimError:
-        return False
-    return True
-
-
 # ---- address -------------------------------------------------------------------------------------------------------
-
-
-def _run(text: str) -> str:
-    if text == OWN:
-        return text
-    return get_published_run(text).name
-
-
-def _read_facts_word(text: str) -> bool:
-    return create_name_reader("way to tell the model", lambda: ("all", "plain"))(text) == "plain"
-
-
-def _read_machine(text: str) -> str:
-    if text not in list_machines():
-        cs.machine(text)  # says which there are
-        raise CollsimError("{text} has no GPU that NCCL or RCCL runs on", text=text)
-    return text
 
 
 def _adapt_address(selection: Selection, query: dict[str, str]) -> dict[str, str]:
@@ -141,17 +141,7 @@ def _adapt_address(selection: Selection, query: dict[str, str]) -> dict[str, str
     return {name: text for name, text in query.items() if name in names}
 
 
-WORDS = (
-    Word("run", _run),
-    Word("told", _read_facts_word, "plain", write=lambda plain: "plain" if plain else "all"),
-    Word("machine", _read_machine),
-    Word("nodes", count("nodes", MAX_NODES)),
-    Word("p2p", read_flag),
-    Word("gdr", read_flag),
-    Word("ranks", count("ranks", MAX_MPI_RANKS)),
-    Word("version", create_name_reader("version of NCCL", lambda: VERSIONS)),
-)
-ADDRESS = PageAddress(Selection(), WORDS, adapt=_adapt_address)
+ADDRESS = PageAddress(Selection(), list_words(Selection), adapt=_adapt_address)
 
 
 # ---- runs

@@ -10,7 +10,7 @@ from collsim.display.markup import escape_text
 from collsim.programs import Hang, list_hangs
 from collsim.programs.hangs.stacks import format_logs, format_stacks
 
-from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import create_name_reader
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
 from ...shell.notes import complain, draw_note, draw_part, format_title, format_verdict
@@ -35,7 +35,7 @@ class HangChoice:
         hang: Its name in the catalogue.
     """
 
-    hang: str = NAMES[0]
+    hang: str = declare_word(NAMES[0], create_name_reader("hang", lambda: NAMES))
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def load_hang(name: str) -> HangContent:
     return HangContent(verdict, format_stacks(run, f"{name}.py"), format_logs(run), ranks_by_line, fixed)
 
 
-@register_page(PAGE, 64, address=PageAddress(HangChoice(), (Word("hang", create_name_reader("hang", lambda: NAMES)),)))
+@register_page(PAGE, 64, address=PageAddress(HangChoice(), list_words(HangChoice)))
 def draw() -> None:
     """Draw the page: the hangs at the side; program and picture; the signs; the fix."""
     choice: HangChoice = get_remembered(PAGE)

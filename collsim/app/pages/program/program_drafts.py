@@ -13,7 +13,7 @@ from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.rank_engine.expected import ProgramCollective
 from collsim.rank_engine.start import MAX_RANKS
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word, declare_word, list_words
 from ...scenario.choice import WORDS, count, create_name_reader
 from ..write.drafts import MACHINES, build_machine, pack_code, unpack_code
 
@@ -44,6 +44,10 @@ LONGEST_PACKED = 50_000
 _turns = itertools.count(1)
 
 
+def _unpack_program(text: str) -> str:
+    return unpack_code(text, LONGEST_PROGRAM)
+
+
 @dataclass(frozen=True)
 class ProgramDraft:
     """A program and how it is run.
@@ -62,14 +66,18 @@ class ProgramDraft:
         allow_unsandboxed: it runs also where the system cannot isolate it.
     """
 
-    code: str = EXAMPLES["ring"][1]
-    collective: ProgramCollective | Literal["none"] = "allreduce"
-    ranks: int = 4
-    nbytes: str = "1MiB"
-    machine: str = PLAIN
-    late: str = NOBODY
-    buffered: str = BUFFERED[0]
-    timeout: str = TIMEOUTS[0]
+    code: str = declare_word(
+        EXAMPLES["ring"][1], _unpack_program, limit=LONGEST_PACKED, write=pack_code, instead="ring"
+    )
+    collective: ProgramCollective | Literal["none"] = declare_word(
+        "allreduce", create_name_reader("collective", lambda: COLLECTIVES)
+    )
+    ranks: int = declare_word(4, count("ranks", MAX_RANKS, least=1))
+    nbytes: str = declare_word("1MiB", WORDS["nbytes"].read)
+    machine: str = declare_word(PLAIN, create_name_reader("machine", lambda: PLACES))
+    late: str = declare_word(NOBODY, create_name_reader("rank", lambda: [NOBODY, *map(str, range(MAX_RANKS))]))
+    buffered: str = declare_word(BUFFERED[0], create_name_reader("limit", lambda: BUFFERED))
+    timeout: str = declare_word(TIMEOUTS[0], create_name_reader("timeout", lambda: TIMEOUTS))
     turn: int = 0
     linked: bool = False
     allow_unsandboxed: bool = False
@@ -164,25 +172,5 @@ def _adapt_address(draft: ProgramDraft, query: dict[str, str]) -> dict[str, str]
     return words
 
 
-ADDRESS = PageAddress(
-    ProgramDraft(),
-    (
-        Word("start", create_name_reader("start", lambda: EXAMPLES), instead="ring"),
-        Word(
-            "code",
-            lambda text: unpack_code(text, LONGEST_PROGRAM),
-            limit=LONGEST_PACKED,
-            write=pack_code,
-            instead="ring",
-        ),
-        Word("collective", create_name_reader("collective", lambda: COLLECTIVES)),
-        Word("ranks", count("ranks", MAX_RANKS, least=1)),
-        WORDS["nbytes"],
-        Word("machine", create_name_reader("machine", lambda: PLACES)),
-        Word("late", create_name_reader("rank", lambda: [NOBODY, *map(str, range(MAX_RANKS))])),
-        Word("buffered", create_name_reader("limit", lambda: BUFFERED)),
-        Word("timeout", create_name_reader("timeout", lambda: TIMEOUTS)),
-    ),
-    _reconcile,
-    _adapt_address,
-)
+_START = Word("start", create_name_reader("start", lambda: EXAMPLES), instead="ring")
+ADDRESS = PageAddress(ProgramDraft(), (_START, *list_words(ProgramDraft)), _reconcile, _adapt_address)

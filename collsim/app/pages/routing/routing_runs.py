@@ -18,7 +18,7 @@ from collsim.topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from collsim.topology.network import Topology
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
-from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import CATALOGUE_WORDS, WORDS, Choice, MachineChoice, create_whole_reader, create_word_reader
 from ...scenario.outcome import build_topology
 
@@ -49,8 +49,8 @@ class RoutingChoice(MachineChoice):
     fabric: str = "leaf-spine"
     algorithm: str = "alltoall_pairwise"
     nbytes: str = "256MiB"
-    seeds: int = 100
-    which: str = "worst"
+    seeds: int = declare_word(100, create_whole_reader(SEEDS))
+    which: str = declare_word("worst", create_word_reader(WHICH))
 
     @property
     def run(self) -> Choice:
@@ -66,16 +66,7 @@ class RoutingChoice(MachineChoice):
 
 
 PLAIN = RoutingChoice()
-ADDRESS = PageAddress(
-    PLAIN,
-    (
-        WORDS["algorithm"],
-        WORDS["nbytes"],
-        Word("seeds", create_whole_reader(SEEDS)),
-        Word("which", create_word_reader(WHICH)),
-        *CATALOGUE_WORDS,
-    ),
-)
+ADDRESS = PageAddress(PLAIN, (WORDS["algorithm"], WORDS["nbytes"], *list_words(PLAIN), *CATALOGUE_WORDS))
 
 
 @dataclass(frozen=True)

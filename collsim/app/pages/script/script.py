@@ -10,8 +10,7 @@ from collsim.training_scripts import ScriptFinding, ScriptPart, ScriptStep
 from collsim.training_scripts.samples import load_samples
 from collsim.units import format_bytes, format_time
 
-from ...scenario.address_parameters import PageAddress, Word
-from ...scenario.choice import create_name_reader
+from ...scenario.address_parameters import PageAddress, list_words
 from ...shell.address import finish_controls, get_menu, get_remembered
 from ...shell.controls import choose, label_machine
 from ...shell.notes import (
@@ -32,17 +31,7 @@ PAGE = "script"
 _EDITOR_HEIGHT = 110  # px: what was read stands below it with the numbers of its lines, in view at 768
 
 
-@register_page(
-    PAGE,
-    46,
-    address=PageAddress(
-        PastedScript(),
-        (
-            Word("sample", create_name_reader("sample", load_samples)),
-            Word("machine", create_name_reader("machine", machines)),
-        ),
-    ),
-)
+@register_page(PAGE, 46, address=PageAddress(PastedScript(), list_words(PastedScript)))
 def draw() -> None:
     """Draw the page: the script on the left, what it says on the right."""
     st.html(format_title(t("script.title"), t("script.note")))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from collsim.errors import CollsimError, Words
+from collsim.topology.machines import machines
 from collsim.training_scripts import ScriptReading, ScriptStep, predict_step, read_script
 from collsim.training_scripts.samples import load_samples
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...scenario.address_parameters import declare_word
+from ...scenario.choice import create_name_reader
 
 LONGEST = 200_000  # characters of a script
 
@@ -24,8 +27,8 @@ class PastedScript:
     """
 
     text: str = ""
-    sample: str = "ddp"
-    machine: str = "dgx-a100"
+    sample: str = declare_word("ddp", create_name_reader("sample", load_samples))
+    machine: str = declare_word("dgx-a100", create_name_reader("machine", machines))
 
     @property
     def source(self) -> str:

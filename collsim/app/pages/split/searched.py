@@ -19,14 +19,33 @@ from collsim.units import parse_bytes
 from collsim.viz.splits.split_document import build_split_document, build_splits_table
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
-from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import count, create_name_reader, create_quantity_reader
 
 MAX_NODES, MAX_BATCH, MAX_MICRO = 2048, 65536, 64
 NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
 TOP = 10
+USUAL_SPLIT = "tensor(8, sequence=True) * pipeline(4) * zero(1, reduce_dtype='float32')"
 #: More than any GPU has: what does not fit is run so, to show what it would be.
 ENDLESS = "1e18B"
+
+
+def read_split(text: str) -> str:
+    """A split as collsim writes it.
+
+    Args:
+        text: The split, as a person writes it.
+
+    Raises:
+        CollsimError: It is none.
+    """
+    return parse_strategy(text).label
+
+
+@cache
+def list_models() -> list[str]:
+    """Models whose layers say how they are partitioned."""
+    return [name for name, model in models().items() if model.has_partitions]
 
 
 @dataclass(frozen=True)
@@ -44,38 +63,17 @@ class SplitChoice:
         recompute: Which activations are computed again.
     """
 
-    model: str = "llama2-70b"
-    machine: str = "dgx-h100"
-    nodes: int = 16
-    batch: int = 256
-    memory: str = ""
-    split: str = "tensor(8, sequence=True) * pipeline(4) * zero(1, reduce_dtype='float32')"
-    micro: int = 1
-    recompute: str = "selective"
+    model: str = declare_word("llama2-70b", create_name_reader("model", list_models))
+    machine: str = declare_word("dgx-h100", create_name_reader("machine", lambda: cs.machines()))
+    nodes: int = declare_word(16, count("nodes", MAX_NODES))
+    batch: int = declare_word(256, count("batch", MAX_BATCH))
+    memory: str = declare_word("", create_quantity_reader(lambda text: parse_bytes(text, "memory")))
+    split: str = declare_word(USUAL_SPLIT, read_split, limit=200)
+    micro: int = declare_word(1, count("micro", MAX_MICRO))
+    recompute: str = declare_word("selective", create_name_reader("recompute", lambda: RECOMPUTE))
 
 
-PLAIN = SplitChoice()
-
-
-@cache
-def list_models() -> list[str]:
-    """Models whose layers say how they are partitioned."""
-    return [name for name, model in models().items() if model.has_partitions]
-
-
-ADDRESS = PageAddress(
-    PLAIN,
-    (
-        Word("model", create_name_reader("model", list_models)),
-        Word("machine", create_name_reader("machine", lambda: cs.machines())),
-        Word("nodes", count("nodes", MAX_NODES)),
-        Word("batch", count("batch", MAX_BATCH)),
-        Word("memory", create_quantity_reader(lambda text: parse_bytes(text, "memory"))),
-        Word("split", lambda text: parse_strategy(text).label, limit=200),
-        Word("micro", count("micro", MAX_MICRO)),
-        Word("recompute", create_name_reader("recompute", lambda: RECOMPUTE)),
-    ),
-)
+ADDRESS = PageAddress(SplitChoice(), list_words(SplitChoice))
 
 
 def request(choice: SplitChoice) -> dict[str, Any]:

@@ -109,8 +109,7 @@ def _open(choice: SplitChoice) -> SplitChoice:
     """The split that is open, as a person writes it."""
     row = st.columns([4, 1, 1], vertical_alignment="bottom", gap="small")
     with row[0]:
-        read = next(word for word in ADDRESS.words if word.name == "split").read
-        split = choose_quantity("split_split", [choice.split], choice.split, t("split.split"), read)
+        split = choose_quantity("split_split", [choice.split], choice.split, t("split.split"), searched.read_split)
     with row[1]:
         micro = number("split_micro", choice.micro, 1, searched.MAX_MICRO, t("split.micro"))
     with row[2]:

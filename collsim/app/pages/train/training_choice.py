@@ -19,7 +19,17 @@ from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
 from collsim.train.parallel.strategy import STRATEGIES as ALL_STRATEGIES
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word, join_words, require_words, shorten, split_words
+from ...scenario.address_parameters import (
+    Complaint,
+    PageAddress,
+    T,
+    declare_word,
+    join_words,
+    list_words,
+    require_words,
+    shorten,
+    split_words,
+)
 from ...scenario.choice import (
     MACHINE_PARAMETERS,
     WORDS,
@@ -55,6 +65,55 @@ CHANGES: dict[str, dict[str, object]] = {
 COMMON = ("network", "accumulate")
 
 
+#: Reads a size of buckets, which stays as it was written.
+read_bucket = create_quantity_reader(lambda text: cs.ddp(bucket=text))
+
+
+def _read_interference(text: str) -> str:
+    try:
+        share: Any = float(text)
+    except ValueError:
+        share = text
+    resolve_interference(None, share)
+    return text
+
+
+def read_launch(text: str) -> str:
+    """A host's time for an operation as it was written.
+
+    Args:
+        text: The text.
+
+    Raises:
+        CollsimError: for what is none
+    """
+    get_eager_speed("H100", host_launch=text)
+    return text
+
+
+def _read_opened(text: str) -> str:
+    """The name of a collective: letters, spaces and a number. Whether the step has it is seen when it is drawn."""
+    if not text.replace(" ", "").isascii() or not text.replace(" ", "").isalnum() or not text[:1].isalpha():
+        raise CollsimError("unknown")
+    return text
+
+
+def _read_strategy(text: str) -> str:
+    """The name of a strategy of this page; one of another page is answered with its page."""
+    names = {text.lower(), *re.findall(r"(\w+)\(", text.lower()), *find_synonyms(text, ALL_STRATEGIES)}
+    others = (names & set(ALL_STRATEGIES)) - set(STRATEGIES)
+    if text in STRATEGIES or not others:
+        return create_name_reader("parallel", lambda: STRATEGIES)(text)
+    if others <= {"fsdp", "zero"}:
+        raise CollsimError("this page has no {name}; the page “The water level of FSDP” has it", name=shorten(text))
+    raise CollsimError("this page has no {name}; the page “One model on a thousand GPUs” has it", name=shorten(text))
+
+
+def _declare_name(default: T, name: str, known: Callable[[], object]) -> T:
+    """A field whose word is one of the names that exist."""
+    return declare_word(default, create_name_reader(name, known))
+
+
 @dataclass(frozen=True)
 class TrainingChoice(MachineChoice):
     """One step of training, as asked for, on a machine as any run.
@@ -81,31 +140,31 @@ class TrainingChoice(MachineChoice):
         pinned: a step that is to be compared with another one, as `write_step` writes it; "" for none.
     """
 
-    model: str = "resnet50"
-    samples: int = 16
-    dtype: str = "bfloat16"
-    optimizer: Optimizer = "adam"
-    narrow_weights: bool = False
-    attention: str = ""
-    gpu: str = ""
-    compile: str = ""
-    host_launch: str = ""
+    model: str = _declare_name("resnet50", "model", models)
+    samples: int = declare_word(16, count("samples", MAX_SAMPLES))
+    dtype: str = _declare_name("bfloat16", "dtype", lambda: DTYPES)
+    optimizer: Optimizer = _declare_name("adam", "optimizer", lambda: OPTIMIZERS)
+    narrow_weights: bool = declare_word(False, read_flag)
+    attention: str = _declare_name("", "attention", lambda: ATTENTION)
+    gpu: str = _declare_name("", "gpu", list_gpus)
+    compile: str = _declare_name("", "compile", lambda: COMPILE_MODES)
+    host_launch: str = declare_word("", read_launch, instead="20us")
     machine: str = "pcie-8gpu"
-    strategy: str = "ddp"
-    bucket: str = ""
-    bucket_view: bool = False
-    find_unused: bool = False
-    nccl: bool = True
-    servers: int = 1
-    servers_on: str = "host"
-    wait: bool = True
-    interference: str = ""
-    timing: CollectiveTiming = "alone"
-    changes: tuple[str, ...] = ()
-    open: str = ""
-    show: str = "step"
-    every: bool = False
-    pinned: str = ""
+    strategy: str = declare_word("ddp", _read_strategy, "parallel")
+    bucket: str = declare_word("", read_bucket, instead="25MiB")
+    bucket_view: bool = declare_word(False, read_flag)
+    find_unused: bool = declare_word(False, read_flag)
+    nccl: bool = declare_word(True, read_flag)
+    servers: int = declare_word(1, count("servers", MAX_SERVERS))
+    servers_on: str = _declare_name("host", "servers_on", lambda: SERVERS_ON)
+    wait: bool = declare_word(True, read_flag)
+    interference: str = declare_word("", _read_interference)
+    timing: CollectiveTiming = _declare_name("alone", "timing", lambda: NETWORKS)
+    changes: tuple[str, ...] = declare_word((), create_list_reader("switch", lambda: CHANGES), write=",".join)
+    open: str = declare_word("", _read_opened)
+    show: str = _declare_name("step", "show", lambda: VIEWS)
+    every: bool = declare_word(False, read_flag)
+    pinned: str = declare_word("", require_words, "pin", limit=LONGEST_PIN, instead="–")
 
     @property
     def speed_of(self) -> str | None:
@@ -225,83 +284,6 @@ def build_choice(where: Choice) -> TrainingChoice:
 # ---- the address ---------------------------------------------------------------------------------------------------
 
 
-#: Reads a size of buckets, which stays as it was written.
-read_bucket = create_quantity_reader(lambda text: cs.ddp(bucket=text))
-
-
-def _read_interference(text: str) -> str:
-    try:
-        share: Any = float(text)
-    except ValueError:
-        share = text
-    resolve_interference(None, share)
-    return text
-
-
-def read_launch(text: str) -> str:
-    """A host's time for an operation as it was written.
-
-    Args:
-        text: The text.
-
-    Raises:
-        CollsimError: for what is none
-    """
-    get_eager_speed("H100", host_launch=text)
-    return text
-
-
-def _read_opened(text: str) -> str:
-    """The name of a collective: letters, spaces and a number. Whether the step has it is seen when it is drawn."""
-    if not text.replace(" ", "").isascii() or not text.replace(" ", "").isalnum() or not text[:1].isalpha():
-        raise CollsimError("unknown")
-    return text
-
-
-def _create_name_word(name: str, known: Callable[[], object], field: str = "") -> Word:
-    return Word(name, create_name_reader(name, known), field)
-
-
-def _read_strategy(text: str) -> str:
-    """The name of a strategy of this page; one of another page is answered with its page."""
-    names = {text.lower(), *re.findall(r"(\w+)\(", text.lower()), *find_synonyms(text, ALL_STRATEGIES)}
-    others = (names & set(ALL_STRATEGIES)) - set(STRATEGIES)
-    if text in STRATEGIES or not others:
-        return create_name_reader("parallel", lambda: STRATEGIES)(text)
-    if others <= {"fsdp", "zero"}:
-        raise CollsimError("this page has no {name}; the page “The water level of FSDP” has it", name=shorten(text))
-    raise CollsimError("this page has no {name}; the page “One model on a thousand GPUs” has it", name=shorten(text))
-
-
-_WORDS = (
-    _create_name_word("model", models),
-    Word("samples", count("samples", MAX_SAMPLES)),
-    _create_name_word("dtype", lambda: DTYPES),
-    _create_name_word("optimizer", lambda: OPTIMIZERS),
-    Word("narrow_weights", read_flag),
-    _create_name_word("attention", lambda: ATTENTION),
-    _create_name_word("gpu", list_gpus),
-    _create_name_word("compile", lambda: COMPILE_MODES),
-    Word("host_launch", read_launch, instead="20us"),
-    *(WORDS[name] for name in MACHINE_PARAMETERS),
-    Word("parallel", _read_strategy, "strategy"),
-    Word("bucket", read_bucket, instead="25MiB"),
-    Word("bucket_view", read_flag),
-    Word("find_unused", read_flag),
-    Word("nccl", read_flag),
-    Word("servers", count("servers", MAX_SERVERS)),
-    _create_name_word("servers_on", lambda: SERVERS_ON),
-    Word("wait", read_flag),
-    Word("interference", _read_interference),
-    _create_name_word("timing", lambda: NETWORKS),
-    Word("changes", create_list_reader("switch", lambda: CHANGES), write=",".join),
-    Word("open", _read_opened),
-    _create_name_word("show", lambda: VIEWS),
-    Word("every", read_flag),
-    Word("pin", require_words, "pinned", limit=LONGEST_PIN, instead="–"),
-)
-
-
 def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> TrainingChoice:
     """A machine of one's own needs its text; a network that is not told by its ranks needs a shape."""
     return replace(PLAIN, **read_machine_fields(fields, query, complaints, PLAIN.machine))
@@ -319,7 +301,9 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
     return adapt_machine_query(choice, PLAIN.machine, query)
 
 
-ADDRESS = PageAddress(PLAIN, _WORDS, _reconcile, _adapt_address)
+ADDRESS = PageAddress(
+    PLAIN, (*list_words(PLAIN), *(WORDS[name] for name in MACHINE_PARAMETERS)), _reconcile, _adapt_address
+)
 
 
 def select_timed(choice: TrainingChoice) -> TrainingChoice:

@@ -19,7 +19,7 @@ from collsim.viz.sentences.words import name_kind
 
 from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ...scenario import snippets
-from ...scenario.address_parameters import PageAddress, Word
+from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import Choice, build_engine_settings, create_whole_reader, create_word_reader, read_flag
 from ...scenario.companions import (
     COMPANIONS,
@@ -86,21 +86,21 @@ class Edit:
         switches: Whether the synthesized schedule may use switches that reduce.
     """
 
-    gdr: str = "off"
-    p2p: str = "same"
-    link_kind: str = ""
-    factor: str = "double"
-    cable: str = ""
-    cable_change: str = "half"
-    placement: str = "same"
-    oversubscription: int = 1
-    straggler: int = NOBODY
-    straggler_fault: str = "slow2"
-    jitter: str = ""
-    traffic: str = ""
-    companion: str = ""
-    synthesize: bool = False
-    switches: bool = True
+    gdr: str = declare_word("off", create_word_reader(SWITCH_POSITIONS), "then_gdr")
+    p2p: str = declare_word("same", create_word_reader(SWITCH_POSITIONS), "then_p2p")
+    link_kind: str = declare_word("", str, "scale")
+    factor: str = declare_word("double", create_word_reader(FACTORS))
+    cable: str = declare_word("", str, limit=80)
+    cable_change: str = declare_word("half", create_word_reader(CABLE_CHANGES), "do")
+    placement: str = declare_word("same", create_word_reader(PLACEMENTS))
+    oversubscription: int = declare_word(1, create_whole_reader(OVERSUBSCRIPTIONS))
+    straggler: int = declare_word(NOBODY, create_whole_reader(range(MAX_PAGE_RANKS)))
+    straggler_fault: str = declare_word("slow2", create_word_reader(STRAGGLERS), "how")
+    jitter: str = declare_word("", create_word_reader(JITTERS))
+    traffic: str = declare_word("", create_word_reader(TRAFFIC))
+    companion: str = declare_word("", create_word_reader(COMPANIONS), "beside")
+    synthesize: bool = declare_word(False, read_flag, write={True: "1", False: ""}.__getitem__)
+    switches: bool = declare_word(True, read_flag, write={True: "", False: "0"}.__getitem__)
 
     @property
     def needs_event_engine(self) -> bool:
@@ -112,26 +112,6 @@ class Edit:
 PLAIN = Edit(gdr="same")
 
 
-#: The words of an edit in an address.
-WORDS = (
-    Word("then_gdr", create_word_reader(SWITCH_POSITIONS), "gdr"),
-    Word("then_p2p", create_word_reader(SWITCH_POSITIONS), "p2p"),
-    Word("scale", str, "link_kind"),
-    Word("factor", create_word_reader(FACTORS)),
-    Word("cable", str, limit=80),
-    Word("do", create_word_reader(CABLE_CHANGES), "cable_change"),
-    Word("placement", create_word_reader(PLACEMENTS)),
-    Word("oversubscription", create_whole_reader(OVERSUBSCRIPTIONS)),
-    Word("straggler", create_whole_reader(range(MAX_PAGE_RANKS))),
-    Word("how", create_word_reader(STRAGGLERS), "straggler_fault"),
-    Word("jitter", create_word_reader(JITTERS)),
-    Word("traffic", create_word_reader(TRAFFIC)),
-    Word("beside", create_word_reader(COMPANIONS), "companion"),
-    Word("synthesize", read_flag, write={True: "1", False: ""}.__getitem__),
-    Word("switches", read_flag, write={True: "", False: "0"}.__getitem__),
-)
-
-
 def _adapt_address(edit: Edit, query: dict[str, str]) -> dict[str, str]:
     """The address of the first page is bare; in any other what is as it was is left out."""
     if edit == Edit():
@@ -140,7 +120,10 @@ def _adapt_address(edit: Edit, query: dict[str, str]) -> dict[str, str]:
 
 
 ADDRESS = PageAddress(
-    PLAIN, WORDS, lambda fields, query, complaints: replace(PLAIN if fields else Edit(), **fields), _adapt_address
+    PLAIN,
+    list_words(PLAIN),
+    lambda fields, query, complaints: replace(PLAIN if fields else Edit(), **fields),
+    _adapt_address,
 )
 
 

@@ -14,7 +14,7 @@ from collsim.errors import CollsimError
 from collsim.package_data import read_toml
 from collsim.sandbox.allowlist import LONGEST
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word
+from ...scenario.address_parameters import Complaint, PageAddress, Word, declare_word, list_words
 from ...scenario.choice import WORDS, count, create_name_reader, has_shape, list_networks
 
 MAX_RANKS = 16
@@ -33,6 +33,41 @@ STARTERS: dict[str, tuple[str, str]] = {
 _turns = itertools.count(1)
 
 
+def pack_code(code: str) -> str:
+    """Code as letters that an address may hold.
+
+    Args:
+        code: The code.
+    """
+    return base64.urlsafe_b64encode(zlib.compress(code.encode(), 9)).decode().rstrip("=")
+
+
+def unpack_code(text: str, longest: int = LONGEST) -> str:
+    """Code from an address; never more of it than the page takes.
+
+    Args:
+        text: The text.
+        longest: Characters that the page takes.
+    """
+    try:
+        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        machine = zlib.decompressobj()
+        code = machine.decompress(data, longest * 4).decode()
+    except (ValueError, zlib.error):
+        raise CollsimError("that is not packed code.") from None
+    if not machine.eof:
+        raise CollsimError("that is not packed code.")
+    if len(code) > longest:
+        message = "a program of {characters:,} characters is too long; {most:,} is the most"
+        raise CollsimError(message, characters=len(code), most=longest)
+    return code.replace("\r", "").replace("\0", "")
+
+
+def list_machines_and_networks() -> list[str]:
+    """Machines and networks to run on, those that any number of ranks fits."""
+    return [*MACHINES, *(name for name in list_networks() if not has_shape(name))]
+
+
 @dataclass(frozen=True)
 class Draft:
     """Code and where it is tried.
@@ -48,11 +83,11 @@ class Draft:
         allow_unsandboxed: it runs also where the system cannot isolate it.
     """
 
-    code: str = STARTERS["ring"][1]
-    collective: str = "allreduce"
-    ranks: int = 4
-    machine: str = "switch"
-    nbytes: str = "64MiB"
+    code: str = declare_word(STARTERS["ring"][1], unpack_code, limit=LONGEST * 4, write=pack_code, instead="ring")
+    collective: str = declare_word("allreduce", WORDS["collective"].read)
+    ranks: int = declare_word(4, count("ranks", MAX_RANKS, least=2))
+    machine: str = declare_word("switch", create_name_reader("machine or network", list_machines_and_networks), "place")
+    nbytes: str = declare_word("64MiB", WORDS["nbytes"].read)
     turn: int = 0
     linked: bool = False
     allow_unsandboxed: bool = False
@@ -66,11 +101,6 @@ class Draft:
     def is_skeleton(self) -> bool:
         """Nobody has written anything yet: the code is a skeleton, for its own collective."""
         return self.code == STARTERS.get(f"{_SKELETON}{self.collective}", ("", ""))[1]
-
-
-def list_machines_and_networks() -> list[str]:
-    """Machines and networks to run on, those that any number of ranks fits."""
-    return [*MACHINES, *(name for name in list_networks() if not has_shape(name))]
 
 
 def list_starters(collective: str) -> list[str]:
@@ -153,52 +183,5 @@ def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
     return code | collective | {name: text for name, text in query.items() if name not in ("code", "collective")}
 
 
-ADDRESS = PageAddress(
-    Draft(),
-    (
-        Word("start", create_name_reader("start", lambda: STARTERS), instead="ring"),
-        Word(
-            "code",
-            lambda text: unpack_code(text),
-            limit=LONGEST * 4,
-            write=lambda code: pack_code(code),
-            instead="ring",
-        ),
-        WORDS["collective"],
-        Word("ranks", count("ranks", MAX_RANKS, least=2)),
-        Word("place", create_name_reader("machine or network", list_machines_and_networks), "machine"),
-        WORDS["nbytes"],
-    ),
-    _reconcile,
-    _adapt_address,
-)
-
-
-def pack_code(code: str) -> str:
-    """Code as letters that an address may hold.
-
-    Args:
-        code: The code.
-    """
-    return base64.urlsafe_b64encode(zlib.compress(code.encode(), 9)).decode().rstrip("=")
-
-
-def unpack_code(text: str, longest: int = LONGEST) -> str:
-    """Code from an address; never more of it than the page takes.
-
-    Args:
-        text: The text.
-        longest: Characters that the page takes.
-    """
-    try:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        machine = zlib.decompressobj()
-        code = machine.decompress(data, longest * 4).decode()
-    except (ValueError, zlib.error):
-        raise CollsimError("that is not packed code.") from None
-    if not machine.eof:
-        raise CollsimError("that is not packed code.")
-    if len(code) > longest:
-        message = "a program of {characters:,} characters is too long; {most:,} is the most"
-        raise CollsimError(message, characters=len(code), most=longest)
-    return code.replace("\r", "").replace("\0", "")
+_START = Word("start", create_name_reader("start", lambda: STARTERS), instead="ring")
+ADDRESS = PageAddress(Draft(), (_START, *list_words(Draft)), _reconcile, _adapt_address)
