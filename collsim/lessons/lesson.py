@@ -18,6 +18,9 @@ from ..simulate import Trace, simulate
 from ..teach.quiz.question import Alternative, Question
 from ..topology import Topology, switch
 from ..units import format_bytes, format_time
+from ..viz.timeline.timeline_document import build_encoded_timeline
+from ..viz.timeline.timeline_types import EncodedTimeline
+from .pointing_words import PictureContents, list_picture_contents
 
 
 class LanePicture(Protocol):
@@ -239,6 +242,16 @@ class FilledSection:
     lanes: tuple[LanePicture, ...] = ()
     lanes_after: tuple[LanePicture, ...] = ()
     answer_step: int | None = None
+
+    @cached_property
+    def timeline(self) -> EncodedTimeline:
+        """What the player draws."""
+        return build_encoded_timeline(self.trace)
+
+    @cached_property
+    def contents(self) -> PictureContents:
+        """What the picture shows and the texts may point at."""
+        return list_picture_contents(self.trace, self.view)
 
 
 @dataclass(frozen=True)

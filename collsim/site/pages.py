@@ -11,7 +11,7 @@ from ..display.markup import escape_text
 from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import FilledSection, LanePicture
-from ..lessons.pointing_words import list_picture_contents, mark_pointing_words
+from ..lessons.pointing_words import mark_pointing_words
 from ..locale import LANGUAGES, Text, translate
 from ..package_data import read_package_file
 from ..viz.hosts.player_page import build_html_document, encode_inline_json
@@ -113,8 +113,7 @@ def build_lesson_body(key: str, filled_section: FilledSection, language: str) ->
 
 
 def _build_paragraphs(texts: Sequence[Text], k: int, kind: str, filled_section: FilledSection) -> str:
-    contents = list_picture_contents(filled_section.trace, filled_section.view)
-    marked = (mark_pointing_words(text[k], contents, LANGUAGES[k]) for text in texts)
+    marked = (mark_pointing_words(text[k], filled_section.contents, LANGUAGES[k]) for text in texts)
     return "".join(f'<p class="{kind}">{text}</p>\n' for text in marked)
 
 

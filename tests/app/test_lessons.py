@@ -10,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 from test_pages import address, messages
 
 from collsim.app.classroom.question_card import get_class_sessions
-from collsim.app.pages.lessons import load_lesson
 from collsim.app.server.clients import LOCAL
 from collsim.display.markup import escape_text
 from collsim.lessons.chapters import LESSONS as CHAPTERS
@@ -199,7 +198,7 @@ def test_neither_text_nor_picture_of_a_lesson_tells_the_answer_before_it(name):
 
 
 def test_a_lesson_is_kept_small():
-    assert all(len(json.dumps(load_lesson(name).timeline)) < 300_000 for name in NAMES)
+    assert all(len(json.dumps(fill_section(name).timeline)) < 300_000 for name in NAMES)
 
 
 def test_words_of_the_page_stand_in_both_languages():
@@ -223,7 +222,7 @@ def test_a_lessons_question_is_put_to_a_class_beside_the_picture():
     teacher = opened(lesson="ring")
     teacher.button(key="ask_class").click().run()
     key = teacher.session_state["session"].panels.class_key
-    question = load_lesson("ring").question
+    question = fill_section("ring").question
     board = get_class_sessions().get_board(key[:4], "anna")
     assert board.posed.question == question
     assert get_class_sessions().vote(key[:4], LOCAL, "anna", float(question.answer), board.posed.round)

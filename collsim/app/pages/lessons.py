@@ -11,12 +11,10 @@ import streamlit as st
 
 from collsim.display.markup import escape_text, format_table
 from collsim.locale import Text
-from collsim.teach.quiz.question import Question
-from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
 from ...lessons.chapters import LESSONS, SECTIONS
-from ...lessons.lesson import LanePicture, Lesson
-from ...lessons.pointing_words import PictureContents, list_picture_contents, mark_pointing_words
+from ...lessons.lesson import FilledSection, LanePicture, Lesson
+from ...lessons.pointing_words import mark_pointing_words
 from ..classroom import question_html
 from ..classroom.class_sessions import PosedQuestion
 from ..classroom.question_card import (
@@ -54,48 +52,6 @@ class Reading:
     answers: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Content:
-    """A section as plain data, for the cache.
-
-    Attributes:
-        before: Paragraphs above the question.
-        question: The question, with its choices and reasons.
-        after: Paragraphs that appear with the answer.
-        table: Rows of the table that appears with the answer.
-        view: The view in which the player begins.
-        timeline: What the player draws.
-        lanes: Pictures of rank programs above the question.
-        lanes_after: Pictures of rank programs that appear with the answer.
-        answer_step: The step of the run, counted from 1, in which the answer is seen; None where no step shows it.
-        contents: What the picture shows and the texts may point at.
-    """
-
-    before: tuple[Text, ...]
-    question: Question
-    after: tuple[Text, ...]
-    table: tuple[tuple[Text, ...], ...]
-    view: str
-    timeline: dict[str, object]
-    lanes: tuple[LanePicture, ...]
-    lanes_after: tuple[LanePicture, ...]
-    answer_step: int | None
-    contents: PictureContents
-
-
-@st.cache_data(max_entries=len(NAMES), show_spinner=False)
-def load_lesson(name: str) -> Content:
-    """A section of a lesson, computed once for all sessions.
-
-    Args:
-        name: Name of the lesson's section.
-    """
-    content = SECTIONS[name][1].fill_texts()
-    contents = list_picture_contents(content.trace, content.view)
-    drawn = build_encoded_timeline(content.trace), content.lanes, content.lanes_after, content.answer_step, contents
-    return Content(content.before, content.question, content.after, content.table, content.view, *drawn)
-
-
 # ---- address -------------------------------------------------------------------------------------------------------
 
 
@@ -110,7 +66,7 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     """A lesson and the answer to it, beside those that were given before."""
     before: Reading | None = get_session().page_values.get(PAGE)
     reading = Reading(fields.get("lesson", NAMES[0]), before.answers if before else {})
-    most = len(load_lesson(reading.lesson).question.choices)
+    most = len(SECTIONS[reading.lesson][1].fill_texts().question.choices)
     word = Word("answer", count("answer", most, least=0), instead=t("lessons.predict"))
     answer = {}
     if "answer" in query:
@@ -140,7 +96,7 @@ def draw() -> None:
     """Draw the page: the lessons at the side; the text; the run and its question."""
     reading: Reading = get_remembered(PAGE)
     write_page_address(reading)
-    content = load_lesson(reading.lesson)
+    content = SECTIONS[reading.lesson][1].fill_texts()
     st.html(f"<style>{question_html.STYLE}{_STYLE}{_build_list_style(reading)}</style>")
     with st.container(key="lesson"):
         rail, text, picture = st.columns([1, 9, 17], gap="small")
@@ -158,7 +114,7 @@ def draw() -> None:
             mount_player(content.timeline, reading.lesson, start, key)
 
 
-def _draw_text(reading: Reading, content: Content) -> bool:
+def _draw_text(reading: Reading, content: FilledSection) -> bool:
     """Draw what stands beside the picture: the text, the question, and the way on. Return whether the answer to the
     question is still hidden."""
     st.html(_draw_title(reading))
@@ -177,7 +133,7 @@ def _draw_text(reading: Reading, content: Content) -> bool:
     return is_hidden
 
 
-def _format_paragraphs(texts: tuple[Text, ...], content: Content) -> str:
+def _format_paragraphs(texts: tuple[Text, ...], content: FilledSection) -> str:
     """Paragraphs, in which words point at the picture."""
     marked = (mark_pointing_words(choose_text(text), content.contents, get_language()) for text in texts)
     return "".join(f"<p>{text}</p>" for text in marked)
@@ -233,7 +189,7 @@ def _skip(lesson: str) -> None:
         _on_answer(lesson, SKIPPED)
 
 
-def _draw_question(reading: Reading, content: Content) -> bool:
+def _draw_question(reading: Reading, content: FilledSection) -> bool:
     """The question, answered alone or by a class; once the answer is known, every choice with its reason, and what
     follows. Return whether it is hidden."""
     if is_leading_class():
@@ -261,7 +217,7 @@ def _draw_question(reading: Reading, content: Content) -> bool:
     return False
 
 
-def _draw_rest(reading: Reading, content: Content) -> None:
+def _draw_rest(reading: Reading, content: FilledSection) -> None:
     """What a section says once its question is answered."""
     body = _format_paragraphs(content.after, content)
     rest = _draw_table(content) + _draw_notebook(reading.lesson)
@@ -277,7 +233,7 @@ def _draw_notebook(name: str) -> str:
     return f'<div class="cs-after"><p>{escape_text(text)}</p></div>'
 
 
-def _draw_table(content: Content) -> str:
+def _draw_table(content: FilledSection) -> str:
     if not content.table:
         return ""
     heads, *rows = ([choose_text(cell) for cell in row] for row in content.table)
