@@ -38,7 +38,6 @@ const PAGES = {
   simple_page: "viz/simple/simplepage.js",
   site: "site/site.js",
   step_page: "viz/training/steppage.js",
-  story_page: "viz/story/storypage.js",
 };
 
 const readTexts = (path) => JSON.parse(readFileSync(path, "utf8"));

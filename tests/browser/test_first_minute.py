@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
-from story_page import build_story_page
+from story_page import write_story_page
 
 import collsim as cs
 from collsim.units import format_bytes, format_time
@@ -26,9 +26,7 @@ def opened(chromium, tmp_path):
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
         page.on("request", lambda r: None if r.url.startswith("file:") else wrong.append(r.url))
-        path = tmp_path / f"story-{language}.html"
-        path.write_text(build_story_page(language), encoding="utf-8")
-        page.goto(path.as_uri() + anchor)
+        page.goto(write_story_page(tmp_path, language).as_uri() + anchor)
         page.locator(".st section").first.wait_for()
         return page, wrong
 

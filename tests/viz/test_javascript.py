@@ -12,7 +12,7 @@ from collsim.viz.hosts.bundle import BUNDLES, read_bundle
 
 PACKAGE = Path(collsim.__file__).parent
 NAMES = sorted(path.stem for path in BUNDLES.glob("*.js"))
-PAGES = {"first_frame", "player_page", "race_page", "simple_page", "site", "step_page", "story_page"}
+PAGES = {"first_frame", "player_page", "race_page", "simple_page", "site", "step_page"}
 
 
 #: What modules read beside one another; pages of hosts are read by Python.

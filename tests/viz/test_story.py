@@ -3,10 +3,8 @@
 import json
 
 import pytest
-from story_page import build_story_page
 
 import collsim as cs
-from collsim.errors import CollsimError
 from collsim.units import parse_bandwidth
 from collsim.viz.story.story_document import (
     ALGORITHMS,
@@ -92,12 +90,3 @@ def test_the_steps_of_training_are_those_of_the_engine(story):
 
 def test_the_document_is_made_of_runs_and_not_kept(story):
     assert json.loads(json.dumps(build_story_document(), allow_nan=False)) == story
-
-
-def test_the_page_is_one_file_in_two_languages_and_no_third():
-    for language, title in (("en", "How GPUs agree"), ("zh", "多个 GPU 怎样")):
-        page = build_story_page(language)
-        assert f"<title>{title}" in page
-        assert "default-src 'none'" in page.replace("&#x27;", "'")
-    with pytest.raises(CollsimError, match="unknown language"):
-        build_story_page("tlh")
