@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from test_pages import messages
+from test_pages import messages, unfolded
 from typer.testing import CliRunner
 
 import collsim as cs
@@ -242,17 +242,17 @@ def code(at, *parts):
 
 def test_the_pages_hand_over_scripts_of_pytorch_and_the_line_of_megatron(monkeypatch):
     monkeypatch.setattr(results, "ON_THE_SPOT", 600.0)
-    at = opened("pipeline")
+    at = unfolded(opened("pipeline"), "code")
     (script,) = code(at, "torch.distributed.pipelining")
     compile(script, "pipelines.py", "exec")
     assert all(name in script for name in ("ScheduleGPipe", "Schedule1F1B", "ScheduleInterleavedZeroBubble"))
-    at = opened("sharding", model="gpt2", machine="dgx-a100", nodes="1")
+    at = unfolded(opened("sharding", model="gpt2", machine="dgx-a100", nodes="1"), "code")
     step = cs.training_step("gpt2", "dgx-a100", parallel=cs.fsdp(), micro_batch=1, dtype="bfloat16")
     assert code(at, "fully_shard") == [step.script().rstrip()]
     (line,) = code(at, "pretrain_gpt.py")
     assert "--num-layers 12 " in line
     assert "optim_grads_params" in line  # GPT-2's head is tied, which torch's module is not taken with
-    at = opened("split", **SMALL | {"split": "pipeline(4, schedule='zbv') * ddp()"})
+    at = unfolded(opened("split", **SMALL | {"split": "pipeline(4, schedule='zbv') * ddp()"}), "code")
     assert code(at, "ScheduleZBVZeroBubble")
     assert not code(at, "pretrain_gpt.py")
     said = " ".join([*(e.proto.body for e in at.get("html")), *(e.value for e in (*at.markdown, *at.caption))])

@@ -133,7 +133,7 @@ def test_the_script_on_the_page_prints_the_same_figures(capsys):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_prints_the_pytorch_script_and_the_lines_that_start_it(language):
-    at = opened(lang=language, **SMALL)
+    at = unfolded(opened(lang=language, **SMALL), "code")
     trace = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), micro_batch=8, dtype="bfloat16")
     shown = [code.value for code in at.code]
     assert [code for code in shown if "DistributedDataParallel" in code and compile(code, "page", "exec")]
@@ -143,9 +143,9 @@ def test_the_page_prints_the_pytorch_script_and_the_lines_that_start_it(language
 
 
 def test_data_parallel_is_started_by_one_line_and_a_parameter_server_has_a_reason():
-    hub = [code.value for code in opened(**SMALL, parallel="data_parallel").code]
+    hub = [code.value for code in unfolded(opened(**SMALL, parallel="data_parallel"), "code").code]
     assert "CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 python step.py" in hub
-    server = opened(**SMALL, parallel="parameter_server")
+    server = unfolded(opened(**SMALL, parallel="parameter_server"), "code")
     assert not [code for code in server.code if "import torch" in code.value]
     assert any("PyTorch has no module" in e.proto.body for e in server.get("html"))
 

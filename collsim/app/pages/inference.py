@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import altair as alt
@@ -24,7 +24,7 @@ from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name
 from ..scenario.outcome import build_topology
 from ..shell import charts, codebox
 from ..shell.address import finish_controls, get_remembered
-from ..shell.controls import choose, number
+from ..shell.controls import choose, draw_folded, number
 from ..shell.look import color
 from ..shell.notes import draw_part, format_title
 from ..shell.page import register_page
@@ -111,7 +111,7 @@ def draw() -> None:
     latest_result = get_latest(estimate_times, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_times(latest_result[0])
-    codebox.draw_expander(build_script(choice), build_command(choice))
+    draw_folded("code", t("code.title"), partial(codebox.draw_code, build_script(choice), build_command(choice)))
 
 
 def _draw_times(times: InferenceTimes) -> None:

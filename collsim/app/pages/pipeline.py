@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -19,7 +20,7 @@ from ..scenario.choice import count, create_list_reader
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
-from ..shell.controls import choose, choose_several
+from ..shell.controls import choose, choose_several, draw_folded
 from ..shell.notes import draw_mistake, explain, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_bundle
@@ -92,7 +93,11 @@ def draw() -> None:
     _draw_lanes(choice)
     torch = CodePart("PyTorch, pipelines.py", build_torch_code(choice), "python")
     megatron = CodePart("Megatron-LM", build_megatron_options(choice), note=t("pipeline.code"))
-    codebox.draw_expander(build_script(choice), build_command(choice), [torch], [megatron])
+    draw_folded(
+        "code",
+        t("code.title"),
+        partial(codebox.draw_code, build_script(choice), build_command(choice), [torch], [megatron]),
+    )
 
 
 def _draw_controls(choice: PipelineChoice) -> PipelineChoice:

@@ -25,7 +25,7 @@ from ..scenario.outcome import build_topology
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
-from ..shell.controls import choose, number
+from ..shell.controls import choose, draw_folded, number
 from ..shell.notes import draw_mistake, draw_part, explain, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_bundle
@@ -144,7 +144,11 @@ def draw() -> None:
         if latest_result[0].torch:
             torch = codebox.build_step_torch_parts(latest_result[0].torch)
     megatron = codebox.build_megatron_parts(partial(build_megatron_options, choice))
-    codebox.draw_expander(build_script(choice), build_command(choice), torch, [megatron])
+    draw_folded(
+        "code",
+        t("code.title"),
+        partial(codebox.draw_code, build_script(choice), build_command(choice), torch, [megatron]),
+    )
 
 
 def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:

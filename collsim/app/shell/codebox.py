@@ -41,28 +41,6 @@ class CodePart:
     note: str = ""
 
 
-def draw_expander(
-    script: str,
-    command: str,
-    left: Sequence[CodePart] = (),
-    right: Sequence[CodePart] = (),
-    note: str = "",
-    texts: tuple[str, ...] = (),
-) -> None:
-    """Draw what a page does as code, folded.
-
-    Args:
-        script: As in `draw_code`.
-        command: As in `draw_code`.
-        left: As in `draw_code`.
-        right: As in `draw_code`.
-        note: As in `draw_code`.
-        texts: As in `draw_code`.
-    """
-    with st.expander(t("code.title")):
-        draw_code(script, command, left, right, note, texts)
-
-
 def draw_code(
     script: str,
     command: str,

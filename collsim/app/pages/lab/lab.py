@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shlex
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from collsim.units import format_time, parse_time
 from ...server import is_local_session
 from ...shell import codebox
 from ...shell.address import finish_controls, get_remembered
-from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm, number
+from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_algorithm, number
 from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_bundle
@@ -50,7 +51,7 @@ def draw() -> None:
     if of != choice:
         draw_note(t("lab.other"))
     _mount(lab_result, of)
-    codebox.draw_expander(build_script(choice), build_command(choice))
+    draw_folded("code", t("code.title"), partial(codebox.draw_code, build_script(choice), build_command(choice)))
 
 
 def _mount(lab_result: LabView, of: LabChoice) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import altair as alt
@@ -20,7 +21,7 @@ from ...scenario.machine_parts import order_parts
 from ...scenario.panels import FULL
 from ...shell import charts, codebox
 from ...shell.address import get_menu, get_remembered, write_page_address
-from ...shell.controls import choose, choose_quantity, choose_segment, label_algorithm
+from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_algorithm
 from ...shell.look import color
 from ...shell.notes import complain, draw_note, draw_part, format_title
 from ...shell.page import register_page
@@ -69,7 +70,7 @@ def draw() -> None:
         which = _draw_study(study, compared, choice.which)
         choice = replace(choice, which=which)
     write_page_address(choice)
-    codebox.draw_expander(build_script(choice), build_command(choice))
+    draw_folded("code", t("code.title"), partial(codebox.draw_code, build_script(choice), build_command(choice)))
 
 
 def _draw_study(study: CollisionStudy, choice: RoutingChoice, which: str) -> str:

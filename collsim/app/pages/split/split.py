@@ -21,7 +21,7 @@ from collsim.viz.sentences.words import format_decimal_bytes
 from ...scenario.snippets import join_words, list_option_words
 from ...shell import codebox
 from ...shell.address import change_remembered, finish_controls, get_remembered, remember
-from ...shell.controls import choose, choose_quantity, choose_start, forget, label_machine, number
+from ...shell.controls import choose, choose_quantity, choose_start, draw_folded, forget, label_machine, number
 from ...shell.notes import (
     draw_headline,
     draw_mistake,
@@ -66,7 +66,11 @@ def draw() -> None:
     _draw_card(choice, step, table[0] if table is not None and table[1] == request else None, now)
     torch = codebox.build_step_torch_parts(step.torch) if step else []
     megatron = codebox.build_megatron_parts(partial(build_megatron_options, choice))
-    codebox.draw_expander(build_script(choice), build_command(choice), torch, [megatron])
+    draw_folded(
+        "code",
+        t("code.title"),
+        partial(codebox.draw_code, build_script(choice), build_command(choice), torch, [megatron]),
+    )
 
 
 def _choose_training(choice: SplitChoice) -> SplitChoice:

@@ -81,7 +81,11 @@ def draw() -> None:
         draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
     torch = codebox.build_step_torch_parts(step_shown.torch) if step_shown is not None else []
     script, command = build_script(choice), build_command(choice)
-    codebox.draw_expander(script, command, torch, note=t("train.torch"), texts=(choice.machine_text,))
+    draw_folded(
+        "code",
+        t("code.title"),
+        partial(codebox.draw_code, script, command, torch, note=t("train.torch"), texts=(choice.machine_text,)),
+    )
     if step_shown is not None:
         draw_folded("files", t("tab.files"), partial(stepfile.draw, select_timed(choice)))
 
