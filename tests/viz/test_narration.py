@@ -9,11 +9,11 @@ from sampling import cross
 
 import collsim as cs
 from collsim import registry
+from collsim.analysis.endpoint_names import name_endpoint, name_ranks
 from collsim.analysis.run_facts import RunFacts
 from collsim.app.pages.program.program_drafts import EXAMPLES
 from collsim.errors import CollsimError
 from collsim.topology import machine
-from collsim.viz.sentences.names import name_endpoint, name_ranks
 from collsim.viz.sentences.narration import narrate
 from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.schedule_phases import list_phases

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ...analysis.endpoint_names import name_endpoint
 from ...collective import get_collective
 from ...locale import Text, build_text, join_texts, repeat_text
-from ...schedule import Schedule
 from ...simulate import Trace
 from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_percent, format_time
@@ -165,15 +165,6 @@ def _format_size(nbytes: float) -> Text:
     return repeat_text(format_bytes(nbytes))
 
 
-def _name_endpoint(schedule: Schedule, endpoint: int) -> Text:
-    if endpoint < schedule.ranks:
-        return repeat_text(f"rank {endpoint}")
-    key = "switch"
-    if schedule.helpers_on == "host":
-        key = "server"
-    return _text(key, number=endpoint - schedule.ranks)
-
-
 def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     """Who sends most: somebody, or all the same."""
     t = run.trace
@@ -181,7 +172,7 @@ def _ask_hot_endpoint(run: QuestionRun, random: Random) -> Question | None:
     top = np.flatnonzero(t.sent_bytes == most)
     if not most or 1 < len(top) < len(t.sent_bytes):
         return None
-    names = [_name_endpoint(t.schedule, e) for e in range(t.schedule.endpoints)]
+    names = [name_endpoint(t.schedule, e) for e in range(t.schedule.endpoints)]
     mean = t.sent_bytes.mean()
     ask = _text("which_endpoint_sends_most")
     explanation = _text("busiest_sends_mean_over", most=format_bytes(most), mean=format_bytes(mean))
@@ -316,7 +307,7 @@ def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
     route = [] if src == dst else t.topology.routes(t.placement[[src]], t.placement[[dst]])[0].tolist()
     if not route:
         return None
-    a, b = t.schedule.name_endpoint(src), t.schedule.name_endpoint(dst)
+    a, b = name_endpoint(t.schedule, src), name_endpoint(t.schedule, dst)
     ask = _text("how_many_links_does", a=a, b=b)
     return Question("number", "hops", ask, _explain_hops(t.topology, route), len(route), "count")
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...analysis.endpoint_names import name_endpoint
 from ...analysis.run_facts import RunFacts
 from ...locale import LANGUAGES, Text, build_text, join_texts
-from ..sentences.names import name_endpoint
 from ..sentences.time_sentences import describe_bottleneck
 from ..timeline.timeline_document import build_encoded_timeline
 from ..timeline.timeline_types import EncodedTimeline

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.endpoint_names import name_endpoint, name_helpers, name_ranks
 from ...analysis.moments import Moment, count_goal
 from ...analysis.run_facts import RunFacts
 from ...collective import get_collective
@@ -23,7 +24,7 @@ from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import Counts
 from . import words
-from .names import name_endpoint, name_helpers, name_link, name_ranks
+from .names import name_link
 
 if TYPE_CHECKING:
     from ...simulate import Trace

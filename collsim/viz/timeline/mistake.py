@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...analysis.endpoint_names import name_endpoint
 from ...errors import ScheduleError
 from ...locale import LANGUAGES, Text, build_text, join_texts, list_items
 from ...replay import mark_initial_slots
 from ...verify import MANY, Terms, find_expected_terms, list_contributions, verify
 from ...verify.origin import Origin
 from ..sentences import words
-from ..sentences.names import name_endpoint
 
 if TYPE_CHECKING:
     from ...schedule import Schedule

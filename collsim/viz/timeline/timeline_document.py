@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 import collsim
 
+from ...analysis.endpoint_names import name_box
 from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
@@ -35,7 +36,6 @@ from ..layout.arrangement import lay_out
 from ..layout.geometry import flatten_points
 from ..layout.shapes import Label, StageLayout
 from ..sentences import words
-from ..sentences.names import name_box
 from ..sentences.narration import narrate
 from ..sentences.time_sentences import describe_bottleneck
 from . import concurrent_timeline
