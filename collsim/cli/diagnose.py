@@ -10,7 +10,7 @@ import typer
 import collsim as cs
 from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes
 from collsim.diagnosis.fleet_nodes import is_fleet
-from collsim.files import require_writable_file, write_text
+from collsim.files import write_text
 
 from .options import Json, Language
 from .output import require_table_file, save_rows
@@ -34,7 +34,8 @@ def diagnose(
     """Say why a job is slow or dies: the cause, the lines that state it, what it costs, and how to fix it; of a folder
     with the files of many nodes, which node, card or cable is the odd one. Nothing leaves this computer. Exit code 1 if
     there is a cause or an odd node, or if the job is slow and the evidence does not say why."""
-    _require_output_file(out)
+    if out is not None and out.suffix not in _REPORTS:
+        require_table_file(out)
     # Without the option a folder is taken for a fleet where its files are named after nodes.
     if fleet or (fleet is None and is_fleet(files)):
         if len(files) != 1:
@@ -53,11 +54,3 @@ def diagnose(
     # Scripts stop at a cause: the exit code says that there is one.
     if diagnosis.verdict in ("cause", "undecided", "odd"):
         raise typer.Exit(1)
-
-
-def _require_output_file(out: Path | None) -> None:
-    """Refuse a file before the diagnosis, which may take a minute: one that cannot be written costs the whole wait."""
-    if out is not None and out.suffix in _REPORTS:
-        require_writable_file(out)
-    else:
-        require_table_file(out)

@@ -12,8 +12,8 @@ import typer
 import collsim as cs
 
 from ..files import write_text
-from .options import Json, Language, OutFile, choose_out
-from .output import print_json, require_table_file, save_rows
+from .options import Json, Language, OutFile, TableOutput, choose_out
+from .output import print_json
 from .shell import command
 from .streams import print_note
 
@@ -46,17 +46,13 @@ def convert(
 @command()
 def glossary(
     words: Annotated[list[str], typer.Argument(help="as an article or a log has it: ncclAllReduce, 全归约, GDR ...")],
-    out: Annotated[Path | None, typer.Option("-o", "--out")] = None,
+    output: TableOutput,
     language: Language = "en",
-    as_json: Json = False,
 ) -> None:
     """Look a word of the field up: what it means, its Chinese, and what of collsim shows it."""
-    require_table_file(out)
     entries = cs.glossary(" ".join(words))
     rows = [asdict(entry) for entry in entries]
-    save_rows(rows, out)
-    if as_json:
-        print_json({"entries": rows})
+    if output.write(rows, {"entries": rows}):
         return
     for entry in entries:
         print(entry.text(language))

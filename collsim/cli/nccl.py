@@ -18,12 +18,12 @@ from .options import (
     MachineSpec,
     Progress,
     Sizes,
-    TableFile,
+    TableOutput,
     is_progress_shown,
     name_options,
     parse_ranks,
 )
-from .output import list_records, print_json, require_table_file, save_rows, show
+from .output import list_records, print_json, show
 from .shell import command
 from .streams import print_note
 
@@ -68,12 +68,11 @@ def predict(
     measured: str | None = None,
     launch: str | None = None,
     version: Annotated[str | None, typer.Option("--version", "--nccl")] = None,
-    out: TableFile = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """What nccl-tests would print on a machine: NCCL's choice, the time, where four in five measurements lie, and what
     NCCL's own tuner believes."""
-    require_table_file(out)
     times = None
     if measured is not None:
         times = _parse_times(measured)
@@ -88,11 +87,9 @@ def predict(
         remarks = [p.used_ranks, p.release, p.interval().reason, *p.registered_buffers, *p.notes, *p.assumptions]
         notes += [(cs.format_bytes(size), str(remark)) for remark in remarks if remark]
         rows.append({name: getattr(p, name) for name in _COLUMNS})
-    save_rows(rows, out)
     for note in merge_notes(notes):
         print_note(f"collsim: {name_options(note)}")
-    if as_json:
-        print_json(rows)
+    if output.write(rows):
         return
     table = [{name: _format_cell(name, value) for name, value in row.items()} for row in rows]
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
@@ -129,21 +126,18 @@ def compare_nccl_releases(
     collective: Annotated[str, typer.Argument()] = "allreduce",
     nbytes: Sizes = "1KiB:1GiB:2",
     language: Language = "en",
-    out: TableFile = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """What another version of NCCL would choose on a machine, size by size, how long that takes, and which calls it
     adds. Without a machine: on which machines of the library the two versions differ."""
-    require_table_file(out)
     if machine_spec == type(machine_spec)():
-        _compare_everywhere(old, new, collective, nbytes, language, out, as_json)
+        _compare_everywhere(old, new, collective, nbytes, language, output)
         return
     network = machine_spec.build_network(assumed=False)
     comparison = cs.nccl.compare_releases(old, new, network, collective, cs.size_range(nbytes))
     rows = list_records(comparison.table)
-    save_rows(rows, out)
-    if as_json:
-        print_json({"rows": rows, "new_calls": comparison.new_calls})
+    if output.write(rows, {"rows": rows, "new_calls": comparison.new_calls}):
         return
     table = [
         row
@@ -155,9 +149,7 @@ def compare_nccl_releases(
     print(comparison.text(language))
 
 
-def _compare_everywhere(
-    old: str, new: str, collective: str, nbytes: str, language: str, out: Path | None, as_json: bool
-) -> None:
+def _compare_everywhere(old: str, new: str, collective: str, nbytes: str, language: str, output: TableOutput) -> None:
     """On which machines two versions differ, and the calls that the newer one adds."""
     from ..nccl.release_differences import find_changed_machines
 
@@ -167,10 +159,8 @@ def _compare_everywhere(
         {"machine": name, "one_node": one_node, "two_nodes": two_nodes}
         for name, (one_node, two_nodes) in changed.items()
     ]
-    save_rows(rows, out)
     calls = cs.nccl.compare_releases(old, new, "dgx-a100", collective, sizes[:1]).new_calls
-    if as_json:
-        print_json({"machines": rows, "new_calls": calls})
+    if output.write(rows, {"machines": rows, "new_calls": calls}):
         return
     differing = [row for row in rows if row["one_node"] or row["two_nodes"]]
     if differing:

@@ -21,6 +21,7 @@ from collsim.simulate import Engine
 from collsim.topology.files.effects import describe_effects, find_effects
 from collsim.topology_names import resolve_topology
 
+from .output import print_json, require_table_file, save_rows
 from .streams import print_note
 
 
@@ -76,6 +77,32 @@ Progress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="A bar on stderr; where that is a terminal unless given."),
 ]
+
+
+@dataclass(frozen=True)
+class TableOutput:
+    """Where the rows of a command go, other than to people."""
+
+    out: TableFile = None
+    as_json: Json = False
+
+    def __post_init__(self) -> None:
+        require_table_file(self.out)
+
+    def write(self, rows: object, record: object = None) -> bool:
+        """Write the rows into the file and, with `--json`, to stdout.
+
+        Args:
+            rows: As `save_rows` takes them.
+            record: What `--json` prints; the rows unless given.
+
+        Returns:
+            Whether that is all: with `--json` nothing is printed for people.
+        """
+        save_rows(rows, self.out)
+        if self.as_json:
+            print_json(rows if record is None else record)
+        return self.as_json
 
 
 #: Options of `MachineSpec` that are keywords of `cs.machine`, but for `nics`, which is a number or a word.

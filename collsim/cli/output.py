@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CollsimError
 from ..errors.dependencies import pandas as pd
-from ..files import format_csv, require_writable_file, write_text
+from ..files import format_csv, write_text
 from ..units import format_bandwidth, format_time
 
 if TYPE_CHECKING:
@@ -103,14 +103,13 @@ def require_table_file(out: Path | None) -> None:
         out: The file; None where none was named.
 
     Raises:
-        CollsimError: No table is written to that suffix, or nothing can be written there.
+        CollsimError: No table is written to that suffix. (Whether anything can be written there is asked before.)
     """
     if out is None:
         return
     if out.suffix not in (*_ROW_FILES, *_PAGE_FILES):
         known = ", ".join((*_ROW_FILES, *_PAGE_FILES))
         raise CollsimError("a table goes to a file ending in {known}, not {name!r}", known=known, name=out.name)
-    require_writable_file(out)
 
 
 def save_rows(rows: object, out: Path | None) -> None:

@@ -11,7 +11,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import Sentence
-from collsim.files import require_writable_file, write_text
+from collsim.files import write_text
 from collsim.programs import ProgramRun
 from collsim.programs.job_records.flight_recorder import save_dumps
 from collsim.programs.job_records.hang_report import HangReport
@@ -196,8 +196,6 @@ def read_script_command(
     """Say what a training script of PyTorch does (DataParallel, DDP or FSDP, backend, processes, batch), what is wrong
     or missing in it, line by line, and what its steps would take on a machine. Nothing of the script runs. Exit code 1
     if something is wrong."""
-    if out is not None:
-        require_writable_file(out)
     if machine is not None:
         resolve_topology(machine, "--machine")  # of a script that trains nothing nobody else reads it
     # Standard input lets a script be piped out of an article.

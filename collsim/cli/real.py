@@ -17,13 +17,13 @@ from .options import (
     Load,
     Progress,
     Size,
-    TableFile,
+    TableOutput,
     find_algorithm,
     is_progress_shown,
     parse_algorithm_options,
     parse_by_rank,
 )
-from .output import list_records, print_json, require_table_file, save_rows, show
+from .output import list_records, print_json, show
 from .shell import EXTRA, command
 from .training import Splitting, find_model
 
@@ -262,19 +262,17 @@ def real_library(
     nbytes: Size = "40028",
     repeat: int = 5,
     time_limit: TimeLimit = "60s",
-    out: TableFile = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """Time a library's own allreduce on processes of this computer, and tell by its rounding which algorithm it ran."""
     from collsim.lab.library_allreduce import find_published_choices, time_library_allreduce
 
-    require_table_file(out)
     result = time_library_allreduce(on, ranks, nbytes, repeat, time_limit)
     rules = find_published_choices(on, ranks, result.nbytes)
     table = [{"algorithm": name, "elements that differ": count} for name, count in result.differs.items()]
-    save_rows(table, out)
-    if as_json:
-        print_json({**asdict(result), "best": result.best, "rounds_as": result.rounds_as, "published": rules})
+    record = {**asdict(result), "best": result.best, "rounds_as": result.rounds_as, "published": rules}
+    if output.write(table, record):
         return
     times = ", ".join(cs.format_time(time) for time in result.times)
     print(f"allreduce of {on}, {ranks} processes, {cs.format_bytes(result.nbytes)}: {times}")

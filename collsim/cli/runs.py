@@ -33,7 +33,7 @@ from .options import (
     Sizes,
     Switches,
     Synthesize,
-    TableFile,
+    TableOutput,
     TimingOptions,
     find_algorithm,
     is_progress_shown,
@@ -45,7 +45,7 @@ from .options import (
     require_synthesis,
     require_writable,
 )
-from .output import build_race_record, list_records, print_json, require_table_file, save_rows, show, show_race
+from .output import build_race_record, list_records, print_json, show, show_race
 from .shell import EXTRA, command
 from .streams import print_note
 
@@ -173,13 +173,12 @@ def routing(
     dtype: str = "float32",
     engine: str = "lockstep",
     load: Load = None,
-    out: TableFile = None,
     progress: Progress = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """Time one algorithm with each routing of a leaf-spine, fat-tree or rail fabric, and over many hash seeds: median,
     99 %, and the most flows that meet on a cable."""
-    require_table_file(out)
     options = parse_algorithm_options(context)
     selected = parse_ranks(ranks)
     numbers, count = (selected, len(selected)) if isinstance(selected, list) else (None, selected)
@@ -194,13 +193,10 @@ def routing(
         ranks=numbers,
         progress=is_progress_shown(progress),
     )
-    save_rows(
-        [{"routing": name, **row} for name, entry in compared.items() for row in list_records(entry.to_frame())], out
-    )
-    if as_json:
-        times = [{**entry.row(), "times": entry.to_frame()} for entry in compared.values()]
-        what = {"schedule": plan.label, "machine": network.name, "nbytes": cs.units.parse_bytes(nbytes)}
-        print_json({**what, "routings": times})
+    rows = [{"routing": name, **row} for name, entry in compared.items() for row in list_records(entry.to_frame())]
+    times = [{**entry.row(), "times": entry.to_frame()} for entry in compared.values()]
+    what = {"schedule": plan.label, "machine": network.name, "nbytes": cs.units.parse_bytes(nbytes)}
+    if output.write(rows, {**what, "routings": times}):
         return
     show([_format_routing(entry.row()) for entry in compared.values()], f"{plan.label}, {nbytes}, {network.name}")
 
@@ -356,15 +352,14 @@ def compare(
     model: str | None = None,
     batch: int | None = None,
     micro_batch: int | None = None,
-    out: TableFile = None,
     progress: Progress = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """Time the algorithms of a collective over sizes, each at its best channels and chunks: a row each, the fastest of
     a size marked with *, the best at the largest first. With --synthesize --json holds `rows`, and `synthesis` at the
     largest size. With --model: the ways of splitting a step of training, each at its best buckets or servers."""
     require_synthesis(synthesize, switches)
-    require_table_file(out)
     _require_alone(
         model,
         {"synthesize": synthesize, "collective": bool(what) or collective is not None, "algorithm": algorithm,
@@ -373,7 +368,7 @@ def compare(
     )  # fmt: skip
     if model is not None:
         network = machine_spec.build_network()
-        _compare_strategies(model, network, batch, micro_batch, timing.dtype, progress, out, as_json)
+        _compare_strategies(model, network, batch, micro_batch, timing.dtype, progress, output)
         return
     # Words may be the collective and schedule files in any order.
     kind, stored = _split_words(what or [], collective)
@@ -391,25 +386,14 @@ def compare(
         switches=switches,
         progress=is_progress_shown(progress),
     )
-    save_rows(list_records(frame), out)
     print_assumptions(network, _build_timer(kind, frame, entries, timing))
-    # The race is run at the largest size, where bandwidth decides.
-    race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress) if synthesize else None
-    if as_json:
-        _print_comparison_json(frame, race, synthesize)
-        return
-    _show_comparison(f"{kind} on {network.name}", frame, sizes, race)
-
-
-def _print_comparison_json(frame: pd.DataFrame, race: SynthesisRace | None, synthesize: bool) -> None:
-    """The rows; with --synthesize as `rows`, beside `synthesis`, which is null where nothing was synthesized."""
-    rows = list_records(frame)
-    if not synthesize:
-        print_json(rows)
-    elif race is None:
-        print_json({"rows": rows, "synthesis": None})
-    else:
-        print_json({"rows": rows, "synthesis": build_race_record(race)})
+    rows, record, race = list_records(frame), None, None
+    if synthesize:
+        # The race is run at the largest size, where bandwidth decides.
+        race = _run_race(kind, network, sizes[-1], timing.dtype, switches, progress)
+        record = {"rows": rows, "synthesis": race and build_race_record(race)}
+    if not output.write(rows, record):
+        _show_comparison(f"{kind} on {network.name}", frame, sizes, race)
 
 
 def _show_comparison(title: str, frame: pd.DataFrame, sizes: list[int], race: SynthesisRace | None) -> None:
@@ -506,8 +490,7 @@ def _compare_strategies(
     micro_batch: int | None,
     dtype: str,
     progress: bool | None,
-    out: Path | None,
-    as_json: bool,
+    output: TableOutput,
 ) -> None:
     """The ways of splitting a model, a row each, the fastest first."""
     from .training import find_model
@@ -521,9 +504,7 @@ def _compare_strategies(
         progress=is_progress_shown(progress),
     )
     rows = list_records(frame)
-    save_rows(rows, out)
-    if as_json:
-        print_json(rows)
+    if output.write(rows):
         return
     formats = {"time": cs.format_time, "exposed": cs.format_time, "bubble": cs.format_time, "memory": _format_size}
     table = [

@@ -20,7 +20,7 @@ from .options import (
     Json,
     Load,
     Progress,
-    TableFile,
+    TableOutput,
     find_algorithm,
     is_progress_shown,
     load_schedule,
@@ -28,7 +28,7 @@ from .options import (
     refuse_options_of_file,
     require_writable,
 )
-from .output import print_json, require_table_file, save_rows, show
+from .output import print_json, show
 from .shell import EXTRA, command
 
 #: Ranks of a schedule that is shown, and numbers of ranks that are verified, unless others are given.
@@ -40,18 +40,14 @@ def list_(
     what: Annotated[
         str, typer.Argument(autocompletion=lambda incomplete: [name for name in _LISTS if name.startswith(incomplete)])
     ] = "algorithms",
-    out: TableFile = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """What there is: algorithms, machines, topologies, collectives, models, file formats."""
     if what not in _LISTS:
         raise CollsimError(describe_unknown("list", what, _LISTS))
-    require_table_file(out)
     rows = _LISTS[what]()
-    save_rows(rows, out)
-    if as_json:
-        print_json(rows)
-    else:
+    if not output.write(rows):
         show([{heading: format_cell(value) for heading, value in row.items()} for row in rows], what)
 
 
@@ -120,13 +116,12 @@ def verify(
     algorithm: str,
     ranks: Annotated[str | None, typer.Option(help=f"One number, or first:last; {_RANK_RANGE} unless given.")] = None,
     load: Load = None,
-    out: TableFile = None,
     progress: Progress = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """Check that an algorithm does what its collective promises, for many numbers of ranks, or that the schedule of a
     file does. Exit code 1 if not. Numbers that the algorithm does not take are left out, and listed."""
-    require_table_file(out)
     options = parse_algorithm_options(context)
     stored = None
     if load is None:
@@ -140,16 +135,15 @@ def verify(
         name, build = algorithm, lambda _: stored
         checked, left_out = [stored.ranks], []
     failed = _find_failures(build, checked, is_progress_shown(progress))
-    save_rows([{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked], out)
-    if as_json:
-        print_json({"algorithm": name, "checked": checked, "left_out": left_out, "failed": failed})
-    elif failed:
+    if failed:
         first = min(failed)
-        print(f"{name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={first}:\n{failed[first]}")
+        text = f"{name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={first}:\n{failed[first]}"
     else:
         text = f"{name}: correct for n = {_format_numbers(checked)}"
         if left_out:
             text += f"; it does not take {_format_numbers(left_out)}"
+    rows = [{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked]
+    if not output.write(rows, {"algorithm": name, "checked": checked, "left_out": left_out, "failed": failed}):
         print(text)
     if failed:
         raise typer.Exit(1)

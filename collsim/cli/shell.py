@@ -155,10 +155,7 @@ def command(name: str | None = None, **settings: Any) -> Callable[[Callable[...,
             options[parameter.name] = parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
 
         def run(**arguments: Any) -> None:
-            for group, kind in groups.items():
-                words = {field.name: arguments.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
-                arguments[group] = kind(**words)  # type: ignore[operator]
-            _run_command(function, arguments)
+            _run_command(function, groups, arguments)
 
         # typer reads the signature: it has to see the options in place of the groups.
         run.__signature__ = inspect.Signature(list(options.values()))  # type: ignore[attr-defined]
@@ -202,13 +199,16 @@ def _list_fields(kind: Any) -> list[inspect.Parameter]:
     ]
 
 
-def _run_command(function: Callable[..., None], arguments: dict[str, Any]) -> None:
-    """Run a command; a mistake of the user's, of the file system or of nobody is a sentence and an exit code."""
+def _run_command(function: Callable[..., None], groups: Mapping[str, Any], arguments: dict[str, Any]) -> None:
+    """Put the groups of options together and run a command; a mistake of the user's, of the file system or of nobody is
+    a sentence and an exit code."""
     language = str(arguments.get("language", "en"))
     try:
         require_language(language)
         if arguments.get("out") is not None:  # before the work: it may take minutes
             require_writable_file(arguments["out"])
+        for group, kind in groups.items():
+            arguments[group] = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
         function(**arguments)
     except CollsimError as error:
         print_note(f"collsim: {error.text(language)}")

@@ -16,8 +16,8 @@ from collsim.errors import CollsimError, require_word
 from collsim.purchases.part_prices import parse_price_texts
 from collsim.train.compute.gpu_speeds import DTYPES
 
-from .options import CountOrRanks, Json, Language, MachineSpec, Prices, Progress, Size, TableFile, parse_ranks
-from .output import print_json, require_table_file, save_rows, show
+from .options import CountOrRanks, Json, Language, MachineSpec, Prices, Progress, Size, TableOutput, parse_ranks
+from .output import print_json, show
 from .shell import command
 from .streams import print_note
 
@@ -395,14 +395,13 @@ def train_pipeline(
     hop: str = "0",
     interleave: int = 2,
     schedule: list[str] | None = None,
-    out: TableFile = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """Schedules of a pipeline: how long, how much of it is bubble, and how many microbatches GPUs hold."""
     from collsim.train import time_schedules
     from collsim.train.pipelines.pass_orders import SCHEDULES
 
-    require_table_file(out)
     known = [require_word("schedule of a pipeline", name, SCHEDULES) for name in schedule or SCHEDULES]
     seconds = [_parse_value(text) for text in (forward, backward, hop)]
     timings = time_schedules(stages, microbatches, *seconds, interleave=interleave, schedules=known)
@@ -410,9 +409,7 @@ def train_pipeline(
     if len(refused) == len(timings):  # none of them can be, and the first says why
         raise refused[0]
     rows = [_build_schedule_row(name, timing) for name, timing in timings.items()]
-    save_rows(rows, out)
-    if as_json:
-        print_json(rows)
+    if output.write(rows):
         return
     show(
         [{key: _format_value(value) for key, value in row.items()} for row in rows],
@@ -463,12 +460,11 @@ def upgrades(
     run_gpus: float | None = None,
     tflops: float | None = None,
     language: Language = "en",
-    out: TableFile = None,
     progress: Progress = None,
-    as_json: Json = False,
+    *,
+    output: TableOutput,
 ) -> None:
     """What to buy first: every part that could be better, alone and in pairs, with the time that it saves."""
-    require_table_file(out)
     network, prices = machine_spec.build_network(), parse_price_texts(price or ())
     timed: cs.nccl.Prediction | cs.train.StepTrace
     if run in cs.collectives():
@@ -487,9 +483,8 @@ def upgrades(
             run_options = {"parameters": parameters, "gpus": run_gpus, "flops_per_gpu": flops}
             days = cs.purchases.estimate_days_like_step(step, tokens, **run_options)
     table = cs.upgrades(timed, part, prices, progress=progress)
-    save_rows(table.list_records(), out)
-    if as_json:
-        print_json({**table.to_record(), "wires": _list_wires(timed), "costs": costs, "days": days})
+    record = {**table.to_record(), "wires": _list_wires(timed), "costs": costs, "days": days}
+    if output.write(table.list_records(), record):
         return
     for cost in costs:
         print(cost.text(language))
@@ -512,80 +507,67 @@ def _list_wires(timed: cs.nccl.Prediction | cs.train.StepTrace) -> list[dict[str
     return [{"change": each.change and str(each.change), "time": each.time, "factor": each.factor} for each in variants]
 
 
+@dataclass(frozen=True)
+class FailureOptions:
+    """A long run and its failures, as `estimate_goodput` takes them."""
+
+    run_gpus: int | None = None
+    checkpoint: str = "60s"
+    restart: str = "600s"
+    interval: str | None = None
+    gpu_mtbf: float | None = None
+    link_mtbf: float | None = None
+    node_mtbf: float | None = None
+
+
 @command()
 def goodput(
     model: str,
     machine_spec: MachineSpec,
     splitting: Splitting,
     options: StepOptions,
+    failures: FailureOptions,
+    output: TableOutput,
     ranks: CountOrRanks = None,
-    run_gpus: int | None = None,
-    checkpoint: str = "60s",
-    restart: str = "600s",
-    interval: str | None = None,
-    gpu_mtbf: float | None = None,
-    link_mtbf: float | None = None,
-    node_mtbf: float | None = None,
     language: Language = "en",
-    out: TableFile = None,
-    as_json: Json = False,
 ) -> None:
     """Which part of the time a long run trains where parts fail, and how often it should write a checkpoint."""
-    require_table_file(out)
     network = machine_spec.build_network()
     split, arguments = splitting.build_strategy(), options.to_arguments(network)
     step = cs.training_step(find_model(model), network, parallel=split, ranks=parse_ranks(ranks), **arguments)
-    run = cs.purchases.estimate_goodput(
-        step,
-        run_gpus=run_gpus,
-        checkpoint=checkpoint,
-        restart=restart,
-        interval=interval,
-        gpu_mtbf=gpu_mtbf,
-        link_mtbf=link_mtbf,
-        node_mtbf=node_mtbf,
-    )
-    save_rows([run.row()], out)
-    if as_json:
-        print_json({**run.row(), "sources": run.sources})
+    run = cs.purchases.estimate_goodput(step, **vars(failures))
+    if output.write([run.row()], {**run.row(), "sources": run.sources}):
         return
     print(run.text(language))
     for source in run.sources:
         print_note(f"collsim: times between failures: {source}")
 
 
+@dataclass(frozen=True)
+class InferenceOptions:
+    """How a model answers, as `time_inference` takes it."""
+
+    tensor: int = 1
+    expert: int = 1
+    batch: int = 1
+    prompt: int = 2048
+    dtype: str = "bfloat16"
+    dispatch_dtype: str | None = None
+    compute: str | None = None
+
+
 @command()
 def inference(
     model: str,
     machine_spec: MachineSpec,
-    tensor: int = 1,
-    expert: int = 1,
-    batch: int = 1,
-    prompt: int = 2048,
-    dtype: str = "bfloat16",
-    dispatch_dtype: str | None = None,
-    compute: str | None = None,
+    options: InferenceOptions,
+    output: TableOutput,
     language: Language = "en",
-    out: TableFile = None,
-    as_json: Json = False,
 ) -> None:
     """Prefill of a prompt and decode of a token: seconds, collectives, and which link decides."""
-    require_table_file(out)
-    times = cs.inference.time_inference(
-        model,
-        machine_spec.build_network(),
-        tensor=tensor,
-        expert=expert,
-        batch=batch,
-        prompt=prompt,
-        dtype=dtype,
-        dispatch_dtype=dispatch_dtype,
-        compute=compute,
-    )
+    times = cs.inference.time_inference(model, machine_spec.build_network(), **vars(options))
     rows = times.list_rows()
-    save_rows(rows, out)
-    if as_json:
-        print_json({**times.row(), "calls": rows})
+    if output.write(rows, {**times.row(), "calls": rows}):
         return
     print(times.text(language))
     show(times.list_cells(language), "")
