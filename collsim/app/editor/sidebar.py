@@ -278,7 +278,7 @@ def _draw_option(algorithm: str, o: Option, value: Any, ranks: int) -> Any:
     key = f"{algorithm}_{o.name}"
     if o.default is None:
         key += f"_{ranks}"  # one that follows the ranks starts anew with them
-    text = {
+    text: dict[str, Any] = {
         "label": _label_option(o.name),
         "help": t(f"option.{o.name}.help") if has_text(f"option.{o.name}.help") else None,
     }

@@ -24,7 +24,7 @@ from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name
 from ..scenario.outcome import build_topology
 from ..shell import charts, codebox
 from ..shell.address import finish_controls, get_remembered
-from ..shell.controls import choose, draw_folded, number
+from ..shell.controls import choose, draw_folded, label_values, number
 from ..shell.look import color
 from ..shell.notes import draw_part, format_title
 from ..shell.page import register_page
@@ -97,7 +97,7 @@ def draw() -> None:
     choice: InferenceChoice = get_remembered(PAGE)
     with st.sidebar:
         draw_part(t("inference.what"))
-        model = choose("inference_model", t("train.model"), {name: name for name in list_decoders()}, choice.model)
+        model = choose("inference_model", t("train.model"), label_values(list_decoders()), choice.model)
         tensor = number("inference_tensor", choice.tensor, 1, MAX_GPUS, t("inference.tensor"))
         expert = number("inference_expert", choice.expert, 1, MAX_GPUS, t("inference.expert"))
         batch = number("inference_batch", choice.batch, 1, MAX_SEQUENCES, t("inference.batch"))

@@ -20,7 +20,7 @@ from ..scenario.choice import count, create_list_reader
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
-from ..shell.controls import choose, choose_several, draw_folded
+from ..shell.controls import choose, choose_several, draw_folded, label_values
 from ..shell.notes import draw_mistake, explain, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_bundle
@@ -107,17 +107,17 @@ def _draw_controls(choice: PipelineChoice) -> PipelineChoice:
     for column, (name, offered) in zip(row[:2], (("stages", STAGES), ("microbatches", MICROBATCHES)), strict=True):
         now = getattr(choice, name)
         with column:
-            words = {n: str(n) for n in sorted({*offered, now})}
+            words = label_values(sorted({*offered, now}))
             numbers[name] = choose(f"pipeline_{name}", t(f"pipeline.{name}"), words, now)
     for column, (name, listed) in zip(row[2:4], (("ratio", RATIOS), ("hop", HOPS)), strict=True):
         now = getattr(choice, name)
         with column:
-            words = {text: text for text in dict.fromkeys([*listed, now])}
+            words = label_values(dict.fromkeys([*listed, now]))
             numbers[name] = choose(
                 f"pipeline_{name}", t(f"pipeline.{name}"), words, now, help=t(f"pipeline.{name}.help")
             )
     with row[4]:
-        thin = {n: str(n) for n in sorted({1, 2, 3, 4, choice.interleave})}
+        thin = label_values(sorted({1, 2, 3, 4, choice.interleave}))
         numbers["interleave"] = choose("pipeline_interleave", t("pipeline.interleave"), thin, choice.interleave)
     with row[5]:
         names = choose_several(

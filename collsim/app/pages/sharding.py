@@ -22,10 +22,11 @@ from ..scenario import snippets
 from ..scenario.address_parameters import PageAddress, declare_word, list_words
 from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
 from ..scenario.outcome import build_topology
+from ..scenario.pytorch import StepCode, write_step_code
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
-from ..shell.controls import choose, draw_folded, number
+from ..shell.controls import choose, draw_folded, label_values, number
 from ..shell.notes import draw_mistake, draw_part, explain, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_bundle
@@ -82,7 +83,7 @@ class ShardingRace:
     runners: tuple[dict[str, Any], ...]
     weight_bytes: float
     failed: tuple[tuple[str, Words], ...]
-    torch: tuple[str, str, str] | None = None
+    torch: StepCode | None = None
 
 
 def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
@@ -113,14 +114,14 @@ def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_
         report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runners, failed, weight_bytes = [], [], 0.0
-    torch: tuple[str, str, str] | None = None
+    torch: StepCode | None = None
     for name, trace in simulate_steps(choice, report_progress).items():
         if isinstance(trace, CollsimError):
             failed.append((name, trace.sentence))
             continue
         runners.append(build_sharding_runner(name, trace))
         weight_bytes = get_formulas(trace).weight_bytes
-        torch = torch or (trace.script(), trace.launch_lines(), trace.launch_lines("tcp://"))
+        torch = torch or write_step_code(trace)
     return ShardingRace(tuple(runners), weight_bytes, tuple(failed), torch)
 
 
@@ -130,7 +131,7 @@ def draw() -> None:
     choice: ShardingChoice = get_remembered(PAGE)
     with st.sidebar:
         draw_part(t("train.what"))
-        model = choose("sharding_model", t("train.model"), {name: name for name in list_models()}, choice.model)
+        model = choose("sharding_model", t("train.model"), label_values(list_models()), choice.model)
         samples = number("sharding_samples", choice.samples, 1, MAX_SAMPLES, t("train.samples"))
         machine = choose_where(choice.where)
     choice = replace(choice, model=model, samples=samples, **machine.machine_fields)

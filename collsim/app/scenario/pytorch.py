@@ -10,7 +10,9 @@ from typing import Any
 
 from collsim.collective import get_collective
 from collsim.dtypes import find_itemsize
+from collsim.errors import CollsimError
 from collsim.package_data import read_toml
+from collsim.train import StepTrace
 
 _TEXTS = read_toml(__file__, "pytorch.toml")
 #: torch's names of types, where they differ; None: its collectives do not take it.
@@ -20,6 +22,22 @@ _DTYPES: dict[str, str | None] = {
     "float8_e4m3": "float8_e4m3fn",
     "float8_e5m2": "float8_e5m2",
 }
+
+
+#: The script of a step, the line that starts it, and the lines that start it by hand; or why there is none.
+StepCode = tuple[str, str, str] | CollsimError
+
+
+def write_step_code(trace: StepTrace) -> StepCode:
+    """A step of training in PyTorch.
+
+    Args:
+        trace: The step.
+    """
+    try:
+        return trace.script(), trace.launch_lines(), trace.launch_lines("tcp://")
+    except CollsimError as error:
+        return error
 
 
 def build_script(

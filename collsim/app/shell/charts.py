@@ -175,11 +175,11 @@ def draw_table(columns: dict[str, tuple[Any, Any]], most: int = 420) -> None:
     """A table over the whole width, at most so many pixels high: by column its values and how they are shown.
 
     Args:
-        columns: By column its values and its look.
+        columns: By column its values and its look; the key of its heading for a column of texts.
         most: Height of the table, pixels.
     """
     frame = pd.DataFrame({name: values for name, (values, _) in columns.items()})
-    looks = {name: look for name, (_, look) in columns.items()}
+    looks = {name: build_text_column(look) if isinstance(look, str) else look for name, (_, look) in columns.items()}
     height = min(most, 38 + 35 * max(1, len(frame)))
     show_frame(frame, column_config=looks, height=height)
 

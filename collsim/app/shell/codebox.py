@@ -245,7 +245,7 @@ def _find_dispatch_shares(choice: Choice, used: dict[str, Any], ranks: int) -> t
     return (to_rank / (ranks * top_k),) * ranks**2
 
 
-def build_step_torch_parts(step_code: tuple[str, str, str] | cs.CollsimError) -> list[CodePart]:
+def build_step_torch_parts(step_code: pytorch.StepCode) -> list[CodePart]:
     """A step of training in PyTorch: the script, the lines that start it, and how to ask for NCCL; why there is none
     where PyTorch has no module for it.
 

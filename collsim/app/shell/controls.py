@@ -208,6 +208,8 @@ def choose_segment(
     format_option: Callable[[Any], str] = str,
     label: str | None = None,
     help: str | None = None,
+    *,
+    disabled: bool = False,
 ) -> Any:
     """One of a few, all in sight.
 
@@ -218,6 +220,7 @@ def choose_segment(
         format_option: The text of an option.
         label: The text beside the control; None for the text of its name.
         help: Key of the text under the question mark; None for none.
+        disabled: Whether nothing can be chosen.
     """
     key, help = start(name, current, options), help or _help(name)
     chosen: Any = st.segmented_control(
@@ -228,13 +231,16 @@ def choose_segment(
         help=help,
         required=True,
         width="stretch",
+        disabled=disabled,
     )
     if chosen is None:
         return current
     return chosen
 
 
-def switch(name: str, current: bool, label: str | None = None, help: str | None = None) -> bool:
+def switch(
+    name: str, current: bool, label: str | None = None, help: str | None = None, *, disabled: bool = False
+) -> bool:
     """On or off.
 
     Args:
@@ -242,9 +248,10 @@ def switch(name: str, current: bool, label: str | None = None, help: str | None 
         current: Whether it is on now.
         label: The text beside the control; None for the text of its name.
         help: Key of the text under the question mark; None for none.
+        disabled: Whether nothing can be chosen.
     """
     key = _begin(name, current, lambda v: isinstance(v, bool))
-    return bool(st.toggle(label or t(name), key=key, help=help or _help(name)))
+    return bool(st.toggle(label or t(name), key=key, help=help or _help(name), disabled=disabled))
 
 
 def number(name: str, current: int, least: int, most: int, label: str | None = None, help: str | None = None) -> int:
@@ -399,6 +406,25 @@ def label_algorithm(name: str, collective: str) -> str:
         return t("synthesis.name")
     short_name = name.removeprefix(f"{collective}_")
     return label_choice("algorithm.name", short_name).replace("_", " ")
+
+
+def label_with_collective(name: str) -> str:
+    """An algorithm with its collective.
+
+    Args:
+        name: Name of the algorithm.
+    """
+    collective = get_algorithm(name).collective
+    return f"{collective}{t('comma')}{label_algorithm(name, collective)}"
+
+
+def label_values(values: Iterable[object]) -> dict[Any, str]:
+    """Options that are called what they are.
+
+    Args:
+        values: What can be chosen.
+    """
+    return {value: str(value) for value in values}
 
 
 def list_algorithms(collective: str) -> list[str]:

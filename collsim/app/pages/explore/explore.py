@@ -215,7 +215,7 @@ def _draw_links(outcome: Outcome, _choice: Choice) -> None:
     draw_table(
         {
             "link": (frame[get_language()], build_text_column("col.link", width="large")),
-            "cable": (frame["label"], build_text_column("col.cable")),
+            "cable": (frame["label"], "col.cable"),
             "bandwidth": (frame["bandwidth"] / 1e9, number_column("col.bandwidth")),
             "mib": (frame["bytes"] / MEBI, number_column("MiB")),
             "busy": (100 * frame["share"], build_bar_column("col.busy")),
@@ -228,7 +228,7 @@ def _draw_endpoints(outcome: Outcome, _choice: Choice) -> None:
     draw_note(t("ranks.note"))
     most = float(max(ends["sent"].max(), ends["received"].max(), 1)) / MEBI
     moved = {name: (ends[name] / MEBI, build_bar_column(f"col.{name}", most, "%.4g")) for name in ("sent", "received")}
-    draw_table({"endpoint": (ends[get_language()], build_text_column("col.endpoint")), **moved})
+    draw_table({"endpoint": (ends[get_language()], "col.endpoint"), **moved})
 
 
 def _draw_steps(outcome: Outcome, _choice: Choice) -> None:

@@ -10,13 +10,12 @@ from functools import partial
 import streamlit as st
 
 from collsim.lab import MAX_RANKS
-from collsim.registry import get_algorithm
 from collsim.units import format_time, parse_time
 
 from ...server import is_local_session
 from ...shell import codebox
 from ...shell.address import finish_controls, get_remembered
-from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_algorithm, number
+from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_with_collective, number
 from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_bundle
@@ -87,7 +86,7 @@ def _draw_controls(choice: LabChoice) -> LabChoice:
 
 
 def _draw_collective_controls(choice: LabChoice) -> LabChoice:
-    names = {name: _name_figure(name) for name in lab_choice.list_algorithms()}
+    names = {name: label_with_collective(name) for name in lab_choice.list_algorithms()}
     algorithm = choose("lab_algorithm", t("lab.algorithm"), names, choice.algorithm)
     size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), lab_choice.read_size)
     ranks = number("lab_ranks", choice.ranks, 2, MAX_RANKS, t("lab.ranks"))
@@ -116,12 +115,6 @@ def _draw_fault_controls(choice: LabChoice) -> LabChoice:
     late = choose("lab_late", t("lab.late", time=format_time(lab_choice.LATE)), rank_labels, choice.late)
     slow = choose("lab_slow", t("lab.slow", factor=f"{lab_choice.SLOW:g}"), rank_labels, choice.slow)
     return replace(choice, late=late, slow=slow)
-
-
-def _name_figure(name: str) -> str:
-
-    collective = get_algorithm(name).collective
-    return f"{collective}, {label_algorithm(name, collective)}"
 
 
 def can_start_processes() -> bool:

@@ -25,7 +25,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...scenario.choice import MAX_NODES
 from ...shell.address import finish_controls, get_menu, get_remembered
 from ...shell.charts import show_frame
-from ...shell.controls import choose, draw_folded, forget, label_machine, start
+from ...shell.controls import choose, choose_segment, draw_folded, forget, label_machine, number, switch
 from ...shell.notes import (
     draw_assumptions,
     draw_error,
@@ -189,11 +189,8 @@ def _draw_controls(selection: Selection) -> Selection:
         facts_value = "all"
         if selection.plain and tells:
             facts_value = "plain"
-        key = start("e_told", facts_value, words)
-        look: dict[str, Any] = {"width": "stretch", "disabled": not tells, "help": t("measured.told.help")}
-        picked = st.segmented_control(
-            t("measured.told"), list(words), format_func=words.__getitem__, key=key, required=True, **look
-        )
+        look: dict[str, Any] = {"disabled": not tells, "help": t("measured.told.help")}
+        picked = choose_segment("e_told", list(words), facts_value, words.__getitem__, t("measured.told"), **look)
     return replace(selection, plain=tells and picked == "plain")
 
 
@@ -244,13 +241,14 @@ def _choose_machine(selection: Selection, columns: list[Any]) -> Selection:
         known = {name: label_machine(name) for name in comparison.list_machines()}
         selection = replace(selection, machine=choose("e_machine", t("measured.machine"), known, selection.machine))
     with nodes:
-        key = start("e_nodes", selection.nodes, range(1, MAX_NODES + 1))
-        selection = replace(selection, nodes=int(st.number_input(t("nodes"), 1, MAX_NODES, key=key, step=1)))
-    return replace(
-        selection,
-        p2p=_switch(p2p, "p2p", selection.p2p),
-        gdr=_switch(gdr, "gdr", selection.gdr, disabled=selection.nodes == 1),
-    )
+        selection = replace(selection, nodes=number("e_nodes", selection.nodes, 1, MAX_NODES, t("nodes")))
+    switched: dict[str, Any] = {}
+    for box, name in ((p2p, "p2p"), (gdr, "gdr")):
+        is_idle = name == "gdr" and selection.nodes == 1
+        with box:
+            help = t(f"{name}.help")
+            switched[name] = switch(f"e_{name}", getattr(selection, name), t(name), help, disabled=is_idle)
+    return replace(selection, **switched)
 
 
 def _choose_ranks(selection: Selection, before: Selection) -> Selection:
@@ -260,8 +258,8 @@ def _choose_ranks(selection: Selection, before: Selection) -> Selection:
     ):
         selection = replace(selection, ranks=0)
         forget("e_ranks")
-    key = start("e_ranks", comparison.count_ranks(selection), range(2, comparison.MAX_MPI_RANKS + 1))
-    count = int(st.number_input(t("measured.ranks"), 2, comparison.MAX_MPI_RANKS, key=key, step=1))
+    most = comparison.MAX_MPI_RANKS
+    count = number("e_ranks", comparison.count_ranks(selection), 2, most, t("measured.ranks"))
     if count == comparison.count_ranks(replace(selection, ranks=0)):
         count = 0
     return replace(selection, ranks=count)
@@ -284,11 +282,6 @@ def _choose_table(selection: Selection) -> Selection:
         return replace(selection, version="")
     versions = {"": t("measured.unknown"), **{name: name for name in comparison.VERSIONS}}
     return replace(selection, version=choose("e_version", t("measured.version"), versions, selection.version))
-
-
-def _switch(box: Any, name: str, now: bool, disabled: bool = False) -> bool:
-    key = start(f"e_{name}", now, (True, False))
-    return bool(box.toggle(t(name), key=key, help=t(f"{name}.help"), disabled=disabled))
 
 
 # ---- verdict -------------------------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ from ...shell.controls import (
     label_algorithm,
     label_choice,
     label_machine,
+    label_values,
     list_algorithms,
     number,
     start,
@@ -115,7 +116,7 @@ def _draw_top(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
         names = {name: t(f"race.{name}") for name in (*lineup.READY, "own")}
         choose_start("race", t("race.pick"), names, lineup.name_ready_race(runners), _on_race_picked)
     with what:
-        collective = choose("r_collective", t("collective"), _label_values(list_played_collectives()), first.collective)
+        collective = choose("r_collective", t("collective"), label_values(list_played_collectives()), first.collective)
     with size:
         nbytes = choose_quantity("nbytes", SIZES, first.nbytes, prefix="r_")
     with engine:
@@ -160,10 +161,6 @@ def _choose(runners: tuple[Choice, ...]) -> tuple[Choice, ...]:
     return tuple(choices)
 
 
-def _label_values(values: list[Any]) -> dict[object, str]:
-    return {value: str(value) for value in values}
-
-
 def _choose_algorithm(runner: Choice, n: int) -> Choice:
     labels = {name: describe_algorithm(name, runner.collective) for name in list_algorithms(runner.collective)}
     algorithm = choose(f"r_algorithm{n}", t("algorithm"), labels, runner.algorithm)
@@ -187,9 +184,7 @@ def _choose_machine(runner: Choice, n: int) -> Choice:
         return runner  # a network from a file is as the file has it
     if has_shape(machine_name):
         shapes = list(dict.fromkeys([*([runner.shape] if runner.shape else []), *SHAPES[machine_name]]))
-        return replace(
-            runner, shape=choose(f"r_shape{n}", t("shape"), _label_values(shapes), runner.shape or shapes[0])
-        )
+        return replace(runner, shape=choose(f"r_shape{n}", t("shape"), label_values(shapes), runner.shape or shapes[0]))
     runner = replace(runner, ranks=number(f"r_ranks{n}", runner.ranks, 1, MAX_RANKS, t("ranks")))
     if can_reduce(machine_name):
         return replace(runner, reduces=switch(f"r_reduces{n}", runner.reduces, t("reduces"), t("reduces.help")))

@@ -12,7 +12,6 @@ import streamlit as st
 
 import collsim as cs
 from collsim.display.markup import escape_markdown
-from collsim.registry import get_algorithm
 from collsim.units import format_time
 
 from ...editor.sidebar import choose_where
@@ -21,7 +20,7 @@ from ...scenario.machine_parts import order_parts
 from ...scenario.panels import FULL
 from ...shell import charts, codebox
 from ...shell.address import get_menu, get_remembered, write_page_address
-from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_algorithm
+from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_with_collective
 from ...shell.look import color
 from ...shell.notes import complain, draw_note, draw_part, format_title
 from ...shell.page import register_page
@@ -52,12 +51,8 @@ def draw() -> None:
     choice: RoutingChoice = get_remembered(PAGE)
     with st.sidebar:
         draw_part(t("what"))
-        algorithm = choose(
-            "routing_algorithm",
-            t("algorithm"),
-            {name: _name_algorithm(name) for name in cs.algorithms()},
-            choice.algorithm,
-        )
+        algorithms = {name: label_with_collective(name) for name in cs.algorithms()}
+        algorithm = choose("routing_algorithm", t("algorithm"), algorithms, choice.algorithm)
         nbytes = choose_quantity("nbytes", SIZES, choice.nbytes, prefix="routing_")
         seeds = choose_segment("routing_seeds", list(SEEDS), choice.seeds, label=t("routing.seeds"))
         machine = choose_where(choice.where)
@@ -249,9 +244,3 @@ def build_command(choice: RoutingChoice) -> str:
     words = ["collsim", "routing", choice.algorithm, *snippets.write_machine_words(choice.compared.where)]
     words += ["--nbytes", choice.nbytes, "--seeds", str(choice.seeds)]
     return snippets.join_words(words)
-
-
-def _name_algorithm(name: str) -> str:
-    """An algorithm with its collective, in the language of the page."""
-    collective = get_algorithm(name).collective
-    return f"{collective}{t('comma')}{label_algorithm(name, collective)}"

@@ -21,6 +21,7 @@ from collsim.viz.splits.split_document import build_split_document, build_splits
 from ...jobs.job_spec import ReportProgress, ignore_progress, job
 from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import count, create_name_reader, create_quantity_reader
+from ...scenario.pytorch import StepCode, write_step_code
 
 MAX_NODES, MAX_BATCH, MAX_MICRO = 2048, 65536, 64
 NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
@@ -120,7 +121,7 @@ class SplitView:
     figures: dict[str, Any]
     waits: Text
     document: dict[str, Any]
-    torch: tuple[str, str, str] | CollsimError
+    torch: StepCode
     refusal: Words | None = None
     experts: Text = ("", "")
 
@@ -158,7 +159,7 @@ def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_prog
     room = None
     if choice.memory:
         room = float(parse_bytes(choice.memory, "memory"))
-    document, torch = build_split_document(trace, room), _build_torch_code(trace)
+    document, torch = build_split_document(trace, room), write_step_code(trace)
     return SplitView(trace.row(), waits, document, torch, reason, describe_experts(trace) or ("", ""))
 
 
@@ -182,13 +183,6 @@ def build_opened_row(choice: SplitChoice, step: SplitView) -> dict[str, object]:
         "memory": step.document["memory"]["total"],
         "fits": step.refusal is None,
     }
-
-
-def _build_torch_code(trace: StepTrace) -> tuple[str, str, str] | CollsimError:
-    try:
-        return trace.script(), trace.launch_lines(), trace.launch_lines("tcp://")
-    except CollsimError as error:
-        return error
 
 
 @job(lambda model, machine, nodes, batch, memory: 10.0 + 0.1 * nodes)

@@ -21,7 +21,16 @@ from collsim.viz.sentences.words import format_decimal_bytes
 from ...scenario.snippets import join_words, list_option_words
 from ...shell import codebox
 from ...shell.address import change_remembered, finish_controls, get_remembered, remember
-from ...shell.controls import choose, choose_quantity, choose_start, draw_folded, forget, label_machine, number
+from ...shell.controls import (
+    choose,
+    choose_quantity,
+    choose_start,
+    draw_folded,
+    forget,
+    label_machine,
+    label_values,
+    number,
+)
 from ...shell.notes import (
     draw_headline,
     draw_mistake,
@@ -77,12 +86,12 @@ def _choose_training(choice: SplitChoice) -> SplitChoice:
     """What is trained, on how many nodes of what."""
     row = st.columns([1.3, 1.5, 1, 1, 1], vertical_alignment="bottom", gap="small")
     with row[0]:
-        model = choose("split_model", t("train.model"), {name: name for name in searched.list_models()}, choice.model)
+        model = choose("split_model", t("train.model"), label_values(searched.list_models()), choice.model)
     with row[1]:
         machines = {name: label_machine(name) for name in cs.machines()}
         machine = choose("split_machine", t("place"), machines, choice.machine)
     with row[2]:
-        counts = {n: str(n) for n in sorted({*searched.NODES, choice.nodes})}
+        counts = label_values(sorted({*searched.NODES, choice.nodes}))
         nodes = choose("split_nodes", t("nodes"), counts, choice.nodes)
     with row[3]:
         batches = {n: f"{n:,}" for n in sorted({*searched.BATCHES, choice.batch})}
@@ -117,7 +126,7 @@ def _open(choice: SplitChoice) -> SplitChoice:
     with row[1]:
         micro = number("split_micro", choice.micro, 1, searched.MAX_MICRO, t("split.micro"))
     with row[2]:
-        words = {name: name for name in RECOMPUTE}
+        words = label_values(RECOMPUTE)
         recompute = choose("split_recompute", t("split.recompute"), words, choice.recompute)
     return replace(choice, split=split, micro=micro, recompute=recompute)
 

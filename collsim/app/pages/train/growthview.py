@@ -80,7 +80,7 @@ def _draw_runs(runs: Sequence[Goodput]) -> None:
         "train.failures.goodput": [format_percent(run.goodput) for run in runs],
         "train.failures.hours": [f"{run.lost_gpu_hours_per_day:,.0f}" for run in runs],
     }
-    charts.draw_table({key: (cell, charts.build_text_column(key)) for key, cell in cells.items()})
+    charts.draw_table({key: (cell, key) for key, cell in cells.items()})
     for source in runs[0].sources:
         draw_note(t("train.failures.source", source=source))
 
@@ -133,18 +133,12 @@ def _draw_columns(kinds: dict[str, pd.DataFrame]) -> dict[str, tuple[object, obj
     tables = [table.assign(kind=t(f"train.scaling.{kind}")) for kind, table in kinds.items()]
     both = pd.concat(tables, ignore_index=True)
     return {
-        "kind": (both["kind"], charts.build_text_column("train.scaling")),
+        "kind": (both["kind"], "train.scaling"),
         "gpus": (both["gpus"], charts.number_column("train.scaling.gpus", "%d")),
         "batch": (both["batch"], charts.number_column("split.batch", "%d")),
-        "time": (_format_values(both["time"], format_time), charts.build_text_column("train.time")),
-        "node": (
-            _format_values(both["efficiency_node"], _format_share),
-            charts.build_text_column("train.scaling.node"),
-        ),
-        "gpu": (
-            _format_values(both["efficiency_gpu"], _format_share),
-            charts.build_text_column("train.scaling.gpu"),
-        ),
+        "time": (_format_values(both["time"], format_time), "train.time"),
+        "node": (_format_values(both["efficiency_node"], _format_share), "train.scaling.node"),
+        "gpu": (_format_values(both["efficiency_gpu"], _format_share), "train.scaling.gpu"),
     }
 
 
@@ -239,12 +233,9 @@ def _draw_lost(lost: pd.DataFrame) -> dict[str, tuple[object, object]]:
     rows = lost.to_dict("records")
     times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
     return {
-        "name": ([_name_fault(row) for row in rows], charts.build_text_column("train.loss.what")),
-        "time": (times, charts.build_text_column("train.time")),
-        "more": (
-            _format_values(lost["more"], format_percent),
-            charts.build_text_column("train.loss.more"),
-        ),
-        "lost": (_format_values(lost["lost"], _format_loss), charts.build_text_column("train.loss.lost")),
-        "own": (_format_values(lost["own"], _format_loss), charts.build_text_column("train.loss.own")),
+        "name": ([_name_fault(row) for row in rows], "train.loss.what"),
+        "time": (times, "train.time"),
+        "more": (_format_values(lost["more"], format_percent), "train.loss.more"),
+        "lost": (_format_values(lost["lost"], _format_loss), "train.loss.lost"),
+        "own": (_format_values(lost["own"], _format_loss), "train.loss.own"),
     }

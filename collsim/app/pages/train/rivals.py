@@ -31,7 +31,7 @@ from ...scenario.outcome import build_topology, run_choice
 from ..race.lineup import estimate_field
 from . import step_scenarios
 from .step_scenarios import time_step
-from .training_choice import TrainingChoice
+from .training_choice import TrainingChoice, select_timed
 
 #: The runners, and what each is asked for.
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -93,21 +93,9 @@ def build_common_choice(choice: TrainingChoice) -> TrainingChoice:
     Args:
         choice: The step of training that is chosen.
     """
-    defaults = TrainingChoice()
-    names = (
-        "strategy",
-        "nccl",
-        "servers",
-        "servers_on",
-        "wait",
-        "timing",
-        "changes",
-        "open",
-        "show",
-        "every",
-        "pinned",
-    )
-    return replace(choice, nodes=1, **{name: getattr(defaults, name) for name in names})
+    names = {name for options in STRATEGIES.values() for name in options} | {"timing", "changes"}
+    defaults = {name: getattr(TrainingChoice, name) for name in names}
+    return replace(select_timed(choice), nodes=1, **defaults)
 
 
 def estimate_race(choice: TrainingChoice) -> float:

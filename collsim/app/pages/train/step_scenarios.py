@@ -27,6 +27,7 @@ from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_topology
 from ...scenario.panels import MAX_QUESTIONS
+from ...scenario.pytorch import StepCode, write_step_code
 from .training_choice import CHANGES, TrainingChoice, build_model, build_speed, list_options
 
 #: Sizes of buckets over which the step is run, in bytes: powers of two from 16 KiB to 512 MiB, closer round the usual
@@ -82,7 +83,7 @@ class StepView:
     changes: tuple[ChangedStep, ...]
     curve: tuple[tuple[int, float], ...]
     bucket_bytes: int
-    torch: tuple[str, str, str] | CollsimError
+    torch: StepCode
 
 
 @dataclass(frozen=True)
@@ -238,7 +239,7 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
         changes=changes,
         curve=_time_curve(now, choice, report_progress),
         bucket_bytes=_count_bucket_bytes(choice),
-        torch=_write_torch_script(now),
+        torch=write_step_code(now),
     )
 
 
@@ -258,14 +259,6 @@ def ask_about_step(
     report_progress("run", 0.0)
     now = time_switched_step(choice)
     return f"{choice.model}, {now.topology.name}", questions(now, 0, MAX_QUESTIONS)
-
-
-def _write_torch_script(now: StepTrace) -> tuple[str, str, str] | CollsimError:
-    """The step in PyTorch, or why there is no script."""
-    try:
-        return now.script(), now.launch_lines(), now.launch_lines("tcp://")
-    except CollsimError as error:
-        return error
 
 
 def _count_bucket_bytes(choice: TrainingChoice) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
@@ -16,7 +15,7 @@ from collsim.train.step_request import NETWORKS
 from ...editor.sidebar import choose_where
 from ...scenario.choice import drop_own_machine, read_file_fields
 from ...shell.address import change_remembered, get_remembered, remember
-from ...shell.controls import choose, choose_quantity, choose_segment, number, switch
+from ...shell.controls import choose, choose_quantity, choose_segment, label_values, number, switch
 from ...shell.notes import draw_part
 from ...shell.session import get_session, t
 from . import training_choice
@@ -56,19 +55,15 @@ def _drop() -> None:
     )
 
 
-def _have_same(values: Any) -> dict[object, str]:
-    return {value: str(value) for value in values}
-
-
 def _choose_model(choice: TrainingChoice) -> TrainingChoice:
     draw_part(t("train.what"))
-    model = choose("train_model", t("train.model"), _have_same(models()), choice.model)
+    model = choose("train_model", t("train.model"), label_values(models()), choice.model)
     samples = number("train_samples", choice.samples, 1, training_choice.MAX_SAMPLES, t("train.samples"))
     short = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
     dtype = choose_segment(
         "train_dtype", list(DTYPES), choice.dtype, short.__getitem__, t("train.dtype"), t("train.dtype.help")
     )
-    optimizer = choose("train_optimizer", t("train.optimizer"), _have_same(OPTIMIZERS), choice.optimizer)
+    optimizer = choose("train_optimizer", t("train.optimizer"), label_values(OPTIMIZERS), choice.optimizer)
     choice = replace(choice, model=model, samples=samples, dtype=dtype, optimizer=optimizer)
     if dtype != "float32":
         narrow = switch("train_narrow", choice.narrow_weights, t("train.narrow"), t("train.narrow.help"))
@@ -147,7 +142,7 @@ def _choose_network(choice: TrainingChoice) -> TrainingChoice:
     slower = choose(
         "train_interference", t("train.interference"), shares, choice.interference, help=t("train.interference.help")
     )
-    speeds = {"": t("train.gpu.own"), **_have_same(list_gpus())}
+    speeds = {"": t("train.gpu.own"), **label_values(list_gpus())}
     gpu = choose("train_gpu", t("train.gpu"), speeds, choice.gpu)
     choice = replace(choice, timing=timing, interference=slower, gpu=gpu)
     if training_choice.has_measured_gpu(choice):

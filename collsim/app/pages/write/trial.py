@@ -86,55 +86,32 @@ def try_code(text: str, collective: str, ranks: int, *, allow_unsandboxed: bool 
         return Trial(ranks, refused=refused, line=refused.line)
     request = (ranks, *(n for n in OTHERS if n != ranks))
     try:
-        steps_by_ranks = run_code(code, FunctionRequest(collective, request), allow_unsandboxed=allow_unsandboxed)
+        attempt = run_code(code, FunctionRequest(collective, request), allow_unsandboxed=allow_unsandboxed)
     except NoIsolation:
         return Trial(ranks, refused=Forbidden("write.unsandboxed"))
     right: list[int] = []
-    for n, schedule in steps_by_ranks.schedules.items():
+    failed: int = attempt.failed or ranks
+    error: CollsimError | None = attempt.error
+    schedule = attempt.schedules.get(ranks)
+    for n, tried in attempt.schedules.items():
         try:
-            cs.verify(schedule)
-            right.append(n)
-        except CollsimError as error:
-            return _describe_failure(
-                ranks,
-                n,
-                error,
-                schedule if n == ranks or ranks not in right else steps_by_ranks.schedules[ranks],
-                tuple(right),
-                steps_by_ranks.printed,
-            )
-    schedule_of_n = steps_by_ranks.schedules.get(ranks)
-    if steps_by_ranks.error is not None:
-        failure = _describe_failure(
-            ranks,
-            steps_by_ranks.failed or ranks,
-            steps_by_ranks.error,
-            schedule_of_n,
-            tuple(right),
-            steps_by_ranks.printed,
-        )
-        return replace(failure, stopped=True)
-    return Trial(ranks, schedule_of_n, right_for=tuple(right), printed=steps_by_ranks.printed)
-
-
-def _describe_failure(
-    ranks: int, n: int, error: CollsimError, schedule: Schedule | None, right: tuple[int, ...], printed: str
-) -> Trial:
+            cs.verify(tried)
+        except CollsimError as wrong:
+            failed, error = n, wrong
+            if ranks not in right:
+                schedule = tried
+            break
+        right.append(n)
+    trial = Trial(ranks, schedule, right_for=tuple(right), printed=attempt.printed)
+    if error is None:
+        return trial
     position: dict[str, Any] = {key: getattr(error, key, None) for key in ("step", "rank", "chunk")}
     begin = getattr(error, "origin", None)
     if getattr(error, "from_start", False) or (begin is not None and begin.kind == "never"):
         position["step"] = None
     line = re.search(rf" at line (\d+) of {_FILE}\.py", str(error))
-    return Trial(
-        ranks,
-        schedule,
-        failed=n,
-        error=error.sentence,
-        line=int(line[1]) if line else None,
-        right_for=right,
-        printed=printed,
-        **position,
-    )
+    stopped = error is attempt.error
+    return replace(trial, failed=failed, error=error.sentence, line=line and int(line[1]), stopped=stopped, **position)
 
 
 def run_code(code: Code, request: FunctionRequest, *, allow_unsandboxed: bool = False) -> Attempt:
