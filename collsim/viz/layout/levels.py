@@ -7,21 +7,12 @@ from dataclasses import replace
 from itertools import pairwise
 from math import ceil
 
+from ...locale import build_text, has_text, map_languages, repeat_text
 from .geometry import Box
 from .reduction import Picture
-from .shapes import Panel
+from .shapes import Panel, split_number
 from .sheet import Sheet, name_fabric
 
-_NAMES = {
-    "leaf": ("Leaf", "leaf 交换机"),
-    "spine": ("Spine", "spine 交换机"),
-    "edge": ("Edge", "边缘交换机"),
-    "aggregation": ("Aggregation", "汇聚交换机"),
-    "core": ("Core", "核心交换机"),
-    "plane": ("Plane", "平面"),
-    "router": ("Router", "路由器"),
-    "switch": ("Switch", "交换机"),
-}
 _NARROW = 76.0  # below this a switch stands upright, so that its name fits
 _ILLEGIBLE = 18.0  # below this it has no name; the band says what it is
 _UPRIGHT = 72.0
@@ -56,7 +47,7 @@ def find_levels(picture: Picture, lowest: list[int]) -> list[list[int]]:
 
 def _get_switch_word(picture: Picture, switch: int) -> str:
     """`leaf` of `fabric/leaf3`."""
-    return picture.name[switch].removeprefix("fabric/").rstrip("0123456789")
+    return split_number(picture.name[switch])[0]
 
 
 def place_fabric_on_top(sheet: Sheet, cards: list[int], left: float, right: float) -> None:
@@ -120,9 +111,11 @@ def _place_level(sheet: Sheet, level: list[int], left: float, right: float, y: f
     if alone:
         return top
     word = _get_switch_word(picture, level[0])
-    en, zh = _NAMES.get(word, (word, word))
+    name = repeat_text(word)
+    if has_text("pictures", f"layout.level.{word}"):
+        name = build_text("pictures", f"layout.level.{word}")
     band = Box(left - _TITLE, top - inner - arcs, right - left + _TITLE + 8, tall + 2 * inner + arcs)
-    sheet.panels.append(Panel(band, {"en": en, "zh": zh}, {"en": f"× {len(level)}", "zh": f"× {len(level)}"}, -1))
+    sheet.panels.append(Panel(band, map_languages(name), map_languages(repeat_text(f"× {len(level)}")), -1))
     return band.y
 
 

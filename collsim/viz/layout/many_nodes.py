@@ -17,7 +17,7 @@ from .levels import (
     sort_between,
 )
 from .reduction import Picture
-from .shapes import NARROW_WIDTH, Label, StageLayout
+from .shapes import NARROW_WIDTH, Label, StageLayout, write_label
 from .sheet import Sheet, finish_sheet
 
 _IN_A_ROW = 64
@@ -100,9 +100,9 @@ def _name_ranks(topology: Topology, node: int, *, with_node: bool) -> Label:
         else:
             ranks = f"{ranks_on_node[0]}"
         if with_node:
-            return {"en": f"Node {node}: {ranks}", "zh": f"节点 {node}：{ranks}"}
+            return write_label("node_with_ranks", number=node, ranks=ranks)
         return ranks
-    return {"en": f"Node {node}", "zh": f"节点 {node}"}
+    return write_label("node", number=node)
 
 
 def _bend_cables_beside_columns(sheet: Sheet, nodes: list[int]) -> None:

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from .cube_mesh import draw_cube_mesh
 from .geometry import Box, center_box
-from .sheet import NodeDevices, Sheet, draw_arches, draw_cables_to_bars, extract_number, name_insides
+from .shapes import split_number, write_label
+from .sheet import NodeDevices, Sheet, draw_arches, draw_cables_to_bars, name_insides
 
 
 def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
@@ -41,16 +42,13 @@ def arrange_single_node(sheet: Sheet, node: NodeDevices) -> None:
     for g in gpus:
         sheet.boxes[g] = Box(slot[g], rows[3], 62, 48)
     _place_tree_above(sheet, node, rows)
-    for i, bar in enumerate(bars):
-        wide = (x - 22 - 22) / len(bars)
-        sheet.boxes[bar] = Box(i * wide + 1, rows[3] + 48 + 92, wide - 2 - 10 * (i < len(bars) - 1), 34)
+    sheet.place_bars(bars, Box(1, rows[3] + 48 + 92, x - 22 - 24, 34), 12)
     name_insides(sheet, node)
     draw_cables_to_bars(sheet, node)
     draw_arches(sheet, node, 110.0)
     for m in node.get_devices("memory"):
         if sheet.picture.endpoint[m] < 0:
-            number = extract_number(sheet.picture, m)
-            sheet.names[m] = {"en": f"host memory {number}".strip(), "zh": f"主机内存 {number}".strip()}
+            sheet.names[m] = write_label("host_memory", number=split_number(sheet.picture.name[m])[1])
 
 
 def _list_homes(node: NodeDevices) -> list[int | None]:

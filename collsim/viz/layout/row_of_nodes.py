@@ -262,10 +262,7 @@ def _place_boxes(inside: _Inside, left: float, rows: _Rows) -> None:
     rank_boxes = [sheet.boxes[g] for g in list_rank_devices(node)]
     low = min(b.x for b in rank_boxes)
     width = max(b.right for b in rank_boxes) - low
-    for i, bar in enumerate(bars):
-        part = width / len(bars)
-        gap = 6 * (i < len(bars) - 1)
-        sheet.boxes[bar] = Box(low + i * part, rows.bar, part - gap, 28)
+    sheet.place_bars(bars, Box(low, rows.bar, width, 28), 6)
     for c in node.get_devices("cpu"):
         for m in inside.list_memory(c):
             box = sheet.boxes[c]

@@ -7,7 +7,6 @@ it. Anything else is arranged by networkx. The stage is as large as what is in i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil, cos, hypot, pi, sin, sqrt
@@ -15,6 +14,7 @@ from math import ceil, cos, hypot, pi, sin, sqrt
 import numpy as np
 
 from ...errors.dependencies import networkx as nx
+from ...locale import build_text, map_languages
 from ...topology.facts import TopologyFacts
 from .geometry import Box, Point, center_box, draw_straight, split_directions
 from .reduction import Picture
@@ -106,6 +106,28 @@ def arrange(picture: Picture, facts: TopologyFacts = NO_FACTS) -> StageLayout:
     return crop_stage(stage)
 
 
+def write_label(key: str, **values: object) -> Label:
+    """A label of the catalog of pictures, by language.
+
+    Args:
+        key: Its key, without `layout.`.
+        **values: What stands in its braces; an empty one leaves no space.
+    """
+    return {
+        name: text.strip() for name, text in map_languages(build_text("pictures", f"layout.{key}", **values)).items()
+    }
+
+
+def split_number(name: str) -> tuple[str, str]:
+    """The word and the number of a device: `leaf`, `3` of `fabric/leaf3`; no number where it has none.
+
+    Args:
+        name: Its name.
+    """
+    word = name.rstrip("0123456789")
+    return word.removeprefix("fabric/"), name[len(word) :]
+
+
 def label_device(picture: Picture, device: int) -> Label:
     """What is written on a device: the rank's number, the server, or what it is.
 
@@ -117,18 +139,19 @@ def label_device(picture: Picture, device: int) -> Label:
     if 0 <= endpoint < picture.ranks:
         return str(endpoint)
     if endpoint >= 0 and kind not in ("switch", "nvswitch"):
-        several = sum(e >= picture.ranks for e in picture.endpoint) > 1
         number = ""
-        if several:
-            number = f" {endpoint - picture.ranks}"
-        return {"en": f"server{number}", "zh": f"服务器{number}"}
+        if sum(e >= picture.ranks for e in picture.endpoint) > 1:
+            number = str(endpoint - picture.ranks)
+        return write_label("server", number=number)
     if kind == "switch":
-        short = name.removeprefix("fabric/")
-        word = short.rstrip("0123456789")
-        number, short = short[len(word) :], word
-        if picture.kind.count("switch") > 1:
-            short = f"{SHORT.get(word, word)} {number}"
-        return {"en": short, "zh": re.sub("^switch", "交换机", short)}
+        word, number = split_number(name)
+        if picture.kind.count("switch") == 1:
+            number = ""
+        else:
+            word = SHORT.get(word, word)
+        if word == "switch":
+            return write_label("switch", number=number)
+        return f"{word} {number}".strip()
     return name
 
 

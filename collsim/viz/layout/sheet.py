@@ -4,14 +4,14 @@ of it."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
-from ...locale import Text
+from ...locale import Text, build_text, join_texts, map_languages
 from .geometry import Box, Point, draw_straight, split_directions
 from .reduction import Picture
-from .shapes import SHORT, Label, Panel, StageLayout, crop_stage, label_device
+from .shapes import SHORT, Label, Panel, StageLayout, crop_stage, label_device, split_number, write_label
 
 #: Hybrid cube mesh of the DGX-1: two squares with their diagonals, joined corner to corner (GPU numbers of one
 #: machine).
@@ -110,6 +110,18 @@ class Sheet:
         if left_hand:
             self.left_hand.add((a, b))
 
+    def place_bars(self, bars: Sequence[int], box: Box, gap: float) -> None:
+        """Divide a box among the NVSwitches of a node.
+
+        Args:
+            bars: The NVSwitches.
+            box: Room for all of them.
+            gap: Pixels between two of them.
+        """
+        part = box.w / max(1, len(bars))
+        for i, bar in enumerate(bars):
+            self.boxes[bar] = Box(box.x + i * part, box.y, part - gap * (i < len(bars) - 1), box.h)
+
     def is_linked(self, a: int, b: int) -> bool:
         """Is there a link between two devices of the picture?
 
@@ -202,28 +214,17 @@ def build_panel(node: NodeDevices, picture: Picture, box: Box, title: Text) -> P
         title: Name of the machine in every language.
     """
     ranks = [picture.endpoint[g] for g in node.get_devices("gpu") if picture.endpoint[g] >= 0]
-    if not ranks:
-        en, zh = "", ""
-    elif ranks[-1] - ranks[0] != len(ranks) - 1:
-        en, zh = f"{len(ranks)} ranks", f"{len(ranks)} 个 rank"
-    elif len(ranks) > 1:
-        en, zh = f"ranks {ranks[0]} to {ranks[-1]}", f"rank {ranks[0]}–{ranks[-1]}"
-    else:
-        en, zh = f"rank {ranks[0]}", f"rank {ranks[0]}"
-    name = {"en": f"Node {node.number}", "zh": f"节点 {node.number}"}
-    note = {"en": ", ".join(filter(None, (title[0], en))), "zh": "，".join(filter(None, (title[1], zh)))}
-    return Panel(box, name, note, node.number)
-
-
-def extract_number(picture: Picture, device: int) -> str:
-    """The digits at the end of a device's name; empty where it has none.
-
-    Args:
-        picture: What is drawn of the topology.
-        device: Number of a device in the picture.
-    """
-    name = picture.name[device]
-    return name[len(name.rstrip("0123456789")) :]
+    notes = [title]
+    if ranks:
+        key = "rank"
+        if ranks[-1] - ranks[0] != len(ranks) - 1:
+            key = "rank_count"
+        elif len(ranks) > 1:
+            key = "ranks"
+        notes.append(build_text("pictures", f"layout.{key}", first=ranks[0], last=ranks[-1], count=len(ranks)))
+    name = build_text("pictures", "layout.node", number=node.number)
+    note = join_texts("clauses", filter(any, notes))
+    return Panel(box, map_languages(name), map_languages(note), node.number)
 
 
 def name_insides(sheet: Sheet, node: NodeDevices) -> None:
@@ -243,18 +244,18 @@ def name_insides(sheet: Sheet, node: NodeDevices) -> None:
     wide = all(sheet.boxes[d].w > 100 for d in node.get_devices("pcie"))
     numbered = all(sheet.boxes[d].w >= _NUMBERED for d in node.get_devices("pcie"))
     for d in node.get_devices("pcie"):
-        number_text = extract_number(sheet.picture, d)
+        number_text = split_number(sheet.picture.name[d])[1]
         if wide:
-            sheet.names[d] = {"en": f"PCIe switch {number_text}".strip(), "zh": f"PCIe 交换机 {number_text}".strip()}
+            sheet.names[d] = write_label("pcie_switch", number=number_text)
         elif numbered:
             sheet.names[d] = f"PCIe {number_text}".strip()
         else:
             sheet.names[d] = "PCIe"
     for d in node.get_devices("cpu"):
-        sheet.names[d] = f"CPU {extract_number(sheet.picture, d)}".strip()
+        sheet.names[d] = f"CPU {split_number(sheet.picture.name[d])[1]}".strip()
     for d in node.get_devices("memory"):
         if sheet.picture.endpoint[d] < 0:
-            sheet.names[d] = {"en": "memory", "zh": "内存"}
+            sheet.names[d] = write_label("memory")
     for d in node.get_devices("nvswitch"):
         sheet.names[d] = "NVSwitch"
         if sheet.chips > 1:
@@ -271,16 +272,14 @@ def name_fabric(sheet: Sheet, switches: Iterable[int]) -> None:
     picture, switches = sheet.picture, list(switches)
     links = zip(picture.src.tolist(), picture.dst.tolist(), picture.link_kind, strict=True)
     kinds = {kind for src, dst, kind in links if src in switches or dst in switches}
-    en, zh = ("InfiniBand", "InfiniBand ")
+    key = "infiniband_switch"
     if kinds == {"ethernet"}:
-        en, zh = ("Ethernet", "以太网")
+        key = "ethernet_switch"
     for d in switches:
+        word, number = split_number(picture.name[d])
+        sheet.names[d] = f"{SHORT.get(word, word)} {number}".strip()
         if len(switches) == 1:
-            sheet.names[d] = {"en": f"{en} switch", "zh": f"{zh}交换机"}
-        else:
-            short = picture.name[d].removeprefix("fabric/")
-            word = short.rstrip("0123456789")
-            sheet.names[d] = f"{SHORT.get(word, word)} {short[len(word) :]}".strip()
+            sheet.names[d] = write_label(key)
 
 
 def draw_cables_to_bars(sheet: Sheet, node: NodeDevices) -> None:

@@ -122,10 +122,7 @@ def _arrange_inside(sheet: Sheet, node: NodeDevices, pitch: float, panel: float,
     row = [sheet.boxes[g] for g in gpus]
     bars = node.get_devices("nvswitch")
     left, wide_bar = min(b.x for b in row) - 1, max(b.right for b in row) - min(b.x for b in row) + 2
-    for i, bar in enumerate(bars):
-        part = wide_bar / len(bars)
-        gap = 8 * (i < len(bars) - 1)
-        sheet.boxes[bar] = Box(left + i * part, 421, part - gap, 31)
+    sheet.place_bars(bars, Box(left, 421, wide_bar, 31), 8)
     draw_cables_to_bars(sheet, node)
     draw_arches(sheet, node, _get_panel_height(node) - 338.0)
 

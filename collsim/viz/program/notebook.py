@@ -14,6 +14,7 @@ from typing import NoReturn, Protocol
 from collsim.display.markup import escape_text
 from collsim.display.palette import TOKENS
 from collsim.errors import CollsimError, require_language
+from collsim.locale import translate
 from collsim.programs import ProgramRun
 from collsim.programs.program_entry import program
 from collsim.schedule import Schedule
@@ -21,18 +22,8 @@ from collsim.units import format_bytes, format_time
 
 from .program_picture import draw_program_lanes
 
-_VERDICTS = {
-    "right": ("Right", "正确", "done"),
-    "ends": ("It ends", "能结束", "done"),
-    "wrong": ("Wrong", "错误", "full"),
-    "hangs": ("Hangs", "死锁", "full"),
-    "error": ("An exception", "异常", "full"),
-    "race": ("By luck", "侥幸", "near"),
-}
-_FACTS = (
-    "{messages} messages, the busiest rank sends {sent}; nothing moves after {time}.",
-    "{messages} 条消息，最忙的 rank 发送 {sent}；{time} 之后再没有数据移动。",
-)
+#: Colours of verdicts; that of others is `full`.
+_TOKENS = {"right": "done", "ends": "done", "race": "near"}
 _WIDTH = 760
 
 
@@ -47,12 +38,11 @@ def format_run_html(run: ProgramRun, language: str = "en") -> str:
         HTML: the verdict and its reason, the lanes of the ranks, and the player where the messages make a schedule.
     """
     require_language(language)
-    k = ("en", "zh").index(language)
-    *names, token = _VERDICTS[run.verdict]
     lines = [run.explanation(language)]
     if run.execution.messages:
         sent, time = format_bytes(max(run.sent)), format_time(run.time)
-        lines.append(_FACTS[k].format(messages=len(run.execution.messages), sent=sent, time=time))
+        values = {"messages": len(run.execution.messages), "sent": sent, "time": time}
+        lines.append(translate(language, "sentences", "program.facts", **values))
     texts = "".join(f"<div>{escape_text(line)}</div>" for line in lines)
     printed = [f"rank {rank}: {text.rstrip()}" for rank, text in enumerate(run.printed) if text.strip()]
     if printed:
@@ -61,7 +51,8 @@ def format_run_html(run: ProgramRun, language: str = "en") -> str:
     picture = ""
     if run.execution.messages or run.waits:
         picture = draw_program_lanes(run, _WIDTH)
-    head = f'<b style="font-size:1.2em">{escape_text(names[k])}</b>'
+    head = f'<b style="font-size:1.2em">{escape_text(translate(language, "sentences", f"program.{run.verdict}"))}</b>'
+    token = _TOKENS.get(run.verdict, "full")
     card = (
         f'<div style="{colours};background:var(--cs-card);color:var(--cs-ink);max-width:900px;padding:10px 14px">'
         f'<div style="border-left:4px solid var(--cs-{token});padding-left:12px;margin-bottom:10px">{head}{texts}</div>'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...locale import Text
+from ...locale import Text, build_text, join_texts
 from ...programs import ProgramRun
 from ...programs.program_timing import RankSpan
 from ...units import format_time
@@ -41,43 +41,28 @@ def _describe_moment(run: ProgramRun, time: float) -> Text:
     waiting = {span.rank for span in spans}
     ended = [rank for rank, end in enumerate(run.timeline.ends) if end <= time and rank not in waiting]
     late = [rank for rank, begin in run.late.items() if begin > time]
-    english, chinese = [], []
-    for span in spans[:_MAX_RANKS]:
-        text = _describe_span(span)
-        english.append(text[0])
-        chinese.append(text[1])
+    events = [_describe_span(span) for span in spans[:_MAX_RANKS]]
     if len(spans) > _MAX_RANKS:
-        english.append(f"{len(spans) - _MAX_RANKS} more wait")
-        chinese.append(f"另有 {len(spans) - _MAX_RANKS} 个 rank 在等")
+        events.append(build_text("sentences", "program.more_wait", count=len(spans) - _MAX_RANKS))
     if late:
-        english.append(f"rank {_join(late)} has not begun")
-        chinese.append(f"rank {_join(late)} 尚未开始")
+        events.append(build_text("sentences", "program.not_begun", ranks=_join(late)))
     if moving:
-        english.append(f"messages under way: {moving}")
-        chinese.append(f"途中的消息：{moving} 条")
+        events.append(build_text("sentences", "program.under_way", count=moving))
     if ended and not spans:
-        english.append("all ranks have ended")
-        chinese.append("所有 rank 都结束了")
+        events.append(build_text("sentences", "program.all_ended"))
     elif run.verdict == "hangs" and time >= run.timeline.time:
         if ended:
-            english.append(f"rank {_join(ended)} has ended")
-            chinese.append(f"rank {_join(ended)} 已经结束")
-        english.append("nothing moves any more")
-        chinese.append("再没有数据移动")
-    head = format_time(time)
-    return f"{head}: {'; '.join(english)}.", f"{head}：{'；'.join(chinese)}。"
+            events.append(build_text("sentences", "program.has_ended", ranks=_join(ended)))
+        events.append(build_text("sentences", "program.nothing_moves"))
+    happening = join_texts("semicolons", events)
+    return build_text("sentences", "program.moment", time=format_time(time), events=happening)
 
 
 def _describe_span(span: RankSpan) -> Text:
+    key = "program.waits_for"
     if span.peer < 0:
-        return (
-            f"rank {span.rank} waits in {span.call} (line {span.line})",
-            f"rank {span.rank} 停在 {span.call}（第 {span.line} 行）",
-        )
-    return (
-        f"rank {span.rank} waits in {span.call} for rank {span.peer} (line {span.line})",
-        f"rank {span.rank} 停在 {span.call}（第 {span.line} 行），等 rank {span.peer}",
-    )
+        key = "program.waits"
+    return build_text("sentences", key, rank=span.rank, call=span.call, line=span.line, peer=span.peer)
 
 
 def _join(ranks: list[int]) -> str:

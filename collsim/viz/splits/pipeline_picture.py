@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...display.markup import escape_text
 from ...display.palette import TOKENS
+from ...locale import build_text
 from ..pictures.machine_picture import CHINESE, LATIN
 from .pipeline_document import build_pipeline_runner
 
@@ -28,14 +29,6 @@ _FILLS = {
     "I": ("ink3", "ink", "card"),
     "W": ("sumfill", "sum2", "ink"),
 }
-_PASSES = {
-    "F": ("forward", "前向"),
-    "B": ("backward", "反向"),
-    "I": ("backward, inputs", "反向（输入）"),
-    "W": ("backward, weights", "反向（权重）"),
-}
-_BUBBLE = "bubble", "气泡"
-_FURTHER = "darker: a further stage of the same GPU", "较深：同一 GPU 的另一个阶段"
 _HATCH, _BOLD = "url(#bubble)", 'font-weight="700"'
 _LOOK = (
     ".cs-rows{container-type:inline-size}.cs-rows img{display:block;width:100%;max-width:1180px;height:auto}"
@@ -69,12 +62,12 @@ class PipelinePicture:
         Args:
             language_number: Language: 0 for English, 1 for Chinese.
         """
+        return _write("colon", language_number).join(self._title_lines(language_number))
+
+    def _title_lines(self, language_number: int) -> list[str]:
+        values = {"schedule": self.schedule, "ranks": self.ranks, "microbatches": self.microbatches}
         time, share = f"{self.runner['time']:g}", f"{100 * self.runner['share']:.3g}"
-        return (
-            f"{self.schedule}, {self.ranks} GPUs, {self.microbatches} microbatches: {time} forward passes long, "
-            f"{share} % bubble",
-            f"{self.schedule}，{self.ranks} 个 GPU，{self.microbatches} 个微批：共 {time} 个前向的时间，气泡 {share} %",
-        )[language_number]
+        return [_write("head", language_number, **values), _write("figures", language_number, time=time, share=share)]
 
     def describe(self, language_number: int) -> str:
         """The same and what every GPU runs, in order: `GPU 0: F0 F1 B0 B1, idle for 3`.
@@ -82,10 +75,9 @@ class PipelinePicture:
         Args:
             language_number: Language: 0 for English, 1 for Chinese.
         """
-        head, colon = self.title(language_number), (": ", "：")[language_number]
-        return (". ", "。")[language_number].join(
-            [head, *(f"GPU {row['label']}{colon}{_describe_passes(row, language_number)}" for row in self._rows)]
-        )
+        colon = _write("colon", language_number)
+        rows = (f"GPU {row['label']}{colon}{_describe_passes(row, language_number)}" for row in self._rows)
+        return _write("stop", language_number).join([self.title(language_number), *rows])
 
     def svg(self, language_number: int, *, narrow: bool = False, dark: bool = False) -> str:
         """The picture as an SVG file; `narrow` for a column of text or a phone, `dark` for a dark page.
@@ -98,11 +90,11 @@ class PipelinePicture:
         ink = {name: both[dark] for name, both in TOKENS.items()}
         wide, lines = _WIDE, [self.title(language_number)]
         if narrow:
-            wide, lines = _NARROW, self.title(language_number).split((": ", "：")[language_number])
+            wide, lines = _NARROW, self._title_lines(language_number)
         scale = (wide - _LEFT - 8) / max(self.until, float(self.runner["time"]))
         top = 8 + _LINE * len(lines)
         rows = "".join(_draw_row(row, top + i * _ROW, scale, ink) for i, row in enumerate(self._rows))
-        kinds = [kind for kind in _PASSES if any(box[3] == kind for row in self._rows for box in row["boxes"])]
+        kinds = [kind for kind in _FILLS if any(box[3] == kind for row in self._rows for box in row["boxes"])]
         below = top + _ROW * len(self._rows)
         key, under = _draw_key(kinds, self.runner["stages"] > 1, below + 20, wide, language_number, ink)
         tall = under + _FOOT
@@ -156,12 +148,14 @@ def build_pipeline_picture(
     return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
 
 
+def _write(key: str, language_number: int, **values: object) -> str:
+    return build_text("pictures", f"pipeline.{key}", **values)[language_number]
+
+
 def _describe_passes(row: Mapping[str, Any], language_number: int) -> str:
     passes = " ".join(f"{kind}{micro}" for _, _, micro, kind, *_ in row["boxes"])
     idle = sum(b - a for a, b in row["idle"])
-    if language_number == 0:
-        return f"{passes}, idle for {idle:g}"
-    return f"{passes}，空闲 {idle:g}"
+    return _write("idle", language_number, passes=passes, time=f"{idle:g}")
 
 
 def _draw_row(row: Mapping[str, Any], top: int, scale: float, ink: Mapping[str, str]) -> str:
@@ -200,12 +194,10 @@ def _draw_key(
 ) -> tuple[str, int]:
     """What the fills mean, in as many lines as it takes, and where the last of them stands."""
     out, x = "", 12
-    signs: list[tuple[str, str]] = [
-        (f"{kind}: {_PASSES[kind][language_number]}", ink[_FILLS[kind][0]]) for kind in kinds
-    ]
-    signs.append((_BUBBLE[language_number], _HATCH))
+    signs = [(f"{kind}: {_write(kind, language_number)}", ink[_FILLS[kind][0]]) for kind in kinds]
+    signs.append((_write("bubble", language_number), _HATCH))
     if further:
-        signs.append((_FURTHER[language_number], ""))
+        signs.append((_write("further", language_number), ""))
     for label, fill in signs:
         long = 44 + 7 * len(label) * (1 + language_number)
         if x > 12 and x + long > wide:
