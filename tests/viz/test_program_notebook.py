@@ -42,7 +42,7 @@ def test_a_rank_that_has_ended_has_a_dashed_square_at_the_end_of_the_arrows(shel
     english, chinese = list_moments(shell.user_ns["run"])[-1][1]
     assert "rank 1 has ended; nothing moves any more" in english
     assert "rank 1 已经结束；再没有数据移动" in chinese
-    assert re.findall(r'<rect class="ended"[^>]*/><text[^>]*>(\d)<', html) == ["1"]
+    assert re.findall(r'<rect [^>]*class="ended"[^>]*/><text[^>]*>(\d)<', html) == ["1"]
     assert (
         'class="ended"' not in shell.run_cell_magic("program", "--ranks 3 --collective allreduce", HANG)._repr_html_()
     )

@@ -8,6 +8,7 @@ from html import escape
 from math import ceil
 
 from ...diagnosis import FleetDiagnosis
+from ..pictures.svg import draw_element, draw_text, wrap_svg
 
 _HEIGHT, _GAP = 30.0, 6.0  # px of a box, and between boxes
 _NARROWEST, _WIDEST = 44.0, 120.0  # px of a box
@@ -34,11 +35,7 @@ def draw_fleet_picture(fleet: FleetDiagnosis, width: int = 544) -> str:
         for i, node in enumerate(fleet.nodes)
     }
     parts = [*_draw_nodes(fleet, names, corners, wide, counts), *_draw_pairs(fleet, corners, wide)]
-    label = escape(fleet.explanation())
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="fp" role="img" aria-label="{label}" '
-        f'viewBox="0 0 {width} {12 + rows * (_HEIGHT + _GAP):.0f}" width="100%">{"".join(parts)}</svg>'
-    )
+    return wrap_svg(parts, "fp", fleet.explanation(), width, 12 + rows * (_HEIGHT + _GAP))
 
 
 def _shorten_names(nodes: tuple[str, ...]) -> dict[str, str]:
@@ -67,17 +64,12 @@ def _draw_nodes(
         kind = "node"
         if counts[node]:
             kind = "odd"
-        yield (
-            f'<g class="{kind}"><title>{escape(node)}</title>'
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_HEIGHT}" rx="4"/>'
-            f'<text x="{x + wide / 2:.1f}" y="{y + 19:.1f}" text-anchor="middle">{escape(names[node])}</text></g>'
-        )
+        box = draw_element("rect", x=x, y=y, width=wide, height=_HEIGHT, rx=4)
+        name = draw_text(names[node], x + wide / 2, y + 19, text_anchor="middle")
+        yield draw_element("g", f"<title>{escape(node)}</title>{box}{name}", class_=kind)
         if counts[node]:
-            yield f'<circle cx="{x + wide - 2:.1f}" cy="{y:.1f}" r="9"/>'
-            yield (
-                f'<text class="count" x="{x + wide - 2:.1f}" y="{y + 4.4:.1f}" text-anchor="middle">'
-                f"{counts[node]}</text>"
-            )
+            yield draw_element("circle", cx=x + wide - 2, cy=y, r=9)
+            yield draw_text(str(counts[node]), x + wide - 2, y + 4.4, class_="count", text_anchor="middle")
 
 
 def _draw_pairs(fleet: FleetDiagnosis, corners: dict[str, tuple[float, float]], wide: float) -> Iterator[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from ...errors.dependencies import pandas as pd
 from ...locale import translate
 from ...units import format_bandwidth, format_bytes
+from ..pictures.svg import draw_element, draw_text, wrap_svg
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78.0, 10.0, 8.0, 24.0  # px around the plot
 _HEIGHT = 172  # px
@@ -61,10 +61,7 @@ def draw_job_chart(
         *_draw_curves(plot, table, with_fault),
         *_draw_labels(plot, table, with_fault, language),
     ]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="jc" role="img" aria-label="{escape(label)}" '
-        f'viewBox="0 0 {width} {_HEIGHT}" width="100%">{"".join(parts)}</svg>'
-    )
+    return wrap_svg(parts, "jc", label, width, _HEIGHT)
 
 
 def _draw_axes(plot: _Plot, table: pd.DataFrame) -> Iterator[str]:
@@ -72,9 +69,8 @@ def _draw_axes(plot: _Plot, table: pd.DataFrame) -> Iterator[str]:
     right, bottom = plot.width - _RIGHT, plot.height - _BOTTOM
     for power in range(round(math.log10(plot.rates[0])), round(math.log10(plot.rates[1])) + 1):
         y = plot.find_y(10.0**power)
-        yield f'<path class="grid" d="M{_LEFT} {y:.1f}H{right}"/>'
-        rate = escape(format_bandwidth(10.0**power))
-        yield f'<text x="{_LEFT - 8}" y="{y + 4.5:.1f}" text-anchor="end">{rate}</text>'
+        yield draw_element("path", class_="grid", d=f"M{_LEFT} {y:.1f}H{right}")
+        yield draw_text(format_bandwidth(10.0**power), _LEFT - 8, y + 4.5, text_anchor="end")
     sizes = sorted(set(table["nbytes"].tolist()))
     most = max(2, int((plot.width - _LEFT) / 100))
     step = max(1, math.ceil((len(sizes) - 1) / most))
@@ -85,9 +81,8 @@ def _draw_axes(plot: _Plot, table: pd.DataFrame) -> Iterator[str]:
             anchor = "start"
         elif right - x < 30:
             anchor = "end"
-        yield f'<path class="grid" d="M{x:.1f} {_TOP}V{bottom}"/>'
-        size = escape(format_bytes(int(nbytes)))
-        yield f'<text x="{x:.1f}" y="{plot.height - 6}" text-anchor="{anchor}">{size}</text>'
+        yield draw_element("path", class_="grid", d=f"M{x:.1f} {_TOP}V{bottom}")
+        yield draw_text(format_bytes(int(nbytes)), x, plot.height - 6, text_anchor=anchor)
 
 
 def _draw_curves(plot: _Plot, table: pd.DataFrame, with_fault: Sequence[float]) -> Iterator[str]:
@@ -133,4 +128,4 @@ def _draw_labels(plot: _Plot, table: pd.DataFrame, with_fault: Sequence[float], 
     if below > plot.height - _BOTTOM - 4:
         below = max(above + 40, plot.find_y(labels[1][1]) - 12)
     for (text, _), y in zip(labels, (max(above, _TOP + 13), below), strict=True):
-        yield f'<text class="said" x="{plot.width - _RIGHT}" y="{y:.1f}" text-anchor="end">{escape(text)}</text>'
+        yield draw_text(text, plot.width - _RIGHT, y, class_="said", text_anchor="end")

@@ -22,6 +22,7 @@ from ..layout.arrangement import lay_out
 from ..layout.geometry import Box, Point
 from ..layout.node_layout import lay_out_node
 from ..layout.shapes import Label, StageLayout
+from ..pictures.svg import draw_element, draw_text, wrap_svg
 from .job_links import Bools, JobLinks, find_job_links, find_parts, list_causes_of_job
 
 Ints = npt.NDArray[np.int64]
@@ -87,11 +88,7 @@ def draw_job_picture(diagnosis: Diagnosis, language: str = "en", width: int = 54
     height = sheet.bottom + _TOP
     if diagnosis.possible is not None:
         height += _GAP + _PLATE
-    label = escape(_describe(diagnosis, language))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="jp" role="img" aria-label="{label}" data-layer="both" '
-        f'viewBox="0 0 {width} {height:.0f}" width="100%">{"".join(parts)}</svg>'
-    )
+    return wrap_svg(parts, "jp", _describe(diagnosis, language), width, height, data_layer="both")
 
 
 def _arrange(machine: Topology, links: JobLinks, width: int) -> _Sheet:
@@ -152,11 +149,15 @@ def _draw_plate(text: str, box: Box, kind: str, numbers: int) -> str:
     room = box.w - 12 - numbers * (2 * _ROUND + 3)
     size = min(_FONT, max(_SMALL, room / max(1.0, _measure(text, 1.0))))
     text = _shorten(text, room, size)
-    return (
-        f'<rect class="{kind}" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.w:.1f}" height="{box.h:.1f}" rx="5"/>'
-        f'<text x="{box.x + 6 + room / 2:.1f}" y="{box.cy + size * 0.35:.1f}" font-size="{size:.1f}" '
-        f'font-weight="700" text-anchor="middle">{escape(text)}</text>'
-    )
+    return _draw_rect(kind, box, 5) + _draw_name(text, box.x + 6 + room / 2, box.cy + size * 0.35, size, 700)
+
+
+def _draw_rect(kind: str, box: Box, radius: int) -> str:
+    return draw_element("rect", class_=kind, x=box.x, y=box.y, width=box.w, height=box.h, rx=radius)
+
+
+def _draw_name(text: str, x: float, y: float, size: float, weight: int) -> str:
+    return draw_text(text, x, y, font_size=size, font_weight=weight, text_anchor="middle")
 
 
 def _measure(text: str, size: float) -> float:
@@ -232,10 +233,7 @@ def _draw_boxes(
         if kind in ("memory", "cpu") and stage.picture.kind.count("cpu") <= _MAX_SOCKETS:
             box = _widen(box, _get_text(stage.labels[device], language))
         yield f'<g class="lit" data-findings="{_join(numbers)}">'
-        yield (
-            f'<rect class="{_choose_class(kind, numbers, links)}" x="{box.x:.1f}" y="{box.y:.1f}" '
-            f'width="{box.w:.1f}" height="{box.h:.1f}" rx="4"/>'
-        )
+        yield _draw_rect(_choose_class(kind, numbers, links), box, 4)
         yield _draw_label(stage.labels[device], box, kind, language)
         yield "</g>"
         for position, number in enumerate([number for number in numbers if last[number] == device][:3]):
@@ -275,10 +273,7 @@ def _draw_label(label: Label, box: Box, kind: str, language: str) -> str:
             weight = 400
             if kind == "gpu":
                 weight = 700
-            return (
-                f'<text x="{box.cx:.1f}" y="{box.cy + size * 0.36:.1f}" font-size="{size:.1f}" '
-                f'font-weight="{weight}" text-anchor="middle">{escape(text)}</text>'
-            )
+            return _draw_name(text, box.cx, box.cy + size * 0.36, size, weight)
     return f"<title>{escape(label)}</title>"
 
 
@@ -295,14 +290,12 @@ def _widen(box: Box, text: str) -> Box:
 
 
 def _draw_number(number: int, x: float, y: float) -> str:
-    first = ""
+    kind = "num"
     if number == 1:
-        first = " first"
-    return (
-        f'<g class="finding" data-findings="{number}"><circle class="num{first}" cx="{x:.1f}" cy="{y:.1f}" '
-        f'r="{_ROUND}"/><text class="digit" x="{x:.1f}" y="{y + 4.6:.1f}" font-size="13" text-anchor="middle">'
-        f"{number}</text></g>"
-    )
+        kind = "num first"
+    circle = draw_element("circle", class_=kind, cx=x, cy=y, r=_ROUND)
+    digit = draw_text(str(number), x, y + 4.6, class_="digit", font_size=13, text_anchor="middle")
+    return draw_element("g", circle + digit, class_="finding", data_findings=number)
 
 
 def _join(numbers: Sequence[int]) -> str:

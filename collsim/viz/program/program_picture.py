@@ -17,6 +17,7 @@ from collsim.rank_engine.engine import Message
 from collsim.units import format_bytes, format_time
 
 from ...package_data import read_package_file
+from ..pictures.svg import draw_element, draw_text, wrap_svg
 from .playback import COUNTERS, build_counters, find_latencies
 
 _LABELS, _CYCLE, _AXIS, _STUB = 62, 130, 26, 22  # px: ranks at the left, cycle at the right, time and stubs above
@@ -78,23 +79,22 @@ def draw_program_lanes(run: ProgramRun, width: int = 640, *, has_counters: bool 
         parts += _draw_cycle(run, layout)
     elif has_counters:
         parts += _draw_counters(run, layout, height)
-    label = escape(f"{run.verdict}: {run.ranks} ranks, {len(timeline.messages)} messages, {format_time(timeline.time)}")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="pl" role="img" aria-label="{label}" data-ranks="{run.ranks}" '
-        f'data-x0="{layout.find_x(0):.1f}" data-x1="{layout.find_x(timeline.time):.1f}" '
-        f'data-messages="{len(timeline.messages)}" viewBox="0 0 {width} {height}" width="100%" '
-        f'style="max-width:{width * 1.3:.0f}px">{_DEFINITIONS.replace("#", str(width))}{"".join(parts)}</svg>'
-    )
+    label = f"{run.verdict}: {run.ranks} ranks, {len(timeline.messages)} messages, {format_time(timeline.time)}"
+    facts: dict[str, object] = {
+        "data_ranks": run.ranks,
+        "data_x0": layout.find_x(0),
+        "data_x1": layout.find_x(timeline.time),
+    }
+    facts |= {"data_messages": len(timeline.messages), "style": f"max-width:{width * 1.3:.0f}px"}
+    return wrap_svg([_DEFINITIONS.replace("#", str(width)), *parts], "pl", label, width, height, **facts)
 
 
 _DEFINITIONS = read_package_file(__file__, "definitions.svg").replace("\n", "")
 
 
-def _draw_text(x: float, y: float, text: str, style: str = "", anchor: str = "start", attributes: str = "") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" pointer-events="none" {attributes} '
-        f'style="font:13px var(--st-font,sans-serif);fill:var(--cs-ink);{style}">{escape(text)}</text>'
-    )
+def _draw_text(x: float, y: float, text: str, style: str = "", anchor: str = "start", **attributes: object) -> str:
+    look = f"font:13px var(--st-font,sans-serif);fill:var(--cs-ink);{style}"
+    return draw_text(text, x, y, text_anchor=anchor, pointer_events="none", **attributes, style=look)
 
 
 def _draw_counters(run: ProgramRun, layout: _Layout, height: int) -> list[str]:
@@ -103,15 +103,13 @@ def _draw_counters(run: ProgramRun, layout: _Layout, height: int) -> list[str]:
     for position, counter in enumerate(build_counters(run)):
         x = layout.width - (len(COUNTERS) - 1 - position) * _COUNTER
         note = "font-size:12px;fill:var(--cs-ink2)"
-        parts.append(_draw_text(x, 10, "", note, "end", f'data-head="{counter.name}"'))
+        parts.append(_draw_text(x, 10, "", note, "end", data_head=counter.name))
         parts.append(_draw_text(x, 24, counter.unit_name, note, "end"))
         for rank, value in enumerate(counter.values):
             y = layout.find_top(rank) + layout.lane / 2 + 5
-            mark = (
-                f'data-counter="{counter.name}" data-rank="{rank}" data-unit="{counter.unit:g}" '
-                f'data-digits="{counter.digits}"'
-            )
-            parts.append(_draw_text(x, y, f"{value / counter.unit:.{counter.digits}f}", "font-weight:700", "end", mark))
+            mark = {"data_counter": counter.name, "data_rank": rank, "data_unit": f"{counter.unit:g}"}
+            text = f"{value / counter.unit:.{counter.digits}f}"
+            parts.append(_draw_text(x, y, text, "font-weight:700", "end", **mark, data_digits=counter.digits))
         if len(set(counter.values)) == 1:  # all ranks come to the same number
             total = f"/ {counter.values[0] / counter.unit:.{counter.digits}f}"
             parts.append(_draw_text(x, height - 8, total, note, "end"))
@@ -134,9 +132,8 @@ def _draw_axis(layout: _Layout, time: float, height: int) -> str:
         anchor = {0.0: "start", 1.0: "end"}.get(share, "middle")
         weight = {1.0: "font-weight:700"}.get(share, "fill:var(--cs-ink2)")
         parts.append(_draw_text(x, 15, text, weight, anchor))
-        parts.append(
-            f'<path d="M{x:.1f} {_AXIS - 4}V{height - 4}" stroke="var(--cs-line)" stroke-width="1" fill="none"/>'
-        )
+        line = f"M{x:.1f} {_AXIS - 4}V{height - 4}"
+        parts.append(draw_element("path", d=line, stroke="var(--cs-line)", stroke_width=1, fill="none"))
         last = x
     return "".join(parts)
 
@@ -150,18 +147,19 @@ def _draw_lanes(run: ProgramRun, layout: _Layout) -> list[str]:
             until = layout.end
         left, begin = layout.find_x(0), layout.find_x(min(run.late.get(rank, 0.0), layout.end))
         if begin > left:
-            parts.append(
-                f'<rect x="{left:.1f}" y="{top}" width="{begin - left:.1f}" height="{layout.lane}" fill="none" '
-                f'stroke="var(--cs-ink2)" stroke-dasharray="3 3"/>'
-            )
+            parts.append(_draw_rect(left, top, begin - left, layout.lane, "none", stroke_dasharray="3 3"))
         width = max(2.0, layout.find_x(until) - begin)
-        parts.append(
-            f'<rect x="{begin:.1f}" y="{top}" width="{width:.1f}" height="{layout.lane}" fill="var(--cs-idle)" '
-            f'stroke="var(--cs-ink2)" stroke-width=".5"/>'
-        )
+        parts.append(_draw_rect(begin, top, width, layout.lane, "var(--cs-idle)", stroke_width=".5"))
         name = f"rank {rank}"
         parts.append(_draw_text(0, top + layout.lane / 2 + 5, name, "font-weight:700"))
     return parts
+
+
+def _draw_rect(
+    x: float, y: float, width: float, height: float, fill: str, stroke: str = "var(--cs-ink2)", **attributes: object
+) -> str:
+    place = {"x": x, "y": y, "width": width, "height": height}
+    return draw_element("rect", **place, fill=fill, stroke=stroke, **attributes)
 
 
 def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
@@ -174,12 +172,11 @@ def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
         left, right, top = layout.find_x(span.begin), layout.find_x(end), layout.find_top(span.rank)
         if right - left < 0.5:
             continue
-        parts.append(
-            f'<rect class="wait" data-lines="{span.line}" data-begin="{span.begin:.9g}" '
-            f'x="{left:.1f}" y="{top}" width="{right - left:.1f}" height="{layout.lane}" '
-            f'fill="url(#{fill}{layout.width})" stroke="{colour}" stroke-width=".8"><title>'
-            f"{escape(f'rank {span.rank}: {span.call}, {span.line}')}</title></rect>"
-        )
+        title = f"<title>{escape(f'rank {span.rank}: {span.call}, {span.line}')}</title>"
+        place = {"x": left, "y": top, "width": right - left, "height": layout.lane}
+        look = {"fill": f"url(#{fill}{layout.width})", "stroke": colour, "stroke_width": ".8"}
+        mark = {"class_": "wait", "data_lines": span.line, "data_begin": f"{span.begin:.9g}"}
+        parts.append(draw_element("rect", title, **mark, **place, **look))
         text = f"{span.call} {span.line}"
         if span.end is None and span.peer >= 0:
             arrow = "→" if "send" in span.call.lower() else "←"
@@ -189,10 +186,8 @@ def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
         room = len(text) * _CHARACTER + 8
         if room < right - left and layout.lane > 16:
             middle = (left + right) / 2
-            parts.append(
-                f'<rect x="{middle - room / 2:.1f}" y="{top + 4}" width="{room:.1f}" height="{layout.lane - 8}" '
-                'fill="var(--cs-card)" pointer-events="none"/>'
-            )
+            background = middle - room / 2, top + 4, room, layout.lane - 8, "var(--cs-card)"
+            parts.append(_draw_rect(*background, stroke="", pointer_events="none"))
             parts.append(_draw_text(middle, top + layout.lane / 2 + 5, text, f"fill:{colour}", "middle"))
     return parts
 
@@ -294,18 +289,14 @@ def _draw_cycle(run: ProgramRun, layout: _Layout) -> list[str]:
     for wait in waits:
         top = centre[wait.rank]
         half = min(12, layout.lane / 2)
-        parts.append(
-            f'<rect x="{x - 12}" y="{top - half:.0f}" width="24" height="{2 * half:.0f}" rx="4" '
-            'fill="var(--cs-card)" stroke="var(--cs-full)" stroke-width="1.6"/>'
-        )
+        square = x - 12, top - half, 24, 2 * half, "var(--cs-card)"
+        parts.append(_draw_rect(*square, stroke="var(--cs-full)", rx=4, stroke_width=1.6))
         parts.append(_draw_text(x, top + 5, str(wait.rank), "font-weight:700;fill:var(--cs-fulltext)", "middle"))
     # A rank that has ended is not in a call: its square is dashed.
     waiting = {wait.rank for wait in waits}
     for rank in sorted({rank for wait in waits for rank in wait.ended} & centre.keys() - waiting):
         half = min(12, layout.lane / 2)
-        parts.append(
-            f'<rect class="ended" x="{x - 12}" y="{centre[rank] - half:.0f}" width="24" height="{2 * half:.0f}" rx="4" '
-            'fill="var(--cs-card)" stroke="var(--cs-ink2)" stroke-width="1.6" stroke-dasharray="3 3"/>'
-        )
+        square = x - 12, centre[rank] - half, 24, 2 * half, "var(--cs-card)"
+        parts.append(_draw_rect(*square, class_="ended", rx=4, stroke_width=1.6, stroke_dasharray="3 3"))
         parts.append(_draw_text(x, centre[rank] + 5, str(rank), "fill:var(--cs-ink2)", "middle"))
     return parts
