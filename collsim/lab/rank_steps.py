@@ -14,13 +14,12 @@ from ..schedule import Schedule
 from ..train import ParallelStrategy, StepTrace, TrainingStep
 from ..train.workload.collective_model import CollectiveModel
 from ..train.workload.step_graph import StepTask
-from ..units import format_bytes
 from .ranks.emulated_network import ImitatedNetwork
 from .ranks.endpoint_program import RankProgram, build_programs
 from .ranks.rank_process import RankTask
 from .ranks.stepping import RankStep, StepBox, StepPart
 from .ranks.wire import new_token
-from .real_run import MAX_MEMORY, MAX_RANKS, RealRun, draw_numbers, parse_dtype
+from .real_run import RealRun, draw_numbers, parse_dtype, require_few_processes, require_memory
 
 #: The type of an element as a compression hook of DDP sends it.
 _HOOKS = {"fp16": "float16", "bf16": "bfloat16"}
@@ -107,18 +106,9 @@ class StepPlan:
 
     def require_memory(self) -> None:
         """Raises CollsimError for more processes or bytes than a computer bears."""
-        if self.processes > MAX_RANKS:
-            template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-            raise CollsimError(template, label=self.step.label, count=self.processes, most=MAX_RANKS)
-        memory_bytes = sum(
-            int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts
-        )
-        if memory_bytes > MAX_MEMORY:
-            template = (
-                "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
-            )
-            memory, most = format_bytes(memory_bytes), format_bytes(MAX_MEMORY)
-            raise CollsimError(template, label=self.step.label, memory=memory, most=most)
+        require_few_processes(self.step.label, self.processes)
+        held = (int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts)
+        require_memory(self.step.label, sum(held))
 
     # ---- what each is told
 

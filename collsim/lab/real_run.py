@@ -237,30 +237,59 @@ def check_request(
         CollsimError: Something is beyond the limits or does not exist.
     """
     # All limits are tested before anything is allocated or started.
-    if schedule.endpoints > MAX_RANKS:
-        template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
-        raise CollsimError(template, label=schedule.label, count=schedule.endpoints, most=MAX_RANKS)
+    require_few_processes(schedule.label, schedule.endpoints)
     if nbytes is None:
         raise CollsimError("say how many bytes: run_for_real(schedule, '1MiB')")
     size, limit = parse_bytes(nbytes), parse_time(time_limit, "time_limit")
     runs = parse_repeat(repeat, limit)
-    if size > MAX_BYTES:
-        template = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(template, size=format_bytes(size), most=format_bytes(MAX_BYTES))
     kind = parse_dtype(dtype)
-    # Real data has whole elements; a simulation could cut anywhere.
-    if size % kind.itemsize:
-        template = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
-        raise CollsimError(template, size=size, dtype=kind.name, item=kind.itemsize)
+    require_real_size(size, kind.name, kind.itemsize)
     word = require_word("reduction op", op, OPERATORS)
     request = RealRun(
         schedule, size, kind, word, ImitatedNetwork(), runs, limit, require_word("back end", on, BACK_ENDS)
     )
-    memory = int(request.sizes.sum()) * kind.itemsize * schedule.endpoints
-    if memory > MAX_MEMORY:
-        template = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
-        raise CollsimError(template, label=schedule.label, memory=format_bytes(memory), most=format_bytes(MAX_MEMORY))
+    require_memory(schedule.label, int(request.sizes.sum()) * kind.itemsize * schedule.endpoints)
     return request
+
+
+def require_real_size(size: int, dtype: str = "float32", item: int = 4) -> None:
+    """Raise CollsimError for bytes that are too many, or no whole number of elements: a simulation could cut anywhere.
+
+    Args:
+        size: Bytes.
+        dtype: Name of the type of the elements.
+        item: Bytes of an element.
+    """
+    if size > MAX_BYTES:
+        template = "{size} is more than {most}, the most that is run for real here"
+        raise CollsimError(template, size=format_bytes(size), most=format_bytes(MAX_BYTES))
+    if size % item:
+        template = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
+        raise CollsimError(template, size=size, dtype=dtype, item=item)
+
+
+def require_few_processes(label: str, count: int) -> None:
+    """Raise CollsimError for more processes than a computer bears.
+
+    Args:
+        label: Of what would run.
+        count: Its processes.
+    """
+    if count > MAX_RANKS:
+        template = "{label} would start {count} processes; {most} is the most here, so use fewer ranks"
+        raise CollsimError(template, label=label, count=count, most=MAX_RANKS)
+
+
+def require_memory(label: str, nbytes: int) -> None:
+    """Raise CollsimError for more bytes in all processes than a computer bears.
+
+    Args:
+        label: Of what would run.
+        nbytes: Bytes that its processes hold.
+    """
+    if nbytes > MAX_MEMORY:
+        template = "{label} would hold {memory} in its processes; {most} is the most here, so use fewer bytes or ranks"
+        raise CollsimError(template, label=label, memory=format_bytes(nbytes), most=format_bytes(MAX_MEMORY))
 
 
 def parse_repeat(repeat: object, limit: float) -> int:

@@ -16,7 +16,7 @@ from ..locale import LANGUAGES, Text, build_text, join_texts
 from ..train import StepTask, StepTrace
 from ..units import format_bytes, format_time
 from .ranks.emulated_network import ImitatedNetwork
-from .real_trace import RepeatedRuns
+from .real_trace import RepeatedRuns, find_median_run
 
 
 def _text(key: str, **values: object) -> Text:
@@ -62,8 +62,8 @@ class RealStep(RepeatedRuns):
 
     @property
     def median_run(self) -> int:
-        """The run whose time is the median; of an even number the lower of the two."""
-        return int(np.argsort(self.times, kind="stable")[(len(self.times) - 1) // 2])
+        """The run whose time is the median."""
+        return find_median_run(self.times)
 
     @property
     def time(self) -> float:

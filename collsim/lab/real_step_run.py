@@ -22,12 +22,12 @@ from .ranks.stepping import StepOutcome
 from .real_run import (
     ALPHA,
     BANDWIDTH,
-    MAX_BYTES,
     MAX_RANKS,
     TIME_LIMIT,
     count_processors,
     parse_repeat,
     require_correct,
+    require_real_size,
     require_time_limit,
 )
 from .real_step import RealStep
@@ -121,9 +121,7 @@ def build_equal_layers(count: int | str, nbytes: ByteSize, activations: ByteSize
         raise CollsimError(template, what="layers", value=format_value(count), most=MAX_LAYERS)
     sizes = parse_bytes(nbytes), parse_bytes(activations, "activations")
     for size in sizes:
-        if size % _ITEM:
-            template = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
-            raise CollsimError(template, size=size, dtype="float32", item=_ITEM)
+        require_real_size(size)
     parameters, handed = (size // _ITEM for size in sizes)
     return Model(
         f"{count} layers of {format_bytes(sizes[0])}",
@@ -192,9 +190,7 @@ def _build_network(ranks: int, alpha: Duration, bandwidth: Bandwidth | None) -> 
 def _require_feasible(plan: StepPlan) -> StepPlan:
     """Raises CollsimError where it is more than a computer bears, or than the time allows."""
     model = plan.step.model
-    if model.nbytes > MAX_BYTES:
-        template = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(template, size=format_bytes(model.nbytes), most=format_bytes(MAX_BYTES))
+    require_real_size(int(model.nbytes), item=1)
     if not plan.parts:
         raise CollsimError("{name}: nothing would be sent in this step", name=model.name)
     plan.require_memory()

@@ -55,8 +55,17 @@ class Measurement:
 
     @property
     def median_run(self) -> int:
-        """The run whose time is the median; of an even number the lower of the two."""
-        return int(np.argsort(self.times, kind="stable")[(len(self.times) - 1) // 2])
+        """The run whose time is the median."""
+        return find_median_run(self.times)
+
+
+def find_median_run(times: Floats) -> int:
+    """The run whose time is the median; of an even number the lower of the two.
+
+    Args:
+        times: (runs,) s of each run.
+    """
+    return int(np.argsort(times, kind="stable")[(len(times) - 1) // 2])
 
 
 class _Runs(Protocol):

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.pages.program import program as program_page
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft, change_source
-from collsim.app.pages.write.drafts import pack_code
+from collsim.app.scenario.address_parameters import pack_text
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts import say
 from collsim.programs.program_entry import LONGEST_PROGRAM
@@ -54,7 +54,7 @@ def test_a_program_longer_than_an_algorithm_comes_back_from_its_own_address():
     read, complaints = ADDRESS.read(ADDRESS.write(draft))
     assert not complaints
     assert read.code == source
-    _, (complaint,) = ADDRESS.read({"code": pack_code("#" * (LONGEST_PROGRAM + 1))})
+    _, (complaint,) = ADDRESS.read({"code": pack_text("#" * (LONGEST_PROGRAM + 1))})
     assert "100,001 characters is too long; 100,000 is the most" in str(complaint.reason)
 
 

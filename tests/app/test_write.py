@@ -12,6 +12,7 @@ from test_pages import address, messages
 
 from collsim.app.pages.write import consent, drafts
 from collsim.app.pages.write.trial import run_code, try_code
+from collsim.app.scenario.address_parameters import pack_text
 from collsim.app.scenario.choice import list_played_collectives
 from collsim.app.shell import results
 from collsim.app.texts import say
@@ -225,7 +226,7 @@ def test_code_that_got_past_the_lists_writes_nowhere(tmp_path):
 
 def fresh(text):
     """Code that nobody has run yet, in an address."""
-    return drafts.pack_code(drafts.STARTERS["naive"][1] + f"# {text}\n")
+    return pack_text(drafts.STARTERS["naive"][1] + f"# {text}\n")
 
 
 def button(at, key):
@@ -263,7 +264,7 @@ def test_a_second_link_in_the_same_tab_asks_again_and_code_that_ran_here_does_no
 
 
 def test_a_starting_point_in_a_link_is_ours_and_runs():
-    assert button(opened(code=drafts.pack_code(drafts.STARTERS["naive"][1])), "write_run_link") is None
+    assert button(opened(code=pack_text(drafts.STARTERS["naive"][1])), "write_run_link") is None
 
 
 # ---- no isolation
@@ -308,7 +309,7 @@ def test_what_is_refused_names_its_line():
 def test_ordinary_code_is_allowed_and_fits_in_an_address(name):
     code = drafts.STARTERS[name][1] + "\n# 注释\nhelp_me = [k for k in range(3) if k % 2]\n"
     assert check_code(code).function.startswith("my_")
-    draft, complaints = drafts.ADDRESS.read({"code": drafts.pack_code(code)})
+    draft, complaints = drafts.ADDRESS.read({"code": pack_text(code)})
     assert complaints == []
     assert draft.code == code
 
@@ -319,7 +320,7 @@ def test_the_address_holds_the_state_and_bombs_do_not_go_off():
     typed(at, drafts.STARTERS["naive"][1].replace("one after", "one  after"))
     assert address(at)["code"]
     assert drafts.ADDRESS.read(address(at))[0].code.count("one  after") == 1
-    assert drafts.ADDRESS.read({"code": drafts.pack_code("#" * 10**7)})[1]
+    assert drafts.ADDRESS.read({"code": pack_text("#" * 10**7)})[1]
 
 
 @pytest.mark.parametrize(
@@ -406,7 +407,7 @@ def test_a_collective_opens_with_its_task_and_a_start_that_is_no_error(collectiv
 
 
 def test_code_of_ones_own_stays_when_another_collective_is_chosen():
-    at = opened(code=drafts.pack_code(drafts.STARTERS["naive"][1] + "# mine\n"))
+    at = opened(code=pack_text(drafts.STARTERS["naive"][1] + "# mine\n"))
     at.selectbox(key="w_collective").set_value("broadcast").run()
     assert not at.exception
     assert "# mine" in drafts.unpack_code(address(at)["code"])

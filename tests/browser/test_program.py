@@ -215,10 +215,10 @@ def test_a_pasted_program_is_judged_in_chinese_too(page, app_url):
 
 
 def test_a_program_in_a_link_waits_for_a_click(page, app_url):
-    from collsim.app.pages.write.drafts import pack_code
+    from collsim.app.scenario.address_parameters import pack_text
 
     source = "def run(rank, size, send, recv):\n    send((rank + 1) % size, rank)\n    recv((rank - 1) % size)\n"
-    page.goto(f"{app_url}/program?lang=en&collective=none&code={pack_code(source)}")
+    page.goto(f"{app_url}/program?lang=en&collective=none&code={pack_text(source)}")
     page.get_by_role("button", name="Run").first.click()
     expect(verdict(page)).to_contain_text("waits in send (line 2)")
 

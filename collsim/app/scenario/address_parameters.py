@@ -3,6 +3,8 @@ Streamlit."""
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
@@ -88,6 +90,37 @@ def require_words(text: str) -> str:
     """
     if not all(":" in part for part in text.split(";")):
         raise CollsimError("it is not name:value")
+    return text
+
+
+def pack_text(text: str) -> str:
+    """A text as letters that an address may hold.
+
+    Args:
+        text: The text.
+    """
+    return base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+
+
+def unpack_text(letters: str, most: int) -> str:
+    """The text that was packed, never more than so many bytes of it.
+
+    Args:
+        letters: As an address has it.
+        most: Bytes of the text.
+
+    Raises:
+        ValueError: That is no packed text.
+        EOFError: It is cut short, or longer.
+    """
+    opened = zlib.decompressobj()
+    try:
+        raw = opened.decompress(base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4)), most)
+    except zlib.error as error:
+        raise ValueError("not packed") from error
+    text = raw.decode()
+    if not opened.eof or opened.unconsumed_tail:
+        raise EOFError
     return text
 
 

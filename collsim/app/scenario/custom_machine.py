@@ -3,12 +3,9 @@ knows Streamlit."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 import re
 import warnings
-import zlib
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -19,6 +16,8 @@ from collsim.limits import within
 from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
 from collsim.topology.files.yaml_document import build_value, compose
 from collsim.topology.spec import parse_topology
+
+from . import address_parameters
 
 #: What the address calls such a machine, beside the machines of the catalogue.
 OWN = "own"
@@ -66,7 +65,7 @@ def pack_text(text: str) -> str:
     Args:
         text: The text.
     """
-    letters = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+    letters = address_parameters.pack_text(text)
     if len(letters) <= LONGEST_IN_ADDRESS:
         return letters
     return ""
@@ -82,15 +81,11 @@ def unpack_text(letters: str) -> str:
         CollsimError: for anything that `pack_text` did not write
     """
     try:
-        opened = zlib.decompressobj()
-        raw = opened.decompress(base64.urlsafe_b64decode(letters + "=" * (-len(letters) % 4)), LONGEST_TEXT)
-        is_complete = opened.eof and not opened.unconsumed_tail
-        text = raw.decode()
-    except (binascii.Error, ValueError, zlib.error):
+        return address_parameters.unpack_text(letters, LONGEST_TEXT)
+    except ValueError:
         raise CollsimError("the topology in the address cannot be read") from None
-    if not is_complete:
-        raise CollsimError("the topology in the address is cut short or too long")
-    return text
+    except EOFError:
+        raise CollsimError("the topology in the address is cut short or too long") from None
 
 
 # ---- the machine

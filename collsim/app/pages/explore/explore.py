@@ -154,9 +154,7 @@ def _play(timeline: dict[str, object], ident: str, hides: Hidden = "") -> None:
 
 def _draw_headline(outcome: Outcome) -> None:
     f = outcome.figures
-    steps = t("steps.one")
-    if f.steps != 1:
-        steps = t("steps.many", count=f"{f.steps:,}")
+    steps = t("steps", count=f"{f.steps:,}")
     rows = {
         "time": (format_time(f.time), t("time.note", ranks=f.ranks, steps=steps)),
         "algbw": (format_bandwidth(f.algbw), t("algbw.note", nbytes=format_bytes(f.nbytes))),

@@ -7,8 +7,9 @@ from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.lab import MAX_BYTES, MAX_RANKS
-from collsim.units import format_bytes, parse_bandwidth, parse_bytes, parse_time
+from collsim.lab import MAX_RANKS
+from collsim.lab.real_run import require_real_size
+from collsim.units import parse_bandwidth, parse_bytes, parse_time
 
 from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import count, create_name_reader, create_quantity_reader
@@ -26,8 +27,6 @@ STRAGGLES = 2.0
 #: How late a late rank is, in s, and by which factor a slow cable is slower.
 LATE, SLOW = 0.1, 4.0
 LIMIT = 120.0  # s of one click
-# Of float32, the type that the page measures in.
-_BYTES_OF_ELEMENT = 4
 
 
 def list_algorithms() -> list[str]:
@@ -44,13 +43,7 @@ def read_size(text: str) -> str:
     Raises:
         CollsimError: for one that is not run for real
     """
-    size = parse_bytes(text)
-    if size > MAX_BYTES:
-        message = "{size} is more than {most}, the most that is run for real here"
-        raise CollsimError(message, size=format_bytes(size), most=format_bytes(MAX_BYTES))
-    if size % _BYTES_OF_ELEMENT:
-        message = "{size} bytes are no whole number of {dtype}, {item} bytes each; real data has whole elements"
-        raise CollsimError(message, size=size, dtype="float32", item=_BYTES_OF_ELEMENT)
+    require_real_size(parse_bytes(text))
     return text
 
 

@@ -315,9 +315,7 @@ def _format_error(name: str, band: pd.DataFrame) -> str:
         direction = "slower"
     else:
         direction = "faster"
-    count = t("measured.sizes.one")
-    if len(band) != 1:
-        count = t("measured.sizes.many", count=len(band))
+    count = t("measured.sizes", count=len(band))
     number, unit = measured_charts.format_distance(abs(math.log(ratio)))
     return format_figure(t(f"measured.{name}"), number, unit, t(f"measured.off.{direction}"), count)
 

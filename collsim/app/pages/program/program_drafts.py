@@ -13,9 +13,16 @@ from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.rank_engine.expected import ProgramCollective
 from collsim.rank_engine.start import MAX_RANKS
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word, declare_word, list_words
+from ...scenario.address_parameters import (
+    Complaint,
+    PageAddress,
+    Word,
+    declare_word,
+    list_words,
+    pack_text,
+)
 from ...scenario.choice import WORDS, count, create_name_reader
-from ..write.drafts import MACHINES, build_machine, pack_code, unpack_code
+from ..write.drafts import MACHINES, build_machine, unpack_code
 
 PLAIN = "ethernet"  # computers on one switch
 PLACES = (PLAIN, *MACHINES)
@@ -67,7 +74,7 @@ class ProgramDraft:
     """
 
     code: str = declare_word(
-        EXAMPLES["ring"][1], _unpack_program, limit=LONGEST_PACKED, write=pack_code, instead="ring"
+        EXAMPLES["ring"][1], _unpack_program, limit=LONGEST_PACKED, write=pack_text, instead="ring"
     )
     collective: ProgramCollective | Literal["none"] = declare_word(
         "allreduce", create_name_reader("collective", lambda: COLLECTIVES)
@@ -90,7 +97,7 @@ class ProgramDraft:
     @property
     def fits_address(self) -> bool:
         """Whether the page's address can hold the source."""
-        return self.example is not None or len(pack_code(self.code)) <= LONGEST_PACKED
+        return self.example is not None or len(pack_text(self.code)) <= LONGEST_PACKED
 
     @property
     def expected_collective(self) -> ProgramCollective | None:
@@ -162,7 +169,7 @@ def _adapt_address(draft: ProgramDraft, query: dict[str, str]) -> dict[str, str]
     default_collective = ProgramDraft().collective
     if example is None:
         if draft.fits_address:
-            words["code"] = pack_code(draft.code)
+            words["code"] = pack_text(draft.code)
     else:
         default_collective = EXAMPLES[example][0]
         if example != "ring":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +12,15 @@ from collsim.errors import CollsimError
 from collsim.package_data import read_toml
 from collsim.sandbox.allowlist import LONGEST
 
-from ...scenario.address_parameters import Complaint, PageAddress, Word, declare_word, list_words
+from ...scenario.address_parameters import (
+    Complaint,
+    PageAddress,
+    Word,
+    declare_word,
+    list_words,
+    pack_text,
+    unpack_text,
+)
 from ...scenario.choice import WORDS, count, create_name_reader, has_shape, list_networks
 
 MAX_RANKS = 16
@@ -33,15 +39,6 @@ STARTERS: dict[str, tuple[str, str]] = {
 _turns = itertools.count(1)
 
 
-def pack_code(code: str) -> str:
-    """Code as letters that an address may hold.
-
-    Args:
-        code: The code.
-    """
-    return base64.urlsafe_b64encode(zlib.compress(code.encode(), 9)).decode().rstrip("=")
-
-
 def unpack_code(text: str, longest: int = LONGEST) -> str:
     """Code from an address; never more of it than the page takes.
 
@@ -50,13 +47,9 @@ def unpack_code(text: str, longest: int = LONGEST) -> str:
         longest: Characters that the page takes.
     """
     try:
-        data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        machine = zlib.decompressobj()
-        code = machine.decompress(data, longest * 4).decode()
-    except (ValueError, zlib.error):
+        code = unpack_text(text, longest * 4)
+    except (ValueError, EOFError):
         raise CollsimError("that is not packed code.") from None
-    if not machine.eof:
-        raise CollsimError("that is not packed code.")
     if len(code) > longest:
         message = "a program of {characters:,} characters is too long; {most:,} is the most"
         raise CollsimError(message, characters=len(code), most=longest)
@@ -83,7 +76,7 @@ class Draft:
         allow_unsandboxed: it runs also where the system cannot isolate it.
     """
 
-    code: str = declare_word(STARTERS["ring"][1], unpack_code, limit=LONGEST * 4, write=pack_code, instead="ring")
+    code: str = declare_word(STARTERS["ring"][1], unpack_code, limit=LONGEST * 4, write=pack_text, instead="ring")
     collective: str = declare_word("allreduce", WORDS["collective"].read)
     ranks: int = declare_word(4, count("ranks", MAX_RANKS, least=2))
     machine: str = declare_word("switch", create_name_reader("machine or network", list_machines_and_networks), "place")
@@ -172,7 +165,7 @@ def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
     elif starter:
         code = {"start": starter}
     else:
-        code = {"code": pack_code(draft.code)}
+        code = {"code": pack_text(draft.code)}
     if starter:
         default_collective = STARTERS[starter][0]
     else:
