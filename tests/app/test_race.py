@@ -41,6 +41,7 @@ def test_what_each_rank_sends_to_each_stays_in_an_address():
     run = replace(lineup.READY["experts"][0], machine="switch", ranks=2, options=(("amounts", "1,3;4,2"),))
     runners, complaints = lineup.ADDRESS.read(lineup.ADDRESS.write((run, run)))
     assert (runners, complaints) == ((run, run), [])
+    assert lineup.find_difference((run, replace(run, options=()))) == "load"  # Zipf's, by default
     pinned, complaints = lineup.build_pinned_race(lineup.write_runner(run, without=()), run)
     assert (pinned[0].options, complaints) == (run.options, [])
 

@@ -186,6 +186,8 @@ test("a rank that receives far more than any sends is named, and how much more t
   assert.equal(sentence, "With Zipf, rank 0 receives 3 times as much as any rank with Even, and all wait for it.");
   assert.match(reason, /^0\.75 buffers go to rank 0; with Even, 0\.25 to any rank at most\. 3.*ms against 1.*ms\.$/);
   assert.match(describeParadox({ cards: [even, hot], words, data })[0], /send more/); // its sender is as busy
+  const milder = runner(0, { total: 2e-3, ranks: 3, sent: [8, 24, 24], received: [36, 10, 10] });
+  assert.match(describeParadox({ cards: [milder, zipf], words, data })[0], /^With Zipf, rank 0 receives 1\.33 times/);
 });
 
 test("what endpoints have sent and received adds up, at every moment and at the end", () => {

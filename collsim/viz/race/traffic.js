@@ -152,7 +152,7 @@ export function describeParadox(race) {
   const name = nameOf(slow.model, busiest, language),
     times = fill(words.times, { slow: fmtSpan(slow.model.total), fast: fmtSpan(fast.model.total) });
   // A rank that receives far more than any sends holds up all others: the expert that most tokens want.
-  if (!meets && into > 1.5 * Math.max(a, usual))
+  if (!meets && into > 1.5 * a && into > 1.05 * usual)
     return [
       fill(words.hot, { slow: slow.name, rank: busiest, times: three(into / usual), fast: fast.name }),
       fill(words.gets, { rank: busiest, slowBuffers: three(into), fast: fast.name, fastBuffers: three(usual) }) + times,

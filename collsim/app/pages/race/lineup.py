@@ -460,8 +460,19 @@ def find_difference(runners: tuple[Choice, ...]) -> str:
     for name in ("algorithm", "machine", "p2p", "gdr", "copies", "nbytes"):
         if len({getattr(runner, name) for runner in runners}) == len(runners):
             return name
-    loads = {dict(runner.options).get("load") for runner in runners}
+    loads = {find_load(runner) for runner in runners}
     return "load" if len(loads - {None}) == len(runners) else "number"
+
+
+def find_load(runner: Choice) -> str | None:
+    """How unevenly ranks receive: amounts, or a word; None for collectives that have no such option.
+
+    Args:
+        runner: The run.
+    """
+    options = {name: option.default for name, option in list_own_options(runner.algorithm).items()}
+    options |= dict(runner.options)
+    return options.get("amounts") or options.get("load")  # type: ignore[return-value]  # texts in an address
 
 
 def set_options(choice: Choice, **values: object) -> Choice:

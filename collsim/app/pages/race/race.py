@@ -17,6 +17,7 @@ from collsim.viz.race.race_document import RacingRun, Runner
 from ...classroom.class_sessions import PosedQuestion
 from ...classroom.question_card import draw_class_button, is_leading_class
 from ...classroom.question_panel import draw_class_beside
+from ...scenario.address_parameters import shorten
 from ...scenario.choice import (
     MAX_NODES,
     MAX_RANKS,
@@ -58,7 +59,7 @@ from ...shell.notes import draw_heading, draw_mistake, draw_note, explain, forma
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import forget_widgets, get_language, get_session, t
-from ...texts import write_texts
+from ...texts import has_text, write_texts
 from . import lineup
 
 PAGE = "race"
@@ -289,7 +290,8 @@ def _build_name(runners: tuple[Choice, ...], n: int) -> str:
     if by == "nbytes":
         return add_space(runner.nbytes)
     if by == "load":
-        return label_choice("option.load", dict(runner.options)["load"])
+        load = str(lineup.find_load(runner))
+        return label_choice("option.load", load) if has_text(f"option.load.{load}") else shorten(load)
     return t("race.runner", number=n + 1)
 
 
