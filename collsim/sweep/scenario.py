@@ -68,8 +68,10 @@ MODEL_SOURCES = (
 
 #: The inputs of a scenario, by column.
 Inputs: TypeAlias = dict[str, Any]
+#: Keywords of an algorithm or an engine.
+_Keywords: TypeAlias = dict[str, Any]
 #: Sizes in bytes, types of elements, engines with their options.
-_Grid: TypeAlias = tuple[list[int], list[str], list[tuple[str, dict[str, Any]]]]
+_Grid: TypeAlias = tuple[list[int], list[str], list[tuple[str, _Keywords]]]
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,10 @@ class Work:
 
     algorithm: str | Algorithm | Schedule | CollsimError
     collective: str
-    options: dict[str, Any]
+    options: _Keywords
     topology: Topology
     order: tuple[int, ...] | None
-    cases: tuple[tuple[int, str, str, dict[str, Any]], ...]
+    cases: tuple[tuple[int, str, str, _Keywords], ...]
     keys: tuple[str, ...]
     inputs: tuple[Inputs, ...] = field(repr=False, default=())
 
@@ -157,7 +159,7 @@ def list_scenarios(
 
 
 def _build_shared_inputs(
-    entry: Algorithm | Schedule | str, collective: str, options: dict[str, Any], network: Topology, order_name: str
+    entry: Algorithm | Schedule | str, collective: str, options: _Keywords, network: Topology, order_name: str
 ) -> Inputs:
     """The inputs that all scenarios of one schedule on one topology share, by column."""
     return {
@@ -274,7 +276,7 @@ def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
     return f"{collsim.__version__}+{digest.hexdigest()[:12]}"
 
 
-def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]]:
+def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, _Keywords]]:
     """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, `"synthesized"`
     where a schedule is found, once for each collective."""
     kinds = [str(c) for c in list_values(collective)]
@@ -282,7 +284,7 @@ def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | 
         get_collective(kind)
     if algorithm is None:
         return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
-    chosen: list[tuple[Algorithm | Schedule | str, str, dict[str, Any]]] = []
+    chosen: list[tuple[Algorithm | Schedule | str, str, _Keywords]] = []
     for item in list_pairs(algorithm):
         named, options = parse_pair("algorithm", item, (str, Algorithm, Schedule))
         if isinstance(named, Schedule):
@@ -394,7 +396,7 @@ def list_pairs(value: Any) -> list[Any]:
     return list_values(value)
 
 
-def parse_pair(what: str, item: Any, kind: Any) -> tuple[Any, dict[str, Any]]:
+def parse_pair(what: str, item: Any, kind: Any) -> tuple[Any, _Keywords]:
     """Split an entry into its name and its options.
 
     Args:

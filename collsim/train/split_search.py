@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import groupby
 from operator import mul
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..errors import CollsimError, require_list
 from ..errors.dependencies import pandas as pd
@@ -32,6 +32,8 @@ from .step_request import StepArguments, StepRequest, build_workload, get_collec
 from .workload.model import Model
 from .workload.transformer import RECOMPUTE, Recompute
 
+#: The figures of a split by the names of their columns.
+SplitRow: TypeAlias = dict[str, Any]
 #: A split, samples of a microbatch, and what is recomputed.
 Candidate = tuple[Split, int, Recompute]
 #: Microbatches of more samples than this are not tried: they hold more, and gain nothing that smaller ones do not.
@@ -46,7 +48,7 @@ _PARTS = {
 _PARTS["data"] = "gradients and weights on the network"
 
 
-def build_search_request(first: dict[str, Any], compute: Compute) -> StepRequest:
+def build_search_request(first: SplitRow, compute: Compute) -> StepRequest:
     """Check what a search is asked, on one split that is always legal to ask for.
 
     Args:
@@ -262,7 +264,7 @@ def _has_divisible_layers(model: Model, t: int) -> bool:
 # ---- rows -----------------------------------------------------------------------------------------------------------
 
 
-def build_row(request: StepRequest, candidate: Candidate, estimate: dict[str, float]) -> dict[str, Any]:
+def build_row(request: StepRequest, candidate: Candidate, estimate: dict[str, float]) -> SplitRow:
     """Build the row of a split.
 
     Args:
@@ -307,12 +309,12 @@ def time_candidate(request: StepRequest, candidate: Candidate) -> float:
 
 
 def rank_rows(
-    rows: list[dict[str, Any]],
+    rows: list[SplitRow],
     request: StepRequest,
     capacity: float,
     count: int,
-    run: Callable[[list[dict[str, Any]]], list[float]],
-) -> list[dict[str, Any]]:
+    run: Callable[[list[SplitRow]], list[float]],
+) -> list[SplitRow]:
     """Put rows in order: those that fit, those that were run, by time; each with its reason.
 
     Args:
@@ -342,7 +344,7 @@ def rank_rows(
     return rows
 
 
-def _explain_rank(row: dict[str, Any], best: dict[str, Any], capacity: float) -> str:
+def _explain_rank(row: SplitRow, best: SplitRow, capacity: float) -> str:
     """Why a row is not the best."""
     if row is best:
         return "the fastest that fits"
@@ -352,7 +354,7 @@ def _explain_rank(row: dict[str, Any], best: dict[str, Any], capacity: float) ->
     return f"{row['time'] / best['time'] - 1:+.1%}: most of it {_PARTS[part]}"
 
 
-def find_nearest_fit(request: StepRequest, capacity: float) -> dict[str, Any] | None:
+def find_nearest_fit(request: StepRequest, capacity: float) -> SplitRow | None:
     """Find the split that fits and is nearest to the one that was asked for: fewest doublings along all axes; of those
     as near as each other the fastest.
 
@@ -383,7 +385,7 @@ def _measure_distance(candidate: Candidate, request: StepRequest) -> float:
     return steps + other + abs(RECOMPUTE.index(recompute) - RECOMPUTE.index(request.recompute))
 
 
-def _build_misfit_error(request: StepRequest, rows: list[dict[str, Any]], capacity: float) -> CollsimError:
+def _build_misfit_error(request: StepRequest, rows: list[SplitRow], capacity: float) -> CollsimError:
     least = min(rows, key=lambda row: row["memory"])
     return CollsimError(
         "{name} fits on {ranks} GPUs of {memory} in none of {ways} ways; the one that needs least, {split} with "
@@ -399,7 +401,7 @@ def _build_misfit_error(request: StepRequest, rows: list[dict[str, Any]], capaci
     )
 
 
-def build_frame(rows: list[dict[str, Any]], most: int | None) -> pd.DataFrame:
+def build_frame(rows: list[SplitRow], most: int | None) -> pd.DataFrame:
     """Build a table of rows, with those that none beats in both time and memory marked.
 
     Args:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from ..search.constants import ALGORITHMS
 if TYPE_CHECKING:
     import pandas as pd
 
+#: A row of a table: its values by column.
+_TableRow: TypeAlias = "pd.Series[Any]"
 #: Columns that a prediction reads; those that a table may lack, and what they say then.
 _DESCRIBES = ("gpu", "ranks", "nodes", "collective", "intra_link", "inter_link")
 _UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": "", "nccl_version": ""}
@@ -361,7 +363,7 @@ def _read_table(path: str | Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return table.fillna("")  # a line that ends early
 
 
-def _predict_case(case: pd.Series[Any], rows: pd.DataFrame) -> list[PredictedRow]:
+def _predict_case(case: _TableRow, rows: pd.DataFrame) -> list[PredictedRow]:
     """The rows of one run. Raises CollsimError where the run's words are not understood."""
     run, sizes = str(case.case_id), [int(size) for size in rows.size_bytes]
     seconds = [float(t) * 1e-6 for t in rows.time_us]
@@ -376,13 +378,13 @@ def _predict_case(case: pd.Series[Any], rows: pd.DataFrame) -> list[PredictedRow
     return [(run, of_size[size], s) for size, s in zip(sizes, seconds, strict=True)]
 
 
-def _predict_mpi(case: pd.Series[Any], size: int) -> MpiPrediction:
+def _predict_mpi(case: _TableRow, size: int) -> MpiPrediction:
     parts, algorithm = mpi.predict_mpi_parts(case, size), f"MPI {mpi.name_algorithm(case, size)}".strip()
     kind, collective = mpi.classify_case(case), parse_collective(case.collective)
     return MpiPrediction(size, parts.total, algorithm, parts=parts, kind=kind, collective=collective)
 
 
-def find_library(case: pd.Series[Any]) -> str:
+def find_library(case: _TableRow) -> str:
     """Find the library that a run measured: `mpi` for OSU collectives over MPI, and wherever there is no GPU; else
     `nccl`.
 
@@ -398,7 +400,7 @@ def find_library(case: pd.Series[Any]) -> str:
     return "nccl"
 
 
-def _parse_whole(case: pd.Series[Any], column: str) -> int:
+def _parse_whole(case: _TableRow, column: str) -> int:
     try:
         value = float(case[column])
     except ValueError as error:
@@ -409,7 +411,7 @@ def _parse_whole(case: pd.Series[Any], column: str) -> int:
     return int(value)
 
 
-def _predict_pinned(case: pd.Series[Any], machine: Any, size: int) -> Prediction:
+def _predict_pinned(case: _TableRow, machine: Any, size: int) -> Prediction:
     """The prediction with the algorithm and protocol that the run pinned; where NCCL has it not here, what it would
     choose."""
     algo = case.algo
@@ -555,7 +557,7 @@ def _list_effects(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame
     return pd.DataFrame(effects, columns=columns)
 
 
-def _name_effect(a: pd.Series[Any], b: pd.Series[Any]) -> str:
+def _name_effect(a: _TableRow, b: _TableRow) -> str:
     """The one thing in which two runs differ, "" if none or more."""
     differ = [k for k in ("gpu", "ranks", "nodes", "intra_link", "inter_link", "gdr", "algo", "proto") if a[k] != b[k]]
     if differ == ["algo"] and {a.algo, b.algo} & {"auto"}:
@@ -631,7 +633,7 @@ def _format_bands(bands: pd.DataFrame) -> str:
     return "\n".join([head, *(_format_band(name, row) for name, row in bands.iterrows())])
 
 
-def _format_band(name: Hashable, row: pd.Series[Any]) -> str:
+def _format_band(name: Hashable, row: _TableRow) -> str:
     tuner = ""
     if not np.isnan(row.tuner_error):
         tuner = f"{row.tuner_error:17.0%}"

@@ -267,10 +267,8 @@ class BucketedSync(ReplicaSync):
         ):
             if elements and len(groups[lane][0]) > 1:
                 name, size = f"bucket {len(done)}", self.count_gradient_bytes(elements)
-                rest: dict[str, Any] = {"bucket": len(done)}
-                done.append(
-                    w.add_collective(lane, NETWORK, self.kind, name, groups[lane], size, (behind,), micro, **rest)
-                )
+                where = lane, NETWORK, self.kind, name, groups[lane]
+                done.append(w.add_collective(*where, size, (behind,), micro, bucket=len(done)))
 
     def estimate_exposed_time(
         self, pairs: EstimatedUnits, lane: int, time_collective: TimeCollective, interference: float
