@@ -18,6 +18,7 @@ import types
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from traceback import walk_tb
 from typing import Any, Literal, NamedTuple, NoReturn, Protocol
 
 import numpy as np
@@ -488,11 +489,10 @@ class Engine:
     def _find_error_line(self, error: BaseException) -> int:
         """The innermost line of the program in a traceback."""
         # Lines of libraries and of the engine are below those of the program; the program's last one is what is shown.
-        line, traceback = 0, error.__traceback__
-        while traceback is not None:
-            if traceback.tb_frame.f_code in self.codes:
-                line = traceback.tb_lineno
-            traceback = traceback.tb_next
+        line = 0
+        for frame, number in walk_tb(error.__traceback__):
+            if frame.f_code in self.codes:
+                line = number
         if not line and error.__cause__ is not None:  # Python makes a RuntimeError of a StopIteration
             return self._find_error_line(error.__cause__)
         return line

@@ -231,19 +231,8 @@ def _parse_half(path: FilePath, where: Words, tokens: list[str], prefix: str) ->
 
 
 def _build_frame(rows: list[Row]) -> pd.DataFrame:
-    columns = [
-        "table",
-        "collective",
-        "ranks",
-        "nbytes",
-        "count",
-        "dtype",
-        "redop",
-        "root",
-        *_HALF,
-        *(f"in_place_{h}" for h in _HALF),
-    ]
-    return pd.DataFrame(rows, columns=columns)
+    first = ("table", "collective", "ranks", "nbytes", "count", "dtype", "redop", "root")
+    return pd.DataFrame(rows, columns=[*first, *_HALF, *(f"in_place_{name}" for name in _HALF)])
 
 
 # ---- JSON in -------------------------------------------------------------------------------------------------------
@@ -531,10 +520,6 @@ def _has_row(head: str) -> bool:
         return True
 
 
-_ABOUT = (
-    ("collective", "what was run, where the log does not say"),
-    ("ranks", "how many ranks ran, where the log does not say"),
-)
 register_built_in("nccl-tests", read=read_nccl_tests, write=write_nccl_tests, looks=_is_text_output)
 register_built_in(
     "nccl-tests-json",

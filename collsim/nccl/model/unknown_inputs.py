@@ -139,10 +139,6 @@ class UnknownInput:
         return self.fast**2 + self.slow**2
 
 
-#: Probability and another machine.
-Alternatives = Sequence[tuple[float, Call]]
-
-
 @dataclass(frozen=True)
 class _Rule:
     """When an input is unknown, and the machines that there may be in place of the assumed one; `is_always_named`:

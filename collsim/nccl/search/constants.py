@@ -134,9 +134,6 @@ THREADS: Final = {"LL": 512, "LL128": 640, "Simple": 512}
 SLOW_RING, SLOW_RING_THREADS, NVLS_THREADS, MIN_THREADS = 12.0, 256, 640, 96
 RING_EXTRA_THREADS, SIMPLE_THREADS, THREADS_HALVED = 32, 640, 128
 
-#: Least traffic per channel, bytes (src/enqueue.cc, scheduleCollTasksToPlan).
-CHANNEL_TRAFFIC = 32 * 1024
-
 #: Channels that NVLS uses by default, by compute capability and (one node, more nodes).
 NVLS_CHANNELS: Final[Mapping[int, tuple[int, ...]]] = use_number_keys(_tables["nvls_channels"])
 

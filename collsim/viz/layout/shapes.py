@@ -25,8 +25,6 @@ NO_FACTS = TopologyFacts()
 SHORT = {"aggregation": "agg"}
 
 MARGIN = 16.0
-#: The stage that machines are laid out in (the mock's): the player's left column.
-STAGE = (1134.0, 470.0)
 NARROW_WIDTH = 500.0  # a wider picture of a machine has another one for narrow screens, if that can be narrower
 
 
