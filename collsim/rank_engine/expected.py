@@ -43,10 +43,6 @@ def _add(inputs: Arrays) -> Array:
     return functools.reduce(np.add, inputs)
 
 
-def _reduce(inputs: Arrays) -> Results:
-    return [_add(inputs), *[None] * (len(inputs) - 1)]
-
-
 def _all_to_all(inputs: Arrays) -> Results:
     parts = [np.split(array, len(inputs)) for array in inputs]
     return [np.concatenate([part[rank] for part in parts]) for rank in range(len(inputs))]
@@ -55,7 +51,7 @@ def _all_to_all(inputs: Arrays) -> Results:
 #: Results by collective, to and from rank 0; None: whatever a rank holds is right.
 RESULTS: dict[ProgramCollective, Callable[[Arrays], Results]] = {
     "allreduce": lambda inputs: [_add(inputs)] * len(inputs),
-    "reduce": _reduce,
+    "reduce": lambda inputs: [_add(inputs), *[None] * (len(inputs) - 1)],
     "broadcast": lambda inputs: [inputs[0]] * len(inputs),
     "allgather": lambda inputs: [np.concatenate(inputs)] * len(inputs),
     "gather": lambda inputs: [np.concatenate(inputs), *[None] * (len(inputs) - 1)],

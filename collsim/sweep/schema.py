@@ -68,7 +68,8 @@ def _build_definitions() -> dict[str, Schema]:
     size = {
         "anyOf": [
             {"type": "number", "minimum": 0, "maximum": MAX_BYTES},
-            {"type": "string", "pattern": _build_size_pattern()},
+            # A size, or first:last, or first:last:factor.
+            {"type": "string", "pattern": rf"^{SIZE}(:{SIZE}(:{FACTOR})?)?$"},
         ]
     }
     return {
@@ -154,8 +155,3 @@ def _build_order() -> Schema:
 def _build_call_pattern() -> str:
     """`ring(8, bandwidth=25GB/s)`, by the name of a network."""
     return rf"^\s*({'|'.join(sorted(NETWORKS))})\s*(\(.*\))?\s*$"
-
-
-def _build_size_pattern() -> str:
-    """A size, or first:last, or first:last:factor."""
-    return rf"^{SIZE}(:{SIZE}(:{FACTOR})?)?$"

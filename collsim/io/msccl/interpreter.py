@@ -345,7 +345,7 @@ class _Machine:
             lines = [*circle[:5], Sentence("... {more} more", more=len(circle) - 5)]
         raise FormatError(
             "{path}: deadlock: {shown}; and so round in a circle",
-            path=_name_file(self.path),
+            path=Path(self.path).name,
             shown=join_words(lines, "{first}; {then}"),
         )
 
@@ -452,7 +452,3 @@ def _count_contributions(
 
 def _add_contributions(a: list[int], b: list[int]) -> list[int]:
     return [min(MANY, x + y) for x, y in zip(a, b, strict=True)]
-
-
-def _name_file(path: FilePath) -> str:
-    return Path(path).name
