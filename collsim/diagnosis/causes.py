@@ -350,16 +350,17 @@ def _select_facts(rows: Sequence[TomlTable], supporting: Sequence[TomlTable], ev
 
 
 def _select_row(row: TomlTable, evidence: Evidence) -> tuple[Fact, ...]:
-    """Facts of the variables that a row of `causes.toml` names, and of its kind, values and words."""
-    variables = _select_variables(evidence, **row.get("variables", {}))
+    """Facts of the variables that a row of `causes.toml` names, or of its kind, values and words."""
+    if "variables" in row:
+        return _select_variables(evidence, **row["variables"])[: row.get("most")]
     facts = [
         fact
-        for fact in evidence.select(row.get("kind", ""))
+        for fact in evidence.select(row["kind"])
         if ("values" not in row or fact.value in row["values"])
         and fact.value not in row.get("other_than", ())
         and all(word in str(fact.value) for word in row.get("words", ()))
     ]
-    return (*variables, *facts)[: row.get("most")]
+    return tuple(facts[: row.get("most")])
 
 
 #: What finds the facts of causes that rows of `causes.toml` cannot say.
