@@ -1,5 +1,5 @@
 """Does the measurement that an answer advises narrow its interval most? `python benchmarks/advised_measurements.py` gives
-each of twelve requests every measurement of its list in turn, as a user would: a stated input, or a time that is the
+each of fourteen requests every measurement of its list in turn, as a user would: a stated input, or a time that is the
 predicted one (`measured=`), and prints high over low before and after each.
 """
 
@@ -46,7 +46,8 @@ class Request:
 
 #: What each measurement gives, by the name of the input.
 MEASUREMENTS: Mapping[str, Callable[[Request], Prediction]] = {
-    "NIC rate": lambda request: request.state(nic_rate=None),
+    "NIC rate": lambda request: request.state(nic_rate=None, slingshot=None),
+    "GPU links": lambda request: request.state(wiring=None),
     "GPUDirect RDMA": lambda request: request.state(gdr=True),
     "launch": lambda request: request.predict(launch="process per gpu"),
     "algorithm": lambda request: request.predict(NCCL_ALGO="Tree"),
@@ -69,6 +70,8 @@ REQUESTS = (
     Request("allreduce", ("A100-SXM4", 256, 32, "nvlink3-nvswitch", "8xHDR200 IB"), "8GiB"),
     Request("allreduce", ("Banana", 128, 16, "nvlink3-nvswitch", "NIC rate not stated"), "1MiB"),
     Request("allreduce", ("A100-SXM4-40GB", 32, 8, "nvlink3-mesh4", "2xSlingshot (libfabric cxi)"), "256KiB"),
+    Request("allreduce", ("A100-SXM4-40GB", 8, 2, "", "4xSlingshot"), "1GiB"),
+    Request("allreduce", ("H100-SXM5", 2, 1, "", "none"), "64MiB"),
     Request("allreduce", ("H100-PCIe", 4, 4, "none", "1x400G RoCE"), "1GiB"),
     Request("allreduce", ("V100", 16, 2, "nvlink2-hybridcubemesh", "1x10GbE (TCP sockets)"), "512MiB"),
 )
