@@ -107,60 +107,15 @@ _cached_link_rates: WeakKeyDictionary[Topology, dict[int, Floats]] = WeakKeyDict
 _cached_cuts: WeakKeyDictionary[Topology, dict[tuple[object, ...], tuple[float, Side | None]]] = WeakKeyDictionary()
 
 
-def compute_allgather_ratio(topology: Topology, ranks: int | None = None, *, reverse: bool = False) -> float:
-    """max |S| / B+(S), in seconds per byte of one rank's block: an allgather of M bytes takes at least M/n times that.
-
-    Args:
-        topology: the network.
-        ranks: the first so many ranks; all when None.
-        reverse: turn every link round (for reduce_scatter).
-
-    Returns:
-        Seconds per byte.
-    """
-    return find_worst_cut("allgather", topology, ranks, reverse=reverse)[0]
-
-
-def compute_gather_ratio(
-    topology: Topology, ranks: int | None = None, *, root: int = 0, reverse: bool = False
-) -> float:
-    """max |S| / B+(S) over the cuts without the root, in seconds per byte of one rank's block; with `reverse` for a
-    scatter.
-
-    Args:
-        topology: Its bandwidths count, its alphas do not.
-        ranks: The first so many take part; None for all.
-        root: Where all blocks go.
-        reverse: From the root to all, as a scatter.
-    """
-    return find_worst_cut("gather", topology, ranks, root=root, reverse=reverse)[0]
-
-
-def compute_flow_ratio(
-    topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
-) -> float:
-    """1 / the smallest maximum flow from `root` to another rank (from any to any when None), in seconds per byte."""
-    return find_worst_cut("flow", topology, ranks, root=root, reverse=reverse)[0]
-
-
-def compute_alltoall_ratio(topology: Topology, ranks: int | None = None) -> float:
-    """max |S| (n - |S|) / B+(S) over the cuts around single ranks and nodes, in seconds per byte of one block of n *
-    n.
-
-    Args:
-        topology: Its bandwidths count, its alphas do not.
-        ranks: The first so many take part; None for all.
-    """
-    return find_worst_cut("alltoall", topology, ranks)[0]
-
-
 def find_worst_cut(
     what: str, topology: Topology, ranks: int | None = None, *, root: int | None = None, reverse: bool = False
 ) -> tuple[float, Side | None]:
     """The largest ratio of what must cross a cut and its bandwidth, and the cut.
 
     Args:
-        what: Of which ratio: "allgather", "gather", "alltoall", "flow"; "waves": that of an alltoall, along waves.
+        what: Of which ratio. "allgather": ranks inside over bandwidth; "gather": likewise, without the root;
+            "alltoall": pairs across, around single ranks and nodes; "waves": the same, along waves; "flow": 1, from the
+            root to any other rank.
         topology: Results are cached with it.
         ranks: The first so many take part; None for all.
         root: Of "gather", else None.

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.bounds.cuts import (
-    compute_allgather_ratio,
-    compute_alltoall_ratio,
-    compute_flow_ratio,
-    compute_gather_ratio,
-)
+from collsim.bounds.cuts import find_worst_cut
 
 # Links between the GPUs of a DGX-1V (nvidia-smi topo -m; NVIDIA/nccl issue 671).
 DGX1 = {
@@ -23,6 +18,10 @@ DGX1 = {
     5: {6: 2, 7: 1},
     6: {7: 2},
 }
+
+
+def measure_ratio(what, network, ranks=None, **options):
+    return find_worst_cut(what, network, ranks, **options)[0]
 
 
 def graph_of(edges, ranks):
@@ -39,7 +38,7 @@ def graph_of(edges, ranks):
 def test_allgather_on_dgx1_with_unit_links_takes_seven_sixths():
     """SCCL (Cai et al. 2021): every GPU has 6 unit links and needs 7 blocks."""
     dgx1 = graph_of([(a, b, w) for a, row in DGX1.items() for b, w in row.items()], 8)
-    assert compute_allgather_ratio(dgx1) == pytest.approx(7 / 6, rel=1e-9)
+    assert measure_ratio("allgather", dgx1) == pytest.approx(7 / 6, rel=1e-9)
 
 
 def test_allgather_on_two_boxes_of_eight_a100():
@@ -47,21 +46,21 @@ def test_allgather_on_two_boxes_of_eight_a100():
     GB/s."""
     edges = [(g, f"nvswitch{g // 8}", 300e9) for g in range(16)] + [(g, "network", 25e9) for g in range(16)]
     boxes = graph_of(edges, 16)
-    assert 16 / compute_allgather_ratio(boxes) == pytest.approx(346.6667e9, rel=1e-6)
+    assert 16 / measure_ratio("allgather", boxes) == pytest.approx(346.6667e9, rel=1e-6)
 
 
 def test_a_bridge_between_two_islands_is_the_worst_cut():
     """Two triangles of fast links joined by one slow link: 3 blocks must cross it."""
     edges = [(0, 1, 10.0), (1, 2, 10.0), (0, 2, 10.0), (3, 4, 10.0), (4, 5, 10.0), (3, 5, 10.0), (2, 3, 1.0)]
     islands = graph_of(edges, 6)
-    assert compute_allgather_ratio(islands) == pytest.approx(3.0)
-    assert compute_flow_ratio(islands) == pytest.approx(1.0)
+    assert measure_ratio("allgather", islands) == pytest.approx(3.0)
+    assert measure_ratio("flow", islands) == pytest.approx(1.0)
 
 
 def test_broadcast_is_bounded_by_the_smallest_flow_from_the_root():
     line = graph_of([(0, 1, 4.0), (1, 2, 2.0)], 3)
-    assert compute_flow_ratio(line, root=0) == pytest.approx(1 / 2)
-    assert compute_flow_ratio(line, 2, root=0) == pytest.approx(1 / 4)
+    assert measure_ratio("flow", line, root=0) == pytest.approx(1 / 2)
+    assert measure_ratio("flow", line, 2, root=0) == pytest.approx(1 / 4)
 
 
 def test_a_trace_is_never_below_its_cut_bound():
@@ -72,7 +71,7 @@ def test_a_trace_is_never_below_its_cut_bound():
         except cs.TopologyError:
             continue  # a ring has no place for a switch that multicasts
         assert trace.time >= trace.bound.time
-        assert trace.bound.bandwidth >= 2**20 * compute_allgather_ratio(network)
+        assert trace.bound.bandwidth >= 2**20 * measure_ratio("allgather", network)
 
 
 def boxes_of_a100(nodes):
@@ -118,7 +117,7 @@ def boxes_of_mi250(nodes):
 )
 def test_forestcoll_optimum_is_found_above_twenty_ranks(network, algbw):
     """Optimal algbw in GB/s, N / max |S| / B+(S) (arXiv 2402.06787, theorem 1; its README computes the same)."""
-    assert network.ranks / compute_allgather_ratio(network) / 1e9 == pytest.approx(algbw, rel=2e-5)
+    assert network.ranks / measure_ratio("allgather", network) / 1e9 == pytest.approx(algbw, rel=2e-5)
 
 
 def test_more_nodes_do_not_lower_the_bound_of_the_network_between_them():
@@ -170,20 +169,22 @@ def test_every_ratio_is_that_of_all_cuts_tried_one_by_one(seed):
     network = random_network(seed)
     cuts = list(sides(network))
     home = network.endpoint_device[0]
-    assert compute_allgather_ratio(network) == pytest.approx(max(k / b for _, k, b in cuts))
-    assert compute_allgather_ratio(network, reverse=True) == pytest.approx(
+    assert measure_ratio("allgather", network) == pytest.approx(max(k / b for _, k, b in cuts))
+    assert measure_ratio("allgather", network, reverse=True) == pytest.approx(
         max((network.ranks - k) / b for _, k, b in cuts)
     )
-    assert compute_flow_ratio(network) == pytest.approx(max(1 / b for _, _, b in cuts))
-    assert compute_flow_ratio(network, root=0) == pytest.approx(max(1 / b for side, _, b in cuts if side[home]))
-    assert compute_flow_ratio(network, root=0, reverse=True) == pytest.approx(
+    assert measure_ratio("flow", network) == pytest.approx(max(1 / b for _, _, b in cuts))
+    assert measure_ratio("flow", network, root=0) == pytest.approx(max(1 / b for side, _, b in cuts if side[home]))
+    assert measure_ratio("flow", network, root=0, reverse=True) == pytest.approx(
         max(1 / b for side, _, b in cuts if not side[home])
     )
-    assert compute_gather_ratio(network) == pytest.approx(max(k / b for side, k, b in cuts if not side[home]))
-    assert compute_gather_ratio(network, reverse=True) == pytest.approx(
+    assert measure_ratio("gather", network, root=0) == pytest.approx(
+        max(k / b for side, k, b in cuts if not side[home])
+    )
+    assert measure_ratio("gather", network, root=0, reverse=True) == pytest.approx(
         max((network.ranks - k) / b for side, k, b in cuts if side[home])
     )
-    assert compute_alltoall_ratio(network) <= max(k * (network.ranks - k) / b for _, k, b in cuts) * (1 + 1e-12)
+    assert measure_ratio("alltoall", network) <= max(k * (network.ranks - k) / b for _, k, b in cuts) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("collective", ["allgather", "reduce_scatter", "broadcast", "reduce", "gather", "scatter"])

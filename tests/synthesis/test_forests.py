@@ -5,7 +5,7 @@ import pytest
 from networks import boxes_of_a100, boxes_of_mi250, dgx1, graph_of, ndv2, random_network
 
 import collsim as cs
-from collsim.bounds.cuts import compute_allgather_ratio
+from collsim.bounds.cuts import find_worst_cut
 from collsim.collective import get_collective
 from collsim.errors import CollsimError
 from collsim.synthesis.pairs.alltoall_rates import find_highest_rate, find_pairs, find_rates, share_rates
@@ -66,7 +66,7 @@ def test_every_collective_of_trees_reaches_the_rate_of_its_cut(kind, network):
     best, n = trace.bound.bandwidth, network.ranks
     if kind == "allreduce":
         best = 2**36 / find_allreduce_rates(find_pairs(network, n)).total
-        halves = 2 * 2**36 / n * compute_allgather_ratio(network)
+        halves = 2 * 2**36 / n * find_worst_cut("allgather", network)[0]
         assert halves / best == pytest.approx(4 / 3 if network.name == "mesh(3, 3)" else 1)
     assert best * (1 - 1e-9) <= trace.time <= 1.011 * best
 
