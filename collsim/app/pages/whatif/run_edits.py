@@ -29,6 +29,7 @@ from ...scenario.companions import (
     find_companions,
     run_together,
 )
+from ...scenario.machine_edits import Action, Edits, MachineEdit, apply_edits, write_edit_calls
 from ...scenario.outcome import (
     MAX_PAGE_RANKS,
     SECONDS_TO_DRAW,
@@ -140,16 +141,21 @@ def build_changed_topology(choice: Choice, edit: Edit) -> cs.Topology:
     topology = build_topology(_set_switches(choice, edit))
     if settings := _list_machine_settings(choice, edit):
         topology = build_any_topology(_set_switches(choice, edit), **settings)
+    return apply_edits(topology, _list_link_edits(topology, edit))
+
+
+def _list_link_edits(topology: cs.Topology, edit: Edit) -> Edits:
+    """What the edit does to cables, as edits of a machine."""
+    edits: Edits = ()
     if edit.link_kind:
-        topology = topology.scaled(edit.link_kind, FACTORS[edit.factor])
+        edits = (MachineEdit("scale", edit.link_kind, f"x{FACTORS[edit.factor]:g}"),)
     if edit.cable:
-        a, _, b = edit.cable.partition("~")
         left = _describe_remaining(topology, edit)
+        action: Action = "cut"
         if left:
-            topology = topology.with_link(a, b, bandwidth=left)
-        else:
-            topology = topology.without_link(a, b)
-    return topology
+            action = "rate"
+        edits = (*edits, MachineEdit(action, edit.cable, left))
+    return edits
 
 
 def _describe_remaining(topology: cs.Topology, edit: Edit) -> str:
@@ -187,16 +193,7 @@ def build_code(choice: Choice, edit: Edit) -> tuple[Choice, str]:
     """
     after = _set_switches(choice, edit)
     text = snippets.write_machine(after, **_list_machine_settings(choice, edit))
-    if edit.link_kind:
-        text += f".scaled({edit.link_kind!r}, {FACTORS[edit.factor]:g})"
-    if edit.cable:
-        a, _, b = edit.cable.partition("~")
-        left = _describe_remaining(build_topology(after), edit)
-        if left:
-            text += f".with_link({a!r}, {b!r}, bandwidth={left!r})"
-        else:
-            text += f".without_link({a!r}, {b!r})"
-    return after, text
+    return after, text + write_edit_calls(_list_link_edits(build_topology(after), edit))
 
 
 def choose_engine(choice: Choice, edit: Edit) -> Choice:
