@@ -72,6 +72,8 @@ def test_it_answers_as_python_does(conversation):
     assert [row["algorithm"] for row in compared["rows"]] == frame.algorithm.tolist()
     assert predicted["time"] == cs.nccl.predict("allreduce", machine, "1GiB", version="2.30").time
     assert predicted["low"] < predicted["time"] < predicted["high"]
+    assumptions = cs.nccl.predict("allreduce", machine, "1GiB", version="2.30").assumptions
+    assert predicted["assumptions"] == [str(each) for each in assumptions]
     assert diagnosed["causes"][0]
     assert cs.diagnose({"nccl.log": LOG}).verdict == diagnosed["verdict"] == "cause"
     two = cs.machine("dgx-a100", nodes=2)
