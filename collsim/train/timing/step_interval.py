@@ -135,7 +135,7 @@ def compute_step_interval(
     low, high = (_join_doubts(*bounds) for bounds in zip((ratios.low, ratios.high), network, strict=True))
     reason = Sentence(
         "four in five steps of {kind} from sources that were left out took {low} to {high} of the predicted time "
-        "({rows} published steps of {sources} sources, and those of other kinds)",
+        "({rows} published steps of {sources} {sources:source|sources}, and those of other kinds)",
         rows=ratios.rows,
         kind=_LABELS[kind],
         sources=ratios.sources,
