@@ -107,8 +107,8 @@ class StepPlan:
     def require_memory(self) -> None:
         """Raises CollsimError for more processes or bytes than a computer bears."""
         require_few_processes(self.step.label, self.processes)
-        held = (int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts)
-        require_memory(self.step.label, sum(held))
+        bytes_of_parts = (int(part.run.sizes.sum()) * part.run.dtype.itemsize * len(part.places) for part in self.parts)
+        require_memory(self.step.label, sum(bytes_of_parts))
 
     # ---- what each is told
 

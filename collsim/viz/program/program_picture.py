@@ -158,8 +158,8 @@ def _draw_lanes(run: ProgramRun, layout: _Layout) -> list[str]:
 def _draw_rect(
     x: float, y: float, width: float, height: float, fill: str, stroke: str = "var(--cs-ink2)", **attributes: object
 ) -> str:
-    place = {"x": x, "y": y, "width": width, "height": height}
-    return draw_element("rect", **place, fill=fill, stroke=stroke, **attributes)
+    rectangle = {"x": x, "y": y, "width": width, "height": height}
+    return draw_element("rect", **rectangle, fill=fill, stroke=stroke, **attributes)
 
 
 def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
@@ -173,10 +173,10 @@ def _draw_waits(run: ProgramRun, layout: _Layout) -> list[str]:
         if right - left < 0.5:
             continue
         title = f"<title>{escape(f'rank {span.rank}: {span.call}, {span.line}')}</title>"
-        place = {"x": left, "y": top, "width": right - left, "height": layout.lane}
+        rectangle = {"x": left, "y": top, "width": right - left, "height": layout.lane}
         look = {"fill": f"url(#{fill}{layout.width})", "stroke": colour, "stroke_width": ".8"}
         mark = {"class_": "wait", "data_lines": span.line, "data_begin": f"{span.begin:.9g}"}
-        parts.append(draw_element("rect", title, **mark, **place, **look))
+        parts.append(draw_element("rect", title, **mark, **rectangle, **look))
         text = f"{span.call} {span.line}"
         if span.end is None and span.peer >= 0:
             arrow = "→" if "send" in span.call.lower() else "←"
