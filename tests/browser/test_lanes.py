@@ -28,4 +28,6 @@ def test_lanes_tell_what_is_under_the_pointer_and_follow_clicks_and_keys(page, a
     assert card.locator(".field").count() == 1
     page.keyboard.press("2")
     assert card.locator(".field").count() == 4
+    page.keyboard.press("]")
+    assert card.locator(".speeds [aria-pressed=true]").inner_text() == "4"
     assert page.errors == []

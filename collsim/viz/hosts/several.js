@@ -16,7 +16,7 @@ import { pickWords } from "../words/choice.js";
  *   build(many)           once: elements that stay
  *   card(many, timeline, q)   one card, put where it belongs -> {player, parts}, parts.card its element
  *   begin(many, before)   when other runs have come; before = {share, playing} of those that were shown
- *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many, why)
+ *   dress(many)           words, when only they have changed;  arrange(many)  at another width;  tick(many)
  *   turn(many, by)        to the next (1) or the last (-1) moment, by a key
  *   keys(many)            further keys, where there are any
  * `update(data)` shows other runs where `data.id` is another one.
@@ -60,7 +60,7 @@ async function setSeveral(many, next) {
   many.cards = timelines.map((timeline, q) => ({ ...show.card(many, timeline, q), q, timeline }));
   await Promise.all(many.cards.map(({ player }) => player.ready));
   if (overtaken()) return;
-  many.off = clock.on((_, cause) => show.tick(many, cause));
+  many.off = clock.on(() => show.tick(many));
   dressSeveral(many);
   show.begin(many, before);
 }

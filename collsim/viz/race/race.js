@@ -13,7 +13,6 @@ import { showSlide } from "../player/export/slide.js";
 import { stageFor } from "../player/model/inside.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { chooseSpeed } from "../transport/transport.js";
 import { createSeveral, inColumns, setHeights } from "../hosts/several.js";
 import { drawRaceSvg } from "./racefile.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
@@ -49,10 +48,7 @@ export function createRace(host, onExport = undefined) {
       s: () => turnSlide(race, !race.root.classList.contains("slide")),
       Escape: () => turnSlide(race, false),
     }),
-    tick(race, cause) {
-      drawRace(race);
-      if (cause === "speed") chooseSpeed(race.parts.speeds, race.clock, race.words);
-    },
+    tick: drawRace,
   });
 }
 

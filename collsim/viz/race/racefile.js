@@ -29,10 +29,8 @@ export function drawRaceSvg(race) {
     ctx = new SvgContext(40 + cards.length * (wide + GAP) - GAP, HEAD + NAMES + tall + below + 40),
     light = { ...race, colors: TOKENS.light },
     unit = timeUnit(clock.total),
-    verdict = [...race.verdict.children]
-      .map((part) => part.textContent)
-      .join(" ")
-      .trim(),
+    parts = Array.from(race.verdict.children, (part) => part.textContent),
+    verdict = parts.join(" ").trim(),
     said = verdict || race.words.label;
   drawPage(ctx, verdict, ctx.width, ctx.height);
   cards.forEach((run, q) => {

@@ -155,27 +155,23 @@ const labRow = (chart, boxes, y, height, hue, isNumbered) =>
   });
 
 /** Seconds as text, in the unit of this picture. */
-const labSpan = (lab, t) => `${(t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1)}\u00a0${lab.unit.unit}`;
+const labNumber = ({ unit }, t) => (t * unit.f).toFixed(unit.f === 1 ? 3 : 1);
+const labSpan = (lab, t) => `${labNumber(lab, t)}\u00a0${lab.unit.unit}`;
 
 function labFigures(lab) {
   const { predicted, measured } = lab.data.document,
     { narrow, below, rows } = lab.place,
     { words, wide } = lab,
-    number = (t) => (t * lab.unit.f).toFixed(lab.unit.f === 1 ? 3 : 1),
     figures = [[AXIS + 22, labSpan(lab, predicted.time), words.asAsked]];
   if (narrow) return [];
   if (measured) {
-    const { times, middle, best, delayed } = measured;
+    const { times, middle, best, delayed } = measured,
+      half = middle.map((t) => labNumber(lab, t)).join(` ${words.to} `),
+      wereDelayed = fill(words.delayed, { delayed: delayed.length, runs: times.length });
     figures.push([below + 22, labSpan(lab, measured.time), fill(words.median, { runs: times.length })]);
     if (rows >= 4 && times.length >= 2) {
-      figures.push([below + 66, middle.map(number).join(` ${words.to} `), words.middle]);
-      figures.push([below + 110, labSpan(lab, best), words.best]);
-      if (delayed.length && rows > 4)
-        figures.push([
-          below + 154,
-          fill(words.delayed, { delayed: delayed.length, runs: times.length }),
-          words.wereDelayed,
-        ]);
+      figures.push([below + 66, half, words.middle], [below + 110, labSpan(lab, best), words.best]);
+      if (delayed.length && rows > 4) figures.push([below + 154, wereDelayed, words.wereDelayed]);
     }
   }
   return figures.flatMap(([y, big, small]) => [

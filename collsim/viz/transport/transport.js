@@ -17,13 +17,11 @@ export function createTransport({ root, clock, words, turn }) {
     return box;
   };
   const play = button("play", () => togglePlay(clock)),
-    note = el("span.note", { role: "status" }),
-    speeds = el("span.seg.speeds", { role: "group" });
-  chooseSpeed(speeds, clock, words);
+    note = el("span.note", { role: "status" });
   return {
     play,
     note,
-    speeds,
+    speeds: el("span.seg.speeds", { role: "group" }),
     time: el("span.clock"),
     moves: el(
       "span.g",
@@ -40,9 +38,11 @@ export function createTransport({ root, clock, words, turn }) {
   };
 }
 
-/** What the controls show of the clock: `time` as text, and what a click on play does now. */
-export function drawTransport({ play, time }, { playing }, words, text) {
+/** What the controls show of the clock: `time` as text, the speed, and what a click on play does now. */
+export function drawTransport({ play, time, speeds }, { playing, speed, setSpeed }, words, text) {
   setText(time, text);
+  if (speeds.shown !== speed) segment(speeds, SPEEDS, speed, setSpeed, words.speed);
+  speeds.shown = speed;
   if (play.dataset.on === String(playing)) return;
   play.dataset.on = String(playing);
   play.replaceChildren(icon(playing ? "pause" : "play"));
@@ -85,15 +85,6 @@ export function dragTime(box, seek, { isTrack = () => true, isScrolled = false }
       isHeld = false;
     });
   }
-}
-
-/** The speeds to choose from, in `box`, which draws itself again when one is chosen. */
-export function chooseSpeed(box, clock, words) {
-  const pick = (speed) => {
-    clock.setSpeed(speed);
-    chooseSpeed(box, clock, words);
-  };
-  segment(box, SPEEDS, clock.speed, pick, words.speed);
 }
 
 /** Stop, at the next (`by` > 0) or the last of these rising moments that is `near` seconds away or more; else at an
