@@ -14,7 +14,7 @@ from .program_picture import draw_program_lanes
 _WIDE, _NARROW = 760, 340
 _COLOUR = re.compile(r"var\(--cs-(\w+)\)")
 #: In a page a picture is as wide as its place; an image has a size of its own.
-_WIDTH = re.compile(r'viewBox="0 0 (\d+) (\d+)" width="100%" style="[^"]*"')
+_WIDTH = re.compile(r'style="[^"]*" viewBox="0 0 (\d+) (\d+)" width="100%"')
 _LOOK = (
     ".cs-lanes-of-ranks img{max-width:100%}.cs-lanes-of-ranks .narrow{display:none}"
     "@media(max-width:600px){.cs-lanes-of-ranks .wide{display:none}.cs-lanes-of-ranks .narrow{display:block}}"
