@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, finalize
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class Report:
             the library was faster than all of them).
         objective: `bandwidth`, `latency`, or bytes.
         sentence: how it was found, and what is proved, in both languages.
+        plan: the trees of a schedule of trees, for `repair`.
 
     Examples:
         >>> import collsim as cs
@@ -75,6 +76,7 @@ class Report:
     method: str
     objective: str | int
     sentence: Sentence
+    plan: forests.ForestPlan | None = field(default=None, repr=False, compare=False)
 
     @property
     def summary(self) -> str:
@@ -82,9 +84,8 @@ class Report:
         return str(self.sentence)
 
 
-_reports: WeakKeyDictionary[Schedule, Report] = WeakKeyDictionary()
-#: The trees of schedules of this process, for `repair`.
-_plans: WeakKeyDictionary[Schedule, forests.ForestPlan] = WeakKeyDictionary()
+#: By the `id` of a schedule: equal schedules of two networks have different reports, and end at different times.
+_reports: dict[int, Report] = {}
 
 
 def report(schedule: Schedule) -> Report | None:
@@ -102,7 +103,13 @@ def report(schedule: Schedule) -> Report | None:
         >>> cs.synthesis.report(found).method
         'greedy'
     """
-    return _reports.get(schedule)
+    return _reports.get(id(schedule))
+
+
+def _store_report(schedule: Schedule, outcome: Report) -> None:
+    if id(schedule) not in _reports:
+        finalize(schedule, _reports.pop, id(schedule), None)
+    _reports[id(schedule)] = outcome
 
 
 @check_keywords
@@ -191,8 +198,8 @@ def repair(
         >>> cs.simulate(cs.synthesis.repair(found, broken), broken, "64MiB").schedule.ranks
         16
     """
-    plan = _plans.get(schedule) if isinstance(schedule, Schedule) else None
-    if plan is None:
+    outcome = report(schedule)
+    if outcome is None or outcome.plan is None:
         message = "{name} has no trees to repair; take what synthesize(..., method='trees') returned in this process"
         raise CollsimError(message, name=getattr(schedule, "name", repr(schedule)))
     group, root = parse_ranks(resolve_topology(topology, "repair"), ranks, schedule.root)
@@ -202,7 +209,7 @@ def repair(
     kind = get_collective(schedule.collective)
     objective: str | int = schedule.options["objective"] if nbytes is None else parse_bytes(nbytes)
     size = objective if isinstance(objective, int) else LARGE
-    mended, kept_share = mend_plan(plan, find_pairs(group, group.ranks), root if kind.rooted else None)
+    mended, kept_share = mend_plan(outcome.plan, find_pairs(group, group.ranks), root if kind.rooted else None)
     if not mended.in_one_pass and mended.rate < _MENDED * mended.most:
         return synthesize(kind, group, objective, root=root, method="trees")
     options = {"method": "trees", "objective": objective}
@@ -214,7 +221,7 @@ def repair(
         rate=format_bandwidth(mended.rate),
         what=(_AT_ROOT if kind.rooted or mended.in_one_pass else _AT_RANKS)[1],
     )
-    _plans[repaired], _reports[repaired] = mended, Report("trees", objective, sentence)
+    _store_report(repaired, Report("trees", objective, sentence, mended))
     return repaired
 
 
@@ -279,7 +286,7 @@ def search_schedule(
         schedule, outcome = search.find_best(method)
     # Not only searched for right, but replayed: a synthesized schedule gets no trust in advance.
     verify(schedule)
-    _reports[schedule] = outcome
+    _store_report(schedule, outcome)
     return SynthesisOutcome(schedule, search.library)
 
 
@@ -321,6 +328,7 @@ class _Search:
         seconds: of each schedule that the event engine timed.
         gaps: of each schedule of trees, its time over what the narrowest cut and the routes allow.
         filled: the schedules of trees of so many pieces that filling and draining the trees takes next to nothing.
+        plans: the trees of each schedule of trees.
         library: the fastest run of each algorithm of the library.
     """
 
@@ -335,6 +343,7 @@ class _Search:
     seconds: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     gaps: WeakKeyDictionary[Schedule, float] = field(default_factory=WeakKeyDictionary)
     filled: WeakSet[Schedule] = field(default_factory=WeakSet)
+    plans: WeakKeyDictionary[Schedule, forests.ForestPlan] = field(default_factory=WeakKeyDictionary)
     library: dict[str, Trace] = field(default_factory=dict)
 
     @property
@@ -450,7 +459,7 @@ class _Search:
             raise CollsimError(message, method=method, known=", ".join(known), name=self.kind.name)
         run = {"trees": self.pack_trees, "greedy": self.match, "exact": self.solve}[method]
         schedule, sentence = run()
-        return schedule, Report(method, self.objective, sentence)
+        return schedule, Report(method, self.objective, sentence, self.plans.get(schedule))
 
     @property
     def nbytes(self) -> int:
@@ -472,7 +481,7 @@ class _Search:
             finer = self.plan_trees(finer=True)
             if self.gaps[finer[1]] < self.gaps[schedule]:
                 plan, schedule = finer
-        _plans[schedule] = plan
+        self.plans[schedule] = plan
         if plan.in_one_pass:
             return schedule, self.describe_one_pass(plan)
         where, what = _AT_ROOT if self.kind.rooted else _AT_RANKS

@@ -8,7 +8,15 @@ import collsim as cs
 from collsim.bounds.cuts import find_worst_cut
 from collsim.collective import get_collective
 from collsim.errors import CollsimError
-from collsim.synthesis.pairs.alltoall_rates import find_highest_rate, find_pairs, find_rates, share_rates
+from collsim.synthesis.pairs.alltoall_rates import (
+    find_highest_rate,
+    find_narrowest_cut,
+    find_nodes,
+    find_pairs,
+    find_rates,
+    share_rates,
+)
+from collsim.synthesis.synthesizer import parse_ranks
 from collsim.synthesis.tree_packing.forests import ROUNDS, build_schedule, plan_forests
 from collsim.synthesis.tree_packing.packing import pack
 from collsim.synthesis.tree_packing.tree_rates import find_allreduce_rates
@@ -169,6 +177,36 @@ def test_one_way_links_without_a_way_back_get_a_sentence():
     broken = replace(network, links=type(links)(*cut, links.cables))
     with pytest.raises(cs.TopologyError, match="rank"):
         cs.synthesize("allgather", broken)
+
+
+#: 5, 7 and 8 GPUs of three nodes, in no order.
+UNEVEN_GROUP = [0, 1, 3, 8, 21, 16, 18, 19, 7, 12, 6, 9, 17, 5, 23, 20, 15, 14, 11, 10]
+
+
+def test_a_group_that_spans_nodes_unevenly_reaches_its_bound():
+    machine = cs.machine("dgx-a100", nodes=3)
+    schedule = cs.synthesize("broadcast", machine, ranks=UNEVEN_GROUP, root=3, method="trees", effort="low")
+    trace = cs.simulate(schedule, machine, "64GiB", ranks=UNEVEN_GROUP, engine="event")
+    assert trace.bound.time <= trace.time <= 1.2 * trace.bound.time
+
+
+def test_nodes_are_found_whatever_the_order_of_the_ranks():
+    machine, order = cs.machine("dgx-a100", nodes=2), [3, 10, 0, 7, 13, 1, 6, 8]
+    network = parse_ranks(machine, order, 0)[0]
+    node, position, number = find_nodes(find_pairs(network, 8))
+    assert node.tolist() == [rank // 8 for rank in order]
+    assert position.tolist() == [2, 1, 0, 4, 2, 1, 3, 0]
+    assert number.tolist() == [2, 6, 0, 4, 7, 1, 3, 5]
+
+
+def test_more_trees_are_packed_where_few_do_not_fit():
+    """380 pairs that all carry something hold no tree of a high rate: up to 16 trees are none."""
+    network = parse_ranks(cs.machine("dgx-a100", nodes=3), UNEVEN_GROUP, 0)[0]
+    pairs = find_pairs(network, 20)
+    rate = share_rates(pairs, np.ones(len(pairs)))
+    found = find_whole_trees(pairs, rate, find_narrowest_cut(pairs, rate, 3)[0], 3, 4, 0.97)
+    assert found.trees > 16
+    assert found.rate > 0
 
 
 def test_a_failed_link_is_synthesized_around():

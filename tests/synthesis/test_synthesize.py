@@ -41,6 +41,18 @@ def test_a_number_of_ranks_and_a_process_group_are_those_that_simulate_and_the_b
     assert time <= 1.1 * cs.lower_bound("allgather", network, "1GiB", ranks=ranks).time
 
 
+def test_equal_schedules_have_a_report_each():
+    """The same trees at half the bandwidth are an equal schedule, and their report names the other rate."""
+    fast = cs.topology.ring(4, bandwidth="20GB/s")
+    first, again = (cs.synthesize("allgather", fast, method="trees", pieces=2) for _ in range(2))
+    slow = cs.synthesize("allgather", fast.scaled(by=0.5), method="trees", pieces=2)
+    assert first == again == slow
+    del first
+    assert "13.3 GB/s" in report(again).summary
+    assert "6.67 GB/s" in report(slow).summary
+    cs.verify(cs.synthesis.repair(again, fast.without_link(0, 1)))
+
+
 def test_so_many_ranks_have_a_root():
     made = cs.synthesize("broadcast", cs.machine("dgx-a100", nodes=2), ranks=8, root=5, effort="low")
     cs.verify(made)

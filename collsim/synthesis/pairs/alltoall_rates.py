@@ -238,40 +238,60 @@ def _weigh_aligned(pairs: Pairs) -> Floats:
     """(pairs,) 1 for pairs joined by a link of their own, in one group, or in the same position of two groups; else 0.
 
     Few pairs with much each divide into whole trees better than many with little each. In a group only those pairs
-    count that are joined by more than two groups are.
+    count that are joined by more than two groups are. Positions of a larger group start over at the size of a smaller.
     """
-    group = find_group_size(pairs)
-    narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
-    near = pairs.src // group == pairs.dst // group
+    node, position, _ = find_nodes(pairs)
+    narrow = _find_narrowest_links(pairs)
+    near = node[pairs.src] == node[pairs.dst]
     level = narrow[~near].max(initial=0.0)
-    across = ~near & ((pairs.dst - pairs.src) % group == 0)
+    size = np.bincount(node)[node]
+    least = np.minimum(size[pairs.src], size[pairs.dst])
+    across = ~near & ((position[pairs.dst] - position[pairs.src]) % least == 0)
     weight: Floats = ((pairs.routes.hops == 1) | (near & (narrow > level)) | across).astype(np.float64)
     return weight
 
 
-def find_group_size(pairs: Pairs) -> int:
-    """Ranks per node; where nobody says, those that are joined to rank 0 by more than the narrowest way out of it.
+def _find_narrowest_links(pairs: Pairs) -> Floats:
+    """(pairs,) B/s of the slowest link of each route."""
+    return np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
+
+
+def find_nodes(pairs: Pairs) -> tuple[Longs, Longs, Longs]:
+    """The node of each rank, its position in the node, and its number where nodes are counted one after another.
+
+    Where nobody says which node a device is in, ranks are in one that are joined by more than the narrowest route.
 
     Args:
-        pairs: Of all ranks that take part.
+        pairs: Of all ranks that take part, in any order.
 
     Returns:
-        All ranks where no equal groups are found.
+        (ranks,) of each; one node for all where no equal groups are found.
     """
-    node = pairs.topology.devices.node[pairs.topology.endpoint_device[: pairs.ranks]]
-    size = int((node == node[0]).sum())
-    if node.min() >= 0 and pairs.ranks % size == 0 and (node == np.repeat(node[::size], size)).all():
-        return size
-    narrow = np.minimum.reduceat(pairs.topology.links.bandwidth[pairs.routes.link], pairs.routes.start[:-1])
+    device = pairs.topology.endpoint_device[: pairs.ranks]
+    node = pairs.topology.devices.node[device].astype(np.int64)
+    if node.min() < 0:
+        node = _find_wide_groups(pairs)
+    node = np.unique(node, return_inverse=True)[1].ravel()
+    order = np.lexsort((device, node))
+    number = np.argsort(order)
+    return node, number - np.searchsorted(node[order], node), number
+
+
+def _find_wide_groups(pairs: Pairs) -> Longs:
+    """(ranks,) the lowest rank that each is joined to by more than the narrowest route; 0 for all if groups differ."""
+    narrow = _find_narrowest_links(pairs)
     wide = narrow > narrow.min()
-    near, before = np.zeros(pairs.ranks, bool), 0
-    near[0] = True
-    while (count := int(near.sum())) != before:
-        before = count
-        near[pairs.dst[wide & near[pairs.src]]] = True
-    if near[:count].all() and pairs.ranks % count == 0:
-        return count
-    return pairs.ranks
+    lowest = np.arange(pairs.ranks)
+    while True:
+        before = lowest.copy()
+        # Each round carries the lowest number one pair further, either way.
+        np.minimum.at(lowest, pairs.dst[wide], lowest[pairs.src[wide]])
+        np.minimum.at(lowest, pairs.src[wide], lowest[pairs.dst[wide]])
+        if np.array_equal(lowest, before):
+            break
+    if len(np.unique(np.unique(lowest, return_counts=True)[1])) > 1:
+        return np.zeros(pairs.ranks, np.int64)
+    return lowest
 
 
 def find_narrowest_cut(pairs: Pairs, rate: Floats, root: int | None) -> tuple[float, Bools]:

@@ -202,32 +202,32 @@ def _assign_lanes(forest: Forest, piece: float, most: int) -> tuple[Longs, Longs
 
 
 def has_rounds(forest: Forest) -> bool:
-    """Are there three groups or more, of two ranks or more?"""
-    ranks = 1 + int(max(forest.src.max(initial=0), forest.dst.max(initial=0)))
-    return forest.group > 1 and ranks >= 3 * forest.group
+    """Are there three nodes or more, and two ranks or more in one of them?"""
+    nodes = 1 + int(forest.node.max())
+    return 3 <= nodes < len(forest.node)
 
 
 def schedule_rounds(forest: Forest, pieces: int) -> Iterator[Step]:
     """The same transfers as `pipelined.pipeline_trees`; what leaves a group is on channel 0, one after another.
 
     Args:
-        forest: With `group` ranks in a node.
+        forest: Of several nodes.
         pieces: Into which each tree's data is cut.
     """
     first_step = _find_first_steps(forest, pieces)
-    between = forest.src // forest.group != forest.dst // forest.group
+    between = forest.node[forest.src] != forest.node[forest.dst]
     channel = np.where(between, 0, 1 + color_pairs(*forest.ends))
     yield from build_steps(forest, pieces, first_step[:, None] + np.arange(pieces), np.repeat(channel, pieces))
 
 
 def _find_first_steps(forest: Forest, pieces: int) -> Longs:
     """(edges,) the step in which each edge carries its first piece, after the edge above it and in its round."""
-    groups = (1 + int(max(forest.src.max(initial=0), forest.dst.max(initial=0)))) // forest.group
-    round_of = (forest.dst // forest.group - forest.src // forest.group) % groups
+    nodes = 1 + int(forest.node.max())
+    round_of = (forest.node[forest.dst] - forest.node[forest.src]) % nodes
     position = np.maximum(_number_edges(round_of, forest.src), _number_edges(round_of, forest.dst))
-    length = np.zeros(groups, np.int64)
+    length = np.zeros(nodes, np.int64)
     np.maximum.at(length, round_of, 1 + position)
-    length[0] = 0  # inside a group nobody waits for a round
+    length[0] = 0  # inside a node nobody waits for a round
     due = (np.cumsum(length) - length)[round_of] + position
     parent, _ = find_parents(forest)
     begin = np.zeros(len(round_of), np.int64)

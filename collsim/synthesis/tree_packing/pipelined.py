@@ -15,7 +15,7 @@ import numpy as np
 
 from ...dtypes import Bools, Longs
 from ...steps import Step
-from ..pairs.alltoall_rates import Pairs, find_group_size
+from ..pairs.alltoall_rates import Pairs, find_nodes
 from ..pairs.pair_channels import color_pairs
 from .packing import Tree
 
@@ -38,7 +38,7 @@ class Forest:
         height: edges on the longest path.
         reverse: data run from the leaves to the root and are reduced.
         unshared: (edges,) does the pair of the edge share no link with another pair?
-        group: ranks of a node; 1 where nothing tells nodes apart.
+        node: (ranks,) the node of each rank.
     """
 
     src: Longs
@@ -51,7 +51,7 @@ class Forest:
     height: int
     reverse: bool
     unshared: Bools
-    group: int
+    node: Longs
 
     @property
     def ends(self) -> tuple[Longs, Longs]:
@@ -87,8 +87,8 @@ def build_forest(trees: list[Tree], per_share: int, rate: float, pairs: Pairs, r
     )
     # The largest latency of a pair decides how many pieces pay: a pipeline waits for its slowest hop.
     alpha = float(pairs.alpha.max(initial=0.0))
-    unshared, group = _find_unshared(pairs, s, d), find_group_size(pairs)
-    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, unshared, group)
+    unshared, node = _find_unshared(pairs, s, d), find_nodes(pairs)[0]
+    return Forest(s, d, far, number, per_share, rate, alpha, height, reverse, unshared, node)
 
 
 def _find_unshared(pairs: Pairs, src: Longs, dst: Longs) -> Bools:

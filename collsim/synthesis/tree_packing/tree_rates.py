@@ -122,7 +122,9 @@ class _Program:
     link."""
 
     def __init__(self, demands: Sequence[TreeDemand]):
-        from ortools.linear_solver import pywraplp  # takes a second to load
+        # It takes a second to load, and keeps its basis while rows are added. SciPy's HiGHS begins each round anew: the
+        # same rates take 2 to 119 times as long.
+        from ortools.linear_solver import pywraplp
 
         links = demands[0].pairs.topology.links
         self.demands = demands

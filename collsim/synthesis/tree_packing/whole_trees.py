@@ -16,9 +16,10 @@ import numpy as np
 
 from ...dtypes import Floats, Longs
 from ...maxflow import max_flow
-from ..pairs.alltoall_rates import Pairs, build_demand, build_fed_graph, find_group_size
+from ..pairs.alltoall_rates import Pairs, build_demand, build_fed_graph, find_nodes
 
 Fitting = TypeVar("Fitting")
+_LEAST = 0.75  # part of the highest rate for which more trees are taken than were asked for
 _STEPS = 12  # of the search for the rate of a tree: to 1 part in 4096 of the gap that is left
 
 
@@ -47,18 +48,22 @@ def find_whole_trees(
         rate: (pairs,) B/s.
         value: B/s per unit of demand that these rates allow.
         root: trees grow at this rank only; at every rank when None.
-        most_trees: per unit of demand.
+        most_trees: per unit of demand; more where so few carry little.
         enough: the part of `value` that is enough.
     """
     best = WholeTrees(0, 0.0, np.zeros(len(pairs), np.int64))
     exact = find_lossless_count(rate, value)
-    for trees in sorted({*range(1, most_trees + 1), *([exact] if exact and exact <= 4 * most_trees else [])}):
-        fit = partial(_fit_whole_trees, pairs, rate, root, trees)
-        trees_found = search_rate(fit, value / trees, best.trees * best.rate / trees)
-        if trees_found is not None and trees_found.trees * trees_found.rate > best.trees * best.rate * (1 + 1e-6):
-            best = trees_found
-        if best.trees * best.rate >= enough * value:
-            break
+    counts = sorted({*range(1, most_trees + 1), *([exact] if exact and exact <= 4 * most_trees else [])})
+    while best.trees * best.rate < _LEAST * value:
+        for trees in counts:
+            fit = partial(_fit_whole_trees, pairs, rate, root, trees)
+            trees_found = search_rate(fit, value / trees, best.trees * best.rate / trees)
+            if trees_found is not None and trees_found.trees * trees_found.rate > best.trees * best.rate * (1 + 1e-6):
+                best = trees_found
+            if best.trees * best.rate >= enough * value:
+                break
+        # Rates that are spread over many pairs hold few trees of a high rate, or none; more trees have lower rates.
+        counts = [2 * counts[-1]]
     return best
 
 
@@ -173,8 +178,9 @@ def round_rates(pairs: Pairs, rate: Floats, unit: float) -> Longs:
     links = pairs.topology.links
     room = np.floor(links.bandwidth / unit * (1 + 1e-9)).astype(np.int64)
     room -= np.bincount(pairs.routes.link, weights=trees[pairs.pair_of], minlength=len(links)).astype(np.int64)
-    away = (pairs.dst - pairs.src) % pairs.ranks
-    group = find_group_size(pairs)
+    node, _, number = find_nodes(pairs)
+    away = (number[pairs.dst] - number[pairs.src]) % pairs.ranks
+    group = int(np.bincount(node).max())
     # Of pairs that lack equally little, those in the same position of two groups first, so that rails stay rails.
     order = np.lexsort((away, away % group, -np.round(exact - trees, 6)))
     start, link = pairs.routes.start, pairs.routes.link
