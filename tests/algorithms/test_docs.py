@@ -40,4 +40,17 @@ def test_each_page_is_in_its_language():
     words = {
         word for entry in cs.algorithms().values() for word in re.findall("[A-Za-z]{3,}", made.format_formula(entry, 1))
     }
-    assert words <= {"allreduce", "chunk", "log", "max", "GPU", "rank", "ring", "root", "torus", "NVLink", "worker"}
+    assert words <= {
+        "allreduce",
+        "chunk",
+        "log",
+        "max",
+        "GPU",
+        "rank",
+        "ring",
+        "root",
+        "token",
+        "torus",
+        "NVLink",
+        "worker",
+    }

@@ -183,13 +183,16 @@ def test_who_ends_first_is_put_to_a_class_and_hidden_until_it_is_revealed(langua
     # A server has only so many classes, and other tests leave theirs open.
     monkeypatch.setattr(question_card, "_SESSIONS", ClassSessions())
     at = fine(opened(lang=language))
-    assert sent(at)["hides"] is False
+    shown = sent(at)
+    assert shown["hides"] is False
     fine(at.button(key="ask_class").click().run())
     assert sent(at)["hides"] is True
+    # A run that plays would go on in the browser, and tell: another one, at its start, stands there.
+    assert (sent(at)["id"] != shown["id"], sent(at)["t"]) == (True, 0)
     said = "".join(e.proto.body for e in at.get("html"))
     assert "4.73" not in said, "the answer"
     fine(at.button(key="class_reveal").click().run())
-    assert sent(at)["hides"] is False
+    assert (sent(at)["hides"], sent(at)["id"]) == (False, shown["id"])
     said = "".join(e.proto.body for e in at.get("html"))
     assert "4.73" in said
     assert all(runner["reason"][:20] in said for runner in sent(at)["runners"])

@@ -82,4 +82,4 @@ def test_a_server_of_its_own_is_called_a_server_in_questions():
     plan = cs.schedule("allreduce_parameter_server", topology=network, server="helper")
     run = cs.simulate(plan, network, "64MiB")
     question = next(q for q in cs.teach.questions(run, 1, 30) if q.topic == "hot")
-    assert question.choices[int(question.answer)].text == ("server 0", "服务器 0")
+    assert question.choices[int(question.answer)].text == ("the server", "服务器")

@@ -68,4 +68,4 @@ def draw_cells(cells: Cells | None) -> None:
         return
     rows = cells[LANGUAGES.index(get_language())]
     if rows:
-        draw_table({head: ([row[head] for row in rows], head) for head in rows[0]})
+        draw_table({head: ([row[head] for row in rows], st.column_config.TextColumn(head)) for head in rows[0]})

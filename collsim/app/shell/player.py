@@ -177,6 +177,8 @@ def mount_race(
     """
     rows = describe_runners(runners, get_language())
     data = {"id": ident, "runners": rows, "verdict": key == "race", "hides": hides, "exports": exports}
-    if seconds is not None:
+    if hides:  # another run from its start for the browser, which else plays on where it was, and tells who ends first
+        data |= {"id": f"{ident} asked", "t": 0}
+    elif seconds is not None:
         data["t"] = seconds
     mount_bundle("race", key, data, on_export_change=partial(hear_export, key))
