@@ -48,8 +48,9 @@ PAGES = {
     "inference": ("inference?", "h1"),
     "routing": ("routing?nodes=2&seeds=20&", "h1"),
 }
-#: Components that play, each with a button of its own for it; a player inside one of them has none.
-PLAYS = ".sp, .cs:not(.compact), .st section.now, .rc, .ts, .rv, .ln, .wy"
+#: Components that play, each with a button of its own for it. A player inside one of them has none, nor has a race that
+#: a class is asked about.
+PLAYS = ".sp, .cs:not(.compact), .st section.now, .rc:not(.hides), .ts, .rv, .ln, .wy"
 
 #: Until Streamlit has run what was sent, which it sends after the task in which widgets report, and no work is under way.
 SETTLED = """async () => {
