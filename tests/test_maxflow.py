@@ -1,5 +1,8 @@
 """The two ways to a maximum flow, with the compiler and without, agree with each other and with networkx."""
 
+import subprocess
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -46,3 +49,20 @@ def test_enough_is_enough_without_the_compiler_too(monkeypatch):
     monkeypatch.setattr(maxflow, "_is_loaded", lambda: False)
     graph = build_arcs(2, [0], [1], [100])
     assert max_flow(graph, graph.capacity.copy(), 0, 1, 7) == (7, None)
+
+
+def test_the_compiler_is_imported_before_its_parts():
+    """Else two threads, one with a flow and one with an event engine, each get half of it, for the life of the process."""
+    code = """
+import builtins
+find, names = builtins.__import__, []
+def record(name, places=None, *rest):
+    if name.startswith("numba") and places["__name__"].startswith("collsim"):
+        names.append(name)
+    return find(name, places, *rest)
+builtins.__import__ = record
+import collsim.maxflow.kernels
+builtins.__import__ = find
+print(names[0])
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "numba\n"

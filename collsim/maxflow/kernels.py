@@ -10,6 +10,16 @@ from typing import Any, TypeVar
 
 from . import loops
 
+try:
+    # The package before its parts: a thread that begins with a part while another imports the package leaves both of
+    # them with half of it.
+    import numba
+    from numba.extending import register_jitable
+
+    COMPILED = True
+except ImportError:  # in a browser
+    COMPILED = False
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
@@ -22,9 +32,7 @@ def compile_kernel(signature: str | None = None) -> Callable[[Kernel], Kernel]:
     """
 
     def make(function: Kernel) -> Kernel:
-        try:
-            import numba
-        except ImportError:  # in a browser
+        if not COMPILED:
             return function
         try:
             kernel: Any = numba.njit(signature, cache=True, nogil=True)(function)
@@ -35,18 +43,8 @@ def compile_kernel(signature: str | None = None) -> Callable[[Kernel], Kernel]:
     return make
 
 
-def _compile_callee(function: Kernel) -> Kernel:
-    """A function that kernels call, as machine code in theirs, and that stays plain Python for all others."""
-    try:
-        from numba.extending import register_jitable
-    except ImportError:  # in a browser
-        return function
-    kernel: Kernel = register_jitable(function)
-    return kernel
-
-
 # numba notes these by the function itself, so that `loops.augment`, compiled below, may call them as they are.
-_compile_callee(loops.measure)
-_compile_callee(loops.push_path)
-_compile_callee(loops.push)
+if COMPILED:
+    for callee in (loops.measure, loops.push_path, loops.push):
+        register_jitable(callee)
 augment = compile_kernel("i8(i8[::1], i8[::1], i8[::1], i8[::1], i8, i8, i8, i8[::1], i8[::1], i8[::1])")(loops.augment)
