@@ -404,7 +404,9 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
 
     def users(self) -> dict[str, Algorithm]:
         """Those that a user's code registered and still holds."""
-        return dict(self._users.items())
+        # A list of the references at one moment: what iterates over the dictionary fails where a thread registers.
+        references = self._users.valuerefs()
+        return {reference.key: entry for reference in references if (entry := reference()) is not None}
 
     def restore_users(self, entries: Mapping[str, Algorithm]) -> None:
         """Make these the only ones of the user's code."""

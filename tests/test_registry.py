@@ -375,6 +375,27 @@ def test_an_algorithm_is_registered_as_long_as_somebody_holds_it():
         cs.schedule("passing", ranks=4)
 
 
+def test_a_list_of_the_algorithms_lasts_while_another_thread_registers():
+    held = []
+
+    class Meanwhile:
+        """A reference that is asked for what it refers to while somebody registers."""
+
+        key = "meanwhile"
+
+        def __call__(self):
+            held.append(once(f"passing{len(held)}"))
+
+    first = once()
+    users = registry._REGISTRY._users.data
+    users["meanwhile"] = Meanwhile()
+    try:
+        assert cs.algorithms()["passing"] is first
+        assert held
+    finally:
+        del users["meanwhile"]
+
+
 def test_a_later_definition_takes_the_name_and_outlives_the_first():
     first = once()
     second = once()

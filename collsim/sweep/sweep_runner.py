@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, float], None]
 _COUNTED = "scenarios done", "in all", "seconds"
 
-#: Seconds of processor time in this process before others are started: a small sweep is done sooner than they are.
+#: Seconds of processor time in this thread before processes are started: a small sweep is done sooner than they are.
+#: What other threads compute does not count: while they import or compile, a process that is forked may never end.
 _ALONE = 1.0
 
 
@@ -195,8 +196,8 @@ def _run(
     if executor is not None:
         _run_on_executor(work, store, executor, count, width=64)
         return
-    began = time.process_time()
-    while work and time.process_time() - began < _ALONE:
+    began = time.thread_time()
+    while work and time.thread_time() - began < _ALONE:
         piece, *work = work
         store.add(run_scenarios(piece))
         count(len(piece.keys))

@@ -1,5 +1,6 @@
 """A sweep that is killed goes on where it was, on any executor, and a scenario that fails is a row."""
 
+import itertools
 import json
 import os
 import signal
@@ -174,6 +175,16 @@ def test_a_worker_that_dies_takes_only_its_own_scenarios_with_it(monkeypatch):
     assert frame[dead].error.str.contains("died").all()
     assert frame[~dead].error.isna().all()
     assert len(frame) == 10
+
+
+def test_a_small_sweep_starts_no_process_however_much_other_threads_compute(monkeypatch):
+    """A process that is forked while a thread imports waits for that import, which nobody ends there."""
+    from collsim.sweep import sweep_runner
+
+    seconds = itertools.count(0, 10)  # as many threads beside it would make it
+    monkeypatch.setattr(time, "process_time", lambda: next(seconds))
+    monkeypatch.setattr(sweep_runner, "_open_workers", lambda: pytest.fail("a small sweep was forked"))
+    assert len(cs.sweep("allreduce", ["allreduce_ring", "allreduce_tree"], "switch(4)", ["1KiB"])) == 2
 
 
 def test_processes_give_the_same_table_as_one():

@@ -57,9 +57,9 @@ def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) ->
         facts = machine
     else:
         topology = resolve_topology(machine, "read_facts")
-        if topology not in _read_topologies:
-            _read_topologies[topology] = _read_topology(topology)
-        facts = _read_topologies[topology]
+        stored = _read_topologies.get(topology)
+        facts = _read_topology(topology) if stored is None else stored
+        _read_topologies[topology] = facts
     count = facts.ranks
     if ranks is not None:
         count = parse_count(ranks, "ranks")
