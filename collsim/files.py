@@ -73,7 +73,7 @@ def list_files(paths: Iterable[FilePath]) -> list[Path]:
     """
     files: list[Path] = []
     for path in map(require_path, paths):
-        if path.is_dir():
+        if os.path.isdir(path):  # of a text that no file can have as a name, too
             files += sorted(part for part in path.iterdir() if part.is_file() and not part.name.startswith("."))
         else:
             files.append(path)

@@ -32,6 +32,7 @@ from .errors import (
     Words,
     describe_unknown,
     format_value,
+    require_flags,
     require_path,
     require_word,
 )
@@ -327,8 +328,8 @@ def _check_option(owner: Algorithm, option: Option, n: int, value: object) -> ob
     if option.kind == "choice" and (not isinstance(value, Hashable) or value not in option.choices):
         what = Sentence("{option} of {name}", option=option.name, name=owner.name)
         raise CollsimError(describe_unknown(what, value, map(str, option.choices)))
-    if option.kind == "flag" and not isinstance(value, bool):
-        raise CollsimError("{name}={value!r} must be True or False", name=option.name, value=value)
+    if option.kind == "flag":
+        require_flags(**{option.name: value})
     return value
 
 

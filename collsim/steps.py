@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .dtypes import Bools, Ints
-from .errors import ScheduleError, format_value
+from .errors import ScheduleError, format_value, is_list
 
 #: What a helper endpoint is: a host of its own (a parameter server), the NVSwitch of a node (NVLS), the switch between
 #: the nodes (SHARP), or either of these switches.
@@ -391,7 +391,7 @@ def _iterate_steps(caller: str, steps: object) -> Iterable[Step | Iterable[Step]
         return [steps]
     if hasattr(steps, "each_step"):  # a Schedule
         return steps.each_step()  # type: ignore[no-any-return]
-    if isinstance(steps, Iterable) and not isinstance(steps, str | bytes):
+    if is_list(steps):
         return steps
     message = "{who}: {steps!r} is not a list of steps; a step is made with copy(...) or reduce(...)"
     raise ScheduleError(message, who=caller, steps=steps)

@@ -15,6 +15,8 @@ RING = cs.topology.ring(4, bandwidth="25GB/s", alpha="1us")
 PLAN = cs.schedule("allreduce_ring", ranks=4)
 RUN = cs.simulate(PLAN, RING, nbytes=64)
 STEP = cs.copy(0, 1, chunk=0)
+TRAINING = cs.training_step("gpt2", "dgx-a100", parallel="ddp()", batch=8)
+PROGRAM = "def allreduce(send, recv):\n    recv[:] = send\n"
 
 #: Values of every type that somebody might hand to the wrong place.
 JUNK = (
@@ -22,6 +24,9 @@ JUNK = (
     *("x", "8", "64M", "1e400GB", "", b"x", [], {}, (), {1, 2}, [None], [[]], object(), type, cs, lambda n: n),
     *(
         np.zeros(3),
+        np.zeros(0),
+        np.array(3),
+        "x" * 1000,
         np.zeros((2, 2, 2)),
         np.array(["a"]),
         np.array([None]),
@@ -116,7 +121,13 @@ DOORS = {
     "lower_bound(nbytes=x)": lambda x: cs.lower_bound("allreduce", RING, x),
     "lower_bound(ranks=x)": lambda x: cs.lower_bound("allreduce", RING, 8, ranks=x),
     "lower_bound(root=x)": lambda x: cs.lower_bound("broadcast", RING, 8, root=x),
+    "lower_bound(helpers=x)": lambda x: cs.lower_bound("allreduce", RING, 8, helpers=x),
     "machine(x)": cs.machine,
+    "machine(nic=x)": lambda x: cs.machine("dgx-a100", nic=x),
+    "machine(nics=x)": lambda x: cs.machine("dgx-a100", nics=x),
+    "diagnose(x)": cs.diagnose,
+    "diagnose(name=x)": lambda x: cs.diagnose({"nccl.log": x}),
+    "upgrades(parts=x)": lambda x: cs.upgrades(TRAINING, parts="x" if x is None else x),
     "from_networkx": cs.Topology.from_networkx,
     **{f"edge {what}=x": lambda x, what=what: edge(**{what: x}) for what in ("bandwidth", "alpha", "kind", "label")},
     **{f"node {what}=x": lambda x, what=what: node(**{what: x}) for what in ("kind", "node")},
@@ -140,6 +151,8 @@ DOORS = {
     "cheapest(machines=x)": lambda x: cs.analysis.cheapest({"a": 1}, x, "reduce", 8, 1),
     "cheapest(machine=x)": lambda x: cs.analysis.cheapest({"a": 1}, {"a": x}, "reduce", 8, 1),
     "compare": lambda x: cs.compare(x, RUN),
+    "compare(switches=x)": lambda x: cs.compare("reduce", RING, 8, algorithm="reduce_flat", switches=x),
+    "best_parallel(every=x)": lambda x: cs.best_parallel("gpt2", "dgx-a100", batch=32, every="x" if x is True else x),
     "critical_path": cs.analysis.critical_path,
     "sensitivity": cs.analysis.sensitivity,
     "calibrate": lambda x: cs.analysis.calibrate(x, RING),
@@ -203,6 +216,13 @@ def test_what_makes_no_sense_is_a_sentence(door, tmp_path, monkeypatch):
         (lambda: cs.lower_bound("broadcast", RING, 8, ranks=9), "do not fit on"),
         (lambda: cs.algorithm("allreduce", steps=3), "steps is a function of n"),
         (lambda: cs.algorithm("allreduce")(None), "goes above a function"),
+        (lambda: cs.simulate(PLAN, RING, 8, ranks=range(10**12)), "must be 4 ranks of"),
+        (lambda: cs.program(PROGRAM, 2, 3), "unknown collective"),
+        (lambda: cs.program(PROGRAM, 2, entry=[1]), "must be the name of a function"),
+        (lambda: cs.program(PROGRAM, 2, arguments=3), "must be values by name"),
+        (lambda: cs.program(PROGRAM, 2, late=np.array([1, 2])), "must be times by rank"),
+        (lambda: cs.program(PROGRAM, 2, allow_unsandboxed=1), "must be True or False"),
+        (lambda: cs.best_parallel("gpt2", "dgx-a100", batch=8, context_sizes=np.array(3)), "must be a list"),
         (lambda: PLAN.by_rank(True), "no rank True"),
         (lambda: cs.analysis.critical_path(PLAN), "wants a Trace"),
     ],

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ..collective import Collective, find_owners, find_targets, get_collective, split_evenly
 from ..dtypes import Floats, Longs, find_itemsize
-from ..errors import CollsimError
+from ..errors import CollsimError, require_flags
 from ..errors.keywords import check_keywords
 from ..topology import Topology
 from ..topology.parts.rank_selection import restrict_ranks
@@ -122,6 +122,7 @@ def lower_bound(
     nbytes = parse_bytes(nbytes)
     topology = restrict_ranks(topology, ranks)
     n = topology.ranks
+    require_flags(helpers=helpers)
     root = parse_count(root, "root", least=0)
     if root >= n:
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)

@@ -186,6 +186,10 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
     if not texts:
         raise CollsimError("no evidence: give a log, a table of nccl-tests or what a tool such as nvidia-smi printed")
     require_few_pieces(len(texts))
+    for name, text in texts.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            message = "{name!r}: {text!r}: give texts by the names of their files, as {{'nccl.log': '...'}}"
+            raise CollsimError(message, name=name, text=text)
     read, facts = [], []
     texts = {clean_text(name): text for name, text in texts.items()}
     for name, text in texts.items():

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Number
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from ..locale import LANGUAGES, Text, load_messages
 from ..locale.glossary import find_entries
@@ -504,6 +504,23 @@ def require_word(what: Words, value: object, known: Collection[str], error: type
     return value
 
 
+def require_flags(**flags: object) -> None:
+    """Check that options are True or False.
+
+    Args:
+        **flags: their values by name.
+
+    Raises:
+        CollsimError: one is neither.
+
+    Examples:
+        >>> require_flags(overlap=True)
+    """
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
+
+
 def require_language(language: str) -> str:
     """Check that there are texts in a language.
 
@@ -523,6 +540,19 @@ def require_language(language: str) -> str:
     return require_word("language", language, LANGUAGES)
 
 
+def is_list(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value is a list or something else to iterate over, and no text.
+
+    Args:
+        value: what was given; an array of numpy may have no axis, so that there is nothing to iterate over.
+
+    Examples:
+        >>> is_list([1, 2]), is_list("1, 2")
+        (True, False)
+    """
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0
+
+
 def require_list(name: str, values: object, example: str) -> None:
     """Check that a value is a list or another collection, and no text.
 
@@ -537,7 +567,7 @@ def require_list(name: str, values: object, example: str) -> None:
     Examples:
         >>> require_list("sizes", [1, 2], "['1MiB']")
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if not is_list(values):
         message = "{name}={values!r} must be a list, for example {example}"
         raise CollsimError(message, name=name, values=values, example=example)
 

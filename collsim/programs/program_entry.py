@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ..errors import CollsimError, Sentence
+from ..errors import CollsimError, Sentence, require_flags
 from ..files import read_source
 from ..rank_engine.execute import StartPlan
 from ..rank_engine.expected import ProgramCollective
@@ -100,18 +100,25 @@ def program(
         >>> run.verdict, run.cycle
         ('hangs', (0, 1))
     """
-    topology, delays = _read_machine(machine, ranks), _read_delays(late or {}, ranks)
+    require_flags(allow_unsandboxed=allow_unsandboxed)
+    if not isinstance(entry, str | None):
+        raise CollsimError("entry={entry!r} must be the name of a function", entry=entry)
+    arguments = {} if arguments is None else arguments
+    if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
+        message = "arguments={arguments!r} must be values by name, as {{'steps': 3}}"
+        raise CollsimError(message, arguments=arguments)
+    topology, delays = _read_machine(machine, ranks), _read_delays({} if late is None else late, ranks)
     _require_function(expect)
     seconds = _read_timeout(timeout)
     text, default = _read_source(source)
     restored = restore_source(text)  # a paste that has lost its line breaks; the run says so
     if restored is not None:
         text = restored.text
-    plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments or {})
+    plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments)
     has_own_numbers = plan.collective is not None and expect is None and not plan.takes_array
     collective, expect = _choose_expected(plan, expect)
     limit = find_eager_limit(plan.program, eager_limit)
-    request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments or {}))
+    request = ProgramRequest(ranks, plan.entry, collective, parse_bytes(nbytes), limit, dict(arguments))
     run = judge(ranks, execute_program(text, request, allow_unsandboxed), expect, limit)
     run_again = partial(
         program,

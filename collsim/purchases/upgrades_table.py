@@ -11,7 +11,7 @@ from itertools import combinations
 
 from ..display.markup import escape_text
 from ..display.progress import open_progress
-from ..errors import CollsimError, describe_unknown
+from ..errors import CollsimError, require_list, require_word
 from ..errors.dependencies import pandas as pd
 from ..locale import LANGUAGES, translate
 from ..units import format_percent, format_time
@@ -391,9 +391,9 @@ def _parse_parts(parts: Sequence[str] | None) -> Sequence[str]:
         return PART_NAMES
     if isinstance(parts, str):
         parts = [parts]
+    require_list("parts", parts, "['nic', 'nvlink']")
     for part in parts:
-        if part not in PART_NAMES:
-            raise CollsimError(describe_unknown("part", part, PART_NAMES))
+        require_word("part", part, PART_NAMES)
     return parts
 
 

@@ -75,10 +75,11 @@ def find_collective_name(collective: str) -> ProgramCollective:
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    word = collective.replace("_", "").replace("-", "").lower()
-    for name in RESULTS:
-        if name.replace("_", "") == word:
-            return name
+    if isinstance(collective, str):
+        word = collective.replace("_", "").replace("-", "").lower()
+        for name in RESULTS:
+            if name.replace("_", "") == word:
+                return name
     raise CollsimError(describe_unknown("collective", collective, RESULTS))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from ..analysis.ranking import sort_table
 from ..collective import collectives
-from ..errors import CollsimError, describe_unknown
+from ..errors import CollsimError, describe_unknown, require_flags
 from ..errors.keywords import check_keywords
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
@@ -125,6 +125,7 @@ def compare(
         0     broadcast_chain         1       4
         1  broadcast_binomial         1       1
     """
+    require_flags(switches=switches)
     # Options of one of the two kinds of comparison are refused in the other, instead of being ignored.
     if not switches and not (isinstance(collective, str) and collective in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")

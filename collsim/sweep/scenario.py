@@ -19,7 +19,7 @@ import collsim
 
 from ..collective import get_collective
 from ..dtypes import find_itemsize
-from ..errors import CollsimError, require_word
+from ..errors import CollsimError, is_list, require_word
 from ..faults import digest_schedule
 from ..limits import MAX_SCENARIOS, require_few
 from ..registry import Algorithm, algorithms, get_algorithm
@@ -376,8 +376,8 @@ def _parse_order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
 
 
 def _is_permutation(entry: Any, ranks: int) -> bool:
-    is_integer_list = isinstance(entry, (list, tuple, np.ndarray)) and all(isinstance(r, Integral) for r in entry)
-    return is_integer_list and sorted(entry) == list(range(ranks))
+    is_ordered = is_list(entry) and isinstance(entry, (list, tuple, np.ndarray))
+    return is_ordered and all(isinstance(r, Integral) for r in entry) and sorted(entry) == list(range(ranks))
 
 
 def list_pairs(value: Any) -> list[Any]:

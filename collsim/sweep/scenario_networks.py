@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, TopologyError, describe_unknown
+from ..errors import CollsimError, TopologyError, describe_unknown, is_list
 from ..limits import require_few
 from ..topology import Topology, machine
 from ..topology.machine_builder import Machine
@@ -37,7 +37,7 @@ def list_networks(topology: object) -> list[Topology]:
         CollsimError: For names and keys that do not exist.
     """
     entries = [topology]
-    if isinstance(topology, Iterable) and not isinstance(topology, (str, bytes, Mapping, Topology)):
+    if is_list(topology) and not isinstance(topology, (Mapping, Topology)):
         entries = list(topology)
     networks = [network for entry in entries for network in _parse_entry(entry)]
     if not networks:

@@ -8,7 +8,7 @@ from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 from ..display.progress import open_progress, require_progress
-from ..errors import CollsimError
+from ..errors import CollsimError, require_flags
 from ..errors.keywords import check_keywords
 from ..topology_names import TopologyLike
 from ..units import ByteSize, parse_count
@@ -100,6 +100,7 @@ def best_parallel(
     if executor is not None and not callable(getattr(executor, "submit", None)):
         message = "executor={executor!r} has no submit; give an executor of concurrent.futures, or None"
         raise CollsimError(message, executor=executor)
+    require_flags(every=every)
     require_progress(progress, *_COUNTED[1:])
     first = {"model": model, "machine": machine, "batch": batch, "dtype": dtype, "optimizer": optimizer}
     request = build_search_request(first, compute)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..dtypes import Floats
-from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_word
+from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_flags, require_word
 from ..errors.keywords import check_keywords
 from ..rank_engine.garbage_collection import pause_collection
 from ..simulate.conditions import Background
@@ -287,7 +287,8 @@ def _require_parts(arguments: StepArguments) -> tuple[Model, Topology, ParallelS
 
 def _parse_eager(value: object, network: str) -> bool:
     """Check `eager`, a rule of sending of the event engine."""
-    if _require_flag("eager", value) and network != "shared":
+    require_flags(eager=value)
+    if value and network != "shared":
         raise CollsimError("eager=True is a rule of the event engine, so it needs network='shared'")
     return bool(value)
 
@@ -591,7 +592,8 @@ def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
             # A number for `network` is a factor on all links; a word chooses how collectives are timed.
             arguments["machine"] = _scale_links(arguments["machine"], _parse_factor(value))
         elif name == "first_step":
-            arguments["step"] = 1 if _require_flag(name, value) else STEADY_STEP
+            require_flags(first_step=value)
+            arguments["step"] = 1 if value else STEADY_STEP
         elif name in options:
             changed_options[name] = value
         elif name in arguments:
@@ -667,9 +669,3 @@ def _parse_factor(value: object) -> float:
         message = "network={value!r} must be a factor above 0 (2: twice as fast), or one of {networks}"
         raise CollsimError(message, value=value, networks=", ".join(NETWORKS))
     return float(value)
-
-
-def _require_flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
-    return value

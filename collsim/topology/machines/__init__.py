@@ -342,7 +342,7 @@ def _find_card(node: Machine, name: str | None) -> Nic | None:
             message = "machine {name!r} has no network card, so nic={nic!r} has no place"
             raise TopologyError(message, name=node.name, nic=name)
         return None
-    return find_nic(name or node.nic)
+    return find_nic(node.nic if name is None else name)
 
 
 def _build_net(

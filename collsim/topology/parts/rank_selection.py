@@ -20,6 +20,8 @@ from .shared_gpus import share_gpus
 
 #: At most so many nodes are named one by one.
 _MAX_NAMED = 4
+#: Of a list; a range may say more than memory holds.
+_MAX_RANKS = 2**26
 
 
 def select_ranks(topology: Topology, count: int) -> Longs:
@@ -64,8 +66,8 @@ def read_rank_numbers(ranks: object) -> Longs:
         (ranks,) their numbers; none for what is no flat list of whole numbers.
     """
     # numpy would make a number of True, and refuses lists of different lengths.
-    if isinstance(ranks, Sequence) and not all(
-        isinstance(r, int | np.integer) and not isinstance(r, bool) for r in ranks
+    if isinstance(ranks, Sequence) and (
+        len(ranks) > _MAX_RANKS or not all(isinstance(r, int | np.integer) and not isinstance(r, bool) for r in ranks)
     ):
         return np.zeros(0, np.int64)
     numbers = np.asarray(ranks)

@@ -154,7 +154,7 @@ def with_cards(machine: Machine, nics: int | str) -> Machine:
         TopologyError: For more than there are slots.
     """
     there = [machine.devices[card] for card in machine.of_kind("nic")]
-    if nics == "all":
+    if isinstance(nics, str) and nics == "all":
         return machine
     try:
         count = parse_count(nics, "nics")

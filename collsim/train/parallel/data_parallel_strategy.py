@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...dtypes import find_itemsize
-from ...errors import CollsimError
+from ...errors import CollsimError, require_flags
 from ...errors.keywords import check_keywords
 from ..workload.step_graph import TaskOptions, TrainingStep
 from .buckets import assign_buckets
-from .strategy import WholeModelStep, WholeModelStrategy, Workload, parse_accumulate, register_strategy, require_flags
+from .strategy import WholeModelStep, WholeModelStrategy, Workload, parse_accumulate, register_strategy
 
 PIECE = 10 * 2**20  # bytes (torch/nn/parallel/comm.py, broadcast_coalesced and reduce_add_coalesced)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ...errors import CollsimError, require_word
+from ...errors import CollsimError, require_flags, require_word
 from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
@@ -37,7 +37,6 @@ from .strategy import (
     Workload,
     parse_accumulate,
     register_strategy,
-    require_flags,
     require_same,
 )
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...errors import CollsimError, Sentence, format_value, require_list, require_word
+from ...errors import CollsimError, Sentence, format_value, require_flags, require_list, require_word
 from ...errors.keywords import check_keywords
 from ...limits import MAX_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
@@ -18,7 +18,7 @@ from ..pipelines.passes import PassOrder
 from ..pipelines.pipeline_formulas import evaluate_formulas
 from ..workload.expert_load import OVERLAPS, ExpertLoad, ExpertRouting, Imbalance, OverlapWith, parse_imbalance
 from ..workload.model import Model
-from .strategy import ParallelStrategy, register_strategy, require_flags
+from .strategy import ParallelStrategy, register_strategy
 
 #: Stages that a rank holds where a schedule says it.
 _STAGES = {"gpipe": 1, "1f1b": 1, "zbv": 2, "dualpipe-v": 2}

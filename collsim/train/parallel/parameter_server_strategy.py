@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...errors import CollsimError, require_word
+from ...errors import CollsimError, require_flags, require_word
 from ...errors.keywords import check_keywords
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
@@ -26,7 +26,6 @@ from .strategy import (
     Workload,
     parse_accumulate,
     register_strategy,
-    require_flags,
 )
 
 SERVER_PLACEMENTS = ("host", "rank")

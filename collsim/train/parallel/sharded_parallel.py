@@ -13,7 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 from ...dtypes import find_dtype_name, find_itemsize
-from ...errors import CollsimError
+from ...errors import CollsimError, require_flags
 from ...errors.keywords import check_keywords
 from ...units import parse_count
 from .fsdp_sync import FsdpSync
@@ -24,7 +24,6 @@ from .strategy import (
     get_optimizer_bytes,
     parse_accumulate,
     register_strategy,
-    require_flags,
 )
 
 if TYPE_CHECKING:

@@ -366,13 +366,6 @@ def register_strategy(make: _MakeStrategy) -> _MakeStrategy:
     return make
 
 
-def require_flags(**flags: object) -> None:
-    """Refuse options that are neither True nor False."""
-    for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise CollsimError("{name}={value!r} must be True or False", name=name, value=value)
-
-
 def parse_accumulate(accumulate: int | None) -> int | None:
     """Check a number of microbatches; None stays, for as many as the batch asks for."""
     if accumulate is None:

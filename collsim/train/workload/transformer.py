@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypedDict, get_args
 
-from ...errors import CollsimError, require_word
+from ...errors import CollsimError, require_flags, require_word
 from ...units import parse_count
 from .model import MAX_LAYERS, TOO_MANY_LAYERS, Layer, Model
 
@@ -350,9 +350,7 @@ def _parse_shape(
     if (counts["h"] % counts["heads"] and "head_dim" not in named) or counts["heads"] % kv_heads:
         message = "h={h} must be a multiple of heads={heads}, and heads of kv_heads={kv}"
         raise CollsimError(message, h=counts["h"], heads=counts["heads"], kv=kv_heads)
-    for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise CollsimError("{name}={value!r} must be True or False", name=name, value=flag)
+    require_flags(**flags)
     ffn = 4 * counts["h"]
     if widths["ffn"] is not None:
         ffn = parse_count(widths["ffn"], "ffn")
