@@ -546,6 +546,9 @@ def is_list(value: object) -> TypeGuard[Iterable[Any]]:
     Args:
         value: what was given; an array of numpy may have no axis, so that there is nothing to iterate over.
 
+    Returns:
+        True for what has entries.
+
     Examples:
         >>> is_list([1, 2]), is_list("1, 2")
         (True, False)

@@ -100,13 +100,7 @@ def program(
         >>> run.verdict, run.cycle
         ('hangs', (0, 1))
     """
-    require_flags(allow_unsandboxed=allow_unsandboxed)
-    if not isinstance(entry, str | None):
-        raise CollsimError("entry={entry!r} must be the name of a function", entry=entry)
-    arguments = {} if arguments is None else arguments
-    if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
-        message = "arguments={arguments!r} must be values by name, as {{'steps': 3}}"
-        raise CollsimError(message, arguments=arguments)
+    arguments = _require_call(entry, arguments, allow_unsandboxed)
     topology, delays = _read_machine(machine, ranks), _read_delays({} if late is None else late, ranks)
     _require_function(expect)
     seconds = _read_timeout(timeout)
@@ -209,6 +203,21 @@ def _describe_own_numbers(reason: Sentence, collective: str | None) -> Sentence:
         reason=reason,
         collective=collective,
     )
+
+
+def _require_call(
+    entry: object, arguments: Mapping[str, object] | None, allow_unsandboxed: object
+) -> Mapping[str, object]:
+    """Check the name of a function, how it may run and the arguments that it gets; none are an empty table."""
+    require_flags(allow_unsandboxed=allow_unsandboxed)
+    if not isinstance(entry, str | None):
+        raise CollsimError("entry={entry!r} must be the name of a function", entry=entry)
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
+        message = "arguments={arguments!r} must be values by name, as {{'steps': 3}}"
+        raise CollsimError(message, arguments=arguments)
+    return arguments
 
 
 def _require_function(expect: object) -> None:
