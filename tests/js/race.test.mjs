@@ -141,6 +141,20 @@ test("no name of a finish covers another, however near they end", () => {
   }
 });
 
+test("a name without room at its flag is the time alone, so that no name stands at the flag of another", () => {
+  const ends = [
+    { x: 186, long: 170, short: 26 },
+    { x: 323, long: 130, short: 26 },
+    { x: 382, long: 150, short: 26 },
+  ];
+  const places = flagPlaces(ends, 396);
+  assert.deepEqual(
+    places.map((place) => place.isShort),
+    [false, false, true],
+  );
+  assert.deepEqual([places[2].left, places[2].edge], [true, 360]);
+});
+
 /** A runner of which only the end is known. */
 const runner = (q, { total, sent, received, ranks }) => ({
   q,

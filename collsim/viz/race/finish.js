@@ -29,40 +29,55 @@ export function drawFlags(race) {
 
 const ROWS = [11, 26];
 
-/** Where the names of finishes stand, in the order of `ends` ({x, long}, pixels): sides in turn and two rows, the first
- * place where a name covers no other one: {left, row, edge} each. Where there is none, the name is left of the others
- * of its row; `edge` is the end of the name at its flag. */
+/** Where the names of finishes stand, in the order of `ends` ({x, long, short}, pixels): sides in turn and two rows, the
+ * first place where a name covers no other one, or else its `short` form: {left, row, edge, isShort} each. Where there is
+ * none, the name is left of the others of its row; `edge` is the end of the name at its flag. */
 export function flagPlaces(ends, width) {
   const taken = [];
-  return ends.map(({ x, long }, n) => {
-    const first = x > long + 20 && (n % 2 === 0 || x > width - long - 30),
-      sides = [first, !first].filter((left) => (left ? x > long + 20 : x < width - long - 20)),
-      places = (sides.length ? sides : [first]).flatMap((left) => ROWS.map((row) => ({ left, row }))),
-      span = ({ left }) => (left ? [x - long - 24, x] : [x, x + long + 24]),
-      free = (at) => taken.every((t) => t.row !== at.row || t.to <= span(at)[0] || t.from >= span(at)[1]),
-      at = places.find(free),
-      { left, row } = at ?? { left: true, row: ROWS[n % 2] },
-      leftmost = Math.min(...taken.filter((t) => t.row === row).map((t) => t.from)),
-      [from, to] = at ? span(at) : [leftmost - long - 8, leftmost],
-      edge = left ? to - (at ? 22 : 8) : from + 22;
-    taken.push({ row, from, to });
-    return { left, row, edge };
+  return ends.map(({ x, long, short }, n) => {
+    const free = findFree(taken, x, long, { width, n }),
+      isShort = !free && short !== undefined,
+      place = free ?? (isShort && findFree(taken, x, short, { width, n })) ?? null,
+      at = place || leaveLeft(taken, isShort ? short : long, n);
+    taken.push(at);
+    return { left: at.left, row: at.row, edge: at.edge, isShort };
   });
 }
 
-/** A flag where each runner ends, with its name. */
+/** The first free place of a name `long` px long, the n-th, at a flag; undefined where there is none. */
+function findFree(taken, x, long, { width, n }) {
+  const first = x > long + 20 && (n % 2 === 0 || x > width - long - 30),
+    sides = [first, !first].filter((left) => (left ? x > long + 20 : x < width - long - 20)),
+    from = (left) => (left ? x - long - 24 : x),
+    places = (sides.length ? sides : [first]).flatMap((left) =>
+      ROWS.map((row) => ({ left, row, from: from(left), to: from(left) + long + 24, edge: left ? x - 22 : x + 22 })),
+    );
+  return places.find((at) => taken.every((t) => t.row !== at.row || t.to <= at.from || t.from >= at.to));
+}
+
+/** Left of all other names of a row. */
+function leaveLeft(taken, long, n) {
+  const row = ROWS[n % 2],
+    to = Math.min(...taken.filter((t) => t.row === row).map((t) => t.from));
+  return { left: true, row, from: to - long - 8, to, edge: to - 8 };
+}
+
+/** A flag where each runner ends, with its name and time, or its time where there is no room for both. */
 function finishFlags(race) {
   const { cards, clock, data, parts } = race,
     unit = timeUnit(clock.total),
     order = cards.filter((r) => r.player.model).sort((a, b) => a.player.model.total - b.player.model.total),
+    long = (words) => textWidth(words, NAME.size, true),
     ends = order.map(({ player: { model }, q }) => {
-      const name = `${data.runners[q].name} ${threeDigits(model.total * unit.f)}`;
-      return { x: parts.chart.across(model.total), name, long: textWidth(name, NAME.size, true) };
+      const time = threeDigits(model.total * unit.f),
+        name = `${data.runners[q].name} ${time}`;
+      return { x: parts.chart.across(model.total), name, time, long: long(name), short: long(time) };
     }),
     places = flagPlaces(ends, parts.chart.width);
-  return ends.flatMap(({ x, name }, n) => {
-    const { left, row, edge } = places[n];
-    return [...flag(x, row, left), text(edge, row + 2, name, { ...NAME, anchor: left ? "end" : "start" })];
+  return ends.flatMap(({ x, name, time }, n) => {
+    const { left, row, edge, isShort } = places[n];
+    const look = { ...NAME, anchor: left ? "end" : "start" };
+    return [...flag(x, row, left), text(edge, row + 2, isShort ? time : name, look)];
   });
 }
 

@@ -158,7 +158,7 @@ export function createTrack({ across, left, room }, { y, high, fill, ...look }) 
     ...{ line: bar(room, fill), past, knob },
     move(t) {
       knob.setAttribute("cx", across(t));
-      past.setAttribute("width", across(t) - left);
+      past.setAttribute("width", Math.max(0, across(t) - left)); // a hidden chart has no room
     },
   };
 }
