@@ -29,9 +29,9 @@ export function drawFlags(race) {
 
 const ROWS = [11, 26];
 
-/** Where the names of finishes stand, in the order of `ends` ({x, long, short}, pixels): sides in turn and two rows, the
- * first place where a name covers no other one, or else its `short` form: {left, row, edge, isShort} each. Where there is
- * none, the name is left of the others of its row; `edge` is the end of the name at its flag. */
+/** Where the names of finishes stand, in the order of `ends` ({x, long, short}, pixels): sides in turn and two rows,
+ * the first place where a name covers no other one, or else its `short` form: {left, row, edge, isShort} each. Where
+ * there is none, the name is left of the others of its row; `edge` is the end of the name at its flag. */
 export function flagPlaces(ends, width) {
   const taken = [];
   return ends.map(({ x, long, short }, n) => {
