@@ -57,6 +57,28 @@ def test_one_clock_moves_all_runners_and_they_finish_in_order(page, app_url):
     assert page.errors == []
 
 
+def test_no_key_plays_a_race_that_a_class_is_asked_about(page, app_url):
+    page.goto(app_url + "/race?lang=en")
+    box = raced(page, 3)
+    box.get_by_role("button", name=re.compile("^Play")).click()
+    page.get_by_role("button", name="Ask a class").click()
+    page.locator(".rc.hides").wait_for(timeout=SLOW)
+    box = raced(page, 3)
+    box.focus()
+    for key in ("End", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(200)
+        assert (seconds(box), box.get_attribute("data-finished")) == (0, "0"), key
+    page.get_by_role("button", name="Reveal").click()
+    page.locator(".rc:not(.hides)").wait_for(timeout=SLOW)
+    box = raced(page, 3)
+    box.focus()
+    page.keyboard.press("End")
+    expect(box).to_have_attribute("data-finished", "3")
+    page.get_by_role("button", name="End the class").click()
+    assert page.errors == []
+
+
 @pytest.mark.slow
 def test_a_race_opens_at_the_moment_in_the_address_and_follows_keys_and_language(page, app_url):
     page.goto(app_url + "/race?race=p2p&t=0.002")

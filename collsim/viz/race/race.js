@@ -43,7 +43,7 @@ export function createRace(host, onExport = undefined) {
     begin: beginRace,
     dress: dressRace,
     arrange: arrangeRace,
-    turn: (race, by) => race.data.hides || stepRace(race, by),
+    turn: stepRace,
     keys: (race) => ({
       s: () => turnSlide(race, !race.root.classList.contains("slide")),
       Escape: () => turnSlide(race, false),
@@ -90,10 +90,7 @@ function dressRace(race) {
   drawRace(race);
   // A class is asked who ends first: what tells it, and the clock, come with the answer.
   root.classList.toggle("hides", !!data.hides);
-  if (data.hides) {
-    race.clock.pause();
-    race.clock.seek(0);
-  }
+  race.clock.limit = data.hides ? 0 : null;
   root.dataset.runners = String(cards.length);
   root.dataset.order = data.runners
     .map((r, q) => [r.position, q])

@@ -95,8 +95,10 @@ export const stateOf = (ui) => ({
   done: !!ui.model && doneAt(ui.model, Math.min(ui.clock.t, ui.model.total)),
 });
 
-/** While a question is open that a step of the run answers, nothing plays beyond the end of the step before it. */
+/** While a question is open that a step of the run answers, nothing plays beyond the end of the step before it. A clock
+ * of several players is limited by who has it. */
 export function limitClock({ model, clock, opts }) {
+  if (opts.clock) return;
   const start = opts.answerStep == null ? null : model?.step0[opts.answerStep - 1];
   clock.limit = start == null ? null : start * (1 - 1e-9);
 }
