@@ -34,13 +34,11 @@ const ROWS = [11, 26];
  * there is none, the name is left of the others of its row; `edge` is the end of the name at its flag. */
 export function flagPlaces(ends, width) {
   const taken = [];
-  return ends.map(({ x, long, short }, n) => {
-    const free = findFree(taken, x, long, { width, n }),
-      isShort = !free && short !== undefined,
-      place = free ?? (isShort && findFree(taken, x, short, { width, n })) ?? null,
-      at = place || leaveLeft(taken, isShort ? short : long, n);
+  return ends.map(({ x, long, short = long }, n) => {
+    const whole = findFree(taken, x, long, { width, n }),
+      at = whole ?? findFree(taken, x, short, { width, n }) ?? leaveLeft(taken, short, n);
     taken.push(at);
-    return { left: at.left, row: at.row, edge: at.edge, isShort };
+    return { left: at.left, row: at.row, edge: at.edge, isShort: !whole };
   });
 }
 

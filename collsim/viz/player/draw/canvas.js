@@ -93,7 +93,7 @@ export function arrow(ctx, x, y, dx, dy, size, color) {
 }
 
 export function cross(ctx, x, y, r, color) {
-  for (const turn of [1, -1]) stroke(ctx, [x - r, y - turn * r, x + r, y + turn * r], 2, color);
+  for (const slope of [1, -1]) stroke(ctx, [x - r, y - slope * r, x + r, y + slope * r], 2, color);
 }
 
 /** Slanted lines over the part of the picture that is clipped. */
