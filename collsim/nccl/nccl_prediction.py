@@ -67,6 +67,7 @@ from .model.unknown_inputs import (
     list_file_inputs,
     list_incast_inputs,
     list_unknown_inputs,
+    sort_inputs,
 )
 from .nccl_environment import (
     Flag,
@@ -197,7 +198,7 @@ class Prediction:
             peers = min(MAX_PEERS_AT_ONCE, facts.ranks - facts.local_ranks)
             inputs += list_incast_inputs(peers * facts.local_ranks / facts.nics, self.nbytes / facts.ranks, self.time)
         inputs += self.file_inputs
-        return tuple(sorted(inputs, key=lambda entry: -entry.variance))
+        return sort_inputs(inputs)
 
     def interval(self, level: float = LEVEL, known: Sequence[str] = ()) -> Interval:
         """Where the measured time lies with some probability, and from how many published systems that is known.

@@ -29,6 +29,7 @@ from ..model.unknown_inputs import (
     describe_cards,
     describe_inputs,
     list_incast_inputs,
+    sort_inputs,
 )
 from ..nccl_prediction import parse_collective
 from . import mpich, openmpi
@@ -361,7 +362,7 @@ def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
         inputs += (_FULL_NODES,)
     if network.net == "tcp" and kind != "broadcast":
         inputs += _list_incast(rounds, placement, parts.total)
-    return replace(parts, unknown_inputs=_sort_inputs(inputs))
+    return replace(parts, unknown_inputs=sort_inputs(inputs))
 
 
 def _time_rounds(rounds: Rounds, placement: Placement, nbytes: int, aside: float) -> MpiParts:
@@ -379,11 +380,6 @@ def _build_card_input(network: NetworkCards, times: Iterable[tuple[float, float]
     fast, slow = compute_deviations([(share, math.log(other / seconds)) for share, other in times])
     assumption = describe_cards(network.guessed, network.cards, network.rate)
     return UnknownInput("NIC rate", assumption, CARDS_MEASUREMENT, fast, slow)
-
-
-def _sort_inputs(inputs: Iterable[UnknownInput]) -> tuple[UnknownInput, ...]:
-    """That which spreads the time most first."""
-    return tuple(sorted(inputs, key=lambda entry: -entry.variance))
 
 
 def _list_incast(rounds: Rounds, placement: Placement, seconds: float) -> tuple[UnknownInput, ...]:
@@ -492,7 +488,7 @@ def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
         )
         times = [(share, _time_smoothly(case, kind, nbytes, rates, known, other).total) for share, other in slower]
         inputs += (_build_card_input(network, times, parts.total),)
-    return replace(parts, unknown_inputs=_sort_inputs(inputs))
+    return replace(parts, unknown_inputs=sort_inputs(inputs))
 
 
 def _time_smoothly(

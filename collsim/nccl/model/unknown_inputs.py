@@ -469,8 +469,19 @@ def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
     expected_time = compute_time(call).total
     rules = [rule for rule in _RULES if rule.is_unknown(call)]
     inputs = [(rule.is_always_named, rule.measure(call, expected_time)) for rule in rules]
-    named = [entry for is_named, entry in inputs if is_named or entry.variance > _MIN_DEVIATION**2]
-    return tuple(sorted(named, key=lambda entry: -entry.variance))
+    return sort_inputs(entry for is_named, entry in inputs if is_named or entry.variance > _MIN_DEVIATION**2)
+
+
+def sort_inputs(inputs: Iterable[UnknownInput]) -> tuple[UnknownInput, ...]:
+    """Sort unknown inputs.
+
+    Args:
+        inputs: in any order.
+
+    Returns:
+        The same, that which spreads the time most first.
+    """
+    return tuple(sorted(inputs, key=lambda entry: -entry.variance))
 
 
 def list_choice_inputs(call: Call, choice: TunerChoice | None) -> tuple[UnknownInput, ...]:
