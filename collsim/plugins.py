@@ -10,18 +10,23 @@ leaves out all; the processes around a stranger's code do so always, and a serve
 from __future__ import annotations
 
 import contextlib
+import importlib.resources  # noqa: F401  # early, see below
 import inspect
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from .errors import CollsimError
+from .errors.collected_warnings import warn
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+# `importlib.resources` is complete before there are threads. Where one thread imports it (for matplotlib) and another
+# imports `importlib.metadata` (for `load` or numba), each waits for a module of the other, and Python ends one of the
+# imports with an error.
 
 #: The variable that says whether other packages are imported: 0 never, 1 also on a server that others can reach.
 SWITCH = "COLLSIM_PLUGINS"
@@ -90,10 +95,7 @@ def _take_entry(entry: EntryPoint, take: Callable[[Callable[[], object]], None])
         if entry.dist is not None:
             package = entry.dist.name
         reason = format_in_line(error)
-        warnings.warn(
-            f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {reason}",
-            stacklevel=5,
-        )
+        warn(f"{entry.group}: {entry.name!r} of the package {package!r} ({entry.value}) is left out: {reason}")
 
 
 def format_in_line(error: BaseException) -> str:

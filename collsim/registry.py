@@ -13,8 +13,10 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from pathlib import Path
@@ -193,8 +195,9 @@ class Algorithm:
             raise ScheduleError("{name}({n}) failed{where}: {kind}: {error}", **context) from error
         slots = max(schedule.slots, kind.slots(schedule.chunks))
         schedule = replace(schedule, slots=slots, shares=self._evaluate_claim("shares", n, complete))
-        hidden = _BUILT_IN.keys() & _REGISTRY.users()  # a hierarchy finds its parts by name
-        if is_from_package(self) and not hidden:
+        users = _REGISTRY.users().items()
+        hides = any(name in _BUILT_IN and not is_from_package(entry) for name, entry in users)
+        if is_from_package(self) and not hides:  # a hierarchy finds its parts by name
             _remember_package(schedule)
         return schedule
 
@@ -360,11 +363,23 @@ def _locate_error(error: BaseException, function: StepFunction) -> Words:
 _BUILT_IN: dict[str, str] = {}
 
 
+#: Algorithms of a user by name, as long as the user's code holds them.
+Layer: TypeAlias = WeakValueDictionary[str, Algorithm]
+#: Open blocks of `registered` in this thread, the innermost last.
+_OWN_BLOCKS: ContextVar[tuple[Layer, ...]] = ContextVar("blocks of this thread", default=())
+
+
+def _leave_out(blocks: tuple[Layer, ...], block: Layer) -> tuple[Layer, ...]:
+    return tuple(other for other in blocks if other is not block)
+
+
 class AlgorithmRegistry(MutableMapping[str, Algorithm]):
     """The registered algorithms by name.
 
     The package's own algorithms and those of installed packages stay. What a user's code registers stays as long as
     that code holds it (a module, a variable of a notebook); until then it hides a lasting algorithm of the same name.
+    Each open block of `registered` has a layer of its own, so that a thread that leaves its block takes away nothing
+    that another thread has registered.
 
     Attributes:
         departed: names that an algorithm of a user has had, so that the error for a name that is gone can say so.
@@ -373,24 +388,27 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
     def __init__(self) -> None:
         self.departed: set[str] = set()
         self._lasting: dict[str, Algorithm] = {}
-        self._users: WeakValueDictionary[str, Algorithm] = WeakValueDictionary()
+        self._users = Layer()
+        self._blocks: tuple[Layer, ...] = ()
+        self._lock = threading.Lock()
 
     def __getitem__(self, name: str) -> Algorithm:
-        entry = self._users.get(name)
-        if entry is None:
-            return self._lasting[name]
-        return entry
+        for layer in self._list_layers():
+            if (entry := layer.get(name)) is not None:
+                return entry
+        return self._lasting[name]
 
     def __setitem__(self, name: str, entry: Algorithm) -> None:
+        layer = (self._users, *_OWN_BLOCKS.get())[-1]
         if is_from_package(entry):
-            self._users.pop(name, None)
+            layer.pop(name, None)
             self._lasting[name] = entry
         else:
             self.departed.add(name)
-            self._users[name] = entry
+            layer[name] = entry
 
     def __delitem__(self, name: str) -> None:
-        if self._users.pop(name, None) is None:
+        if not any(layer.pop(name, None) for layer in self._list_layers()):
             del self._lasting[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -405,14 +423,35 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
 
     def users(self) -> dict[str, Algorithm]:
         """Those that a user's code registered and still holds."""
-        # A list of the references at one moment: what iterates over the dictionary fails where a thread registers.
-        references = self._users.valuerefs()
+        # Lists of the references at one moment: what iterates over a dictionary fails where a thread registers.
+        references = [reference for layer in reversed(self._list_layers()) for reference in layer.valuerefs()]
         return {reference.key: entry for reference in references if (entry := reference()) is not None}
 
-    def restore_users(self, entries: Mapping[str, Algorithm]) -> None:
-        """Make these the only ones of the user's code."""
-        self._users.clear()
-        self._users.update(entries)
+    def open_block(self, entries: Sequence[Algorithm]) -> Layer:
+        """Open a layer with algorithms; what this thread registers from now on goes into it."""
+        own = _OWN_BLOCKS.get()
+        for entry in entries:
+            hidden = any(entry.name in block for block in own)
+            if self._users.get(entry.name) is entry and not hidden:
+                self._users.pop(entry.name, None)  # registered for the block from now on
+        block = Layer({entry.name: entry for entry in entries})
+        self.departed.update(block)
+        with self._lock:
+            self._blocks = *self._blocks, block
+        _OWN_BLOCKS.set((*own, block))
+        return block
+
+    def close_block(self, block: Layer) -> None:
+        """Take away a layer."""
+        with self._lock:
+            self._blocks = _leave_out(self._blocks, block)
+        _OWN_BLOCKS.set(_leave_out(_OWN_BLOCKS.get(), block))
+
+    def _list_layers(self) -> list[Layer]:
+        """In the order in which a name is looked for: blocks of this thread, those of others, then what is in none."""
+        own = _OWN_BLOCKS.get()
+        others = [block for block in self._blocks if not any(block is mine for mine in own)]
+        return [*reversed(own), *reversed(others), self._users]
 
     def make_lasting(self, names: Iterable[str]) -> None:
         """Keep algorithms for the life of the process, whoever else holds them."""
@@ -558,7 +597,7 @@ def registered(*entries: Algorithm) -> Iterator[None]:
 
     Those named, and all that `@algorithm` registers in the block, are found by name and compared with the others inside
     it only. After it, what had one of these names before has it again. The registry is that of the process: other
-    threads see the same.
+    threads see the same, unless they have registered another algorithm of that name in a block of their own.
 
     Args:
         entries: what `@algorithm` returned; none where the block itself defines them.
@@ -585,13 +624,11 @@ def registered(*entries: Algorithm) -> Iterator[None]:
             message = "registered({entry!r}): give what @algorithm returned, the decorated function itself"
             raise CollsimError(message, entry=entry)
         _import_built_in(entry.name)
-    before = {name: entry for name, entry in _REGISTRY.users().items() if entry not in entries}
-    for entry in entries:
-        _REGISTRY[entry.name] = entry
+    block = _REGISTRY.open_block(entries)
     try:
         yield
     finally:
-        _REGISTRY.restore_users(before)
+        _REGISTRY.close_block(block)
 
 
 def _check_phases(phases: object) -> tuple[str, str]:

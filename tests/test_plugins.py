@@ -336,3 +336,13 @@ def test_a_registry_is_as_it_was_after_whatever_is_raised():
     assert registry == {"a": 1}
     plugins.register_into(registry, lambda: registry.update(b=3))
     assert registry == {"a": 1, "b": 3}
+
+
+def test_threads_may_import_what_reads_resources_and_what_reads_metadata_at_once():
+    """Python ends one of two imports that wait for each other, unless the common part was imported before."""
+    code = """
+import sys
+import collsim
+sys.exit(not {"importlib.resources", "importlib.resources.abc"} <= sys.modules.keys())
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,6 +4,7 @@ import gc
 import inspect
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -494,3 +495,49 @@ def test_an_algorithm_reads_as_the_function_that_it_was():
     assert next(iter(inspect.signature(ring).parameters)) == "n"
     assert ring.__doc__ == ring.doc == "Reduce-scatter around the ring, then allgather around the ring."
     assert replace(send_to_all, source="here").__doc__ == send_to_all.__doc__
+
+
+def test_a_thread_that_leaves_its_block_takes_nothing_from_another():
+    """Two blocks overlap in time; each thread finds its own algorithm of one name, and nothing is left of either."""
+    opened, closed = threading.Barrier(2), threading.Event()
+    first, second, alone = once("mine"), once("mine"), once("alone")
+    found = {}
+
+    def run(entry, others, is_first):
+        with cs.registered(entry, *others):
+            opened.wait(60)
+            found[entry] = [cs.algorithms()["mine"]]
+            if not is_first:
+                assert closed.wait(60)
+            found[entry] += [cs.algorithms()["mine"], "alone" in cs.algorithms()]
+        closed.set()
+
+    threads = [
+        threading.Thread(target=run, args=(first, (), True)),
+        threading.Thread(target=run, args=(second, (alone,), False)),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[first][:2] == [first, first]
+    assert found[second] == [second, second, True]
+    assert cs.algorithms().keys().isdisjoint({"mine", "alone"})
+
+
+def test_a_block_within_another_of_the_same_algorithm_leaves_it_to_the_outer_one():
+    mine = once("mine")
+    with cs.registered(mine):
+        with cs.registered(mine):
+            assert cs.algorithms()["mine"] is mine
+        assert cs.algorithms()["mine"] is mine
+    assert "mine" not in cs.algorithms()
+
+
+def test_an_algorithm_of_the_package_in_a_block_takes_its_name_from_that_of_a_user():
+    ring = cs.algorithms()["allreduce_ring"]
+    mine = once("allreduce_ring")
+    with cs.registered(ring):
+        assert cs.algorithms()["allreduce_ring"] is ring
+        assert registry.is_made_by_package(ring(4))
+    assert cs.algorithms()["allreduce_ring"] is mine

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import sys
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence, Words, join_words
+from collsim.errors.collected_warnings import collect_warnings
 from collsim.locale.synonyms import load_synonyms
 from collsim.registry import get_algorithm, load_algorithm
 from collsim.simulate import Engine
@@ -192,15 +192,14 @@ def name_options(line: str) -> str:
 
 def _read_topology(file: Path, options: dict[str, object], assumed: bool) -> cs.Topology:
     """The topology in a file; what was not understood, and what was assumed where `assumed`, goes to stderr."""
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always")
+    with collect_warnings() as notes:
         network = cs.load_topology(file, **options)
     later: tuple[str, ...] = ("\0",)  # no message ends in that
     if not assumed:
         later = tuple(map(str, network.facts.assumptions)) or later
     for note in notes:
-        if not str(note.message).endswith(later):
-            print_note(f"collsim: {note.message}")
+        if not note.endswith(later):
+            print_note(f"collsim: {note}")
     return network
 
 

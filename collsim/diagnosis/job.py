@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import CollsimError, Sentence, Words
+from ..errors.collected_warnings import collect_warnings
 from ..io.file_formats import find_schedule_format
 from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
 from ..io.nccl.nccl_tests import parse_nccl_tests
@@ -167,8 +167,7 @@ def _build_machine(evidence: Evidence, nodes: int, ranks: int) -> tuple[Topology
         options["nodes"] = nodes
         if nic:
             options["nic"] = nic
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a reader takes for granted stands in the machine's notes
+    with collect_warnings():  # what a reader takes for granted stands in the machine's notes
         for name, text in _list_topologies(evidence):
             # A topology of the job shows lost links as absent; the catalogue's machine shows what should be there.
             if machine_name and find_lost_links(evidence):

@@ -15,6 +15,9 @@ from typing import Any
 
 from ..errors import CollsimError
 
+# A notebook without ipywidgets has a bar of letters, which is fine. The filter stays: a change of all filters for the
+# time of the import would concern other threads.
+warnings.filterwarnings("ignore", message="IProgress not found")
 _DELAY = 0.5  # s before a bar is shown: what is done sooner needs none
 
 
@@ -125,9 +128,8 @@ class ProgressBar:
 
     def _open(self, total: int | None) -> Any:
         if self._bar is None:
-            with warnings.catch_warnings():  # a notebook without ipywidgets has a bar of letters, which is fine
-                warnings.simplefilter("ignore")
-                from tqdm.auto import tqdm
+            from tqdm.auto import tqdm
+
             options: dict[str, Any] = {
                 "unit": f" {self.unit}",
                 "unit_scale": True,

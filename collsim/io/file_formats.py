@@ -3,7 +3,6 @@ and content."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, Literal
 
 from ..display.catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
+from ..errors.collected_warnings import warn
 from ..errors.keywords import check_keywords
 from ..files import FilePath, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
@@ -337,10 +337,9 @@ def _is_like(entry: Format, text: str) -> bool:
         return bool(entry.looks(text))
     except (Exception, SystemExit) as error:
         where = getattr(entry.looks, "__module__", None) or type(entry.looks).__module__
-        warnings.warn(
+        warn(
             f"the format {entry.name!r} ({where}) fails at telling whether a file is its own, and is passed over: "
-            f"{format_in_line(error)}",
-            stacklevel=4,
+            f"{format_in_line(error)}"
         )
         return False
 

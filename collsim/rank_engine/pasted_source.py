@@ -23,6 +23,10 @@ _MAX_SHOWN = 4  # places where a break is lost
 #: Of a source that is put back, as each statement is compared with those behind it; a stranger's may have no end.
 _MAX_CHARACTERS, _MAX_STATEMENTS = 20_000, 500
 _INDENT = 4
+#: Python attributes what it warns of in a source to the file of the source. A filter for this one concerns no other
+#: code and stays, as `catch_warnings` would change the filters of all threads.
+_FILE_NAME = "<pasted source>"
+warnings.filterwarnings("ignore", module=_FILE_NAME)
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\u200c": None, "\ufeff": None})
 _HEADERS = ("def", "class", "for", "while", "if", "elif", "else", "try", "except", "finally", "with", "async")
 _CONTINUATIONS = {"elif": ("if", "elif"), "else": ("if", "elif", "for", "while", "try", "except")}
@@ -178,6 +182,19 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
     return sentence
 
 
+def parse_pasted(text: str) -> ast.Module:
+    """Parse a source of somebody else; what Python warns of in it, such as `"\\d"`, is not shown.
+
+    Args:
+        text: the source.
+
+    Raises:
+        SyntaxError: it is not Python.
+        ValueError, RecursionError, MemoryError: it cannot be parsed.
+    """
+    return ast.parse(text, _FILE_NAME)
+
+
 def is_python(text: str) -> bool:
     """Check whether a text is Python; nothing of it runs, and what is too long or too deep to read is none.
 
@@ -185,9 +202,7 @@ def is_python(text: str) -> bool:
         text: the source.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the source, not of the package
-            ast.parse(text)
+        parse_pasted(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -514,9 +529,7 @@ def _is_plausible(text: str, lines: Sequence[_Line], source: str) -> bool:
     # A comment that holds code may have swallowed a statement when its break was lost.
     if any(line.text.startswith("#") and re.search(r"[=(]|\breturn ", line.text) for line in lines):
         return len(lines) == len(source.splitlines())  # comments that stood on their lines
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tree = ast.parse(text)
+    tree = parse_pasted(text)
     if any(isinstance(node, ast.Assign) and len(node.targets) > 1 for node in ast.walk(tree)):
         return False
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}

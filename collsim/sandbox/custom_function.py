@@ -8,11 +8,11 @@ said once.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from ..errors.collected_warnings import warn
 from . import syscalls
 from .attempt import Attempt, read_attempt
 from .isolation import Isolation
@@ -47,9 +47,8 @@ def try_function(function: Callable[..., Any], request: FunctionRequest, limits:
 
 @lru_cache(maxsize=1)
 def _warn_once() -> None:
-    warnings.warn(
+    warn(
         "this system has no seccomp: check() runs your function with a limit on its time only; it may do all that "
         "you may. Check only functions that you wrote or read.",
         OpenGround,
-        stacklevel=4,
     )

@@ -47,6 +47,8 @@ from .resource_limits import OPEN_FILES, Limits
 _ROOT = str(Path(__file__).resolve().parents[2])
 _START = "from collsim.sandbox.student_process import main; main()"
 _START_SECONDS = 20.0  # for Python itself to start on a busy server
+# A fork beside threads: the child only calls the function. The filter concerns this module alone and stays.
+warnings.filterwarnings("ignore", category=DeprecationWarning, module=__name__)
 #: Bytes that are read at a time: as many as a pipe of Linux holds.
 _PART = 1 << 16
 #: Signals that ask a late process for its line, and how long it may take to answer each.
@@ -189,10 +191,8 @@ def run_forked(job: Job, limits: Limits, isolation: Isolation, readable: Sequenc
         readable: paths that it may read; None for those of Python and collsim.
     """
     ours, theirs = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # a fork beside threads; the child only calls the function
-        parent = os.getpid()
-        child = os.fork()
+    parent = os.getpid()
+    child = os.fork()
     if child == 0:
         _run_child(job, theirs, limits, isolation, readable, parent)
     os.close(theirs)

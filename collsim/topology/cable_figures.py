@@ -6,13 +6,9 @@ taken as it is.
 
 from __future__ import annotations
 
-import sys
-import warnings
-from pathlib import Path
-
+from ..errors.collected_warnings import warn
 from ..units import Bandwidth, Duration, format_bandwidth, format_time, parse_bandwidth, parse_time
 
-_PACKAGE = str(Path(__file__).parents[1])
 #: B/s: a thousandth of Fast Ethernet, 100 Mbit/s.
 SLOWEST = 12.5e6 / 1000
 #: B/s: a thousand times what the memory of an accelerator moves, 8 TB/s (HBM3e of a B200).
@@ -44,7 +40,8 @@ def parse_cable_bandwidth(value: Bandwidth, name: str = "bandwidth") -> float:
     bandwidth = parse_bandwidth(value, name)
     if _has_no_unit(value) and not SLOWEST <= bandwidth <= FASTEST:
         text = format_bandwidth(bandwidth)
-        warn_implausible(f"{name}={value} is {text}, since a plain number is in B/s; write for example {name}='25GB/s'")
+        message = f"{name}={value} is {text}, since a plain number is in B/s; write for example {name}='25GB/s'"
+        warn(message, ImplausibleFigure)
     return bandwidth
 
 
@@ -67,22 +64,9 @@ def parse_cable_alpha(value: Duration, name: str = "alpha") -> float:
     alpha = parse_time(value, name)
     if _has_no_unit(value) and alpha >= LONGEST:
         text = format_time(alpha)
-        warn_implausible(
-            f"{name}={value} is {text}, since a plain number is in seconds; write for example {name}='1us'"
-        )
+        message = f"{name}={value} is {text}, since a plain number is in seconds; write for example {name}='1us'"
+        warn(message, ImplausibleFigure)
     return alpha
-
-
-def warn_implausible(message: str) -> None:
-    """Warn of a figure or a graph that can hardly be meant, at the line outside of collsim that led here.
-
-    Args:
-        message: A whole sentence.
-    """
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, ImplausibleFigure, stacklevel=level)
 
 
 def _has_no_unit(value: object) -> bool:

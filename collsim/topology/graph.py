@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from ..dtypes import Floats, Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
+from ..errors.collected_warnings import warn
 from ..errors.dependencies import networkx as nx
 from ..units import format_bandwidth
-from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth, warn_implausible
+from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth
 from .network import DEVICE_KINDS, Cable, Devices, Links, NodeName, Topology
 
 #: Destinations whose next hops are kept.
@@ -217,9 +218,10 @@ def _warn_of_switches(nodes: Mapping[NodeName, Mapping[str, object]]) -> None:
         return
     switches = [node for node in nodes if isinstance(node, str) and node.lower().startswith(_NO_RANK)]
     if switches and len(switches) < len(nodes):
-        warn_implausible(
+        warn(
             f"no node has a kind, so all {len(nodes)} nodes are ranks, {switches[0]!r} too; give the ranks kind='gpu' "
-            "and the others kind='switch', 'nvswitch', 'nic', 'pcie', 'cpu' or 'memory'"
+            "and the others kind='switch', 'nvswitch', 'nic', 'pcie', 'cpu' or 'memory'",
+            ImplausibleFigure,
         )
 
 

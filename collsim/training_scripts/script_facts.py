@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from ..errors import CollsimError
+from ..rank_engine.pasted_source import parse_pasted
 from .wrappers import NAMES
 
 #: Characters of a script: a longer one is refused, since the tree takes a few hundred times as much memory.
@@ -446,10 +446,7 @@ def parse_script(source: str) -> ScriptFacts:
         CollsimError: it is too deep, or no Python; the message has the line.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the source, not of the package
-            tree = ast.parse(source)
-            return ScriptFacts(source, tree)
+        return ScriptFacts(source, parse_pasted(source))
     except SyntaxError as error:
         message = "line {line} of the script is not Python: {reason}"
         raise CollsimError(message, line=error.lineno or 0, reason=error.msg) from None

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import collsim as cs
 from collsim.errors import CollsimError
+from collsim.errors.collected_warnings import collect_warnings
 from collsim.limits import within
 from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
 from collsim.topology.files.yaml_document import build_value, compose
@@ -184,8 +184,7 @@ def _parse_cached(text: str, **settings: Any) -> cs.Topology:
         gpus = len(set(re.findall(r"\bgpu\d+", text, re.IGNORECASE)))
     if gpus > MAX_GPUS_IN_NODE:
         raise _refuse_size(gpus, MAX_GPUS_IN_NODE)
-    with warnings.catch_warnings(), within(MAX_MEMORY):  # the page lists the notes
-        warnings.simplefilter("ignore")
+    with collect_warnings(), within(MAX_MEMORY):  # the page lists the notes
         topology: cs.Topology = cs.topology.parse_topology_text(text, name, **settings)
     if topology.ranks > MAX_RANKS:
         raise _refuse_size(topology.ranks)

@@ -10,7 +10,6 @@ import gzip
 import io
 import shutil
 import tempfile
-import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ import pandas as pd
 import collsim as cs
 from collsim.analysis.run_facts import RunFacts
 from collsim.errors import CollsimError, Words
+from collsim.errors.collected_warnings import collect_warnings
 from collsim.io import Format, formats, load
 from collsim.package_data import read_toml
 from collsim.schedule import Schedule
@@ -260,8 +260,7 @@ def read_schedule(upload: Upload) -> Schedule:
         message = "{nbytes:,} bytes are too many; a schedule file here has at most {most:,}"
         raise CollsimError(message, nbytes=len(upload.data), most=MAX_BYTES)
     ending = "".join(s for s in Path(upload.name).suffixes[-2:] if s[1:].lower() in list_suffixes()).lower()
-    with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, collect_warnings():
         path = Path(folder) / f"file{ending or '.json'}"
         path.write_bytes(upload.data)
         content = load(path)

@@ -7,11 +7,11 @@ a Schedule.
 from __future__ import annotations
 
 import random
-import warnings
 from pathlib import Path
 
 from ...collective import Collective
 from ...errors import CollsimError, FormatError, ScheduleError
+from ...errors.collected_warnings import warn
 from ...files import FilePath, refuse
 from ...schedule import Schedule
 from ..file_formats import register_built_in
@@ -147,7 +147,7 @@ def _warn_of_silence(program: Program, path: FilePath) -> None:
                         f"waits for step {number} of thread block {other}, which never signals (hasdep=0): the "
                         "runtime would hang"
                     )
-                    warnings.warn(f"{Path(path).name}, {format_position(g, b, s)} {message}", stacklevel=3)
+                    warn(f"{Path(path).name}, {format_position(g, b, s)} {message}")
                     return
 
 
@@ -158,9 +158,7 @@ def _warn_of_races(program: Program, path: FilePath, buffers: BufferLayout) -> N
         try:
             interpret(program, path, buffers, first=first)
         except FormatError as error:
-            warnings.warn(
-                f"a race: the result depends on which thread block is faster; in another order, {error}", stacklevel=3
-            )
+            warn(f"a race: the result depends on which thread block is faster; in another order, {error}")
             return
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from ...errors import CollsimError
+from ...errors.collected_warnings import collect_warnings
 from ..facts import Effect, FromText
 from ..network import Topology
 from .topology_loader import parse_topology_text
@@ -37,8 +37,7 @@ def read_again(topology: Topology, **options: object) -> Topology:
 
 @lru_cache(maxsize=64)
 def _read(reading: FromText, options: tuple[tuple[str, object], ...]) -> Topology:
-    with warnings.catch_warnings():  # the first reading has warned of what is assumed
-        warnings.simplefilter("ignore")
+    with collect_warnings():  # the first reading has warned of what is assumed
         return parse_topology_text(reading.text, reading.name, **{**dict(reading.options), **dict(options)})
 
 

@@ -6,12 +6,12 @@ and is warned about; nothing is dropped in silence.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 
 from ...errors import FormatError, require_path
+from ...errors.collected_warnings import warn
 from ...limits import FILE_MEMORY, find_memory_limit, within
 from ..facts import FromText
 from ..machines import machines
@@ -109,7 +109,7 @@ def parse_topology_text(text: str, name: str = "text", **options: object) -> Top
         facts = replace(topology.facts, reading=_remember_reading(text, name, options))
         topology = replace(topology, facts=facts)
     for note in topology.facts.notes:
-        warnings.warn(f"{name}: {note}", FormatWarning, stacklevel=3)
+        warn(f"{name}: {note}", FormatWarning)
     return topology
 
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from ...errors import TopologyError, describe_unknown
+from ...errors.collected_warnings import warn
 from ...package_data import TomlTable, read_csv
 
 #: Letters of a name up to which it is looked for as a word of its own, as `A2` is in `A2000` and `T4` in `DGXT4`.
@@ -163,5 +163,5 @@ def find_gpu_name(value: object) -> str:
         model = find_nearest_model(value)
         if model is None:
             raise TopologyError("gpu={value!r}: {unknown}", value=value, unknown=describe_unknown("GPU", value, GPUS))
-        warnings.warn(f"gpu={value!r} is in no table of GPUs: taken for {model.name}, the nearest", stacklevel=2)
+        warn(f"gpu={value!r} is in no table of GPUs: taken for {model.name}, the nearest")
     return model.name

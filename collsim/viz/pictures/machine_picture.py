@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...errors.collected_warnings import warn
 from ...errors.dependencies import matplotlib as mpl
 from ...errors.dependencies import require_package
 from ...locale import translate
@@ -81,10 +81,7 @@ def choose_language(language: str) -> str:
         language: `en` or `zh`.
     """
     if language == "zh" and not any(name in CHINESE for name in find_fonts("zh")):
-        warnings.warn(
-            "no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English",
-            stacklevel=3,
-        )
+        warn("no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English")
         return "en"
     return language
 
