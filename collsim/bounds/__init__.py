@@ -17,7 +17,7 @@ for it only the bound of each rank counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -99,7 +99,8 @@ def lower_bound(
         nbytes: nccl-tests' size in bytes, or a text such as `"64MiB"`.
         ranks: how many of the topology's ranks take part, or their numbers; all when None.
         root: the root rank, where the collective has one.
-        helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way.
+        helpers: the schedule has endpoints beyond the ranks, which may reduce or multicast on the way: where the
+            topology has them (`with_helpers`), else on any device.
         dtype: blocks are cut between elements of this type.
         shares: of an alltoallv or a dispatch the share of each chunk, as `Schedule.shares` has it; None: even.
 
@@ -120,6 +121,7 @@ def lower_bound(
         kind = get_collective(kind)
     topology = resolve_topology(topology, "lower_bound")
     nbytes = parse_bytes(nbytes)
+    placed = topology.endpoint_device[topology.ranks :]
     topology = restrict_ranks(topology, ranks)
     n = topology.ranks
     require_flags(helpers=helpers)
@@ -128,6 +130,10 @@ def lower_bound(
         raise CollsimError("root={root} is not a rank; with {n} ranks it is 0 to {last}", root=root, n=n, last=n - 1)
     if n < 2:
         return Bound(0.0, 0.0)
+    if helpers and topology.endpoints == n:
+        if not len(placed):  # they may be on any device
+            placed = np.arange(len(topology.devices), dtype=np.int32)
+        topology = replace(topology, endpoint_device=np.append(topology.endpoint_device, placed))
     # Many schedules are compared with the same bound.
     key = (kind.name, nbytes, root, helpers, find_itemsize(dtype))
     stored = _stored_bounds.setdefault(topology, {})

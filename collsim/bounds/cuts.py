@@ -163,9 +163,10 @@ def build_cut(topology: Topology, side: Side, ranks: int, nbytes: float, *, reve
 
 
 def find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
-    """(links,) B/s that each link can lend to these ranks: nothing where no route between two of them crosses it.
+    """(links,) B/s that each link can lend to these ranks and the helpers: nothing where no route between two of them
+    crosses it.
 
-    All links count above `MAX_CROSSED` ranks, and where helpers may send over routes of their own.
+    All links count above `MAX_CROSSED` ranks and helpers.
 
     Args:
         topology: The network.
@@ -174,9 +175,11 @@ def find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
     known = _cached_link_rates.setdefault(topology, {})
     if ranks not in known:
         known[ranks] = rate = topology.links.bandwidth.astype(np.float64)
-        if 1 < ranks <= MAX_CROSSED and topology.endpoints == topology.ranks and len(rate) <= MAX_LINKS:
+        members = np.append(np.arange(ranks), np.arange(topology.ranks, topology.endpoints))
+        if 1 < len(members) <= MAX_CROSSED and len(rate) <= MAX_LINKS:
+            src, dst = np.nonzero(~np.eye(len(members), dtype=bool))
             try:
-                routes = topology.routes(*np.nonzero(~np.eye(ranks, dtype=bool)))
+                routes = topology.routes(members[src], members[dst])
             except TopologyError:  # some cannot reach each other: then this says nothing
                 return rate
             idle = np.ones(len(rate), bool)

@@ -51,6 +51,28 @@ def test_a_helper_that_reduces_lifts_the_bound_for_all_ranks_together():
     assert bound("allreduce", network, 8 * MIB, helpers=True).time == pytest.approx(8 * MIB / 25e9, rel=1e-9)
 
 
+def test_links_that_neither_ranks_nor_switches_that_reduce_use_do_not_count():
+    """Nine GPUs: the last is alone in its node and has one of its eight cards, 50 GB/s."""
+    machine = cs.machine("dgx-h100", nodes=2)
+    schedule = cs.schedule("allreduce_sharp", ranks=9, topology=machine)
+    trace = cs.simulate(schedule, machine, "1GiB", ranks=list(range(9)), engine="event")
+    assert trace.bound.bandwidth == pytest.approx(2**30 / 50e9)
+    assert trace.bound.time <= trace.time
+    assert trace.topology.links.bandwidth[list(trace.bound.cut.links)].sum() == 50e9
+    placed = cs.lower_bound("allreduce", trace.topology, "1GiB", helpers=True).time
+    assert placed == trace.bound.time
+    # Where nobody says on which device a helper is, none of a GPU's cables is left out.
+    assert cs.lower_bound("allreduce", machine, "1GiB", ranks=9, helpers=True).time < placed / 2
+
+
+def test_a_group_keeps_the_helpers_of_its_network():
+    machine = cs.machine("dgx-h100")
+    near = cs.lower_bound("allreduce", machine.with_helpers(1, "switch"), "1GiB", ranks=[0, 1], helpers=True)
+    server = cs.lower_bound("allreduce", machine.with_helpers(1), "1GiB", ranks=[0, 1], helpers=True)
+    assert near.time == pytest.approx(2**30 / 450e9)
+    assert server.time == pytest.approx(2**30 / (450e9 + 63e9), rel=0.01)  # and PCIe 5 to host memory
+
+
 @pytest.mark.parametrize("name", sample(sorted(cs.algorithms()), 16))
 def test_no_run_is_below_its_bound(name):
     for n in (2, 5, 8):
