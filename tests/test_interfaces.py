@@ -99,7 +99,7 @@ OF_RUNS = [
     (RING_H100, "bottleneck", "nvlink"),
     (NVLS_H100, "time", "5.37 ms"),
     (NVLS_H100, "steps", "4"),
-    (NVLS_H100, "bound", "2.09 ms"),
+    (NVLS_H100, "bound", "2.39 ms"),
     (RING_PCIE, "time", "3.76 ms"),
     (RING_PCIE, "bottleneck", "pcie"),
     (RING_PCIE_OFF, "time", "7.49 ms"),
