@@ -168,10 +168,8 @@ NCCL_CONSTANTS = table(
             name: sourced(THREE, *GENERATIONS)
             for name in (
                 "ll_max",
-                "ll_max_2_32",
                 "ring_ll128_max",
                 "tree_ll128_max",
-                "tree_ll128_max_2_32",
                 "tree_max",
                 "nvlstree_max",
             )
@@ -199,11 +197,13 @@ LINKS = table(
         "read_off": named(WORDS),
     }
 )
+#: A tag of NVIDIA/nccl with its commit, or the library of a package whose sources were not at hand.
+RELEASE_SOURCE = r"^(v2\.\d+\.\d+-1( \([0-9a-f]{7}\))?|libnccl\.so\.2 of nvidia-nccl-cu13 2\.\d+\.\d+)$"
 RELEASES = table(
     {
         "release": listed(
             table(
-                {"since": NATURAL, "source": {"type": "string", "pattern": r"^v2\.\d+\.\d+-1 \([0-9a-f]{7}\)$"}},
+                {"since": NATURAL, "source": {"type": "string", "pattern": RELEASE_SOURCE}},
                 like=NATURAL,
                 algorithms=listed({"enum": [*ALGORITHMS]}),
                 ll128_capabilities=listed(NATURAL, 0),

@@ -55,7 +55,6 @@ from .model.releases import (
     Release,
     describe_registered_buffers,
     describe_release,
-    find_caps,
     find_release,
     parse_version,
 )
@@ -544,8 +543,7 @@ def _predict_equal_nodes(request: _Request, machine: Facts | Topology, nbytes: B
         links, calibration = get_link_parameters(machine), get_calibration(machine)
     comm = build_communicator(facts, most_channels, pat, graph_search)
     if request.version is not None:
-        caps = find_caps(request.version)
-        comm = replace(comm, release=_find_release(request.version, facts), caps=caps)
+        comm = replace(comm, release=_find_release(request.version, facts))
         notes += (str(describe_release(request.version)),)
     if parse_flag("NCCL_NVLS_ENABLE", settings["NCCL_NVLS_ENABLE"], has_auto=True) is False:
         comm = replace(comm, nvls=None)
@@ -606,7 +604,7 @@ def _choose(collective: str, comm: Communicator, nbytes: int, algorithms: str, p
     return choose_algorithm(collective, comm, nbytes, algorithms, protocols)
 
 
-def _find_release(version: int, facts: Facts) -> Release | None:
+def _find_release(version: int, facts: Facts) -> Release:
     """The tuner of a version. Raises CollsimError where it is not NCCL that runs."""
     if facts.is_amd:
         raise CollsimError(

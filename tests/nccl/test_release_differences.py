@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import collsim as cs
 from collsim.cli import app
-from collsim.nccl.model.releases import ASSUMED, NEWEST, find_caps
+from collsim.nccl.model.releases import ASSUMED, NEWEST, find_release
 from collsim.nccl.release_differences import find_changed_machines
 
 
@@ -20,13 +20,13 @@ def test_a_row_is_what_predict_says_of_each_version():
 
 
 def test_the_tables_of_2_31_are_those_of_2_30_and_2_32_changed_two_rows_of_blackwell():
-    assert find_caps(31) is find_caps(30)
-    old, new = find_caps(30), find_caps(32)
+    assert find_release(31) is find_release(30)
+    old, new = find_release(30), find_release(32)
     for generation in ("Volta", "Ampere", "Hopper"):
         assert new.ll_max[generation] == old.ll_max[generation]
-        assert new.tree_ll128_max[generation] == old.tree_ll128_max[generation]
+        assert new.tree_ll128[generation] == old.tree_ll128[generation]
     assert new.ll_max["Blackwell"] == (282.4, 90.0, 70.0)
-    assert new.tree_ll128_max["Blackwell"] == (55.6, 36.7, 20.0)
+    assert new.tree_ll128["Blackwell"] == (55.6, 36.7, 20.0)
 
 
 def test_a_tree_with_ll128_is_faster_on_two_nodes_of_blackwell_since_2_32_and_nothing_else_changed():

@@ -761,12 +761,12 @@ def _compute_nccl_cap(call: Call) -> float:
         return math.inf
     all_channels = comm.running_channels * c.RING_LL128_MAX[row][column] * 1e9
     if call.protocol == "LL":
-        total = comm.caps.ll_max[c.get_ll_generation(row, comm.nodes, comm.cpu)][column] * 1e9
+        total = comm.release.running.ll_max[c.get_ll_generation(row, comm.nodes, comm.cpu)][column] * 1e9
         return min(total, all_channels * get_payload(call))
     if call.algorithm == "Tree":
         cap = channels * c.TREE_MAX[row][column]
         if call.protocol == "LL128":
-            return min(cap, channels * comm.caps.tree_ll128_max[row][column])
+            return min(cap, channels * comm.release.running.tree_ll128[row][column])
         return cap
     if call.algorithm == "Ring" and call.protocol == "LL128":
         return channels * c.RING_LL128_MAX[row][column]

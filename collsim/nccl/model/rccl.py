@@ -8,13 +8,13 @@ kin (gfx950); accelerators before them get NCCL's tables here. Microseconds, GB/
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ...package_data import read_number_tables
 from ..search import constants as c
+from .releases import CURRENT
 
 if TYPE_CHECKING:
     from .tuner import Communicator
@@ -24,11 +24,14 @@ _tables = read_number_tables(__file__, "rccl.toml")
 #: Architecture by what the name of an accelerator contains (AMD's data sheets).
 ARCHITECTURES: Final[Mapping[str, str]] = _tables["architectures"]
 
-#: Fixed microseconds per call, [LL, LL128, Simple] (baseLat): rings and trees the same.
-BASE_LATENCY: Final = (12.0, 12.0, 17.0)
-
-#: Microseconds per step, [LL, LL128, Simple] (hwLat, the same in both models).
-STEP_LATENCY: Final[Mapping[str, c.Rows]] = _tables["step_latency"]
+#: NCCL's formulas of latency with RCCL's microseconds, [LL, LL128, Simple]: fixed for each call (baseLat), the same for
+#: rings and trees, and for each step (hwLat); both models have the same.
+LATENCIES: Final = replace(
+    CURRENT,
+    source="ROCm/rccl",
+    base_latency=dict.fromkeys(("Tree", "Ring"), (12.0, 12.0, 17.0)),
+    step_latency=_tables["step_latency"],
+)
 
 #: Share of the graph's bandwidth, [LL, LL128, Simple], up to two nodes and for more (bwRatio, the same in both models).
 SHARE: Final[Mapping[str, tuple[tuple[float, ...], ...]]] = _tables["share"]
@@ -86,7 +89,7 @@ def get_step_latency(link: str, algorithm: str, protocol: int) -> float:
         Microseconds.
     """
     is_bulk = link == "NET" and protocol == c.PROTOCOLS.index("Simple")
-    latencies = STEP_LATENCY[link]
+    latencies = LATENCIES.step_latency[link]
     return latencies.get("Tree" if is_bulk else algorithm, latencies["Ring"])[protocol]
 
 
@@ -128,40 +131,6 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
     if collective in ("broadcast", "reduce") and protocol == "LL" and comm.nodes == 1:
         bus *= _ROOTED_LL
     return bus * (0.5 if algorithm == "Tree" else comm.ranks / c.count_ring_steps(collective, comm.ranks))
-
-
-def compute_latency(collective: str, algorithm: str, protocol: str, comm: Communicator) -> float:
-    """Compute the latency of a call without bytes, as the tuner counts it (ncclTopoTuneModel).
-
-    Args:
-        collective: collsim's name of it.
-        algorithm: `Tree` or `Ring`.
-        protocol: one of `constants.PROTOCOLS`.
-        comm: the ranks.
-
-    Returns:
-        Microseconds.
-    """
-    graph = comm.get_graph(algorithm)
-    assert graph is not None
-    p, ranks, nodes, is_simple = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes, protocol == "Simple"
-    intra, base = STEP_LATENCY[graph.intra_link][algorithm][p], BASE_LATENCY[p]
-    inter = STEP_LATENCY["NET"]["Tree" if comm.local_ranks == 1 else algorithm][p]
-    inter += graph.latency_inter * (1 + is_simple)
-    if algorithm == "Tree":
-        return base + 2 * ((ranks // nodes - 1) * intra + math.floor(math.log2(nodes)) * inter)
-    if collective in ("broadcast", "reduce"):
-        latencies = STEP_LATENCY["NET" if nodes > 1 else graph.intra_link]
-        if graph.same_channels:
-            return base + latencies["Ring"][p]
-        return base + ranks * latencies["Tree" if is_simple else "Ring"][p]
-    rounds = 1
-    if collective == "allreduce":
-        rounds = 2
-    inter_steps = rounds * (nodes - 1)
-    if nodes > 1:
-        intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if is_simple else 1))
-    return base + (rounds * (ranks - 1) - inter_steps) * intra + inter_steps * inter
 
 
 def get_bandwidth_correction(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> float:

@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 from ...errors import CollsimError, Sentence, describe_unknown
 from ..search import constants as c
-from . import rccl, releases
-from .releases import Release
+from . import rccl
+from .releases import CURRENT, Release
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,7 @@ class Communicator:
         unbounded_channels: the same without NCCL_MAX_NCHANNELS.
         pat: whether PAT is on; None is NCCL's default (only with one GPU per node).
         collnet: the network reduces (SHARP plugin).
-        release: NCCL's release, where it is older than the one described here.
-        caps: the caps that later releases changed; an older one has its own.
+        release: NCCL's release.
         rccl: architecture whose tables of RCCL's are used (`rccl.ARCHITECTURES`); "" is NCCL.
         algorithms: NCCL_ALGO as the network's plugin sets it where nobody does; "" leaves it.
         protocols: NCCL_PROTO, likewise.
@@ -99,8 +98,7 @@ class Communicator:
     unbounded_channels: int | None = None
     pat: bool | None = None
     collnet: bool = False
-    release: Release | None = None
-    caps: c.NewerCaps = c.NEWER_CAPS[28]
+    release: Release = CURRENT
     rccl: str = ""
     algorithms: str = ""
     protocols: str = ""
@@ -342,14 +340,13 @@ def is_available(
     """
     if comm.rccl:
         return rccl.is_available(algorithm, protocol, comm)
-    graph = comm.get_graph(algorithm)
-    if not releases.has_pair(comm.release, algorithm, protocol, graph, comm, forced_ll128):
+    release, graph = comm.release, comm.get_graph(algorithm)
+    if graph is None or algorithm not in release.algorithms or (protocol == "LL128" and release.since < 5):
         return False
     if algorithm in ("Ring", "Tree"):
         # LL128 relies on 128-byte stores staying whole, which not every path promises.
-        if protocol == "LL128" and graph is not None:
-            return forced_ll128 or _is_ll128_safe(graph, comm)
-        return graph is not None
+        is_safe = release.has_ll128(graph, comm.cc, comm.max_cc) and _is_ll128_safe(graph, comm)
+        return protocol != "LL128" or forced_ll128 or is_safe
     if protocol != "Simple" or algorithm in c.IN_NETWORK:  # CollNet needs a SHARP plugin: graphs not modelled
         return False
     if algorithm == "PAT":
@@ -357,7 +354,7 @@ def is_available(
         if comm.pat is not None:
             return comm.pat
         return comm.ranks == comm.nodes and comm.cc >= 60
-    if graph is None or comm.cc < 90 or graph.channels < 2:
+    if comm.cc < 90 or graph.channels < 2:
         return False
     if algorithm == "NVLSTree":
         return comm.nodes > 1
@@ -394,54 +391,90 @@ def compute_bandwidth(collective: str, algorithm: str, protocol: str, comm: Comm
     """
     if comm.rccl:
         return rccl.compute_bandwidth(collective, algorithm, protocol, comm)
-    if comm.release is not None:
-        return releases.compute_bandwidth(comm.release, collective, algorithm, protocol, comm)
+    release, graph = comm.release, _get_graph(algorithm, comm)
+    bus = _compute_bus_bandwidth(algorithm, graph, comm)
+    if algorithm == "PAT":
+        return bus * c.PAT_SHARE
+    if algorithm in c.IN_NVSWITCH:
+        return _compute_nvls_bandwidth(collective, algorithm, bus, graph, comm)
+    if algorithm == "Tree":
+        # From what the bus carries to nccl-tests' size: a tree sends all of it up and down again, a ring its steps /
+        # ranks.
+        return _cap_tree_bandwidth(release, protocol, bus, graph, comm) * 0.5
+    bus = _cap_ring_bandwidth(release, collective, protocol, bus, graph, comm)
+    return bus * (comm.ranks / c.count_ring_steps(collective, comm.ranks))
+
+
+def _get_graph(algorithm: str, comm: Communicator) -> Graph:
+    """The graph that the tuner looks at: 2.17 took that of rings for NVLS."""
+    if comm.release.takes_rings_for_nvls and algorithm == "NVLS":
+        return comm.ring
     graph = comm.get_graph(algorithm)
     assert graph is not None
+    return graph
+
+
+def _compute_bus_bandwidth(algorithm: str, graph: Graph, comm: Communicator) -> float:
+    """All channels together, before 2.18 up to a cap."""
     channel = graph.bw_inter
     if comm.nodes <= 2:
         channel = graph.bw_intra
-    if algorithm in c.IN_NVSWITCH:
-        channel = _compute_nvls_bandwidth(collective, algorithm, graph, comm)
-    bus = _cap_bandwidth(algorithm, protocol, graph.channels * channel, graph, comm)
-    if collective in ("allgather", "reduce_scatter") and algorithm != "Ring":
-        return bus
-    # From what the bus carries to nccl-tests' size: a tree sends all of it up and down again, a ring its steps /
-    # ranks.
-    return bus * (0.5 if algorithm == "Tree" else comm.ranks / c.count_ring_steps(collective, comm.ranks))
+    if algorithm == "NVLS":
+        channel = min(graph.bw_intra, graph.bw_inter)
+    if algorithm == "NVLSTree":
+        channel = min(graph.bw_intra, graph.bw_inter if comm.nodes <= 2 else graph.bw_inter / 2)
+    return min(graph.channels * channel, comm.release.bus_caps.get(comm.release.get_generation(comm.cc), math.inf))
 
 
-def _compute_nvls_bandwidth(collective: str, algorithm: str, graph: Graph, comm: Communicator) -> float:
+def _compute_nvls_bandwidth(collective: str, algorithm: str, bus: float, graph: Graph, comm: Communicator) -> float:
+    """Of NVLS and NVLSTree: since 2.28 by the efficiency of the generation, before it a share of the bus bandwidth."""
+    has_blocks = collective in ("allgather", "reduce_scatter")
+    if not comm.release.is_current:
+        return bus * comm.release.get_nvls_share(has_blocks)
     row = c.get_generation(comm.cc)
     intra = graph.bw_intra * c.NVLS_EFFICIENCY[row] * (graph.channels - 1) / graph.channels
-    intra *= 2 if collective == "allreduce" else (comm.local_ranks - 1) / comm.local_ranks
+    intra *= (comm.local_ranks - 1) / comm.local_ranks if has_blocks else 2
     if algorithm == "NVLS":
-        return min(intra, graph.bw_inter)
-    inter = graph.bw_inter * (2 if comm.nodes <= 2 else 1)
-    return min(intra, inter, c.NVLSTREE_MAX[row][c.get_cap_column(comm.nodes)])
+        channel = min(intra, graph.bw_inter)
+    else:
+        inter = graph.bw_inter * (2 if comm.nodes <= 2 else 1)
+        channel = min(intra, inter, c.NVLSTREE_MAX[row][c.get_cap_column(comm.nodes)])
+    if has_blocks:
+        return graph.channels * channel
+    return graph.channels * channel * (comm.ranks / c.count_ring_steps(collective, comm.ranks))
 
 
-def _cap_bandwidth(algorithm: str, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
-    """The bus bandwidth after the caps of tuning.cc, in the order in which it applies them."""
-    column, row = c.get_cap_column(comm.nodes), c.get_generation(comm.cc)
-    ll_max = comm.caps.ll_max[c.get_ll_generation(row, comm.nodes, comm.cpu)][column]
-    if algorithm == "PAT":
-        return bus * c.PAT_SHARE
-    if algorithm == "Ring":
-        if protocol == "LL":
-            return min(ll_max, 0.5 * bus)
-        if protocol == "LL128":
-            return min(c.RING_LL128_SHARE * bus, graph.channels * c.RING_LL128_MAX[row][column])
-        return bus
-    if algorithm != "Tree":
-        return bus
-    bus = min(c.TREE_SHARE * bus, graph.channels * c.TREE_MAX[row][column])
+def _get_ll_max(release: Release, comm: Communicator) -> float:
+    """By GPU in one node, by CPU between several."""
+    row = c.get_ll_generation(release.get_generation(comm.cc), comm.nodes, comm.cpu)
+    return release.ll_max[row][c.get_cap_column(comm.nodes)]
+
+
+def _cap_ring_bandwidth(
+    release: Release, collective: str, protocol: str, bus: float, graph: Graph, comm: Communicator
+) -> float:
     if protocol == "LL":
-        bus = min(bus / c.TREE_LL_DIVISOR, ll_max)
+        is_busy = comm.nodes > 1 or collective in ("allreduce", "reduce")
+        return min(_get_ll_max(release, comm), bus * release.ll_share[0 if is_busy else 1])
+    if protocol == "LL128":
+        share = c.RING_LL128_SHARE
+        if comm.local_ranks < 2:
+            share = release.lone_ll128_share
+        ring_cap = release.ring_ll128[release.get_generation(comm.cc)][c.get_cap_column(comm.nodes)]
+        return min(share * bus, graph.channels * release.ring_ll128_for.get(collective, ring_cap))
+    return bus
+
+
+def _cap_tree_bandwidth(release: Release, protocol: str, bus: float, graph: Graph, comm: Communicator) -> float:
+    row, column = release.get_generation(comm.cc), c.get_cap_column(comm.nodes)
+    bus = min(c.TREE_SHARE * bus, graph.channels * release.tree_max[row][column])
+    if protocol == "LL":
+        bus = min(bus / c.TREE_LL_DIVISOR, _get_ll_max(release, comm))
     elif protocol == "LL128":
-        bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * comm.caps.tree_ll128_max[row][column])
+        channel = release.ring_ll128_for.get("allreduce", release.tree_ll128[row][column])
+        bus = min(bus * c.TREE_LL128_SHARE[comm.nodes > 1], graph.channels * channel)
     if graph.pattern == c.TREE:
-        return bus * c.PLAIN_TREE_SHARE
+        return bus * release.plain_tree_factor
     return bus
 
 
@@ -457,46 +490,45 @@ def compute_latency(collective: str, algorithm: str, protocol: str, comm: Commun
     Returns:
         Microseconds.
     """
-    if comm.rccl:
-        return rccl.compute_latency(collective, algorithm, protocol, comm)
-    if comm.release is not None:
-        return releases.compute_latency(comm.release, collective, algorithm, protocol, comm)
-    graph = comm.get_graph(algorithm)
-    assert graph is not None
+    release, graph = rccl.LATENCIES if comm.rccl else comm.release, _get_graph(algorithm, comm)
     p, nodes = c.PROTOCOLS.index(protocol), comm.nodes
-    intra = c.STEP_LATENCY[graph.intra_link][algorithm][p]
+    intra = release.step_latency[graph.intra_link][algorithm][p]
+    if nodes > 1 and protocol == "LL":
+        intra *= release.ll_intra_factor
     # A rank alone on its node has no intra-node steps, so the tree's network latency is all there is.
-    is_alone = comm.local_ranks == 1 and algorithm != "NVLSTree"
-    inter = c.STEP_LATENCY["NET"]["Tree" if is_alone else algorithm][p]
+    is_alone = release.has_lone_tree_steps and comm.local_ranks == 1 and algorithm != "NVLSTree"
+    inter = release.step_latency["NET"]["Tree" if is_alone else algorithm][p]
     inter += graph.latency_inter * (2 if protocol == "Simple" else 1)
-    base, depth = c.BASE_LATENCY[algorithm][p], math.floor(math.log2(nodes))
+    base, depth = release.base_latency[algorithm][p], math.floor(math.log2(nodes))
     if algorithm == "Ring":
-        return base + _compute_ring_latency(collective, protocol, graph, comm, intra, inter)
+        return base + _compute_ring_latency(release, collective, protocol, graph, comm, intra, inter)
     if algorithm == "Tree":
         return base + 2 * ((comm.ranks // nodes - 1) * intra + depth * inter)
     if algorithm == "NVLS":
-        return intra + (inter if nodes > 1 else 0)
+        return base + intra + (inter if nodes > 1 else 0)
     if algorithm == "NVLSTree":
         return base + intra + 2 * depth * inter
     return base + depth * inter / c.PAT_OVERLAP + c.PAT_PER_RANK * comm.ranks
 
 
 def _compute_ring_latency(
-    collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float
+    release: Release, collective: str, protocol: str, graph: Graph, comm: Communicator, intra: float, inter: float
 ) -> float:
     p, ranks, nodes, is_simple = c.PROTOCOLS.index(protocol), comm.ranks, comm.nodes, protocol == "Simple"
     if collective in ("broadcast", "reduce"):
-        latencies = c.STEP_LATENCY["NET" if nodes > 1 else graph.intra_link]
+        latencies = release.step_latency["NET" if nodes > 1 else graph.intra_link]
         if graph.same_channels:
             return latencies["Ring"][p]
         return ranks * latencies["Tree" if is_simple else "Ring"][p]
     rounds = 1
     if collective == "allreduce":
         rounds = 2
-    steps, inter_steps = rounds * (ranks - 1), rounds * (nodes - 1)
-    if nodes > 1:
+    inter_steps = rounds * (nodes - 1)
+    if release.has_return_hops and collective == "allreduce" and nodes > 1:
+        inter_steps = 2 * nodes
+    if release.has_post_overhead and nodes > 1:
         intra = max(intra, c.NET_OVERHEAD[comm.cpu] * (3 if is_simple else 1))
-    return (steps - inter_steps) * intra + inter_steps * inter
+    return (rounds * (ranks - 1) - inter_steps) * intra + inter_steps * inter
 
 
 def compute_tuner_time(collective: str, cost: TunerCost, comm: Communicator, nbytes: int) -> float:
@@ -517,26 +549,14 @@ def compute_tuner_time(collective: str, cost: TunerCost, comm: Communicator, nby
     if collective == "allreduce":
         # Which power of two of 64 bytes the size reaches: the column of NCCL's table treeCorrectionFactor.
         level = (nbytes >> 6).bit_length() - 1
-        has_nvls_correction = comm.cc >= 100 and comm.cpu != "arm" and comm.release is None
+        has_nvls_correction = comm.cc >= 100 and comm.cpu != "arm" and comm.release.is_current
         is_corrected = algorithm == "Tree" or (algorithm == "NVLSTree" and has_nvls_correction)
         if is_corrected and 0 <= level < c.TREE_CORRECTED[algorithm]:
             bandwidth *= c.TREE_CORRECTION[protocol][level]
         if algorithm == "Ring" and protocol == "Simple" and comm.nodes > 1:
-            latency *= _get_plateau_factor(comm, nbytes)
+            latency *= comm.release.get_plateau_factor(comm, nbytes)
     # A thousand bytes in a microsecond are 1 GB/s.
     return latency + nbytes / (1000 * bandwidth)
-
-
-def _get_plateau_factor(comm: Communicator, nbytes: int) -> float:
-    """Factor on the latency of a ring over several nodes."""
-    if comm.release is not None:
-        factor = releases.get_plateau_factor(comm.release, comm, nbytes)
-        if factor is not None:
-            return factor
-    is_large = nbytes // (comm.running_channels * comm.ranks) >= c.RING_PLATEAU_BYTES
-    if is_large:
-        return c.RING_PLATEAU[comm.cc >= 80]
-    return 1.0
 
 
 def choose_resources(algorithm: str, protocol: str, comm: Communicator, nbytes: int) -> tuple[int, int]:

@@ -8,7 +8,6 @@ speeds), `src/graph/search.cc` (speed tables), `src/enqueue.cc` and `src/include
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ...package_data import read_number_tables, use_number_keys
@@ -47,25 +46,6 @@ TREE_LL128_MAX: Final[Rows] = _tables["tree_ll128_max"]
 TREE_MAX: Final[Rows] = _tables["tree_max"]
 NVLSTREE_MAX: Final[Rows] = _tables["nvlstree_max"]
 
-
-@dataclass(frozen=True)
-class NewerCaps:
-    """The caps that later versions changed, by generation.
-
-    Attributes:
-        ll_max: GB/s of LL.
-        tree_ll128_max: GB/s of a tree's channel with LL128.
-    """
-
-    ll_max: Rows
-    tree_ll128_max: Rows
-
-
-#: By the version from which on they hold, 28 for 2.28; what they replace is `LL_MAX` and `TREE_LL128_MAX`.
-NEWER_CAPS: Final[Mapping[int, NewerCaps]] = {
-    28: NewerCaps(LL_MAX, TREE_LL128_MAX),
-    32: NewerCaps(_tables["ll_max_2_32"], _tables["tree_ll128_max_2_32"]),
-}
 #: Share of the bandwidth that NVLS reaches, by generation.
 NVLS_EFFICIENCY: Final[Mapping[str, float]] = _tables["nvls_efficiency"]
 
