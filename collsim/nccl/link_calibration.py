@@ -23,6 +23,7 @@ from ..topology.calibrated import LinkFigures, Measured, SizeCorrection, calibra
 from ..topology.network import Hop
 from ..units import ByteSize, format_bytes, format_time
 from .machine.fabric_cost import compute_fabric_cost
+from .machine.flows import MachineCall
 from .machine.link_loads import compute_link_loads
 from .machine.machine_facts import Facts
 from .machine.topology_facts import build_graph_search, read_facts
@@ -379,16 +380,10 @@ def compute_link_figures(machine: Topology, links: LinkParameters) -> dict[str, 
         Share of the nominal rate and latency (s), by kind of link.
     """
     facts, figures = read_facts(machine), dict[str, LinkFigures]()
-    call = Call(
-        "allgather",
-        "Ring",
-        "Simple",
-        2**30,
-        facts,
-        build_communicator(facts, graph_search=build_graph_search(facts)),
-        links,
-        loads=compute_link_loads("allgather", "Ring", machine, facts, build_graph_search(facts)),
-    )
+    search = build_graph_search(facts)
+    comm = build_communicator(facts, graph_search=search)
+    loads = compute_link_loads(MachineCall("allgather", "Ring", machine, facts, search))
+    call = Call("allgather", "Ring", "Simple", 2**30, facts, comm, links, loads=loads)
     real = compute_link_times(call)
     nominal = compute_link_times(replace(call, links=links.without("rate")))
     per_node = facts.ranks // facts.nodes
@@ -456,8 +451,8 @@ def build_sample(row: Any, machine: Facts | Topology, environment: Mapping[str, 
         algorithm, protocol = choice.algorithm, choice.protocol
     call = Call(name, algorithm, protocol, size, facts, comm)
     if isinstance(machine, Topology):
-        hops = (name, algorithm, machine, facts, graphs, comm.running_channels)
-        call = replace(call, fabric=compute_fabric_cost(*hops), loads=compute_link_loads(*hops))
+        hops = MachineCall(name, algorithm, machine, facts, graphs, comm.running_channels)
+        call = replace(call, fabric=compute_fabric_cost(hops), loads=compute_link_loads(hops))
     return Sample(call, float(row.time))
 
 

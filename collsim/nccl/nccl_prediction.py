@@ -20,6 +20,7 @@ from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time, parse_bytes, parse_count
 from .bayesian_update import MeasuredTimes, update_prediction
 from .machine.fabric_cost import ONE_SWITCH, FabricCost, compute_fabric_cost
+from .machine.flows import MachineCall
 from .machine.idle_cards import count_near_cards, find_idle_cards
 from .machine.link_loads import compute_link_loads
 from .machine.machine_facts import Facts
@@ -575,8 +576,8 @@ def _add_loads(
     """Add what the flows of the algorithm put on the links of a Topology, and notes on it."""
     facts = call.facts
     notes: tuple[str, ...] = ()
-    hops = (call.collective, algorithm, machine, facts, graph_search, call.comm.running_channels)
-    loads = compute_link_loads(*hops)
+    hops = MachineCall(call.collective, algorithm, machine, facts, graph_search, call.comm.running_channels)
+    loads = compute_link_loads(hops)
     if loads is not None and loads.card > 0 and facts.net == "none":
         # Some pairs of a single node have neither P2P nor host memory, and meet over its cards.
         cards = read_card_facts(machine)
@@ -585,7 +586,7 @@ def _add_loads(
         notes += ("GPUs of a node without P2P exchange data over its network cards",)
     call = replace(call, loads=loads)
     if with_fabric:
-        call = replace(call, fabric=compute_fabric_cost(*hops))
+        call = replace(call, fabric=compute_fabric_cost(hops))
         notes += _note_fabric(machine, call.fabric)
     return call, notes
 

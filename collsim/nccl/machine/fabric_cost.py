@@ -17,7 +17,6 @@ Inside: bytes as shares of the call's, seconds, B/s.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +24,7 @@ import numpy.typing as npt
 from ...errors import TopologyError
 from ...topology import Topology
 from ...topology.cluster import ClusterRouter
-from .flows import CallFlows, Floats, Longs, list_call_flows, make_call_key
-from .machine_facts import Facts
-from .topology_facts import GraphSearch
+from .flows import CallFlows, Floats, Longs, MachineCall, cache_by_machine, list_call_flows
 
 #: A cable that is busier than a card's by less than this factor holds nothing up: sums of shares are not exact.
 _ROUNDING = 1 + 1e-6
@@ -55,27 +52,14 @@ class FabricCost:
 
 #: One switch, or one node.
 ONE_SWITCH = FabricCost()
-#: What a topology costs by algorithm and ranks, which is all that it depends on.
-_COSTS: WeakKeyDictionary[Topology, dict[tuple[object, ...], FabricCost]] = WeakKeyDictionary()
 
 
-def compute_fabric_cost(
-    collective: str,
-    algorithm: str,
-    machine: Topology,
-    facts: Facts,
-    graph_search: GraphSearch | None,
-    channels: int | None = None,
-) -> FabricCost:
+@cache_by_machine
+def compute_fabric_cost(call: MachineCall) -> FabricCost:
     """Compute what the fabric of a machine costs a call.
 
     Args:
-        collective: collsim's name of it.
-        algorithm: NCCL's name of it.
-        machine: the machine with all its ranks.
-        facts: of the machine with the ranks that take part.
-        graph_search: the search on it; None where it is not known.
-        channels: channels of the call; None: as many as there are orders.
+        call: The call and its machine.
 
     Returns:
         The cost; `ONE_SWITCH` where one switch joins all cards.
@@ -84,32 +68,27 @@ def compute_fabric_cost(
         TopologyError: where a hop has no route, as in `simulate`, unless NCCL's own channels keep to the cards that
             have one.
     """
-    router = machine.router
-    if facts.nodes == 1 or not isinstance(router, ClusterRouter) or router.fabric is None:
+    router = call.machine.router
+    if call.facts.nodes == 1 or not isinstance(router, ClusterRouter) or router.fabric is None:
         return ONE_SWITCH
     if router.fabric.lanes is None and not len(router.fabric.a):
         return ONE_SWITCH
-    costs = _COSTS.setdefault(machine, {})
-    key = make_call_key(collective, algorithm, facts, graph_search, channels)
-    if key not in costs:
-        try:
-            flows = list_call_flows(collective, algorithm, machine, facts, graph_search, channels)
-            costs[key] = _compare_with_one_switch(flows)
-        except TopologyError as error:
-            if collective in ("alltoall", "sendrecv") or not _is_on_rails(algorithm, graph_search, facts.nodes):
-                template = "{error}; join the rails (fabric='rail'), or give all cards one switch (fabric='switch')"
-                raise TopologyError(template, error=error) from None
-            costs[key] = ONE_SWITCH
-    return costs[key]
+    try:
+        return _compare_with_one_switch(list_call_flows(call))
+    except TopologyError as error:
+        if call.is_point_to_point or not _is_on_rails(call):
+            template = "{error}; join the rails (fabric='rail'), or give all cards one switch (fabric='switch')"
+            raise TopologyError(template, error=error) from None
+        return ONE_SWITCH
 
 
-def _is_on_rails(algorithm: str, graph_search: GraphSearch | None, nodes: int) -> bool:
+def _is_on_rails(call: MachineCall) -> bool:
     """Whether all channels of the search stay on one card from node to node; it may be another than a GPU's nearest."""
-    if graph_search is None or algorithm not in ("Ring", "Tree"):
+    if call.graph_search is None or call.algorithm not in ("Ring", "Tree"):
         return False
-    if algorithm == "Ring":
-        return not graph_search.rings.count_crossings(nodes)
-    return all(channel.entry_card == channel.exit_card for channel in graph_search.trees.channels)
+    if call.algorithm == "Ring":
+        return not call.graph_search.rings.count_crossings(call.facts.nodes)
+    return all(channel.entry_card == channel.exit_card for channel in call.graph_search.trees.channels)
 
 
 def _compare_with_one_switch(flows: CallFlows) -> FabricCost:

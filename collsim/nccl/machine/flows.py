@@ -6,9 +6,10 @@ Inside: bytes as shares of the call's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import wraps
+from typing import TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,8 +31,63 @@ Flows: TypeAlias = tuple[Longs, Longs, Floats, Longs]
 _MAX_HOPS = 200_000
 #: Ranks up to which the transfers of PAT are counted one by one; beyond, the ring stands for it.
 _MAX_PAT = 512
-#: Collectives made of sends, which name their ranks: these keep their numbers.
-POINT_TO_POINT = ("alltoall", "sendrecv")
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class MachineCall:
+    """A call of NCCL on a machine.
+
+    Attributes:
+        collective: collsim's name of it.
+        algorithm: NCCL's name of it; of NVLS only what goes from node to node counts.
+        machine: with all its ranks and the routes that NCCL's settings leave.
+        facts: of the machine with the ranks that take part.
+        graph_search: the search on it; None where it is not known: the topology's own orders.
+        channels: channels of the call; None: as many as there are orders.
+    """
+
+    collective: str
+    algorithm: str
+    machine: Topology
+    facts: Facts
+    graph_search: GraphSearch | None
+    channels: int | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that its hops depend on beside the machine."""
+        search_key = self.graph_search and (self.graph_search.local_ranks, self.graph_search.rules)
+        return self.collective, self.algorithm, self.facts.ranks, search_key, self.channels
+
+    @property
+    def is_point_to_point(self) -> bool:
+        """Whether it is made of sends, which name their ranks: these keep their numbers."""
+        return self.collective in ("alltoall", "sendrecv")
+
+
+def cache_by_machine(compute: Callable[[MachineCall], Result]) -> Callable[[MachineCall], Result]:
+    """Cache what a function finds of a call, as long as its machine is there.
+
+    Args:
+        compute: The function, whose result depends on the machine and on the key of the call alone.
+
+    Returns:
+        The function that computes each result once.
+    """
+    results: WeakKeyDictionary[Topology, dict[tuple[object, ...], Result]] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def get_result(call: MachineCall) -> Result:
+        known = results.setdefault(call.machine, {})
+        key = call.key
+        if key not in known:
+            known[key] = compute(call)
+        return known[key]
+
+    return get_result
 
 
 @dataclass(frozen=True)
@@ -55,101 +111,46 @@ class CallFlows:
     channel: Longs
 
 
-#: Flows by machine and call, which are all that they depend on.
-_FLOWS: WeakKeyDictionary[Topology, dict[tuple[object, ...], CallFlows]] = WeakKeyDictionary()
-
-
-def list_call_flows(
-    collective: str,
-    algorithm: str,
-    machine: Topology,
-    facts: Facts,
-    graph_search: GraphSearch | None,
-    channels: int | None = None,
-) -> CallFlows:
+@cache_by_machine
+def list_call_flows(call: MachineCall) -> CallFlows:
     """List the hops of a call.
 
     Args:
-        collective: collsim's name of it.
-        algorithm: NCCL's name of it.
-        machine: with all its ranks and the routes that NCCL's settings leave.
-        facts: of the machine with the ranks that take part.
-        graph_search: the search on it; None where it is not known.
-        channels: channels of the call; None: as many as there are orders.
+        call: The call and its machine.
 
     Returns:
         The hops.
     """
-    calls = _FLOWS.setdefault(machine, {})
-    key = make_call_key(collective, algorithm, facts, graph_search, channels)
-    if key not in calls:
-        nodes = machine.facts.nodes
-        numbered = machine
-        if collective not in POINT_TO_POINT:
-            numbered = sort_ranks_by_node(machine)
-        in_use = restrict_ranks(numbered, -(-facts.ranks // nodes))
-        if in_use is machine:  # the cache must not hold its own key
-            in_use = replace(machine)
-        flows = _build_flows(collective, algorithm, in_use, nodes, graph_search, channels)
-        calls[key] = CallFlows(in_use, nodes, *flows)
-    return calls[key]
+    nodes, numbered = call.machine.facts.nodes, call.machine
+    if not call.is_point_to_point:
+        numbered = sort_ranks_by_node(numbered)
+    in_use = restrict_ranks(numbered, -(-call.facts.ranks // nodes))
+    if in_use is call.machine:  # the cache must not hold its own key
+        in_use = replace(in_use)
+    return CallFlows(in_use, nodes, *_build_flows(replace(call, machine=in_use), nodes))
 
 
-def make_call_key(
-    collective: str, algorithm: str, facts: Facts, graph_search: GraphSearch | None, channels: int | None
-) -> tuple[object, ...]:
-    """Make a key of all that the hops of a call on a machine depend on.
-
-    Args:
-        collective: collsim's name of it.
-        algorithm: NCCL's name of it.
-        facts: of the machine with the ranks that take part.
-        graph_search: the search on it; None where it is not known.
-        channels: channels of the call; None: as many as there are orders.
-    """
-    search_key = graph_search and (graph_search.local_ranks, graph_search.rules)
-    return collective, algorithm, facts.ranks, search_key, channels
-
-
-def _build_flows(
-    collective: str,
-    algorithm: str,
-    machine: Topology,
-    nodes: int,
-    graph_search: GraphSearch | None,
-    channels: int | None = None,
-) -> Flows:
-    """List who sends to whom in a call, and how much.
-
-    Args:
-        collective: collsim's name of it.
-        algorithm: NCCL's name of it; of NVLS only what goes from node to node.
-        machine: with the ranks that take part.
-        nodes: its nodes.
-        graph_search: the search on it; None where it is not known: the topology's own orders.
-        channels: channels of the call; None: as many as there are orders.
-
-    Returns:
-        Sender, receiver, share of the call's bytes, and channel of each hop.
-    """
+def _build_flows(call: MachineCall, nodes: int) -> Flows:
+    """Sender, receiver, share of the call's bytes, and channel of each hop among the ranks of a machine."""
+    collective, algorithm, machine = call.collective, call.algorithm, call.machine
     if collective == "alltoall":
         return _build_alltoall_flows(machine.ranks, nodes)
     if collective == "sendrecv":
         return _build_ring_flows(np.arange(machine.ranks)[None], 1.0)
     if algorithm == "Tree":
-        parents = _list_tree_parents(machine, nodes, graph_search, channels)
+        parents = _list_tree_parents(call, nodes)
         # The two trees of channel k are the k-th of the first and of the second half.
         return _build_tree_flows(parents, np.arange(len(parents)) % -(-len(parents) // 2))
     if algorithm == "NVLSTree":
-        parents = list(_list_head_parents(machine, nodes, graph_search))
+        parents = list(_list_head_parents(call, nodes))
         return _build_tree_flows(parents, np.arange(len(parents)) % (len(parents) // 2))
     if algorithm == "NVLS":
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
     if algorithm == "PAT" and machine.ranks <= _MAX_PAT:
         return _build_schedule_flows(f"{collective}_pat", machine.ranks)
-    orders = np.asarray(_list_ring_orders(machine, nodes, graph_search), np.int64)
-    if channels is not None:
-        orders = orders[: max(1, channels)]
+    orders = np.asarray(_list_ring_orders(call, nodes), np.int64)
+    if call.channels is not None:
+        orders = orders[: max(1, call.channels)]
     if collective in ("broadcast", "reduce"):
         return _build_chain_flows(orders, collective)
     rounds = 1 + (collective == "allreduce")
@@ -186,9 +187,10 @@ def _build_chain_flows(rings: Longs, collective: str) -> Flows:
     return src, dst, np.full(len(src), 1 / len(rings)), np.repeat(np.arange(len(rings)), rings.shape[1] - 1)
 
 
-def _list_ring_orders(machine: Topology, nodes: int, graph_search: GraphSearch | None) -> npt.ArrayLike:
-    if graph_search is not None:
-        return graph_search.rings.build_orders(nodes)
+def _list_ring_orders(call: MachineCall, nodes: int) -> npt.ArrayLike:
+    if call.graph_search is not None:
+        return call.graph_search.rings.build_orders(nodes)
+    machine = call.machine
     return build_ring_orders(machine, machine.ranks, choose_channels(machine, machine.ranks))
 
 
@@ -202,29 +204,28 @@ def _build_tree_flows(trees: Iterable[npt.ArrayLike], channels: Longs) -> Flows:
     return src, dst, np.full(len(src), 1 / len(parents)), np.tile(channel, 2)
 
 
-def _list_tree_parents(
-    machine: Topology, nodes: int, graph_search: GraphSearch | None, channels: int | None
-) -> list[npt.ArrayLike]:
-    if graph_search is None:
+def _list_tree_parents(call: MachineCall, nodes: int) -> list[npt.ArrayLike]:
+    machine, channels = call.machine, call.channels
+    if call.graph_search is None:
         starts = np.arange(0, machine.ranks, machine.ranks // nodes)
         orders = order_chains(build_ring_orders(machine, machine.ranks, max(1, (channels or 2) // 2)), starts)
         pair = build_node_chains(machine.ranks, starts, "balanced")
         return [rename_ranks(tree, order) for order in orders for tree in pair]
-    trees = list(graph_search.trees.build_parents(nodes))
+    trees = list(call.graph_search.trees.build_parents(nodes))
     half = len(trees) // 2
     running = min(half, max(1, (channels or 2 * half) // 2))
     return [*trees[:running], *trees[half : half + running]]
 
 
-def _list_head_parents(machine: Topology, nodes: int, graph_search: GraphSearch | None) -> Iterable[npt.ArrayLike]:
+def _list_head_parents(call: MachineCall, nodes: int) -> Iterable[npt.ArrayLike]:
     """Of each head of NVLS the double binary tree over the nodes; other GPUs send nothing from node to node."""
-    local_ranks = machine.ranks // nodes
+    ranks, local_ranks = call.machine.ranks, call.machine.ranks // nodes
     heads: Iterable[int] = range(local_ranks)
-    if graph_search is not None and graph_search.heads is not None:
-        heads = graph_search.heads.gpus
+    if call.graph_search is not None and call.graph_search.heads is not None:
+        heads = call.graph_search.heads.gpus
     for parent in build_double_binary_tree(nodes):
         for head in heads:
-            tree = np.full(machine.ranks, -1, np.int64)
+            tree = np.full(ranks, -1, np.int64)
             tree[head::local_ranks] = np.where(parent < 0, -1, parent * local_ranks + head)
             yield tree
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,7 @@ from ...topology import Topology
 from ...topology.cables import apply_rates
 from ...topology.cluster import ClusterRouter
 from ...topology.network import DEVICE_KINDS, Column, NoRoute
-from .flows import POINT_TO_POINT, CallFlows, Floats, Longs, list_call_flows, make_call_key
-from .machine_facts import Facts
+from .flows import CallFlows, Floats, Longs, MachineCall, cache_by_machine, list_call_flows
 from .topology_facts import GraphSearch
 
 #: Kinds of cable by what limits them: a Grace processor reaches its GPU over C2C where others have a slot.
@@ -62,69 +60,43 @@ class LinkLoads:
     by_channel: LinkLoads | None = None
 
 
-#: Loads by machine and call, which are all that they depend on.
-_LOADS: WeakKeyDictionary[Topology, dict[tuple[object, ...], LinkLoads | None]] = WeakKeyDictionary()
-
-
-def compute_link_loads(
-    collective: str,
-    algorithm: str,
-    machine: Topology,
-    facts: Facts,
-    graph_search: GraphSearch | None,
-    channels: int | None = None,
-) -> LinkLoads | None:
+@cache_by_machine
+def compute_link_loads(call: MachineCall) -> LinkLoads | None:
     """Compute what a call puts on the links of a machine.
 
     Args:
-        collective: collsim's name of it.
-        algorithm: NCCL's name of it.
-        machine: the machine with all its ranks and the routes that NCCL's settings leave.
-        facts: of the machine with the ranks that take part.
-        graph_search: the search on it; None where it is not known.
-        channels: channels of the call; None: as many as there are orders.
+        call: The call and its machine.
 
     Returns:
         The loads; None where a hop has no route.
     """
-    loads = _LOADS.setdefault(machine, {})
-    key = make_call_key(collective, algorithm, facts, graph_search, channels)
-    if key not in loads:
-        try:
-            loads[key] = _count_loads(collective, algorithm, machine, facts, graph_search, channels)
-        except (TopologyError, NoRoute):
-            loads[key] = None
-    return loads[key]
+    try:
+        return _count_loads(call)
+    except (TopologyError, NoRoute):
+        return None
 
 
-def _count_loads(
-    collective: str,
-    algorithm: str,
-    machine: Topology,
-    facts: Facts,
-    graph_search: GraphSearch | None,
-    channels: int | None,
-) -> LinkLoads:
-    flows = list_call_flows(collective, algorithm, machine, facts, graph_search, channels)
-    if algorithm == "NVLSTree" and graph_search is not None and graph_search.heads is not None:
+def _count_loads(call: MachineCall) -> LinkLoads:
+    flows, algorithm, search = list_call_flows(call), call.algorithm, call.graph_search
+    if algorithm == "NVLSTree" and search is not None and search.heads is not None:
         # A head is a GPU and its card, which may not be the nearest where several GPUs share cards.
-        columns = _route_by_channel(flows, algorithm, graph_search)
+        columns = _route_by_channel(flows, algorithm, search)
         if columns is not None:
             return _sum_loads(flows, columns)
     loads = _sum_loads(flows, flows.machine.columns(flows.src, flows.dst))
-    if graph_search is None or flows.nodes == 1 or collective in POINT_TO_POINT or algorithm not in ("Ring", "Tree"):
+    if search is None or flows.nodes == 1 or call.is_point_to_point or algorithm not in ("Ring", "Tree"):
         return loads
-    if facts.gdr is False:
-        columns = _route_by_channel(flows, algorithm, graph_search)
+    if call.facts.gdr is False:
+        columns = _route_by_channel(flows, algorithm, search)
         if columns is None:
             return loads
         return replace(loads, by_channel=_sum_loads(flows, columns))
     if algorithm == "Tree":  # the channels of trees have the cards of the rings
-        ring_flows = list_call_flows("allgather", "Ring", machine, facts, graph_search, channels)
+        ring_flows = list_call_flows(replace(call, collective="allgather", algorithm="Ring"))
         ring_loads = _sum_loads(ring_flows, ring_flows.machine.columns(ring_flows.src, ring_flows.dst))
-        spread = _compute_card_spread(ring_loads, ring_flows.share, graph_search, channels)
+        spread = _compute_card_spread(ring_loads, ring_flows.share, search, call.channels)
     else:
-        spread = _compute_card_spread(loads, flows.share, graph_search, channels)
+        spread = _compute_card_spread(loads, flows.share, search, call.channels)
     return replace(loads, card_spread=spread)
 
 
