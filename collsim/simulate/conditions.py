@@ -60,19 +60,24 @@ class Flows:
 Background: TypeAlias = Flows | Sequence[tuple[int, int, ByteSize] | tuple[int, int, ByteSize, Duration]]
 
 
-class FlowOptions(TypedDict, total=False):
-    """Options of the event engine for plain flows; `simulate` describes them."""
+class _NetworkOptions(TypedDict, total=False):
+    """Options of the event engine for everything that moves; `simulate` describes them."""
 
     overhead: Duration | None
     injection: Bandwidth | None
-    jitter: Duration | None
-    seed: int | None
     slow: Mapping[int, float] | None
     shortcuts: bool | None
 
 
-class EventOptions(FlowOptions, total=False):
-    """Options of the event engine for collectives; `simulate` describes them."""
+class FlowOptions(_NetworkOptions, total=False):
+    """Options of the event engine for plain flows; `simulate` describes them."""
+
+    jitter: Duration | None
+    seed: int | None
+
+
+class _CollectiveOptions(_NetworkOptions, total=False):
+    """What collectives have beside them, but for chance; `simulate` describes them."""
 
     sharing: Sharing | None
     gamma: Bandwidth | None
@@ -82,21 +87,15 @@ class EventOptions(FlowOptions, total=False):
     eager: bool | None
 
 
-class ManyRunOptions(TypedDict, total=False):
+class EventOptions(FlowOptions, _CollectiveOptions, total=False):
+    """Options of the event engine for collectives; `simulate` describes them."""
+
+
+class ManyRunOptions(_CollectiveOptions, total=False):
     """Options of the event engine that all runs of `simulate_many` share; `simulate` describes them."""
 
     ranks: RankSelection | None
     begin: Duration
-    overhead: Duration | None
-    injection: Bandwidth | None
-    slow: Mapping[int, float] | None
-    shortcuts: bool | None
-    sharing: Sharing | None
-    gamma: Bandwidth | None
-    launch: Duration | None
-    late: Mapping[int, Duration] | None
-    background: Background | None
-    eager: bool | None
 
 
 def build_flows(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from typing import NamedTuple, TypeAlias, Unpack, overload
+from typing import Any, NamedTuple, Unpack, overload
 
 import numpy as np
 
@@ -57,8 +57,6 @@ _SECONDS_RUN = 1e-3  # of a run that does next to nothing
 #: What a run of the lockstep engine takes: s for each step, s for each row, and bytes for each row of the longest step,
 #: whose routes are in memory.
 _SECONDS_STEP, _SECONDS_ROW, _BYTES_ROW = (1e-4, 5e-7, 200.0)
-#: Runs the same again on another topology, perhaps without bytes.
-Rerun: TypeAlias = Callable[[Topology, bool], list[Trace]]
 
 
 @overload
@@ -187,13 +185,12 @@ def simulate(
     # Only options that were given are passed on: the lockstep engine refuses any, and defaults belong to the engine.
     options = {name: value for name, value in options.items() if value is not None}
     require_progress(progress, *COUNTED)
-    work, conditions = _parse_request("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
-    if conditions is None:
-        return _run_lockstep(work, dtype, progress)
+    work = _parse_request("simulate", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    if work.conditions is None:
+        return _run_lockstep(work, progress)
     if not isinstance(schedule, Schedule):
-        return _run_together(work, dtype, options, progress)
-    rerun = partial(_run_again, work, dtype, options, progress is True)
-    traces, flows_behind = _run_event(work, dtype, conditions, progress, rerun)
+        return _run_together(work, progress)
+    traces, flows_behind = _run_event(work, progress)
     return replace(traces[0], background=flows_behind)
 
 
@@ -207,9 +204,8 @@ def _parse_request(
     ranks: object,
     begin: object,
     options: Mapping[str, object],
-) -> tuple[_Work, Conditions | None]:
-    """What `caller` was asked to run, slow ranks already slow, and under which conditions: None for the lockstep
-    engine."""
+) -> _Work:
+    """What `caller` was asked to run, slow ranks already slow."""
     topology = resolve_topology(topology, caller)
     many = isinstance(schedule, (list, tuple))
     schedules: list[Schedule] = list(schedule) if many else [schedule]  # type: ignore[list-item, arg-type]
@@ -235,14 +231,14 @@ def _parse_request(
         if options or work.begin[0]:
             message = "engine 'lockstep' has no option {name!r}; it is one of engine='event'"
             raise CollsimError(message, name=next(iter(options), "begin"))
-        return work, None
+        return work
     conditions = parse_conditions(topology, options)
-    return replace(work, topology=slow_down(work.topology, conditions)), conditions
+    return replace(work, topology=slow_down(work.topology, conditions), conditions=conditions)
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """Several schedules placed on one topology, helpers included."""
+    """Several schedules placed on one topology, helpers included; without conditions for the lockstep engine."""
 
     schedules: list[Schedule]
     topology: Topology
@@ -251,6 +247,26 @@ class _Work:
     ranks: list[Longs]
     placement: list[Longs]
     begin: list[float]
+    dtype: DataType
+    conditions: Conditions | None = None
+
+    def on_links_of(self, topology: Topology, no_bytes: bool) -> _Work:
+        """The same with the links of another topology; without bytes nothing else flows either."""
+        topology = replace(self.topology, name=topology.name, links=topology.links)
+        if not no_bytes:
+            return replace(self, topology=topology)
+        nothing = [compute_slot_bytes(s, 0, find_itemsize(self.dtype)) for s in self.schedules]
+        without = replace(self._without_traffic(), nbytes=[0] * len(self.nbytes), slot_bytes=nothing)
+        return replace(without, topology=topology)
+
+    def select(self, number: int) -> _Work:
+        """One of the schedules with nothing beside it."""
+        lists: dict[str, Any] = {name: [value[number]] for name, value in vars(self).items() if isinstance(value, list)}
+        return replace(self._without_traffic(), **lists)
+
+    def _without_traffic(self) -> _Work:
+        assert self.conditions is not None  # other traffic is of the event engine
+        return replace(self, conditions=replace(self.conditions, background=None))
 
 
 def _place_schedules(
@@ -269,7 +285,7 @@ def _place_schedules(
         np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))
     ]
     slots = [compute_slot_bytes(s, size, find_itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
-    return _Work(schedules, extended, sizes, slots, groups, placement, begins)
+    return _Work(schedules, extended, sizes, slots, groups, placement, begins, dtype)
 
 
 def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int], groups: list[Longs]) -> Topology:
@@ -347,12 +363,12 @@ def _view_topology(topology: Topology, schedule: Schedule, ranks: Longs, placeme
     return view, np.arange(len(placement))
 
 
-def _run_lockstep(work: _Work, dtype: DataType, progress: Progress | bool | None) -> Trace:
+def _run_lockstep(work: _Work, progress: Progress | bool | None) -> Trace:
     topology, placement = _view_topology(work.topology, work.schedules[0], work.ranks[0], work.placement[0])
     with report_waiting(progress) as tell:
         timing = run_lockstep(work.schedules[0], topology, work.slot_bytes[0], placement, tell)
     return Trace(
-        work.schedules[0], topology, work.nbytes[0], str(dtype), "lockstep", work.slot_bytes[0], placement, timing
+        work.schedules[0], topology, work.nbytes[0], str(work.dtype), "lockstep", work.slot_bytes[0], placement, timing
     )
 
 
@@ -361,9 +377,9 @@ def _build_jobs(work: _Work) -> list[Job]:
     return [build_schedule_job(s, sizes, placement, begin) for s, sizes, placement, begin in job_parts]
 
 
-def _run_event(
-    work: _Work, dtype: DataType, conditions: Conditions, progress: Progress | bool | None, rerun: Rerun
-) -> tuple[list[Trace], FlowTrace | None]:
+def _run_event(work: _Work, progress: Progress | bool | None) -> tuple[list[Trace], FlowTrace | None]:
+    conditions = work.conditions
+    assert conditions is not None
     jobs, other = _build_jobs(work), conditions.background
     with report_waiting(progress) as tell:
         timings = run_events(
@@ -373,9 +389,9 @@ def _run_event(
     for i, schedule in enumerate(work.schedules):
         # Each trace sees the network with its own ranks and helpers, although all ran on one.
         view, placement = _view_topology(work.topology, schedule, work.ranks[i], work.placement[i])
-        again = partial(_run_trace_again, rerun, work.topology, i)
+        again = partial(_run_trace_again, work, progress is True, i)
         others = tuple(timings[:i] + timings[i + 1 :])
-        request = schedule, view, work.nbytes[i], str(dtype)
+        request = schedule, view, work.nbytes[i], str(work.dtype)
         slots = work.slot_bytes[i]
         traces.append(
             Trace(*request, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])
@@ -386,89 +402,29 @@ def _run_event(
     return traces, background
 
 
-def _run_again(
-    work: _Work,
-    dtype: DataType,
-    options: Mapping[str, object],
-    bar: bool,
-    topology: Topology,
-    no_bytes: bool = False,
-    only: int | None = None,
-) -> list[Trace]:
-    """The same run with other links (of a topology with all helpers in their places, and slow ranks already slow),
-    without bytes, or with one of its schedules alone."""
-    work = replace(_remove_bytes(work, dtype) if no_bytes else work, topology=topology)
-    again = work
-    if only is not None:
-        again = _select_schedule(work, only)
-    if only is None and not no_bytes:
-        run_options = options
-    else:
-        run_options = {**options, "background": None}
-    return _run_event(
-        again, dtype, parse_conditions(topology, run_options), bar, partial(_run_again, again, dtype, run_options, bar)
-    )[0]
-
-
-def _select_schedule(work: _Work, number: int) -> _Work:
-    """One of the schedules, with what belongs to it."""
-    return replace(
-        work,
-        schedules=[work.schedules[number]],
-        nbytes=[work.nbytes[number]],
-        slot_bytes=[work.slot_bytes[number]],
-        ranks=[work.ranks[number]],
-        placement=[work.placement[number]],
-        begin=[work.begin[number]],
-    )
-
-
-def _run_together(
-    work: _Work, dtype: DataType, options: Mapping[str, object], progress: Progress | bool | None
-) -> ConcurrentTrace:
-    """All schedules side by side, slow ranks already slow."""
-    again = work, dtype, options, progress is True
-    traces, background = _run_event(
-        work, dtype, parse_conditions(work.topology, options), progress, partial(_run_again, *again)
-    )
-    return ConcurrentTrace(
-        traces,
-        work.topology,
-        work.placement,
-        background,
-        partial(_run_each_alone, *again),
-        partial(_run_together_again, *again),
-    )
-
-
-def _run_together_again(
-    work: _Work, dtype: DataType, options: Mapping[str, object], bar: bool, topology: Topology, no_bytes: bool
-) -> ConcurrentTrace:
-    """The same with the links of another topology, or without bytes."""
-    again = replace(work, topology=replace(work.topology, name=topology.name, links=topology.links))
-    return _run_together(
-        _remove_bytes(again, dtype) if no_bytes else again,
-        dtype,
-        {**options, "background": None} if no_bytes else options,
-        bar,
-    )
-
-
-def _remove_bytes(work: _Work, dtype: DataType) -> _Work:
-    nothing = [compute_slot_bytes(s, 0, find_itemsize(dtype)) for s in work.schedules]
-    return replace(work, nbytes=[0] * len(work.nbytes), slot_bytes=nothing)
-
-
-def _run_each_alone(work: _Work, dtype: DataType, options: Mapping[str, object], bar: bool) -> list[Trace]:
-    """Each schedule with nothing beside it."""
-    return [_run_again(work, dtype, options, bar, work.topology, only=i)[0] for i in range(len(work.schedules))]
-
-
-def _run_trace_again(
-    rerun: Rerun, original: Topology, number: int, topology: Topology, no_bytes: bool = False
-) -> Trace:
+def _run_trace_again(work: _Work, bar: bool, number: int, topology: Topology, no_bytes: bool) -> Trace:
     """Trace `number` of the same run with the links of another topology, or without bytes."""
-    return rerun(replace(original, name=topology.name, links=topology.links), no_bytes)[number]
+    return _run_event(work.on_links_of(topology, no_bytes), bar)[0][number]
+
+
+def _run_together(work: _Work, progress: Progress | bool | None) -> ConcurrentTrace:
+    """All schedules side by side."""
+    traces, background = _run_event(work, progress)
+    alone, again = (
+        partial(_run_each_alone, work, progress is True),
+        partial(_run_together_again, work, progress is True),
+    )
+    return ConcurrentTrace(traces, work.topology, work.placement, background, alone, again)
+
+
+def _run_together_again(work: _Work, bar: bool, topology: Topology, no_bytes: bool) -> ConcurrentTrace:
+    """The same with the links of another topology, or without bytes."""
+    return _run_together(work.on_links_of(topology, no_bytes), bar)
+
+
+def _run_each_alone(work: _Work, bar: bool) -> list[Trace]:
+    """Each schedule with nothing beside it."""
+    return [_run_event(work.select(i), bar)[0][0] for i in range(len(work.schedules))]
 
 
 def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
@@ -676,7 +632,8 @@ def expected_cost(
         24
     """
     require_keywords("expected_cost", options, EventOptions.__annotations__)
-    work, conditions = _parse_request("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    work = _parse_request("expected_cost", schedule, topology, nbytes, dtype, engine, ranks, begin, options)
+    conditions = work.conditions
     if conditions is None:
         return _estimate_steps(work, "lockstep")
     jobs = _build_jobs(work)
