@@ -36,10 +36,11 @@ from .errors import (
     format_value,
     require_flags,
     require_path,
+    require_text,
     require_word,
 )
 from .errors.keywords import require_keywords
-from .locale import Text, build_text, complete_text, repeat_text
+from .locale import LANGUAGES, Text, build_text, complete_text, repeat_text
 from .plugins import list_entries, register_into
 from .plugins import load as load_plugins
 from .schedule import Schedule, freeze
@@ -562,8 +563,14 @@ def algorithm(
     require_word("helpers_on", helpers_on, HELPER_LOCATIONS)
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost, shares=shares)
-    if name is not None and not isinstance(name, str):
-        raise CollsimError("algorithm(name={name!r}): a name is a text", name=name)
+    require_text("source", source)
+    require_text("network", network)
+    if name is not None:
+        require_text("name", name)
+    _require_written("says", says)
+    _require_written("when", when)
+    if not isinstance(formula, str):
+        _require_written("formula", formula)
     if phases is not None:
         phases = _check_phases(phases)
 
@@ -642,6 +649,17 @@ def _check_phases(phases: object) -> tuple[str, str]:
             phases=phases,
         )
     return names
+
+
+def _require_written(what: str, written: object) -> None:
+    """Check a text of an algorithm: in English, and perhaps in the other languages."""
+    if (
+        not isinstance(written, (tuple, list))
+        or not 0 < len(written) <= len(LANGUAGES)
+        or not all(isinstance(text, str) for text in written)
+    ):
+        message = "algorithm({what}={value!r}): give the text in English and in Chinese, {what}=('...', '...')"
+        raise CollsimError(message, what=what, value=written)
 
 
 def _require_functions(**claims: object) -> None:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from .collective import NOTHING, Collective, get_collective
 from .dtypes import Bools, Longs
-from .errors import CollsimError, ScheduleError, format_value, require_word
+from .errors import CollsimError, ScheduleError, format_value, require_short_range, require_word
 from .limits import Extent, require_extent
 from .schedule import Schedule, format_endpoint
 from .steps import Step
@@ -83,6 +83,7 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
     """
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = get_collective(require_schedule(schedule).collective)
+    require_short_range("buffers", buffers)
     try:
         array = np.asarray(buffers)
     except ValueError:

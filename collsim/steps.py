@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .dtypes import Bools, Ints
-from .errors import ScheduleError, format_value, is_list
+from .errors import ScheduleError, format_value, is_list, require_short_range
 
 #: What a helper endpoint is: a host of its own (a parameter server), the NVSwitch of a node (NVLS), the switch between
 #: the nodes (SHARP), or either of these switches.
@@ -430,6 +430,7 @@ def _spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> Ints:
 
 
 def _parse_whole_numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    require_short_range(name, value, MAX_ROWS)
     try:
         array = np.asarray(value)
     except ValueError:

@@ -184,6 +184,7 @@ def test_show_run_and_verify_take_load_alike(tmp_path):
         (["show", "allreduce_ring", "--ranks", "4", "--channels"], "needs a value"),
         (["verify", "nothing.py:x"], "nothing.py"),
         (["verify", "allreduce_ring", "--ranks", "9:2"], "9:2"),
+        (["verify", "allreduce_ring", "--ranks", ""], "ranks ''"),
         (["compare", "--collective", "allredcue", "--topology", "switch(4)"], "did you mean 'allreduce'"),
         (["compare", "--topology", "switch(4)", "--nbytes", "1KiB:2GiB:1"], "factor"),
         (["compare", "--topology", "switch(4)", "--nbytes", "1:1e18:1.0000001"], "larger factor"),

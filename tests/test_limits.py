@@ -138,3 +138,26 @@ def test_a_long_value_is_shown_by_its_beginning():
                 parse(bad)
             assert len(str(caught.value)) < 400
     assert cs.units.parse_bytes(str(2**53 + 1)) == 2**53 + 1  # as a float it would be 2^53
+
+
+ENDLESS = range(10**12)  # takes no memory itself
+LEAF_SPINE = cs.machine("dgx-h100", nodes=2, gpus=1, fabric="leaf-spine", radix=8)
+
+
+@pytest.mark.parametrize(
+    ("name", "take"),
+    {
+        "nbytes": lambda: cs.compare("allreduce", "dgx-a100", ENDLESS),
+        "channels": lambda: cs.sweep("allreduce", ("allreduce_ring", {"channels": ENDLESS}), "dgx-a100", 8),
+        "order": lambda: cs.sweep("allreduce", "allreduce_ring", "dgx-a100", 8, order=ENDLESS),
+        "nodes": lambda: cs.nccl.predict_choices("allreduce", "dgx-a100", 8, ENDLESS),
+        "seeds": lambda: cs.analysis.compare_routing(lambda topology: 1.0, LEAF_SPINE, seeds=ENDLESS),
+        "buffers": lambda: cs.replay(cs.schedule("allreduce_ring", ranks=4), ENDLESS),
+        "src": lambda: cs.copy(ENDLESS, 0, 0),
+        "batch": lambda: cs.sweep(model="resnet18", topology="dgx-a100", batch=ENDLESS),
+        "schedules": lambda: cs.train.time_schedules(4, 8, 1e-3, 2e-3, schedules=ENDLESS),
+    }.items(),
+)
+def test_a_range_of_too_many_numbers_is_refused_before_it_is_listed(name, take):
+    with pytest.raises(cs.CollsimError, match=rf"^{name}=range\(0, 1000000000000\) has more than"):
+        take()

@@ -541,3 +541,23 @@ def test_an_algorithm_of_the_package_in_a_block_takes_its_name_from_that_of_a_us
         assert cs.algorithms()["allreduce_ring"] is ring
         assert registry.is_made_by_package(ring(4))
     assert cs.algorithms()["allreduce_ring"] is mine
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"source": 3},
+        {"network": None},
+        {"name": ["mine"]},
+        {"says": "a plain text"},
+        {"says": 3},
+        {"when": ()},
+        {"when": ("always", 3)},
+        {"formula": ["x"] * 9},
+        {"formula": 2.5},
+    ],
+)
+def test_texts_of_an_algorithm_are_texts(claims):
+    (what,) = claims
+    with pytest.raises(cs.CollsimError, match=rf"{what}=.*{what}="):
+        cs.algorithm("allreduce", **claims)

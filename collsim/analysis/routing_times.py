@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ..display.catalog import Catalog
 from ..display.progress import open_progress, require_progress
 from ..dtypes import Floats, Longs
-from ..errors import CollsimError, TopologyError, format_value
+from ..errors import CollsimError, TopologyError, format_value, require_short_range
 from ..errors.dependencies import pandas as pd
 from ..errors.keywords import check_keywords
 from ..schedule import Schedule
@@ -238,6 +238,7 @@ def _require_seconds(value: object) -> float:
 
 
 def _parse_seeds(seeds: int | Sequence[int]) -> Longs:
+    require_short_range("seeds", seeds, _MAX_SEEDS)
     if isinstance(seeds, Sequence) and not isinstance(seeds, str) and len(seeds):
         numbers = [parse_count(seed, "seeds", least=0) for seed in seeds]
     else:

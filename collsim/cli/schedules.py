@@ -129,7 +129,7 @@ def verify(
     if stored is None:
         entry = find_algorithm(algorithm, load)
         name, build = entry.name, lambda n: entry(n, **options)
-        checked, left_out = _split_rank_counts(entry, ranks or _RANK_RANGE)
+        checked, left_out = _split_rank_counts(entry, _RANK_RANGE if ranks is None else ranks)
     else:
         refuse_options_of_file(algorithm, stored, options, ranks)
         name, build = algorithm, lambda _: stored

@@ -575,6 +575,42 @@ def require_list(name: str, values: object, example: str) -> None:
         raise CollsimError(message, name=name, values=values, example=example)
 
 
+def require_short_range(name: str, values: object, most: int = 1_000_000) -> None:
+    """Refuse a range of more numbers than are taken one by one: it takes no memory itself, and its numbers would.
+
+    Args:
+        name: of the parameter.
+        values: what was given.
+        most: numbers that it may have.
+
+    Raises:
+        CollsimError: it is a range of more.
+
+    Examples:
+        >>> require_short_range("nbytes", range(8, 64, 8))
+    """
+    if isinstance(values, range) and values[most:]:  # `len` cannot say how long the longest are
+        message = "{name}={values!r} has more than {most:,} numbers; give a shorter range, or a list"
+        raise CollsimError(message, name=name, values=values, most=most)
+
+
+def require_text(name: str, value: object) -> None:
+    """Check that a value is a text.
+
+    Args:
+        name: of the parameter.
+        value: what was given.
+
+    Raises:
+        CollsimError: it is none.
+
+    Examples:
+        >>> require_text("source", "Patarasuk and Yuan 2009")
+    """
+    if not isinstance(value, str):
+        raise CollsimError("{name}={value!r} must be a text, for example {name}='...'", name=name, value=value)
+
+
 def require_path(value: object, what: Words = "path") -> Path:
     """Check that a value is a path: a text or a Path, and no number, which would be taken for an open file.
 

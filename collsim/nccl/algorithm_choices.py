@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ..errors import CollsimError
+from ..errors import CollsimError, require_short_range
 from ..topology import Topology
 from ..units import ByteSize, parse_bytes, parse_count
 from .machine.machine_facts import Facts
@@ -92,6 +92,8 @@ def predict_choices(
     # One size: else the letters of a text would be taken for sizes.
     if not isinstance(nbytes, Sequence) or isinstance(nbytes, str):
         nbytes = [nbytes]
+    require_short_range("nbytes", nbytes)
+    require_short_range("nodes", nodes)
     rows = []
     for count in nodes:
         facts = grow_facts(machine, parse_count(count, "nodes"))
@@ -183,6 +185,7 @@ def compare_ring_and_tree(
         facts = read_facts(machine)
     else:
         facts = grow_facts(machine, parse_count(nodes, "nodes"))
+    require_short_range("nbytes", nbytes)
     rows, notes = [], dict[str, None]()
     for size in sorted({parse_bytes(n) for n in nbytes}):
         row: dict[str, float] = {"nbytes": size}

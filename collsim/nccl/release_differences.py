@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ..errors import CollsimError, Sentence
+from ..errors import CollsimError, Sentence, require_short_range
 from ..topology.machines import machine, machines
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
@@ -104,6 +104,7 @@ def compare_releases(
     minors = [parse_version(version) for version in (old, new)]
     if None in minors:
         raise CollsimError("give two versions of NCCL, as '2.18' and '2.30'")
+    require_short_range("nbytes", nbytes)
     rows = []
     # Both versions predict on the same machine, so that only choice and tables differ.
     for size in nbytes:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dtypes import Floats, Longs
-from ..errors import CollsimError, describe_unknown, require_word
+from ..errors import CollsimError, describe_unknown, require_short_range, require_word
 from ..topology import Topology
 from ..topology.cable_figures import parse_cable_alpha, parse_cable_bandwidth
 from ..units import Bandwidth, ByteSize, Duration, RankSelection, parse_bytes, parse_count, parse_time
@@ -25,6 +25,8 @@ _LONGEST = 1e9  # s, 32 years
 #: A factor beyond it is a mistake, and would make times that numbers cannot hold.
 _SLOWEST = 1e9
 
+#: Plain flows of a range of ranks: more would not fit into memory.
+_MAX_FLOWS = 2**26
 #: Called with (transfers done, transfers in all) while a run goes on; raise from it to stop the run.
 Progress = Callable[[int, int], None]
 
@@ -127,6 +129,7 @@ def build_flows(
 
 
 def _parse_ranks(name: str, value: npt.ArrayLike, topology: Topology) -> Longs:
+    require_short_range(name, value, _MAX_FLOWS)
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths

@@ -64,7 +64,7 @@ def compare_splits(
     """
     if parallel is None:
         parallel = list_usual_splits(topology)
-    groups = [list_splits(split) for split in list_pairs(parallel)]
+    groups = [list_splits(split) for split in list_pairs("parallel", parallel)]
     all_splits = [split for group in groups for split in group]
     frame = sweep(model=model, topology=topology, parallel=all_splits, **options, **execution)
     if len(frame) != len(all_splits):

@@ -29,7 +29,7 @@ from ..topology import Topology
 from ..topology_names import TopologyLike
 from ..units import parse_bytes
 from .nccl_library import NCCL, check_settings
-from .scenario_networks import fingerprint, list_networks
+from .scenario_networks import fingerprint, list_networks, list_values
 from .synthesized_algorithm import SYNTHESIZED, check_options
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ EngineEntry: TypeAlias = Engine | tuple[str, Mapping[str, object]]
 #: A way of splitting a step of training, its name or text, alone or with the values of its options.
 StrategyEntry: TypeAlias = "str | ParallelStrategy | tuple[str, Mapping[str, object]]"
 
+#: What checks the options of entries that are no algorithms.
+_OPTION_CHECKS: dict[str, Callable[..., None]] = {NCCL: check_settings, SYNTHESIZED: check_options}
 #: Modules and packages whose source decides what a simulation gives.
 MODEL_SOURCES = (
     "algorithms",
@@ -134,9 +136,9 @@ def list_scenarios(
     _require_some(algorithm=chosen, nbytes=grid[0], dtype=grid[1], engine=grid[2])
     require_filter(where)
     version, work = read_model_version(), []
-    networks, orders = list_networks(topology), list_values(order)
+    networks, orders = list_networks(topology), list_values("order", order)
     # A list of whole numbers is one order of ranks; several orders are lists in a list.
-    if all(isinstance(entry, Integral) for entry in orders):
+    if orders and all(isinstance(entry, Integral) for entry in orders):
         orders = [orders]  # one permutation
     count = prod(map(len, (networks, orders, chosen, *grid)))
     # The product is counted before it is made.
@@ -144,7 +146,7 @@ def list_scenarios(
     for network in networks:
         # The key of a result holds the topology's fingerprint, so that a changed machine is computed again.
         topology_hash = fingerprint(network)
-        for ranks_order, (entry, kind, options) in product(_list_orders(order, network.ranks), chosen):
+        for ranks_order, (entry, kind, options) in product([_parse_order(o, network.ranks) for o in orders], chosen):
             # Nothing of `order` reaches NCCL's model, so its rows would be equal.
             if entry == NCCL and ranks_order[0] != "given":
                 continue  # NCCL orders the ranks itself
@@ -173,11 +175,11 @@ def _build_shared_inputs(
 
 
 def _parse_grid(nbytes: object, dtype: object, engine: object) -> _Grid:
-    sizes = [parse_bytes(size) for size in list_values(nbytes)]
-    types = [str(t) for t in list_values(dtype)]
+    sizes = [parse_bytes(size) for size in list_values("nbytes", nbytes)]
+    types = [str(t) for t in list_values("dtype", dtype)]
     for name in types:
         find_itemsize(name)
-    engines = [parse_pair("engine", e, str) for e in list_pairs(engine)]
+    engines = [parse_pair("engine", e, str) for e in list_pairs("engine", engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)
     return sizes, types, engines
@@ -279,25 +281,21 @@ def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
 def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, _Keywords]]:
     """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, `"synthesized"`
     where a schedule is found, once for each collective."""
-    kinds = [str(c) for c in list_values(collective)]
+    kinds = [str(c) for c in list_values("collective", collective)]
     for kind in kinds:
         get_collective(kind)
     if algorithm is None:
         return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
     chosen: list[tuple[Algorithm | Schedule | str, str, _Keywords]] = []
-    for item in list_pairs(algorithm):
+    for item in list_pairs("algorithm", algorithm):
         named, options = parse_pair("algorithm", item, (str, Algorithm, Schedule))
         if isinstance(named, Schedule):
             chosen.append((named, _require_collective(named, kinds, options), {}))
             continue
-        # NCCL is a choice with settings of its own, not an algorithm with options.
-        if named == NCCL:
-            check_settings(kinds, options)
-            chosen += [(NCCL, kind, choice) for kind in kinds for choice in list_option_choices(options)]
-            continue
-        if named == SYNTHESIZED:
-            check_options(kinds, options)
-            chosen += [(SYNTHESIZED, kind, choice) for kind in kinds for choice in list_option_choices(options)]
+        # NCCL and synthesis are choices with settings of their own, not algorithms with options.
+        if isinstance(named, str) and named in _OPTION_CHECKS:
+            _OPTION_CHECKS[named](kinds, options)
+            chosen += [(named, kind, choice) for kind in kinds for choice in list_option_choices(options)]
             continue
         entry = named
         if isinstance(named, str):
@@ -344,21 +342,15 @@ def list_option_choices(options: dict[str, object]) -> list[dict[str, object]]:
     Raises:
         CollsimError: For more choices than a sweep may have.
     """
-    several = prod(len(list_values(v)) for v in options.values())
+    listed = {name: list_values(name, value) for name, value in options.items()}
+    several = prod(map(len, listed.values()))
     require_few("choices of options in a sweep", several, MAX_SCENARIOS, "give shorter lists")
-    return [dict(zip(options, values, strict=True)) for values in product(*(list_values(v) for v in options.values()))]
-
-
-def _list_orders(order: object, ranks: int) -> list[tuple[str, tuple[int, ...] | None]]:
-    """Rank orders by name: `"given"`, `"reversed"`, `"random:SEED"`, or a permutation of the ranks."""
-    entries = list_values(order)
-    if entries and all(isinstance(entry, Integral) for entry in entries):
-        entries = [entries]  # one permutation
-    return [_parse_order(entry, ranks) for entry in entries]
+    return [dict(zip(listed, values, strict=True)) for values in product(*listed.values())]
 
 
 def _parse_order(entry: Any, ranks: int) -> tuple[str, tuple[int, ...] | None]:
-    """One rank order, with its name; None where ranks stay in their places."""
+    """Name of one rank order, `"given"`, `"reversed"`, `"random:SEED"` or a permutation, and the ranks; None where they
+    stay in their places."""
     word = entry
     if entry is None:
         word = "given"
@@ -380,10 +372,11 @@ def _is_permutation(entry: Any, ranks: int) -> bool:
     return is_ordered and all(isinstance(r, Integral) for r in entry) and sorted(entry) == list(range(ranks))
 
 
-def list_pairs(value: Any) -> list[Any]:
+def list_pairs(name: str, value: Any) -> list[Any]:
     """List the entries of an argument that may have options.
 
     Args:
+        name: Name of the argument.
         value: A name or a value, one (name, options) pair, or several of either.
 
     Returns:
@@ -393,7 +386,7 @@ def list_pairs(value: Any) -> list[Any]:
         return [value]
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], dict):
         return [value]
-    return list_values(value)
+    return list_values(name, value)
 
 
 def parse_pair(what: str, item: Any, kind: Any) -> tuple[Any, _Keywords]:
@@ -420,19 +413,3 @@ def parse_pair(what: str, item: Any, kind: Any) -> tuple[Any, _Keywords]:
     ):
         return item[0], dict(item[1])
     raise CollsimError("{what} {item!r} is neither a name nor a (name, {{option: value}}) pair", what=what, item=item)
-
-
-def list_values(value: Any) -> list[Any]:
-    """List the values of an argument that is one value or several.
-
-    Args:
-        value: One value, or a list, a tuple, an array, a column of a table.
-
-    Returns:
-        Its values.
-    """
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (list, tuple, set, range)):
-        return list(value)
-    return [value]

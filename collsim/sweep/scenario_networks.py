@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollsimError, TopologyError, describe_unknown, is_list
+from ..errors import CollsimError, TopologyError, describe_unknown, is_list, require_short_range
 from ..limits import require_few
 from ..topology import Topology, machine
 from ..topology.machine_builder import Machine
@@ -38,6 +38,7 @@ def list_networks(topology: object) -> list[Topology]:
     """
     entries = [topology]
     if is_list(topology) and not isinstance(topology, (Mapping, Topology)):
+        require_short_range("topology", topology)
         entries = list(topology)
     networks = [network for entry in entries for network in _parse_entry(entry)]
     if not networks:
@@ -50,36 +51,32 @@ def _parse_entry(entry: object) -> Iterable[Topology]:
         return [resolve_topology(entry, "sweep")]
     if isinstance(entry, Mapping):
         return _build_networks(dict(entry))
-    return [_require_topology(entry)]
-
-
-def _require_topology(entry: object) -> Topology:
     if not isinstance(entry, Topology):
         message = "topology {entry!r} is neither a Topology nor words for one, such as 'switch(64)' or 'dgx-a100'"
         raise TopologyError(message, entry=entry)
-    return entry
+    return [entry]
 
 
 def _build_networks(entry: dict[str, object]) -> Iterable[Topology]:
     # Edits are taken out first: they change a network that is built, and are no arguments of it.
     edits = {name: entry.pop(name) for name in EDITS if name in entry}
     if "machine" in entry:
-        names = _list_values(entry.pop("machine"))
+        names = list_values("machine", entry.pop("machine"))
     elif "network" in entry:
-        texts = _list_values(entry.pop("network"))
+        texts = list_values("network", entry.pop("network"))
         if entry:
             raise TopologyError(describe_unknown("key of a network", next(iter(entry)), EDITS))
         return [_apply_edits(network, edits) for text in texts for network in _parse_entry(text)]
     else:
         raise TopologyError("topology {entry!r} has no 'machine' and no 'network'", entry=entry)
-    keys = list(entry)
+    choices = {key: list_values(key, value) for key, value in entry.items()}
     # Counted before any machine is built, because each may be large.
-    count = prod(len(_list_values(entry[key])) for key in keys) * len(names)
+    count = prod(map(len, choices.values())) * len(names)
     require_few("topologies in a sweep", count, _MAX_TOPOLOGIES, "give shorter lists")
     networks = []
-    for name, *values in product(names, *(_list_values(entry[key]) for key in keys)):
+    for name, *values in product(names, *choices.values()):
         try:
-            network = machine(name, **dict(zip(keys, values, strict=True)))
+            network = machine(name, **dict(zip(choices, values, strict=True)))
         except TypeError as error:
             raise TopologyError("machine {name!r}: {error}", name=name, error=error) from error
         try:
@@ -99,13 +96,28 @@ def _apply_edits(network: Topology, edits: Mapping[str, Any]) -> Topology:
         network = network.with_link(a, b, **change)
     for a, b in edits.get("without_link", []):
         network = network.without_link(a, b)
-    for device in _list_values(edits.get("without_device", [])):
+    for device in list_values("without_device", edits.get("without_device", [])):
         network = network.without_device(device)
     return network
 
 
-def _list_values(value: object) -> list[Any]:
-    if isinstance(value, (list, tuple)):
+def list_values(name: str, value: Any) -> list[Any]:
+    """List the values of an argument that is one value or several.
+
+    Args:
+        name: Name of the argument.
+        value: One value, or a list, a tuple, an array, a column of a table.
+
+    Returns:
+        Its values.
+
+    Raises:
+        CollsimError: It is a range of more values than a sweep takes.
+    """
+    require_short_range(name, value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple, set, range)):
         return list(value)
     return [value]
 

@@ -22,12 +22,11 @@ from .scenario import (
     hash_parts,
     list_option_choices,
     list_pairs,
-    list_values,
     parse_pair,
     read_model_version,
     require_filter,
 )
-from .scenario_networks import fingerprint, list_networks
+from .scenario_networks import fingerprint, list_networks, list_values
 
 if TYPE_CHECKING:
     from ..simulate.conditions import Background
@@ -188,7 +187,7 @@ def _list_option_values(name: str, value: object) -> list[Any]:
     """One value or several; the ranks of one step are a list already, a plain list of numbers are counts of GPUs."""
     if name == "ranks" and isinstance(value, range):
         return [value]
-    values = list_values(value)
+    values = list_values(name, value)
     if not values:
         raise CollsimError("a sweep needs at least one {name}; the list given is empty", name=name)
     return values
@@ -209,7 +208,7 @@ def list_models(models: Any) -> list[Model]:
     from ..train import Model, model
 
     listed = []
-    for entry in list_values(models):
+    for entry in list_values("model", models):
         if isinstance(entry, Model):
             listed.append(entry)
         else:
@@ -237,7 +236,7 @@ def list_splits(parallel: object) -> list[ParallelStrategy]:
     splits: list[ParallelStrategy] = []
     if parallel is None:
         parallel = "ddp"
-    for item in list_pairs(parallel):
+    for item in list_pairs("parallel", parallel):
         if isinstance(item, ParallelStrategy):
             splits.append(item)
             continue

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...errors import CollsimError, Sentence, format_value, require_flags, require_list, require_word
+from ...errors import (
+    CollsimError,
+    Sentence,
+    format_value,
+    require_flags,
+    require_list,
+    require_short_range,
+    require_word,
+)
 from ...errors.keywords import check_keywords
 from ...limits import MAX_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
@@ -472,6 +480,7 @@ def time_schedules(
         {'1f1b': 0.27, 'interleaved': 0.16}
     """
     require_list("schedules", schedules, "['gpipe', '1f1b']")
+    require_short_range("schedules", schedules)
     out: dict[str, tuple[Pipeline, PipelineTiming] | CollsimError] = {}
     for name in schedules:
         try:
