@@ -48,7 +48,7 @@ SPEAKERS = {
     "build_error": (0,),
     "refuse": (1, 2),
     "_refuse": (4,),
-    "_declare_name": (1,),
+    "declare_menu": (1,),
     "describe_unknown": (0,),
     "create_name_reader": (0,),
     "create_list_reader": (0,),

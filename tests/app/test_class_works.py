@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from collsim.app.classroom.question_card import get_class_sessions
 from collsim.app.pages.program import program as program_page
-from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft, change_source
+from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft
 from collsim.app.scenario.address_parameters import pack_text
 from collsim.app.server.clients import LOCAL
 from collsim.app.texts import say
@@ -49,7 +49,7 @@ def class_page():
 
 def test_a_program_longer_than_an_algorithm_comes_back_from_its_own_address():
     source = "\n".join(f"value_{number} = {number}" for number in range(1_500))
-    draft = change_source(ProgramDraft(collective="none"), source)
+    draft = ProgramDraft(collective="none").with_code(source)
     assert len(source) > LONGEST  # of an algorithm
     read, complaints = ADDRESS.read(ADDRESS.write(draft))
     assert not complaints
@@ -61,7 +61,7 @@ def test_a_program_longer_than_an_algorithm_comes_back_from_its_own_address():
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_program_that_no_address_can_hold_is_in_none_and_can_be_downloaded(language):
     letters = random.Random(7).choices([chr(code) for code in range(48, 123)], k=60_000)
-    draft = change_source(ProgramDraft(collective="none"), f"# {''.join(letters)}\n{SOURCE}")
+    draft = ProgramDraft(collective="none").with_code(f"# {''.join(letters)}\n{SOURCE}")
     assert len(draft.code) < LONGEST_PROGRAM
     words = ADDRESS.write(draft)
     assert "code" not in words
@@ -95,7 +95,7 @@ def test_a_program_is_sent_and_runs_on_the_projector_after_a_click(class_page):
     teacher, key = class_page
     assert not teacher.exception
     assert say("en", "class.works.none") in show(teacher)
-    words = ADDRESS.write(change_source(ProgramDraft(collective="none", ranks=3), SOURCE))
+    words = ADDRESS.write(ProgramDraft(collective="none", ranks=3).with_code(SOURCE))
     student = open_page(lang="zh", **words)
     student.text_input(key="w_works_class").set_value(key[:4].upper())
     next(button for button in student.button if button.label == say("zh", "class.works.send")).click().run()

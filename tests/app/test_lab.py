@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.app.jobs.job_spec import hear_progress
 from collsim.app.pages.lab import lab as page
 from collsim.app.pages.lab import measurement, training_figures
 from collsim.app.pages.lab.lab_choice import ADDRESS, LabChoice, list_algorithms
@@ -72,7 +73,8 @@ def test_whoever_sits_at_another_computer_may_not_start_processes(monkeypatch):
 def test_a_measurement_is_what_run_for_real_gives_next_to_its_prediction():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=3, alpha="1ms", bandwidth="10MB/s")
     told = []
-    shown = measurement.measure_choice(choice, 1, report_progress=lambda stage, share: told.append((stage, share)))
+    with hear_progress(lambda stage, share, partial: told.append((stage, share))):
+        shown = measurement.measure_choice(choice, 1)
     assert set(shown.document["measured"]) >= {"boxes", "late", "low", "high", "times", "expected"}
     assert len(shown.document["measured"]["times"]) == 3
     assert shown.figures["predicted"] == measurement.predict_choice(choice).figures["predicted"]
@@ -138,7 +140,8 @@ def test_the_sheet_of_a_step_predicts_every_bucket_size_and_starts_nothing(monke
 def test_a_measured_step_stands_below_its_prediction_and_every_size_is_measured():
     choice = LabChoice(ranks=2, nbytes="4KiB", repeat=1, alpha="1ms", sheet="step", layers=4, backward="4ms", slow=1)
     told = []
-    shown = measurement.measure_choice(choice, 1, report_progress=lambda stage, share: told.append(share))
+    with hear_progress(lambda stage, share, partial: told.append(share)):
+        shown = measurement.measure_choice(choice, 1)
     document = shown.document
     assert len(document["measured"]["ranks"]) == 2
     assert all(one["measured"] >= 8 * 0.012 for one in document["sizes"])  # rank 1 sleeps 4 and 8 ms a layer

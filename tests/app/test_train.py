@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import zipfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -321,7 +321,7 @@ def test_a_change_in_the_sidebar_is_in_the_address_and_opens_again():
     at = opened(**SMALL)
     fine(at.selectbox(key="w_train_model").set_value("resnet34").run())
     fine(at.selectbox(key="w_train_bucket").set_value("4MiB").run())
-    fine(at.toggle(key="w_train_view").set_value(True).run())
+    fine(at.toggle(key="w_train_bucket_view").set_value(True).run())
     asked = address(at)
     assert (asked["model"], asked["bucket"], asked["bucket_view"]) == ("resnet34", "4MiB", "on")
     again = opened(**asked)
@@ -393,12 +393,8 @@ def test_a_way_that_cannot_run_is_told_of_and_the_others_race():
 
 def test_every_text_of_the_page_is_asked_for():
     source = "\n".join(path.read_text() for path in Path(page.__file__).parent.glob("*.py"))
-    families = (
-        "page.train",
-        "train_bucket.help",
-        "train_host_launch.help",
-        *(f"train.{kind}." for kind in ("show", "strategy", "on", "timing", "file")),
-    )
+    controls = [entry.name for entry in fields(TrainingChoice) if entry.metadata.get("control") is not None]
+    families = ("page.train", "train.file.", *(f"train.{name}" for name in controls))
     families += ("train.scaling.weak", "train.scaling.strong")
     unused = [key for key in TEXTS if f'"{key}"' not in source and not key.startswith(families)]
     assert unused == []
@@ -500,9 +496,9 @@ def test_a_network_without_nodes_has_no_curve_but_losses(monkeypatch):
 def test_weights_and_attention_are_chosen_where_the_model_and_the_type_have_a_choice():
     """Without attention, or in float32, the address and the page have no such choice, and nothing changes."""
     at = opened(**SMALL)
-    assert {box.key for box in at.toggle} >= {"w_train_narrow"}
+    assert {box.key for box in at.toggle} >= {"w_train_narrow_weights"}
     assert "w_train_attention" not in {box.key for box in at.selectbox}
-    assert "w_train_narrow" not in {box.key for box in opened(**SMALL, dtype="float32").toggle}
+    assert "w_train_narrow_weights" not in {box.key for box in opened(**SMALL, dtype="float32").toggle}
     plain = TrainingChoice(model="resnet18", samples=8)
     for useless in (replace(plain, attention="eager"), replace(plain, dtype="float32", narrow_weights=True)):
         assert {"attention", "narrow_weights"}.isdisjoint(ADDRESS.write(useless))

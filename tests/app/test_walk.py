@@ -23,7 +23,7 @@ SEGMENTS = {
     "w_e_told": ["all", "plain"],
     "w_train_show": ["step", "race"],  # its other tabs are pages
     "w_train_dtype": ["float32", "float16", "bfloat16"],
-    "w_train_on": ["host", "rank"],
+    "w_train_servers_on": ["host", "rank"],
 }
 #: What a reader may paste as a machine of their own.
 PASTED = ["", "hello", SMI, "nodes: [", "GPU0 GPU1\n" * 3]

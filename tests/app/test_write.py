@@ -345,7 +345,7 @@ def test_a_hostile_address_gets_one_sentence_and_a_page(query):
 
 def test_a_starting_point_brings_its_collective_and_the_page_other_places():
     at = opened()
-    start = next(box for box in at.sidebar.selectbox if str(box.key).startswith("w_start_"))
+    start = next(box for box in at.sidebar.selectbox if str(box.key).startswith("w_write_start_"))
     start.set_value("broadcast").run()
     assert not at.exception
     assert at.sidebar.selectbox(key="w_collective").value == "broadcast"

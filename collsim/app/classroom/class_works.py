@@ -13,7 +13,7 @@ from ..shell.notes import draw_mistake, draw_note, draw_part, draw_status
 from ..shell.page import list_pages
 from ..shell.session import forget_widgets, get_session, queue_reruns, rerun_page, t
 from .class_sessions import SharedWork
-from .question_card import change_panels, draw_free_question, get_class_sessions, is_leading_class, open_class
+from .question_card import draw_free_question, get_class_sessions, is_leading_class, open_class
 from .student_page import get_voter
 
 _OUTCOME = "work_sent"  # whether the work that was sent last is shown
@@ -43,7 +43,7 @@ def draw_class_works(page: str, query: Mapping[str, str]) -> None:
                 sender = get_session_client(), get_voter()
                 st.session_state[_OUTCOME] = get_class_sessions().share_work(code.strip().lower(), *sender, page, query)
         _draw_outcome()
-        st.button(t("class.works.open"), key="works_class_open", on_click=change_panels, args=(open_class,))
+        st.button(t("class.works.open"), key="works_class_open", on_click=open_class)
 
 
 def _draw_outcome() -> None:

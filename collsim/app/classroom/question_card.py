@@ -13,19 +13,16 @@ from collsim.display.markup import escape_markdown, escape_text
 from collsim.files import format_csv
 from collsim.teach.quiz.question import Question
 
-from ..scenario.panels import Panels
 from ..server import create_invitation, get_session_client, render_qr_svg
 from ..server.startup import read_limits
 from ..shell.notes import format_note
-from ..shell.session import get_language, get_session, queue_reruns, rerun_page, t
+from ..shell.session import get_language, get_session, queue_reruns, rerun_page, set_panels, t
 from ..styles import read_style
 from . import question_html
 from .class_sessions import IDLE_SECONDS, MAX_PER_CLIENT, ClassSessions, PosedQuestion, TooManySessions, VoteBoard
 from .custom_question import discard_custom_question, draw_editor, get_custom_question
 
 ButtonKind = Literal["primary", "secondary"]
-#: How a press of a button changes what is open.
-PanelChange = Callable[[Panels], Panels]
 
 #: In this module and not in one of Streamlit's caches: a message from any page can clear those.
 _SESSIONS = ClassSessions(votes_per_client=read_limits().pages)
@@ -43,28 +40,18 @@ def is_leading_class() -> bool:
 
 
 def draw_panel_button(
-    key: str, text: str, change: PanelChange, disabled: bool = False, help: str | None = None
+    key: str, text: str, act: Callable[[], None], disabled: bool = False, help: str | None = None
 ) -> None:
     """Draw a button that changes what is open.
 
     Args:
-        key: End of the button's key.
+        key: Of the button, after `ask_`.
         text: Key of its text.
-        change: Called with the panels when it is pressed.
-        disabled: Whether it cannot be pressed now.
-        help: What the pointer over it says.
+        act: What a press does.
+        disabled: Whether it cannot be pressed.
+        help: Text that explains it.
     """
-    st.button(t(text), key=f"ask_{key}", disabled=disabled, help=help, on_click=change_panels, args=(change,))
-
-
-def change_panels(change: PanelChange) -> None:
-    """Change what is open in this tab.
-
-    Args:
-        change: Returns the panels as they are to be.
-    """
-    session = get_session()
-    session.panels = change(session.panels)
+    st.button(t(text), key=f"ask_{key}", disabled=disabled, help=help, on_click=act)
 
 
 def draw_class_button() -> None:
@@ -117,18 +104,13 @@ def _explain_answer(question: Question) -> str:
 # ---- with a class --------------------------------------------------------------------------------------------------
 
 
-def open_class(panels: Panels) -> Panels:
-    """The panels with a class of their own; a toast says why where no further one may be opened.
-
-    Args:
-        panels: What is open.
-    """
+def open_class() -> None:
+    """Open a class of this tab; a toast says why where no further one may be opened."""
     try:
-        return replace(panels, class_key=get_class_sessions().open(get_session_client()), answer="")
+        set_panels(class_key=get_class_sessions().open(get_session_client()), answer="")
     except TooManySessions as error:
         limits = {"most": MAX_PER_CLIENT, "minutes": IDLE_SECONDS // 60}
         st.toast(t("class.yours", **limits) if error.is_own_limit else t("class.full"))
-        return panels
 
 
 def label_question(posed: PosedQuestion) -> str:
@@ -215,18 +197,14 @@ def _draw_download(leader: tuple[str, str]) -> None:
     ]
     if rows:
         name, table = f"collsim-class-{leader[0][:4]}.csv", format_csv(pd.DataFrame(rows))
-        st.download_button(t("class.csv"), table, name, "text/csv", key="class_csv", on_click="ignore")
+        st.download_button(t("class.csv"), table, name, key="class_csv", on_click="ignore")
 
 
-def end_class(panels: Panels) -> Panels:
-    """The panels without their class, which is over for everybody.
-
-    Args:
-        panels: What is open.
-    """
+def end_class() -> None:
+    """End the class of this tab, for everybody."""
     discard_custom_question()
-    get_class_sessions().close(panels.class_key, get_session_client())
-    return replace(panels, class_key="")
+    get_class_sessions().close(get_session().panels.class_key, get_session_client())
+    set_panels(class_key="")
 
 
 def draw_invitation(class_key: str) -> None:

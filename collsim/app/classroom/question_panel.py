@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,13 +17,11 @@ from ..scenario.panels import LONGEST_ANSWER, MAX_SEEDS, SHOWN, Panels
 from ..scenario.run_questions import ask_about_run
 from ..shell.notes import draw_error, draw_mistake
 from ..shell.results import get_exact
-from ..shell.session import get_language, get_session, t
+from ..shell.session import get_language, get_session, set_panels, t
 from . import question_html
 from .class_sessions import PosedQuestion
 from .question_card import (
     ButtonKind,
-    PanelChange,
-    change_panels,
     draw_answer,
     draw_choices,
     draw_class_button,
@@ -41,11 +41,13 @@ def draw_buttons() -> None:
     with st.sidebar, st.container(key="classroom", horizontal=True, gap="small"):
         panels = get_session().panels
         _draw_switch("ask", panels.seed is not None, _open_questions, _close_questions)
-        _draw_switch("break", bool(panels.fault), _break_run, _restore_run)
+        _draw_switch(
+            "break", bool(panels.fault), partial(_close_questions, "lose"), partial(set_panels, fault="", fault_seed=0)
+        )
     st.html(f"<style>{_STYLE}</style>")
 
 
-def _draw_switch(name: str, is_on: bool, turn_on: PanelChange, turn_off: PanelChange) -> None:
+def _draw_switch(name: str, is_on: bool, turn_on: Callable[[], None], turn_off: Callable[[], None]) -> None:
     kind: ButtonKind = "secondary"
     if is_on:
         kind = "primary"
@@ -54,8 +56,7 @@ def _draw_switch(name: str, is_on: bool, turn_on: PanelChange, turn_off: PanelCh
         key=f"{name}_start",
         type=kind,
         help=t(f"{name}.start.help"),
-        on_click=change_panels,
-        args=(turn_off if is_on else turn_on,),
+        on_click=turn_off if is_on else turn_on,
         width="stretch",
     )
 
@@ -128,38 +129,16 @@ def _draw_question(choice: Choice, panels: Panels, seed: int, questions: list[Qu
 # ---- what a button changes -----------------------------------------------------------------------------------------
 
 
-def _open_questions(panels: Panels) -> Panels:
-    return Panels(seed=0, class_key=panels.class_key, pinned=panels.pinned)
+def _open_questions() -> None:
+    session = get_session()
+    session.panels = Panels(seed=0, class_key=session.panels.class_key, pinned=session.panels.pinned)
 
 
-def _close_questions(panels: Panels) -> Panels:
-    if panels.class_key:
-        end_class(panels)
-    return Panels(pinned=panels.pinned)
-
-
-def _break_run(panels: Panels) -> Panels:
-    return replace(_close_questions(panels), fault="lose")
-
-
-def _restore_run(panels: Panels) -> Panels:
-    return replace(panels, fault="", fault_seed=0)
-
-
-def _open_question(number: int) -> PanelChange:
-    return lambda panels: replace(panels, number=number, answer="")
-
-
-def _choose_next_seed(panels: Panels) -> Panels:
-    return replace(panels, seed=((panels.seed or 0) + 1) % (MAX_SEEDS + 1), number=0, answer="")
-
-
-def _give_answer(text: str) -> PanelChange:
-    return lambda panels: replace(panels, answer=text)
-
-
-def _choose_answer(k: int) -> None:
-    change_panels(_give_answer(chr(97 + k)))
+def _close_questions(fault: str = "") -> None:
+    session = get_session()
+    if session.panels.class_key:
+        end_class()
+    session.panels = Panels(fault=fault, pinned=session.panels.pinned)
 
 
 # ---- alone ---------------------------------------------------------------------------------------------------------
@@ -167,13 +146,16 @@ def _choose_answer(k: int) -> None:
 
 def _draw_steps(number: int, count: int) -> None:
     if count > 1:
-        draw_panel_button("back", "ask.back", _open_question(number - 1), disabled=number == 0)
-        draw_panel_button("next", "ask.next", _open_question(number + 1), disabled=number + 1 >= count)
+        draw_panel_button("back", "ask.back", partial(set_panels, number=number - 1, answer=""), disabled=number == 0)
+        draw_panel_button(
+            "next", "ask.next", partial(set_panels, number=number + 1, answer=""), disabled=number + 1 >= count
+        )
 
 
 def _draw_navigation(number: int, count: int) -> None:
     _draw_steps(number, count)
-    draw_panel_button("new", "ask.new", _choose_next_seed)
+    seed = ((get_session().panels.seed or 0) + 1) % (MAX_SEEDS + 1)
+    draw_panel_button("new", "ask.new", partial(set_panels, seed=seed, number=0, answer=""))
     draw_panel_button("close", "ask.close", _close_questions)
 
 
@@ -192,12 +174,12 @@ def _draw_alone(panels: Panels, number: int, count: int, question: Question) -> 
         _draw_number_form(question)
     else:
         keys = [f"ask_{panels.seed}_{panels.number}_{chr(65 + k)}" for k in range(len(question.options))]
-        draw_choices(question, keys, _choose_answer)
+        draw_choices(question, keys, lambda k: set_panels(answer=chr(97 + k)))
     with st.container(key="ask_row", horizontal=True, gap="small"):
         if is_revealed:
-            draw_panel_button("again", "ask.again", _give_answer(""))
+            draw_panel_button("again", "ask.again", partial(set_panels, answer=""))
         else:
-            draw_panel_button("reveal", "ask.reveal", _give_answer(SHOWN))
+            draw_panel_button("reveal", "ask.reveal", partial(set_panels, answer=SHOWN))
             draw_class_button()
         _draw_navigation(number, count)
     return not is_revealed
@@ -212,7 +194,7 @@ def _draw_number_form(question: Question) -> None:
 
 def _submit_number() -> None:
     text = str(st.session_state.get("ask_number", "")).strip()
-    change_panels(_give_answer(text[:LONGEST_ANSWER]))
+    set_panels(answer=text[:LONGEST_ANSWER])
 
 
 _STYLE = """

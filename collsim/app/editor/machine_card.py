@@ -10,7 +10,7 @@ from collsim.errors import CollsimError
 from collsim.viz.timeline.machine_timeline import build_machine_timeline
 from collsim.viz.timeline.timeline_types import EncodedTimeline
 
-from ..scenario.choice import Choice, MachineChoice
+from ..scenario.choice import MachineChoice
 from ..scenario.outcome import build_topology
 from ..shell.notes import draw_note
 from ..shell.player import mount_machine
@@ -19,7 +19,7 @@ from .machine_history import make_edit
 from .panel_document import describe_panel
 
 
-def draw_machine_card(choice: Choice) -> None:
+def draw_machine_card(choice: MachineChoice) -> None:
     """Draw the picture under its title; what is changed in it is run on the page again.
 
     Args:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
 from collsim.errors import CollsimError
 
-from ..scenario.choice import MACHINE_WORDS, WORDS, Choice, MachineChoice
+from ..scenario.choice import MACHINE_WORDS, WORDS, AnyMachineChoice, MachineChoice
 from ..scenario.machine_edits import MAX_EDITS, Edits, add_edit, drop_edit, parse_edit, select_possible_edits
 from ..scenario.machine_parts import PARTS, order_parts, read_parts
 from ..scenario.outcome import build_any_topology, build_topology
@@ -20,8 +19,6 @@ from ..shell.session import forget_widgets, get_session
 _MAX_STATES = 100
 #: Controls that show a machine, beside the shelf of parts.
 _CONTROLS = ("place", "shape", "ranks", "reduces", "bandwidth", "alpha", *MACHINE_WORDS)
-#: A machine, or a run on one: an edit returns what it was given.
-AnyMachineChoice = TypeVar("AnyMachineChoice", bound=MachineChoice)
 
 
 @dataclass
@@ -60,7 +57,7 @@ def _name_key() -> str:
     return f"machine_history_{get_session().page}"
 
 
-def take_wanted(choice: Choice) -> Choice:
+def take_wanted(choice: AnyMachineChoice) -> AnyMachineChoice:
     """The choice with the machine that an edit wants; to be called before its controls are drawn.
 
     Args:
@@ -76,7 +73,7 @@ def take_wanted(choice: Choice) -> Choice:
     return choice
 
 
-def record_machine(choice: Choice) -> Choice:
+def record_machine(choice: AnyMachineChoice) -> AnyMachineChoice:
     """Record the machine of a choice; to be called once its controls were drawn.
 
     Args:
@@ -108,7 +105,7 @@ def _copy_machine(choice: MachineChoice) -> MachineChoice:
     return MachineChoice(**choice.machine_fields)
 
 
-def _select_edits(choice: Choice) -> Edits:
+def _select_edits(choice: MachineChoice) -> Edits:
     try:
         return select_possible_edits(build_any_topology(replace(choice, edits=())), choice.edits)
     except CollsimError:
@@ -202,5 +199,4 @@ def change_machine(machine: AnyMachineChoice, texts: Mapping[str, str]) -> AnyMa
         changed = replace(machine, parts=order_parts(parts.items()))
     if not changed.edits:
         return changed
-    whole = Choice(**{each.name: getattr(changed, each.name) for each in fields(MachineChoice)})
-    return replace(changed, edits=_select_edits(whole))
+    return replace(changed, edits=_select_edits(changed))

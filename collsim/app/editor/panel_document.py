@@ -13,7 +13,7 @@ from collsim.topology.network import DEVICE_KINDS
 from collsim.units import format_bandwidth
 
 from ..scenario import snippets
-from ..scenario.choice import MAX_NODES, Choice, MachineChoice
+from ..scenario.choice import MAX_NODES, MachineChoice
 from ..scenario.machine_edits import MachineEdit
 from ..scenario.machine_parts import find_original_values, list_part_values
 from ..scenario.outcome import build_topology
@@ -96,7 +96,7 @@ class PanelDocument(TypedDict):
     error: str
 
 
-def describe_panel(choice: Choice, drawn: Choice | None = None) -> PanelDocument | None:
+def describe_panel(choice: MachineChoice, drawn: MachineChoice | None = None) -> PanelDocument | None:
     """Describe what can be changed of a machine, and what was.
 
     Args:
@@ -166,7 +166,7 @@ def _list_rows(choice: MachineChoice, topology: cs.Topology) -> dict[str, PanelR
     for name, each in values.items():
         labels = label_values(name, [*each, current.get(name, UNCHANGED)], original_values.get(name, UNCHANGED))
         rows[name] = _build_row(t(f"parts.{name}"), current.get(name, UNCHANGED), list(labels.items()))
-    takes = choice.where.takes
+    takes = choice.takes
     switches = [("on", t("parts.on")), ("off", t("parts.off"))]
     for name in ("p2p", "gdr"):
         if name in takes:

@@ -10,7 +10,7 @@ import streamlit as st
 from collsim.errors import CollsimError
 from collsim.topology.cables import load_nics
 
-from ..scenario.choice import Choice
+from ..scenario.choice import AnyMachineChoice, MachineChoice
 from ..scenario.machine_parts import PARTS, Parts, find_original_values, list_part_values, order_parts
 from ..scenario.outcome import build_topology
 from ..shell.controls import choose, choose_segment
@@ -24,7 +24,7 @@ from .machine_history import get_history, record_machine, redo, reset, undo
 UNCHANGED = ""
 
 
-def draw_parts_shelf(choice: Choice) -> Choice:
+def draw_parts_shelf(choice: AnyMachineChoice) -> AnyMachineChoice:
     """Draw the shelf, and under it how much was changed.
 
     Args:
@@ -49,7 +49,7 @@ def draw_parts_shelf(choice: Choice) -> Choice:
     return choice
 
 
-def _choose_parts(choice: Choice) -> Parts:
+def _choose_parts(choice: MachineChoice) -> Parts:
     """A menu for each part that the machine can have in several variants."""
     try:
         topology = build_topology(choice)
@@ -126,7 +126,7 @@ def label_value(name: str, value: str | int) -> str:
     return str(value)
 
 
-def _draw_steps(choice: Choice) -> None:
+def _draw_steps(choice: MachineChoice) -> None:
     history = get_history()
     # A row that wraps: three equal columns of the sidebar are narrower than the words.
     with st.container(horizontal=True, gap="small"):
@@ -138,12 +138,12 @@ def _draw_steps(choice: Choice) -> None:
         st.button(t("parts.reset"), key="parts_reset", on_click=reset, disabled=not able)
 
 
-def _draw_export(choice: Choice) -> None:
+def _draw_export(choice: MachineChoice) -> None:
     """The machine as a file that `load_topology` reads; a changed one can be taken along to the other pages."""
     try:
         text = build_topology(choice).to_yaml()
     except CollsimError:
         return
-    st.download_button(t("parts.yaml"), text, "machine.yaml", "text/plain", key="parts_yaml", on_click="ignore")
+    st.download_button(t("parts.yaml"), text, "machine.yaml", key="parts_yaml", on_click="ignore")
     if choice.parts or choice.edits:
         open_in(t("parts.open_in"), "open_in_parts", lambda shared: replace(shared, **choice.machine_fields))

@@ -3,7 +3,6 @@ name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,11 +21,11 @@ from ..scenario.choice import (
     MAX_OPTION,
     MAX_RANKS,
     SHAPES,
+    AnyMachineChoice,
     Choice,
     can_reduce,
     choose_usual_algorithm,
     create_option_reader,
-    drop_own_machine,
     has_shape,
     list_networks,
     list_own_options,
@@ -35,6 +34,7 @@ from ..scenario.choice import (
     list_usual_algorithms,
     read_file_fields,
 )
+from ..scenario.custom_machine import OWN
 from ..scenario.outcome import build_topology
 from ..shell.address import get_menu
 from ..shell.controls import (
@@ -56,7 +56,7 @@ from ..shell.controls import (
     switch,
 )
 from ..shell.filebox import draw_upload, get_upload
-from ..shell.machine_box import draw_machine_popover
+from ..shell.machine_box import draw_machine_popover, offer_machine
 from ..shell.notes import draw_mistake, draw_note, draw_part
 from ..shell.session import choose_text, get_session, t
 from ..texts import has_text
@@ -135,23 +135,21 @@ def _describe_algorithm(algorithm: str) -> str:
     return choose_text(entry.summary)
 
 
-def choose_where(
-    choice: Choice, take: Callable[[str], None] | None = None, drop: Callable[[], None] | None = None
-) -> Choice:
-    """The machine and what can be set of it. `take` puts a machine of one's own into what the page remembers, `drop`
-    removes it; unless given, into the run that pages share.
+def choose_where(choice: AnyMachineChoice) -> AnyMachineChoice:
+    """The machine and what can be set of it.
 
     Args:
-        choice: The run that is chosen.
-        take: Called with the text of a machine; None where none can be taken.
-        drop: Called when the machine is dropped; None where it cannot be.
+        choice: What is chosen on the page.
     """
     draw_part(t("where"), "next")
+    offer_machine(choice.machine_text)  # an address may have brought one
     choice = take_wanted(choice)
     machine = choose_machine("place", choice.machine)
-    if machine != choice.machine:
+    if machine == OWN != choice.machine:
+        choice = replace(choice, **read_file_fields(get_session().choice.machine_text))
+    elif machine != choice.machine:
         choice = replace(choice, machine=machine, parts=(), edits=())
-    draw_machine_popover(choice.machine_text, "side", take or _take, drop or _drop, "stretch")
+    draw_machine_popover("side", "stretch")
     if choice.machine in list_networks():
         choice = _choose_network(choice)
     else:
@@ -159,15 +157,11 @@ def choose_where(
     return record_machine(draw_parts_shelf(choice))
 
 
-def _choose_network(choice: Choice) -> Choice:
+def _choose_network(choice: AnyMachineChoice) -> AnyMachineChoice:
     """Size and links of a generic network."""
     if has_shape(choice.machine):
         shapes = SHAPES[choice.machine]
-        if "w_shape" in st.session_state or choice.shape:
-            shape = choice.shape
-        else:
-            shape = shapes[0]
-        choice = replace(choice, shape=choose_quantity("shape", shapes, shape or shapes[0]))
+        choice = replace(choice, shape=choose_quantity("shape", shapes, choice.shape or shapes[0]))
     else:
         choice = replace(choice, ranks=number("ranks", choice.ranks, 1, MAX_RANKS))
     if can_reduce(choice.machine):
@@ -176,7 +170,7 @@ def _choose_network(choice: Choice) -> Choice:
     return replace(choice, bandwidth=bandwidth, alpha=choose_quantity("alpha", ALPHAS, choice.alpha))
 
 
-def _choose_machine(choice: Choice) -> Choice:
+def _choose_machine(choice: AnyMachineChoice) -> AnyMachineChoice:
     """Nodes, fabric and GPUDirect, as far as the machine has them."""
     if "nodes" in choice.takes:
         near = sorted({*NODES, min(choice.nodes, MAX_NODES)})
@@ -187,14 +181,6 @@ def _choose_machine(choice: Choice) -> Choice:
         name: switch(name, getattr(choice, name)) for name in ("p2p", "gdr") if name in choice.takes
     }
     return replace(choice, **switched)
-
-
-def _take(text: str) -> None:
-    get_session().choice = replace(get_session().choice, **read_file_fields(text))
-
-
-def _drop() -> None:
-    get_session().choice = drop_own_machine(get_session().choice)
 
 
 def _choose_engine(choice: Choice, page: str) -> Choice:

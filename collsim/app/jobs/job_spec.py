@@ -3,7 +3,8 @@ knows Streamlit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -14,14 +15,39 @@ class ReportProgress(Protocol):
     def __call__(self, stage: str, share: float, partial: object = None, /) -> None: ...
 
 
-def ignore_progress(stage: str, share: float, partial: object = None) -> None:
-    """Nobody wants to know how far it is.
+#: Who hears of progress in this process: in a worker the server, on the spot nobody.
+_listeners: list[ReportProgress] = []
+
+
+def report_progress(stage: str, share: float, partial: object = None) -> None:
+    """Say how far the function is that this process computes.
 
     Args:
         stage: Name of what is being done.
         share: The share that is done, 0 to 1.
         partial: What is known so far, or None.
     """
+    for listener in _listeners:
+        listener(stage, share, partial)
+
+
+def is_progress_heard() -> bool:
+    """Whether anybody waits for what a function says of its progress, and may see a part of its result."""
+    return bool(_listeners)
+
+
+@contextmanager
+def hear_progress(listener: ReportProgress) -> Iterator[None]:
+    """Let a listener hear of the progress of all that this process computes meanwhile.
+
+    Args:
+        listener: Called with the arguments of `report_progress`.
+    """
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
 
 
 FunctionT = TypeVar("FunctionT", bound=Callable[..., object])
@@ -56,8 +82,8 @@ def job(
 ) -> Callable[[FunctionT], FunctionT]:
     """Decorate a function that pages compute with (`shell.results`); arguments are the attributes of `JobSpec`.
 
-    The function belongs to a module that knows no Streamlit, takes `report_progress` besides, and raises CollsimError
-    for what cannot be.
+    The function belongs to a module that knows no Streamlit, may call `report_progress`, and raises CollsimError for
+    what cannot be.
 
     Args:
         expected: Seconds that it should take.

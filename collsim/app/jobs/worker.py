@@ -1,6 +1,6 @@
 """A worker: a process that computes for the app, one thing after another, and reports its progress.
 
-It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments, report_progress=...)`, and
+It reads pickles `(function, arguments)` from its standard input, calls `function(*arguments)`, and
 writes pickles to its standard output: `("progress", stage, share)` as it goes, some with a part of the result behind
 them, then `("done", pickled result)`,
 `("refused", CollsimError)` or `("failed", sentence)`. Both ends are ours, so pickle is safe here. Whoever wants it to
@@ -25,18 +25,14 @@ from typing import Any, BinaryIO
 
 from collsim.errors import CollsimError
 
-from .job_spec import ReportProgress, ignore_progress
+from .job_spec import hear_progress, report_progress
 
 #: How a computation ended (`done`, `refused`, `failed` or `died`), and what came of it.
 Answer = tuple[str, Any]
 
 
-def compile_engine(report_progress: ReportProgress = ignore_progress) -> None:
-    """Compile the event engine and the flows of the bounds, or load what an earlier process compiled.
-
-    Args:
-        report_progress: Called with the stage "compile" and no share.
-    """
+def compile_engine() -> None:
+    """Compile the event engine and the flows of the bounds, or load what an earlier process compiled."""
     import collsim as cs
     import collsim.maxflow.kernels  # compiles, as the engine below does
 
@@ -64,10 +60,10 @@ def main(folder: str, queue_name: str = "long") -> None:
     waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
     reader = threading.Thread(target=_read_requests, args=(requests, waiting, folder), daemon=True)
     reader.start()
-    with contextlib.suppress(BrokenPipeError):  # nobody listens any longer
+    progress = hear_progress(lambda *values: _write(answers, ("progress", *values)))
+    with contextlib.suppress(BrokenPipeError), progress:  # nobody listens any longer
         while True:
-            function, arguments = waiting.get()
-            _write(answers, answer(function, arguments, lambda *values: _write(answers, ("progress", *values))))
+            _write(answers, answer(*waiting.get()))
     reader.join()  # its input ends as well: it tidies up and ends the process
 
 
@@ -105,20 +101,19 @@ def _write(answers: BinaryIO, message: tuple[object, ...]) -> None:
     answers.flush()
 
 
-def answer(function: Callable[..., Any], arguments: tuple[Any, ...], report_progress: ReportProgress) -> Answer:
+def answer(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Answer:
     """Return the answer to one request.
 
     Args:
-        function: Takes the arguments and `report_progress`.
+        function: Takes the arguments.
         arguments: Of the request, unpickled.
-        report_progress: Sends stage and share, 0 to 1, to the server.
 
     Returns:
         "done" and the pickled result, "refused" and the error to show, or "failed" and a line about an unexpected
             error.
     """
     try:
-        return "done", pickle.dumps(function(*arguments, report_progress=report_progress), pickle.HIGHEST_PROTOCOL)
+        return "done", pickle.dumps(function(*arguments), pickle.HIGHEST_PROTOCOL)
     except CollsimError as error:
         return "refused", error
     except Exception as error:  # the page shows it, the log has the whole of it

@@ -93,7 +93,7 @@ class WorkerPool:
 
         Args:
             tab: waits for it, and must call `refresh` now and then.
-            function: of a module that knows no Streamlit; takes `report_progress` besides.
+            function: of a module that knows no Streamlit.
             arguments: of the function.
             expected: seconds that it should take, 0 where nobody can know; then nothing is learnt from what it took.
             exclusive: it measures this computer, so there is never a second one at the same time.

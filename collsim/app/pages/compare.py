@@ -355,7 +355,7 @@ def _draw_table(runnable: pd.DataFrame, choice: Choice) -> None:
         draw_heading(t("compare.table"))
     csv = format_csv(runnable.drop(columns=["error", "name"]))
     button.download_button(
-        t("compare.csv"), csv, f"collsim-{choice.collective}.csv", "text/csv", on_click="ignore", width="stretch"
+        t("compare.csv"), csv, f"collsim-{choice.collective}.csv", on_click="ignore", width="stretch"
     )
     first = sort_table(runnable, "nbytes", "time", "algorithm").drop_duplicates("nbytes")
     cells = runnable.assign(cell=[_format_cell(row) for row in runnable.to_dict("records")])

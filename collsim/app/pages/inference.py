@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import altair as alt
@@ -17,14 +17,15 @@ from collsim.train.model_families import models
 from collsim.units import format_percent, format_time
 
 from ..editor.sidebar import choose_where
-from ..jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ..jobs.job_spec import is_compiled, job, report_progress
 from ..scenario import snippets
-from ..scenario.address_parameters import PageAddress, declare_word, list_words
-from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
+from ..scenario.address_parameters import list_words
+from ..scenario.choice import MachineChoice, build_machine_address, declare_menu, declare_number
 from ..scenario.outcome import build_topology
-from ..shell import charts, codebox
+from ..shell import charts
 from ..shell.address import finish_controls, get_remembered
-from ..shell.controls import choose, draw_folded, label_values, number
+from ..shell.codebox import draw_code_box
+from ..shell.form import draw_fields
 from ..shell.look import color
 from ..shell.notes import draw_part, format_title
 from ..shell.page import register_page
@@ -67,24 +68,23 @@ class InferenceChoice(MachineChoice):
     """
 
     machine: str = "dgx-h100"
-    model: str = declare_word("llama3-70b", create_name_reader("model", list_decoders))
-    tensor: int = declare_word(8, count("tensor", MAX_GPUS))
-    expert: int = declare_word(1, count("expert", MAX_GPUS))
-    batch: int = declare_word(8, count("batch", MAX_SEQUENCES))
-    prompt: int = declare_word(2048, count("prompt", MAX_TOKENS))
+    model: str = declare_menu("llama3-70b", "model", list_decoders, text="train.model")
+    tensor: int = declare_number(8, "tensor", MAX_GPUS)
+    expert: int = declare_number(1, "expert", MAX_GPUS)
+    batch: int = declare_number(8, "batch", MAX_SEQUENCES)
+    prompt: int = declare_number(2048, "prompt", MAX_TOKENS)
 
 
 PLAIN = InferenceChoice()
-ADDRESS = PageAddress(PLAIN, (*list_words(PLAIN), *CATALOGUE_WORDS))
+ADDRESS = build_machine_address(PLAIN, list_words(PLAIN))
 
 
 @job(lambda choice: 0.3 + 1e-5 * (choice.tensor * choice.expert) ** 2, compiled=is_compiled)
-def estimate_times(choice: InferenceChoice, report_progress: ReportProgress = ignore_progress) -> InferenceTimes:
+def estimate_times(choice: InferenceChoice) -> InferenceTimes:
     """Both phases of what is chosen.
 
     Args:
         choice: The model and the machine that are chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = build_topology(choice)
     report_progress("run", 0.1)
@@ -94,24 +94,16 @@ def estimate_times(choice: InferenceChoice, report_progress: ReportProgress = ig
 @register_page(PAGE, 19, address=ADDRESS, listed=False)
 def draw() -> None:
     """Draw the page: what and where in the sidebar, both phases as bars, their collectives as a table."""
-    choice: InferenceChoice = get_remembered(PAGE)
     with st.sidebar:
         draw_part(t("inference.what"))
-        model = choose("inference_model", t("train.model"), label_values(list_decoders()), choice.model)
-        tensor = number("inference_tensor", choice.tensor, 1, MAX_GPUS, t("inference.tensor"))
-        expert = number("inference_expert", choice.expert, 1, MAX_GPUS, t("inference.expert"))
-        batch = number("inference_batch", choice.batch, 1, MAX_SEQUENCES, t("inference.batch"))
-        prompt = number("inference_prompt", choice.prompt, 1, MAX_TOKENS, t("inference.prompt"))
-        machine = choose_where(choice.where)
-    choice = replace(choice, model=model, tensor=tensor, expert=expert, batch=batch, prompt=prompt)
-    choice = replace(choice, **machine.machine_fields)
+        choice: InferenceChoice = choose_where(draw_fields(PAGE, get_remembered(PAGE), "model", *COUNTS))
     st.html(format_title(t("page.inference"), t("inference.below")))
     draw_tabs(PAGE)
     finish_controls(choice)
     latest_result = get_latest(estimate_times, choice, fallback=(PLAIN,))
     if latest_result is not None:
         _draw_times(latest_result[0])
-    draw_folded("code", t("code.title"), partial(codebox.draw_code, build_script(choice), build_command(choice)))
+    draw_code_box(build_script(choice), build_command(choice))
 
 
 def _draw_times(times: InferenceTimes) -> None:
@@ -178,7 +170,7 @@ def build_script(choice: InferenceChoice) -> str:
     """
     more = ", ".join(f"{name}={getattr(choice, name)}" for name in COUNTS)
     return (
-        f"import collsim as cs\n\nm = {snippets.write_machine(choice.where)}\n"
+        f"import collsim as cs\n\nm = {snippets.write_machine(choice)}\n"
         f'times = cs.inference.time_inference("{choice.model}", m, {more})\nprint(times.text())\n'
     ).replace("'", '"')
 
@@ -190,5 +182,5 @@ def build_command(choice: InferenceChoice) -> str:
         choice: The model and the machine that are chosen.
     """
     counts = snippets.list_option_words({name: getattr(choice, name) for name in COUNTS})
-    machine = snippets.write_machine_words(choice.where)
+    machine = snippets.write_machine_words(choice)
     return snippets.join_words(["collsim", "inference", choice.model, *machine, *counts])

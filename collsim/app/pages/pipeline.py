@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,12 +14,11 @@ from collsim.train.pipelines.pass_orders import SCHEDULES
 from collsim.train.pytorch.pipeline_scripts import write_pipeline_script
 from collsim.viz.splits.pipeline_document import build_pipeline_runner
 
-from ..scenario.address_parameters import PageAddress, declare_word, list_words
-from ..scenario.choice import count, create_list_reader
-from ..shell import codebox
+from ..scenario.address_parameters import Control, PageAddress, declare_word, list_words
+from ..scenario.choice import create_list_reader, declare_number
 from ..shell.address import finish_controls, get_remembered
-from ..shell.codebox import CodePart
-from ..shell.controls import choose, choose_several, draw_folded, label_values
+from ..shell.codebox import CodePart, draw_code_box
+from ..shell.form import draw_row
 from ..shell.notes import draw_mistake, explain, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_bundle
@@ -28,11 +26,7 @@ from ..shell.session import get_language, get_session, t
 from .train.tabs import draw_tabs
 
 PAGE = "pipeline"
-#: What the controls offer; an address may say any number up to the most.
-STAGES, MICROBATCHES = (2, 4, 8, 16), (1, 2, 4, 8, 16, 32, 64)
-MAX_STAGES, MAX_MICROBATCHES, MAX_INTERLEAVE = 16, 64, 8
 USUAL = ("gpipe", "1f1b", "interleaved", "zero-bubble")
-RATIOS, HOPS = ("1", "2", "3"), ("0", "0.05", "0.1", "0.25", "0.5")
 
 
 def _create_number_reader(name: str, least: float, most: float) -> Callable[[str], str]:
@@ -69,12 +63,21 @@ class PipelineChoice:
         schedules: Names of the schedules.
     """
 
-    stages: int = declare_word(4, count("stages", MAX_STAGES))
-    microbatches: int = declare_word(8, count("microbatches", MAX_MICROBATCHES))
-    ratio: str = declare_word("2", _create_number_reader("ratio", 0.1, 10))
-    hop: str = declare_word("0", _create_number_reader("hop", 0, 10))
-    interleave: int = declare_word(2, count("interleave", MAX_INTERLEAVE))
-    schedules: tuple[str, ...] = declare_word(USUAL, create_list_reader("schedule", lambda: SCHEDULES), write=",".join)
+    stages: int = declare_number(4, "stages", 16, known=(2, 4, 8, 16))
+    microbatches: int = declare_number(8, "microbatches", 64, known=(1, 2, 4, 8, 16, 32, 64))
+    ratio: str = declare_word(
+        "2", _create_number_reader("ratio", 0.1, 10), control=Control("menu", lambda: ("1", "2", "3"))
+    )
+    hop: str = declare_word(
+        "0", _create_number_reader("hop", 0, 10), control=Control("menu", lambda: ("0", "0.05", "0.1", "0.25", "0.5"))
+    )
+    interleave: int = declare_number(2, "interleave", 8, known=(1, 2, 3, 4))
+    schedules: tuple[str, ...] = declare_word(
+        USUAL,
+        create_list_reader("schedule", lambda: SCHEDULES),
+        write=",".join,
+        control=Control("several", lambda: SCHEDULES, names="pipeline"),
+    )
 
 
 ADDRESS = PageAddress(PipelineChoice(), list_words(PipelineChoice))
@@ -93,39 +96,16 @@ def draw() -> None:
     _draw_lanes(choice)
     torch = CodePart("PyTorch, pipelines.py", build_torch_code(choice), "python")
     megatron = CodePart("Megatron-LM", build_megatron_options(choice), note=t("pipeline.code"))
-    draw_folded(
-        "code",
-        t("code.title"),
-        partial(codebox.draw_code, build_script(choice), build_command(choice), [torch], [megatron]),
-    )
+    draw_code_box(build_script(choice), build_command(choice), [torch], [megatron])
 
 
-def _draw_controls(choice: PipelineChoice) -> PipelineChoice:
+def _draw_controls(before: PipelineChoice) -> PipelineChoice:
     with st.container(key="pipelinecontrols"):
-        row = st.columns([1, 1, 1, 1, 1, 3], vertical_alignment="bottom", gap="small")
-    numbers: dict[str, Any] = {}
-    for column, (name, offered) in zip(row[:2], (("stages", STAGES), ("microbatches", MICROBATCHES)), strict=True):
-        now = getattr(choice, name)
-        with column:
-            words = label_values(sorted({*offered, now}))
-            numbers[name] = choose(f"pipeline_{name}", t(f"pipeline.{name}"), words, now)
-    for column, (name, listed) in zip(row[2:4], (("ratio", RATIOS), ("hop", HOPS)), strict=True):
-        now = getattr(choice, name)
-        with column:
-            words = label_values(dict.fromkeys([*listed, now]))
-            numbers[name] = choose(
-                f"pipeline_{name}", t(f"pipeline.{name}"), words, now, help=t(f"pipeline.{name}.help")
-            )
-    with row[4]:
-        thin = label_values(sorted({1, 2, 3, 4, choice.interleave}))
-        numbers["interleave"] = choose("pipeline_interleave", t("pipeline.interleave"), thin, choice.interleave)
-    with row[5]:
-        names = choose_several(
-            "pipeline.schedules", list(SCHEDULES), choice.schedules, lambda name: t(f"pipeline.{name}")
-        )
-    if not names:
+        choice = draw_row(PAGE, before, stages=1, microbatches=1, ratio=1, hop=1, interleave=1, schedules=3)
+    if not choice.schedules:
         draw_mistake(t("pipeline.none"))
-    return replace(choice, **numbers, schedules=names or choice.schedules)
+        return replace(choice, schedules=before.schedules)
+    return choice
 
 
 def time_choices(choice: PipelineChoice) -> dict[str, Any]:

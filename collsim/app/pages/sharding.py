@@ -3,7 +3,7 @@ what is gathered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -17,16 +17,16 @@ from collsim.viz.sentences.words import format_decimal_bytes
 from collsim.viz.splits.pipeline_document import build_sharding_runner, get_formulas
 
 from ..editor.sidebar import choose_where
-from ..jobs.job_spec import ReportProgress, ignore_progress, job
+from ..jobs.job_spec import job, report_progress
 from ..scenario import snippets
-from ..scenario.address_parameters import PageAddress, declare_word, list_words
-from ..scenario.choice import CATALOGUE_WORDS, MachineChoice, count, create_name_reader
+from ..scenario.address_parameters import list_words
+from ..scenario.choice import MachineChoice, build_machine_address, declare_menu, declare_number
 from ..scenario.outcome import build_topology
 from ..scenario.pytorch import StepCode, write_step_code
 from ..shell import codebox
 from ..shell.address import finish_controls, get_remembered
 from ..shell.codebox import CodePart
-from ..shell.controls import choose, draw_folded, label_values, number
+from ..shell.form import draw_fields
 from ..shell.notes import draw_mistake, draw_part, explain, format_title
 from ..shell.page import register_page
 from ..shell.player import mount_bundle
@@ -61,12 +61,12 @@ class ShardingChoice(MachineChoice):
     """
 
     machine: str = "dgx-h100"
-    model: str = declare_word("llama2-7b", create_name_reader("model", list_models))
-    samples: int = declare_word(1, count("samples", MAX_SAMPLES))
+    model: str = declare_menu("llama2-7b", "model", list_models, text="train.model")
+    samples: int = declare_number(1, "samples", MAX_SAMPLES, text="train.samples")
 
 
 PLAIN = ShardingChoice()
-ADDRESS = PageAddress(PLAIN, (*list_words(PLAIN), *CATALOGUE_WORDS))
+ADDRESS = build_machine_address(PLAIN, list_words(PLAIN))
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,11 @@ class ShardingRace:
     torch: StepCode | None = None
 
 
-def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_progress) -> dict[str, Any]:
+def simulate_steps(choice: ShardingChoice) -> dict[str, Any]:
     """Each runner's step, or why it cannot be.
 
     Args:
         choice: The step and the strategies that are chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology, step_traces = build_topology(choice), dict[str, object]()
     for number_, (name, options) in enumerate(VARIANTS.items(), 1):
@@ -106,16 +105,15 @@ def simulate_steps(choice: ShardingChoice, report_progress: ReportProgress = ign
 
 
 @job(lambda choice: 0.6 + 3e-3 * len(cs.model(choice.model).layers))
-def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_progress) -> ShardingRace:
+def race_steps(choice: ShardingChoice) -> ShardingRace:
     """Run them; what is drawn of each.
 
     Args:
         choice: The step and the strategies that are chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runners, failed, weight_bytes = [], [], 0.0
     torch: StepCode | None = None
-    for name, trace in simulate_steps(choice, report_progress).items():
+    for name, trace in simulate_steps(choice).items():
         if isinstance(trace, CollsimError):
             failed.append((name, trace.sentence))
             continue
@@ -128,13 +126,9 @@ def race_steps(choice: ShardingChoice, report_progress: ReportProgress = ignore_
 @register_page(PAGE, 18, address=ADDRESS, moment=("t",), listed=False)
 def draw() -> None:
     """Draw the page: what and where in the sidebar, the three ways on one clock."""
-    choice: ShardingChoice = get_remembered(PAGE)
     with st.sidebar:
         draw_part(t("train.what"))
-        model = choose("sharding_model", t("train.model"), label_values(list_models()), choice.model)
-        samples = number("sharding_samples", choice.samples, 1, MAX_SAMPLES, t("train.samples"))
-        machine = choose_where(choice.where)
-    choice = replace(choice, model=model, samples=samples, **machine.machine_fields)
+        choice: ShardingChoice = choose_where(draw_fields(PAGE, get_remembered(PAGE), "model", "samples"))
     st.html(format_title(t("page.sharding"), t("sharding.below")))
     draw_tabs(PAGE)
     finish_controls(choice)
@@ -145,11 +139,7 @@ def draw() -> None:
         if latest_result[0].torch:
             torch = codebox.build_step_torch_parts(latest_result[0].torch)
     megatron = codebox.build_megatron_parts(partial(build_megatron_options, choice))
-    draw_folded(
-        "code",
-        t("code.title"),
-        partial(codebox.draw_code, build_script(choice), build_command(choice), torch, [megatron]),
-    )
+    codebox.draw_code_box(build_script(choice), build_command(choice), torch, [megatron])
 
 
 def _draw_card(step_race: ShardingRace, drawn: tuple[ShardingChoice]) -> None:
@@ -201,7 +191,7 @@ def build_script(choice: ShardingChoice) -> str:
     Args:
         choice: The step and the strategies that are chosen.
     """
-    lines = ["import collsim as cs", "", f"m = {snippets.write_machine(choice.where)}"]
+    lines = ["import collsim as cs", "", f"m = {snippets.write_machine(choice)}"]
     for options in VARIANTS.values():
         strategy = f"cs.fsdp({', '.join(f'{k}={v}' for k, v in options.items())})"
         more = f'micro_batch={choice.samples}, dtype="bfloat16"'
@@ -215,7 +205,7 @@ def build_command(choice: ShardingChoice) -> str:
     Args:
         choice: The step and the strategies that are chosen.
     """
-    words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
+    words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice)]
     words += ["--micro-batch", str(choice.samples), "--dtype", "bfloat16", "--parallel"]
     strategies = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in VARIANTS.values()]
     return "\n".join(snippets.join_words([*words, strategy]) for strategy in strategies)

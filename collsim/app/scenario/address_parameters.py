@@ -7,7 +7,7 @@ import base64
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from collsim.errors import CollsimError, Words
 
@@ -201,6 +201,31 @@ class Word:
         return self.write(tuple(values))
 
 
+#: Controls: a list that folds up, values in sight, a text with a unit, a whole number, on or off, several of a list.
+ControlKind: TypeAlias = Literal["menu", "segments", "quantity", "number", "switch", "several"]
+
+
+@dataclass(frozen=True)
+class Control:
+    """What sets a field of a page, as `shell.form` draws it.
+
+    Attributes:
+        kind: Which control it is.
+        known: The values on offer; whatever else the field holds joins them.
+        least: The least number.
+        most: The largest number.
+        text: Key of the label where it is another one than that of the field on its page.
+        names: What values are called: the beginning of the keys of their texts, or `machine` or `algorithm`.
+    """
+
+    kind: ControlKind
+    known: Callable[[], Iterable[Any]] = tuple
+    least: int = 1
+    most: int = 1
+    text: str = ""
+    names: str = ""
+
+
 def declare_word(
     default: T,
     read: Callable[[str], Any] | None,
@@ -209,6 +234,7 @@ def declare_word(
     limit: int = LONGEST,
     write: Callable[[Any], str] = write_value,
     instead: str | None = None,
+    control: Control | None = None,
 ) -> T:
     """A field of a dataclass that stands in the address of a page as a word.
 
@@ -219,9 +245,21 @@ def declare_word(
         limit: As in `Word`.
         write: As in `Word`.
         instead: As in `Word`.
+        control: What sets it on the page.
     """
     word = Word(name, read, limit=limit, write=write, instead=instead)
-    return field(default=default, metadata={"word": word})
+    return field(default=default, metadata={"word": word, "control": control})
+
+
+def get_field(value: Any, name: str) -> tuple[Word, Control]:
+    """The word and the control of a field.
+
+    Args:
+        value: A dataclass, or a value of one.
+        name: The field.
+    """
+    metadata = next(entry.metadata for entry in fields(value) if entry.name == name)
+    return metadata["word"], metadata["control"]
 
 
 def list_words(value: Any) -> tuple[Word, ...]:

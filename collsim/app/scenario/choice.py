@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import collsim as cs
 from collsim.dtypes import list_dtypes
@@ -18,7 +18,19 @@ from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
 from . import custom_machine
-from .address_parameters import LONGEST, Complaint, Word, read_words, shorten, write_value
+from .address_parameters import (
+    LONGEST,
+    Complaint,
+    Control,
+    ControlKind,
+    PageAddress,
+    T,
+    Word,
+    declare_word,
+    read_words,
+    shorten,
+    write_value,
+)
 from .custom_machine import OWN
 from .machine_edits import LONGEST as LONGEST_EDITS
 from .machine_edits import Edits, read_edits, write_edits
@@ -67,6 +79,37 @@ class MachineChoice:
         return {field.name: getattr(self, field.name) for field in fields(MachineChoice)}
 
     @property
+    def takes(self) -> tuple[str, ...]:
+        """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has."""
+        if self.machine != OWN:
+            if self.machine in cs.machines():
+                return MACHINE_WORDS
+            return ()
+        try:
+            return custom_machine.read_facts(self.machine_text).takes
+        except CollsimError:
+            return ()
+
+    @property
+    def own_text(self) -> str:
+        """Text of the machine of one's own where this is it, else ""."""
+        if self.machine == OWN:
+            return self.machine_text
+        return ""
+
+    @property
+    def on_machine(self) -> bool:
+        """Is it a machine, with routes inside its nodes, and not a generic network?"""
+        return bool(self.takes)
+
+    @property
+    def copies(self) -> int:
+        """How many nodes there are; one where it has none."""
+        if "nodes" in self.takes:
+            return self.nodes
+        return 1
+
+    @property
     def where(self) -> Choice:
         """The default run on this machine or network."""
         return Choice(**self.machine_fields)
@@ -98,36 +141,9 @@ class Choice(MachineChoice):
     algorithms: tuple[str, ...] = ()
     sizes: str = "1KiB:1GiB:2"
 
-    @property
-    def takes(self) -> tuple[str, ...]:
-        """Which of `nodes`, `fabric`, `p2p`, `gdr` the machine has."""
-        if self.machine != OWN:
-            if self.machine in cs.machines():
-                return MACHINE_WORDS
-            return ()
-        try:
-            return custom_machine.read_facts(self.machine_text).takes
-        except CollsimError:
-            return ()
 
-    @property
-    def own_text(self) -> str:
-        """Text of the machine of one's own where the run is on it, else ""."""
-        if self.machine == OWN:
-            return self.machine_text
-        return ""
-
-    @property
-    def on_machine(self) -> bool:
-        """Is it a machine, with routes inside its nodes, and not a generic network?"""
-        return bool(self.takes)
-
-    @property
-    def copies(self) -> int:
-        """How many nodes there are; one where it has none."""
-        if "nodes" in self.takes:
-            return self.nodes
-        return 1
+#: A machine, or what runs on one.
+AnyMachineChoice = TypeVar("AnyMachineChoice", bound=MachineChoice)
 
 
 def read_flag(text: str) -> bool:
@@ -274,6 +290,89 @@ def _read_word(known: Collection[str], text: str) -> str:
     return text
 
 
+# ---- fields with their controls
+
+
+def declare_menu(
+    default: T,
+    what: str,
+    known: Callable[[], Iterable[str]],
+    *,
+    word: str = "",
+    kind: ControlKind = "menu",
+    text: str = "",
+    names: str = "",
+) -> T:
+    """A field that holds one of the names that exist, with the menu that sets it.
+
+    Args:
+        default: Value of the field in a bare address.
+        what: What it is, as the message of an error calls it.
+        known: Makes the list.
+        word: Its word in an address; the name of the field unless given.
+        kind: As in `Control`.
+        text: As in `Control`.
+        names: As in `Control`.
+    """
+    return declare_word(
+        default, create_name_reader(what, known), word, control=Control(kind, known, text=text, names=names)
+    )
+
+
+def declare_number(
+    default: int, what: str, most: int, least: int = 1, *, known: Iterable[int] = (), text: str = ""
+) -> int:
+    """A field that holds a whole number in a range.
+
+    Args:
+        default: Value of the field in a bare address.
+        what: Its name, for the messages.
+        most: The most that is allowed.
+        least: The least that is allowed.
+        known: The numbers of a menu; without them any is typed.
+        text: As in `Control`.
+    """
+    numbers = tuple(known)
+    kind: ControlKind = "number"
+    if numbers:
+        kind = "menu"
+    return declare_word(default, count(what, most, least), control=Control(kind, lambda: numbers, least, most, text))
+
+
+def declare_quantity(
+    default: str,
+    read: Callable[[str], str],
+    known: Iterable[str],
+    *,
+    text: str = "",
+    limit: int = LONGEST,
+    instead: str | None = None,
+) -> str:
+    """A field that holds a text with a unit, as it was written; "" among `known`: it is left to what is usual.
+
+    Args:
+        default: Value of the field in a bare address.
+        read: Reads the text; raises CollsimError for one that cannot be.
+        known: What is on offer.
+        text: As in `Control`.
+        limit: As in `Word`.
+        instead: As in `Word`.
+    """
+    quantities = tuple(known)
+    control = Control("quantity", lambda: quantities, text=text)
+    return declare_word(default, read, limit=limit, instead=instead, control=control)
+
+
+def declare_switch(default: bool, *, text: str = "") -> bool:
+    """A field that is on or off.
+
+    Args:
+        default: Value of the field in a bare address.
+        text: As in `Control`.
+    """
+    return declare_word(default, read_flag, control=Control("switch", text=text))
+
+
 def _build_machine_word(name: str, known: Callable[[], object]) -> Word:
     return Word(name, create_name_reader(name, known), "machine")
 
@@ -289,6 +388,7 @@ WORDS: dict[str, Word] = {
             lambda text: _read_own(text),
             "machine_text",
             limit=custom_machine.LONGEST_IN_ADDRESS,
+            write=custom_machine.pack_text,
             default_field="machine",
         ),
         _build_machine_word("machine", lambda: [*cs.machines(), OWN]),
@@ -317,13 +417,6 @@ WORDS: dict[str, Word] = {
         Word("sizes", _read_sizes),
     )
 }
-
-
-#: Words of an address that name a machine of the catalogue and what is changed of it.
-CATALOGUE_WORDS = (
-    Word("machine", create_name_reader("machine", lambda: cs.machines())),
-    *(WORDS[name] for name in (*MACHINE_WORDS, "parts", "edits")),
-)
 
 
 def list_played_collectives() -> list[str]:
@@ -392,7 +485,7 @@ def parse_shape(text: str) -> list[int]:
     return [parse_count(part, "shape") for part in text.replace("×", "x").split("x")]
 
 
-def write_network(choice: Choice) -> str:
+def write_network(choice: MachineChoice) -> str:
     """A generic network as the command line takes it: `ring(8, bandwidth=25GB/s, alpha=1us)`.
 
     Args:
@@ -518,11 +611,11 @@ def read_file_fields(text: str) -> dict[str, Any]:
     }
 
 
-def drop_own_machine(choice: Choice) -> Choice:
-    """The choice without a machine of one's own; a run on it goes to the first page's machine, one node of it.
+def drop_own_machine(choice: AnyMachineChoice) -> AnyMachineChoice:
+    """The choice without a machine of one's own; what is on it goes to the first page's machine, one node of it.
 
     Args:
-        choice: The run that is chosen.
+        choice: Where something runs.
     """
     plain = Choice(nodes=1)
     defaults = {}
@@ -534,8 +627,30 @@ def drop_own_machine(choice: Choice) -> Choice:
 #: Words of an address that say where something runs, on pages that keep a machine of their own.
 MACHINE_PARAMETERS = (
     *("own", "machine", "network", *MACHINE_WORDS, "parts", "edits"),
-    *("ranks", "shape", "bandwidth", "alpha"),
+    *("ranks", "shape", "bandwidth", "alpha", "reduces"),
 )
+
+
+def build_machine_address(
+    plain: MachineChoice,
+    words: Iterable[Word],
+    adapt: Callable[[Any, dict[str, str]], dict[str, str]] = lambda choice, query: query,
+) -> PageAddress:
+    """The address of a page with a machine of its own.
+
+    Args:
+        plain: What a bare address asks for.
+        words: What stands in it beside the machine.
+        adapt: As in `PageAddress`.
+    """
+
+    def agree(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> MachineChoice:
+        return replace(plain, **read_machine_fields(fields, query, complaints, plain.machine))
+
+    def adapt_query(choice: MachineChoice, query: dict[str, str]) -> dict[str, str]:
+        return adapt_machine_query(choice, plain.machine, adapt(choice, query))
+
+    return PageAddress(plain, (*words, *(WORDS[name] for name in MACHINE_PARAMETERS)), agree, adapt_query)
 
 
 def read_machine_fields(
@@ -567,34 +682,40 @@ def adapt_machine_query(choice: MachineChoice, usual: str, query: dict[str, str]
         query: The words that differ from those of a bare address.
     """
     adapted = {name: text for name, text in query.items() if name not in MACHINE_PARAMETERS}
-    for name in MACHINE_PARAMETERS:
-        if not _has_word(choice, name):
-            continue
-        if name == "own":
-            adapted[name] = custom_machine.pack_text(choice.machine_text)
-        elif choice.machine == OWN and name in MACHINE_WORDS:
-            adapted[name] = write_value(getattr(choice, name))  # what is left out is as the file has it
-        else:
-            adapted[name] = query.get(name, "")
-    if choice.machine in list_networks():
-        adapted["network"] = choice.machine
-    elif choice.machine != usual:
-        adapted["machine"] = choice.machine
+    stated = {"network", *_list_stated_words(choice)}
+    if choice.machine != usual:
+        stated.add("machine")
+    for name, text in _write_machine_words(choice).items():
+        if name in stated or name in query:
+            adapted[name] = text
     return adapted
 
 
-def _has_word(choice: MachineChoice, name: str) -> bool:
-    """Does the machine or network take this word?"""
-    if name == "edits":
-        return True
-    if choice.machine in list_networks():
-        size = "ranks"
+def _list_stated_words(choice: MachineChoice) -> tuple[str, ...]:
+    """What an address says even where it is as usual: what it leaves out of one's own machine is as the file has it."""
+    if choice.machine == OWN:
+        return ("own", *MACHINE_WORDS)
+    return ()
+
+
+def _write_machine_words(choice: MachineChoice) -> dict[str, str]:
+    """Which machine or network it is, and all that is set of it, as an address has them."""
+    names = ["edits"]
+    if choice.machine not in list_networks():
+        names += ["machine", *choice.takes]
+        if choice.machine == OWN:
+            names.append("own")
+        if choice.on_machine:
+            names.append("parts")
+    else:
+        names += ["network", "bandwidth", "alpha"]
+        if can_reduce(choice.machine):
+            names.append("reduces")
         if has_shape(choice.machine):
-            size = "shape"
-        return name in ("bandwidth", "alpha", size)
-    if name == "parts":
-        return choice.where.on_machine
-    return name in choice.where.takes or (name == "own" and choice.machine == OWN)
+            names.append("shape")
+        else:
+            names.append("ranks")
+    return {name: WORDS[name].write_fields(choice) for name in names}
 
 
 def _reconcile(
@@ -659,41 +780,17 @@ def to_query(choice: Choice) -> dict[str, str]:
     Args:
         choice: The run that is chosen.
     """
-    generic = choice.machine in list_networks()
-    machine_fields = {"machine": choice.machine}
-    if generic:
-        machine_fields = {"network": choice.machine}
-    if choice.machine == OWN:
-        machine_fields |= {"own": custom_machine.pack_text(choice.machine_text)}
-    size = "ranks"
-    if has_shape(choice.machine):
-        size = "shape"
-    names: tuple[str, ...] = choice.takes
-    if generic:
-        names = (size, "bandwidth", "alpha")
-    if can_reduce(choice.machine):
-        names = (*names, "reduces")
-    query = {"collective": choice.collective, "algorithm": choice.algorithm, **machine_fields}
-    names = (*names, "nbytes", "dtype", "engine")
+    names = ["nbytes", "dtype", "engine", "algorithms", "sizes"]
     if choice.engine == "event":
-        names = (*names, "sharing")
-    query |= {name: write_value(getattr(choice, name)) for name in names}
+        names.append("sharing")
+    query = {"collective": choice.collective, "algorithm": choice.algorithm, **_write_machine_words(choice)}
+    query |= {name: WORDS[name].write_fields(choice) for name in names}
     query |= {name_option_key(name): write_value(value) for name, value in choice.options}
-    if choice.on_machine:
-        query["parts"] = write_parts(choice.parts)
-    query["edits"] = write_edits(choice.edits)
-    if choice.algorithms:
-        query |= {"algorithms": ",".join(choice.algorithms)}
-    if choice.sizes != Choice.sizes:
-        query |= {"sizes": choice.sizes}
-    query = {name: text for name, text in query.items() if text}
-    plain = {
-        f.name: write_value(f.default)
-        for f in fields(Choice)
-        if f.name in ("dtype", "engine", "sharing", "fabric", "p2p", "gdr", "reduces")
+    optional = {"dtype", "engine", "sharing", "fabric", "p2p", "gdr", "reduces", "sizes"} - {
+        *_list_stated_words(choice)
     }
-    kept_names = choice.takes if choice.machine == OWN else ()  # what is left out there is as the file has it
-    return {name: text for name, text in query.items() if name in kept_names or plain.get(name) != text}
+    plain = {name: WORDS[name].write_fields(Choice()) for name in optional}
+    return {name: text for name, text in query.items() if text and plain.get(name) != text}
 
 
 def build_engine_settings(choice: Choice) -> dict[str, Any]:

@@ -3,10 +3,9 @@ knows Streamlit."""
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import collsim as cs
@@ -14,8 +13,6 @@ from collsim.errors import CollsimError
 from collsim.errors.collected_warnings import collect_warnings
 from collsim.limits import within
 from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
-from collsim.topology.files.yaml_document import build_value, compose
-from collsim.topology.spec import parse_topology
 
 from . import address_parameters
 
@@ -27,9 +24,8 @@ LONGEST_TEXT = 200_000
 LONGEST_IN_ADDRESS = 4_000
 MAX_RANKS = 256
 MAX_GPUS_IN_NODE = 80
-_MAX_SIZE_OF_PARAMETER = 4096
+_MAX_DEVICES = 4096
 MAX_MEMORY = 16 * 2**20  # of a topology: 200,000 links
-_WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _OVER_NODES = ("nodes", "fabric")
 _SWITCHES = ("p2p", "gdr")
 
@@ -176,8 +172,6 @@ def _parse_cached(text: str, **settings: Any) -> cs.Topology:
         message = "{characters:,} characters are more than a topology here may have ({most:,})"
         raise CollsimError(message, characters=len(text), most=LONGEST_TEXT)
     name = choose_file_name(text)
-    if name == "topo.yaml":
-        _require_small(text, name)
     if name == "topo.xml":
         gpus = text.count("<gpu")
     else:
@@ -186,8 +180,8 @@ def _parse_cached(text: str, **settings: Any) -> cs.Topology:
         raise _refuse_size(gpus, MAX_GPUS_IN_NODE)
     with collect_warnings(), within(MAX_MEMORY):  # the page lists the notes
         topology: cs.Topology = cs.topology.parse_topology_text(text, name, **settings)
-    if topology.ranks > MAX_RANKS:
-        raise _refuse_size(topology.ranks)
+    if topology.ranks > MAX_RANKS or len(topology.devices.name) > _MAX_DEVICES:
+        raise _refuse_size(max(topology.ranks, len(topology.devices.name)))
     return topology
 
 
@@ -197,55 +191,3 @@ def _refuse_size(ranks: float, most: int = MAX_RANKS) -> CollsimError:
         ranks=min(ranks, 1000000000000000.0),
         most=most,
     )
-
-
-def _require_small(text: str, name: str) -> None:
-    """Raises CollsimError for YAML that asks for far more ranks, or larger options, than a page builds; nothing is
-    built to find out."""
-    node = compose(text, name, "YAML")
-    top = _get_entries(node)
-    if "network" in top:
-        builders: dict[str, Any] = {kind: partial(_require_few, kind) for kind in cs.topology.NETWORKS}
-        parse_topology(str(top["network"].value), builders)
-    if getattr(top.get("npus_count"), "id", "") == "sequence":
-        _require_few("", *(_read_scalar(value) for value in top["npus_count"].value))
-    for key, value in _get_entries(top.get("options")).items():
-        if isinstance(size := _read_scalar(value), int | float) and not abs(size) <= _MAX_SIZE_OF_PARAMETER:
-            message = "option {key}={size:.6g} is too large; {most} is the most here"
-            raise CollsimError(message, key=key[:20], size=size, most=_MAX_SIZE_OF_PARAMETER)
-
-
-def _get_entries(node: Any) -> dict[str, Any]:
-    """The entries of a mapping; none of anything else."""
-    if getattr(node, "id", "") == "mapping":
-        return {str(key.value): value for key, value in node.value}
-    return {}
-
-
-def _read_scalar(node: Any) -> object:
-    """A number as YAML reads it, or the text."""
-    if getattr(node, "id", "") != "scalar":
-        return None
-    try:
-        value = build_value(node)
-    except CollsimError:
-        return None  # the reader will say what is wrong with it
-    if isinstance(value, str) and _WHOLE.fullmatch(value):
-        return int(value)  # '8' is taken for 8
-    return value
-
-
-def _require_few(kind: str, *sizes: object, **more: object) -> Any:
-    """In the place of the function that builds a network: raises CollsimError for sizes far beyond what a page
-    computes.
-
-    A fat tree of 16 ports has 1,024 ranks, a dragonfly of 16 hosts, switches and cables more: their sizes count more
-    than once.
-    """
-    most = MAX_RANKS
-    if kind in ("fat_tree", "dragonfly"):
-        most = 16
-    values = (*sizes, *(value for name, value in more.items() if name not in ("bandwidth", "alpha")))
-    numbers = [n for n in values if isinstance(n, int | float)]
-    if max(numbers, default=0) > most or math.prod(numbers) > 16 * MAX_RANKS:
-        raise _refuse_size(max(math.prod(numbers), *numbers))

@@ -38,7 +38,7 @@ from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
-from ..jobs.job_spec import ReportProgress, ignore_progress, job
+from ..jobs.job_spec import ReportProgress, is_progress_heard, job, report_progress
 from ..texts import say
 from . import custom_machine
 from .address_parameters import Complaint
@@ -161,13 +161,13 @@ def build_topology(choice: MachineChoice) -> cs.Topology:
 @lru_cache(maxsize=32)
 def _build_cached(choice: MachineChoice) -> cs.Topology:
     """One topology for all who ask for the same machine: its routes, cuts and orders are found once."""
-    topology = build_any_topology(choice.where)
+    topology = build_any_topology(choice)
     if topology.ranks > MAX_PAGE_RANKS:
         raise Refused("refused.ranks", ranks=topology.ranks, limit=MAX_PAGE_RANKS)
     return topology
 
 
-def build_any_topology(choice: Choice, **more: Any) -> cs.Topology:
+def build_any_topology(choice: MachineChoice, **more: Any) -> cs.Topology:
     """The machine or network, of any number of ranks that a page has memory for; `more` goes to `machine`: placement,
     oversubscription.
 
@@ -179,7 +179,7 @@ def build_any_topology(choice: Choice, **more: Any) -> cs.Topology:
         return _build_machine(choice, **more)
 
 
-def _build_machine(choice: Choice, **more: Any) -> cs.Topology:
+def _build_machine(choice: MachineChoice, **more: Any) -> cs.Topology:
     if choice.machine in list_networks():
         topology: cs.Topology = parse_topology(write_network(choice), cs.topology.NETWORKS)
         return apply_edits(topology, choice.edits)
@@ -245,25 +245,25 @@ def simulate(choice: Choice) -> cs.Trace:
     return run_choice(choice).trace
 
 
-def run_choice(choice: Choice, report_progress: Progress | None = None) -> RunFacts:
+def run_choice(choice: Choice, progress: Progress | None = None) -> RunFacts:
     """The run of a choice and what follows from it: one for all parts of a page, and for the page that comes next.
 
     Args:
         choice: The run that is chosen.
-        report_progress: As `progress` of `cs.simulate`; not called where the run is there already.
+        progress: Called with the transfers that are done, and all.
 
     Raises:
         CollsimError: for what cannot be, Refused for what is too much
     """
-    return _run_cached(replace(choice, algorithms=(), sizes=Choice().sizes), report_progress)
+    return _run_cached(replace(choice, algorithms=(), sizes=Choice().sizes), progress)
 
 
 @cached(LRUCache(maxsize=4), key=lambda choice, _: choice, lock=Lock())
-def _run_cached(choice: Choice, report_progress: Progress | None) -> RunFacts:
+def _run_cached(choice: Choice, progress: Progress | None) -> RunFacts:
     """What only the page Compare reads is no part of `choice`."""
     topology = build_topology(choice)
     used = list_used_options(choice, topology)
-    return RunFacts(_trace(choice, topology, used, report_progress))
+    return RunFacts(_trace(choice, topology, used, progress))
 
 
 def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
@@ -340,12 +340,11 @@ def estimate_seconds(choice: Choice, plan: cs.Schedule, topology: cs.Topology, n
 
 
 @job(estimate_outcome, compiled=uses_events)
-def compute_outcome(choice: Choice, report_progress: ReportProgress = ignore_progress) -> Outcome:
+def compute_outcome(choice: Choice) -> Outcome:
     """Run a choice and keep what is shown of it.
 
     Args:
         choice: The run that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = build_topology(choice)
     used = list_used_options(choice, topology)
@@ -532,7 +531,7 @@ def _estimate_or_none(choice: Choice, plan: cs.Schedule, topology: cs.Topology, 
 
 
 @job(estimate_compare, compiled=uses_events)
-def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -> pd.DataFrame:
+def compare(choice: Choice) -> pd.DataFrame:
     """The algorithms of a choice over its sizes: the rows of `cs.sweep`, each with the channels and chunks that were
     the fastest; `attrs["refusals"]` has a sentence for each algorithm that could not run.
 
@@ -540,20 +539,18 @@ def compare(choice: Choice, report_progress: ReportProgress = ignore_progress) -
 
     Args:
         choice: The run that is chosen.
-        report_progress: Called with the stage, the share that is done, 0 to 1, and the rows of the sizes that are done.
     """
     topology = build_topology(choice)
     pairs = list_compared(choice, topology)
     rounds, table = [cs.size_range(choice.sizes)], pd.DataFrame()
-    if report_progress is not ignore_progress:  # nobody sees a part of what is computed on the spot
+    if is_progress_heard():  # nobody sees a part of what is computed on the spot
         rounds = _split_sizes(choice)
     for done, sizes in enumerate(rounds):
 
         def report_part(stage: str, share: float, partial: object = None, done: int = done) -> None:
             report_progress(stage, (done + share) / len(rounds), partial)
 
-        report = ignore_progress if report_progress is ignore_progress else report_part
-        rows = select_fastest(sweep_algorithms(choice, pairs, topology, sizes, report)).drop(columns=["options"])
+        rows = select_fastest(sweep_algorithms(choice, pairs, topology, sizes, report_part)).drop(columns=["options"])
         table = pd.concat([table, rows]).sort_values("nbytes", kind="stable", ignore_index=True)
         report_part("run", 1.0, table)
     table = table.sort_values(
@@ -598,7 +595,7 @@ def sweep_algorithms(
     pairs: list[tuple[str, dict[str, Any]]],
     topology: cs.Topology,
     sizes: list[int],
-    report_progress: ReportProgress = ignore_progress,
+    report: ReportProgress = report_progress,
 ) -> pd.DataFrame:
     """`cs.sweep` of algorithms with their options over sizes; in processes of its own only where a worker does it.
 
@@ -607,7 +604,7 @@ def sweep_algorithms(
         pairs: Algorithms with the options that are tried of each.
         topology: The machine or network.
         sizes: Bytes.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
+        report: Called with the stage and the share that is done.
     """
     return cs.sweep(
         choice.collective,
@@ -616,8 +613,8 @@ def sweep_algorithms(
         sizes,
         choice.dtype,
         build_engine_pair(choice),
-        executor=_InThisProcess() if report_progress is ignore_progress else None,
-        progress=lambda done, all_, _: report_progress("run", done / all_),
+        executor=None if is_progress_heard() else _InThisProcess(),
+        progress=lambda done, all_, _: report("run", done / all_),
     )
 
 

@@ -26,7 +26,7 @@ from collsim.io import Format, formats, load
 from collsim.package_data import read_toml
 from collsim.schedule import Schedule
 
-from ..jobs.job_spec import ReportProgress, ignore_progress, job
+from ..jobs.job_spec import job, report_progress
 from .choice import MAX_RANKS, Choice, build_engine_settings
 from .outcome import (
     MAX_TRANSFERS,
@@ -111,7 +111,6 @@ def build_file(
     name: str,
     language: str,
     t: float | None = None,
-    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """The name and the bytes of a file of a run; several files come as one zip.
 
@@ -120,7 +119,6 @@ def build_file(
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
         t: Moment at which a page opens, seconds; None for the start.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what a format cannot hold
@@ -133,7 +131,7 @@ def build_file(
         topology = build_topology(choice)
         used = list_used_options(choice, topology)
         sizes = cs.size_range(choice.sizes)
-        content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, sizes, report_progress)
+        content = sweep_algorithms(choice, [(choice.algorithm, used)], topology, sizes)
     else:
         trace = simulate(choice)
         content = trace.schedule
@@ -194,15 +192,12 @@ def list_table_formats() -> list[Format]:
 
 
 @job(lambda runners, _: sum(estimate_file(choice, "markdown", "en") for _, choice in runners))
-def build_race_table(
-    runners: tuple[tuple[str, Choice], ...], name: str, report_progress: ReportProgress = ignore_progress
-) -> tuple[str, bytes]:
+def build_race_table(runners: tuple[tuple[str, Choice], ...], name: str) -> tuple[str, bytes]:
     """The table of a race, a row for each runner and its name in front.
 
     Args:
         runners: The runs of the race, each with its label.
         name: Name of the format, as the registry of formats has it.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     rows = []
     for number, (label, choice) in enumerate(runners, 1):
@@ -212,17 +207,14 @@ def build_race_table(
 
 
 @job(lambda choice, _: estimate_compare(choice))
-def build_comparison_table(
-    choice: Choice, name: str, report_progress: ReportProgress = ignore_progress
-) -> tuple[str, bytes]:
+def build_comparison_table(choice: Choice, name: str) -> tuple[str, bytes]:
     """The table of a comparison, without what could not run.
 
     Args:
         choice: The run that is chosen.
         name: Name of the format, as the registry of formats has it.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    table = compare(choice, report_progress)
+    table = compare(choice)
     return _write_table(table[table["error"].isna()], formats()[name], "algorithm")
 
 
@@ -313,15 +305,12 @@ def estimate_played(upload: Upload, choice: Choice) -> float:
 
 
 @job(estimate_played, compiled=lambda upload, choice: uses_events(choice))
-def play_upload(
-    upload: Upload, choice: Choice, report_progress: ReportProgress = ignore_progress
-) -> tuple[Outcome, str, Words]:
+def play_upload(upload: Upload, choice: Choice) -> tuple[Outcome, str, Words]:
     """A schedule from a file on the place of a choice: all that Explore shows, its label, and what is wrong with it.
 
     Args:
         upload: The schedule file that was uploaded.
         choice: The run that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     plan, topology = read_schedule(upload), build_topology(choice)
     report_progress("run", 0.3)
@@ -350,7 +339,6 @@ def convert_upload(
     name: str,
     language: str,
     t: float | None = None,
-    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """A schedule from a file in another format, or its run as a picture, film or page.
 
@@ -360,7 +348,6 @@ def convert_upload(
         name: Name of the format, as the registry of formats has it.
         language: `en` or `zh`.
         t: Moment at which a page opens, seconds; None for the start.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     entry = formats()[name]
     content = _select_held(entry, read_schedule(upload), choice)

@@ -9,7 +9,7 @@ from collsim.teach import break_it, questions
 from collsim.teach.quiz.question import Question
 from collsim.viz.timeline.timeline_document import build_timeline, encode
 
-from ..jobs.job_spec import ReportProgress, ignore_progress, job
+from ..jobs.job_spec import job, report_progress
 from .choice import Choice
 from .outcome import estimate_outcome, simulate
 from .panels import MAX_QUESTIONS
@@ -37,13 +37,12 @@ class BrokenRun:
 
 
 @job(lambda choice, _: _RUNS_OF_QUESTIONS * estimate_outcome(choice))
-def ask_about_run(choice: Choice, seed: int, report_progress: ReportProgress = ignore_progress) -> list[Question]:
+def ask_about_run(choice: Choice, seed: int) -> list[Question]:
     """Questions about a run.
 
     Args:
         choice: The run that is chosen.
         seed: Chooses the questions: the same number, the same questions.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: where there are none
@@ -53,9 +52,7 @@ def ask_about_run(choice: Choice, seed: int, report_progress: ReportProgress = i
 
 
 @job(lambda choice, *_: _RUNS_OF_BROKEN * estimate_outcome(choice))
-def break_run(
-    choice: Choice, breakage: str, position: int, language: str, report_progress: ReportProgress = ignore_progress
-) -> BrokenRun:
+def break_run(choice: Choice, breakage: str, position: int, language: str) -> BrokenRun:
     """A run with one thing broken.
 
     Args:
@@ -63,7 +60,6 @@ def break_run(
         breakage: Name of what is broken.
         position: Number of the variant: which transfer or rank is meant.
         language: `en` or `zh`.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for one that cannot be taken apart

@@ -11,7 +11,7 @@ from collsim.purchases import Upgrade, Upgrades, compare_wires
 from collsim.purchases.part_prices import parse_price_texts
 from collsim.purchases.timed_runs import wrap_run
 
-from ..jobs.job_spec import ReportProgress, ignore_progress, job
+from ..jobs.job_spec import job, report_progress
 from .choice import Choice
 from .outcome import estimate_outcome, simulate, uses_events
 
@@ -55,13 +55,12 @@ def read_prices(text: str) -> Prices:
     return tuple(parse_price_texts(words).items())
 
 
-def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progress: ReportProgress) -> UpgradesView:
+def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices) -> UpgradesView:
     """Run it for every part that could be better, and with other wires.
 
     Args:
         run: As `cs.upgrades` takes it.
         prices: What parts cost.
-        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
     """
     rows: list[Upgrade] = []
     timed, reported = wrap_run(run), 0.0
@@ -94,17 +93,14 @@ def describe_upgrades(run: cs.StepTrace | cs.Trace, prices: Prices, report_progr
 
 
 @job(lambda choice, _: _MAX_RUNS * estimate_outcome(choice), compiled=uses_events)
-def list_run_upgrades(
-    choice: Choice, prices: Prices, report_progress: ReportProgress = ignore_progress
-) -> UpgradesView:
+def list_run_upgrades(choice: Choice, prices: Prices) -> UpgradesView:
     """What to buy first for a collective.
 
     Args:
         choice: The run that is chosen.
         prices: What parts cost.
-        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
 
     Raises:
         CollsimError: The run or its machine cannot be.
     """
-    return describe_upgrades(simulate(choice), prices, report_progress)
+    return describe_upgrades(simulate(choice), prices)

@@ -11,7 +11,7 @@ from collsim.viz.hosts.player_page import build_offline_page
 from collsim.viz.simple.simple_document import SimpleRun, build_simple_run
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS
 
-from ..jobs.job_spec import ReportProgress, ignore_progress, job
+from ..jobs.job_spec import job, report_progress
 from .choice import Choice, list_own_options, to_query
 from .outcome import (
     Refused,
@@ -95,12 +95,11 @@ def run_name(choice: Choice) -> str:
 
 
 @job(estimate_outcome, compiled=uses_events)
-def run_simple(choice: Choice, report_progress: ReportProgress = ignore_progress) -> SimpleView:
+def run_simple(choice: Choice) -> SimpleView:
     """Run a choice with one channel, and with all.
 
     Args:
         choice: The run that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what cannot be
@@ -131,7 +130,6 @@ def build_simple_page(
     all_cards: bool,
     language: str,
     t: float,
-    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """The name and the bytes of an offline page with the picture of the simple page.
 
@@ -141,8 +139,7 @@ def build_simple_page(
         all_cards: Whether it begins with the run of all channels.
         language: `en` or `zh`.
         t: Moment at which it opens, seconds.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    data = {**describe_view(run_simple(choice, report_progress), choice), "title": title, "all": all_cards}
+    data = {**describe_view(run_simple(choice), choice), "title": title, "all": all_cards}
     look = {"language": language, "theme": None, "t": t}
     return "collsim.html", build_offline_page(read_bundle("simple_page"), data, title, look).encode()

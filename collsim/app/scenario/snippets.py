@@ -12,7 +12,7 @@ from collsim.io.nccl.nccl_tests import TESTS
 from collsim.nccl.difference import NCCL_ALGORITHMS
 
 from . import custom_machine
-from .choice import Choice, build_engine_pair, list_networks, write_network
+from .choice import Choice, MachineChoice, build_engine_pair, list_networks, write_network
 from .custom_machine import OWN
 from .machine_edits import write_edit_calls
 
@@ -24,7 +24,7 @@ _PROGRAMS = {collective: program for program, collective in TESTS.items()}
 _DTYPES = {"float16": "half", "float32": "float", "float64": "double", "float8_e4m3": "f8e4m3", "float8_e5m2": "f8e5m2"}
 
 
-def write_python(choice: Choice, options: dict[str, Any]) -> str:
+def write_python(choice: Choice, options: Mapping[str, object]) -> str:
     """A script that prints the same figures. `options` are those used, channels included.
 
     Args:
@@ -35,7 +35,9 @@ def write_python(choice: Choice, options: dict[str, Any]) -> str:
     return (_write_schedule_lines(choice, options, write_machine(choice)) + run).replace("'", '"')
 
 
-def write_synthesis_python(choice: Choice, options: dict[str, Any], changed: str = "", switches: bool = True) -> str:
+def write_synthesis_python(
+    choice: Choice, options: Mapping[str, object], changed: str = "", switches: bool = True
+) -> str:
     """A script that races what is synthesized against a run, and writes it; `changed` builds a machine that is not the
     choice's. `switches`: those that reduce may be used.
 
@@ -53,13 +55,13 @@ def write_synthesis_python(choice: Choice, options: dict[str, Any], changed: str
     return (_write_schedule_lines(choice, options, changed or write_machine(choice)) + race + save).replace("'", '"')
 
 
-def _write_schedule_lines(choice: Choice, options: dict[str, Any], machine: str) -> str:
+def _write_schedule_lines(choice: Choice, options: Mapping[str, object], machine: str) -> str:
     """The first lines of a script: the machine and the schedule."""
     words = ", ".join(["topology=m", *(f"{name}={value!r}" for name, value in options.items())])
     return f"import collsim as cs\n\nm = {machine}\ns = cs.schedule({choice.algorithm!r}, {words})\n"
 
 
-def write_machine(choice: Choice, **more: Any) -> str:
+def write_machine(choice: MachineChoice, **more: object) -> str:
     """The call that builds the machine or network; `more` are further keywords of `machine`.
 
     Args:
@@ -69,7 +71,7 @@ def write_machine(choice: Choice, **more: Any) -> str:
     return _write_machine_call(choice, **more) + write_edit_calls(choice.edits)
 
 
-def _write_machine_call(choice: Choice, **more: Any) -> str:
+def _write_machine_call(choice: MachineChoice, **more: object) -> str:
     parts = dict(choice.parts) if choice.on_machine else {}
     further = [f"{name}={value!r}" for name, value in (parts | more).items()]
     if choice.machine == OWN:
@@ -108,7 +110,7 @@ def _write_settings(choice: Choice) -> str:
     return "".join(f", {name}={value!r}" for name, value in _list_settings(choice).items())
 
 
-def write_sweep_python(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) -> str:
+def write_sweep_python(choice: Choice, pairs: Sequence[tuple[str, Mapping[str, object]]]) -> str:
     """A script that prints the times of a comparison, a column for each algorithm, and what each chose.
 
     Args:
@@ -133,7 +135,7 @@ def write_sweep_python(choice: Choice, pairs: list[tuple[str, dict[str, Any]]]) 
     ).replace("'", '"')
 
 
-def write_race_python(runs: list[tuple[Choice, dict[str, Any]]]) -> str:
+def write_race_python(runs: Sequence[tuple[Choice, Mapping[str, object]]]) -> str:
     """A script that prints a line for each run.
 
     Args:
@@ -153,7 +155,7 @@ def write_race_python(runs: list[tuple[Choice, dict[str, Any]]]) -> str:
 def write_change_python(
     before: Choice,
     changed: str,
-    options: dict[str, Any],
+    options: Mapping[str, object],
     conditions: Mapping[str, Any],
     runs: int = 0,
     beside: str = "",
@@ -221,7 +223,10 @@ def write_route_python(choice: Choice, a: int, b: int) -> str:
 
 
 def write_command(
-    choice: Choice, options: dict[str, Any], conditions: Mapping[str, Any] | None = None, beside: Sequence[str] = ()
+    choice: Choice,
+    options: Mapping[str, object],
+    conditions: Mapping[str, Any] | None = None,
+    beside: Sequence[str] = (),
 ) -> str:
     """The command of a shell that does the same.
 
@@ -256,7 +261,7 @@ def write_sweep_command(choice: Choice, algorithms: tuple[str, ...]) -> str:
     return join_words((*words, *list_option_words(_list_settings(choice))))
 
 
-def write_machine_words(choice: Choice) -> list[str]:
+def write_machine_words(choice: MachineChoice) -> list[str]:
     """The options of the command line that name the machine.
 
     Args:
@@ -325,7 +330,7 @@ def count_node_gpus(choice: Choice) -> int:
     return 0
 
 
-def list_environment(choice: Choice, options: dict[str, Any]) -> dict[str, str]:
+def list_environment(choice: Choice, options: Mapping[str, object]) -> dict[str, str]:
     """NCCL's settings that make a real run the same: algorithm, channels, GPUDirect; where there are GPUs for it.
 
     Args:
@@ -358,7 +363,7 @@ def write_exports(settings: dict[str, str]) -> str:
     )
 
 
-def write_nccl_tests(choice: Choice, options: dict[str, Any], ranks: int, sizes: str | None = None) -> str | None:
+def write_nccl_tests(choice: Choice, options: Mapping[str, object], ranks: int, sizes: str | None = None) -> str | None:
     """The command that runs the same collective on real GPUs; None where NCCL has no such algorithm, or this is no
     machine with GPUs.
 

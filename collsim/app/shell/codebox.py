@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -17,7 +18,7 @@ from collsim.trees import count_nodes
 from ..scenario import custom_machine, pytorch, snippets
 from ..scenario.choice import Choice, list_own_options
 from ..scenario.outcome import build_topology, list_compared, list_used_options
-from .controls import label_algorithm
+from .controls import draw_folded, label_algorithm
 from .notes import draw_heading, draw_note
 from .session import get_language, t
 
@@ -71,7 +72,28 @@ def draw_code(
                 _draw_part(part)
     for text in dict.fromkeys(filter(None, texts)):
         name = custom_machine.read_facts(text).file
-        st.download_button(escape_markdown(t("own.download", file=name)), text, name, "text/plain", on_click="ignore")
+        st.download_button(escape_markdown(t("own.download", file=name)), text, name, on_click="ignore")
+
+
+def draw_code_box(
+    script: str,
+    command: str,
+    left: Sequence[CodePart] = (),
+    right: Sequence[CodePart] = (),
+    note: str = "",
+    text: str = "",
+) -> None:
+    """Draw the same as a part of a page that opens.
+
+    Args:
+        script: Python.
+        command: Of the command line.
+        left: More pieces on the left.
+        right: More pieces on the right.
+        note: A sentence under the command.
+        text: A machine of one's own that both read.
+    """
+    draw_folded("code", t("code.title"), partial(draw_code, script, command, left, right, note, (text,)))
 
 
 def _draw_part(part: CodePart) -> None:

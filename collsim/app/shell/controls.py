@@ -180,7 +180,7 @@ def pick(name: str, options: Sequence[str], current: str, label: Callable[[str],
 
 
 def choose_several(
-    name: str, options: list[str], current: Sequence[str], label: Callable[[str], str]
+    name: str, options: list[str], current: Sequence[str], label: Callable[[str], str], title: str | None = None
 ) -> tuple[str, ...]:
     """Several of a list.
 
@@ -189,15 +189,16 @@ def choose_several(
         options: What can be chosen.
         current: What is chosen now.
         label: The text of an option.
+        title: The text beside the control; None for the text of its name.
     """
-    labels = {value: label(value) for value in options}
+    labels, title = {value: label(value) for value in options}, title or t(name)
     typed = _take_typed(name, labels)
     key = _begin(name, list(current), lambda chosen: set(chosen) <= set(options))
     format_option = partial(_get_label, labels)
     chosen = st.multiselect(
-        t(name), options, format_func=format_option, key=key, help=_help(name), accept_new_options=True
+        title, options, format_func=format_option, key=key, help=_help(name), accept_new_options=True
     )
-    _answer_typed(t(name), typed, labels)
+    _answer_typed(title, typed, labels)
     return tuple(chosen)
 
 
@@ -278,6 +279,8 @@ def choose_quantity(
     label: str | None = None,
     read: Callable[[str], object] | None = None,
     prefix: str = "",
+    help: str | None = None,
+    empty: str = "",
 ) -> str:
     """A text with a unit, from a list or typed. One that cannot be read gets a sentence below it, and the last good one
     counts. `prefix` tells its key from that of another page.
@@ -289,12 +292,21 @@ def choose_quantity(
         label: The text beside the control; None for the text of its name.
         read: Reads the text; None where any text will do.
         prefix: Beginning of the names.
+        help: The text under the question mark; None for that of its name.
+        empty: What "" is called, where that is on offer.
     """
     key = _begin(f"{prefix}{name}", current, lambda v: isinstance(v, str))
     offered = list(dict.fromkeys([*options, current, st.session_state[key]]))
     typed = st.selectbox(
-        label or t(name), offered, key=key, format_func=add_space, accept_new_options=True, help=_help(name)
+        label or t(name),
+        offered,
+        key=key,
+        format_func=lambda text: add_space(text) or empty,
+        accept_new_options=True,
+        help=help or _help(name),
     )
+    if typed == "" and empty:
+        return ""
     try:
         return str((read or WORDS[name].read or str)(str(typed or current)))
     except CollsimError as error:

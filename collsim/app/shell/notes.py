@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 import streamlit as st
@@ -49,6 +50,20 @@ def draw_heading(text: str, detail: str = "") -> None:
     """
     words = [f"**{escape_markdown(bind_units(text))}**", escape_markdown(bind_units(detail))]
     st.markdown(" ".join(filter(None, words)))
+
+
+@contextmanager
+def draw_card(key: str, heading: str, detail: str = "") -> Iterator[None]:
+    """A card with its heading, round what is drawn meanwhile.
+
+    Args:
+        key: Of the card, after `card_`.
+        heading: As in `draw_heading`.
+        detail: As in `draw_heading`.
+    """
+    with st.container(border=True, key=f"card_{key}"):
+        draw_heading(heading, detail)
+        yield
 
 
 def draw_note(text: str, style: str = "", kind: str = "", width: Literal["stretch", "content"] = "stretch") -> None:

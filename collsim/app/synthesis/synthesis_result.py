@@ -15,7 +15,7 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.viz.race.race_document import Runner, build_runner
 from collsim.viz.sentences.names import name_link
 
-from ..jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ..jobs.job_spec import is_compiled, job, report_progress
 from ..scenario.choice import Choice
 from ..scenario.outcome import SECONDS_OF_PAIR, SECONDS_TO_SYNTHESIZE, build_topology, simulate
 
@@ -85,33 +85,29 @@ def can_switches_reduce(topology: cs.Topology) -> bool:
 
 
 @job(lambda choice, *_: estimate_synthesis(build_topology(choice).ranks), compiled=is_compiled, in_worker=True)
-def synthesize_for_run(
-    choice: Choice, switches: bool, report_progress: ReportProgress = ignore_progress
-) -> Synthesized:
+def synthesize_for_run(choice: Choice, switches: bool) -> Synthesized:
     """What is synthesized for the machine, collective and size of a run.
 
     Args:
         choice: The run that is chosen.
         switches: Whether switches of the machine that reduce may be used.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what cannot be
     """
-    return close_gap(simulate(choice), switches, report_progress)
+    return close_gap(simulate(choice), switches)
 
 
 @job(lambda choice, *_: estimate_synthesis(build_topology(choice).ranks), compiled=is_compiled, in_worker=True)
-def explain_synthesis(choice: Choice, report_progress: ReportProgress = ignore_progress) -> tuple[Text, ...]:
+def explain_synthesis(choice: Choice) -> tuple[Text, ...]:
     """The sentences alone, against ring and tree: nothing is played.
 
     Args:
         choice: The run that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = build_topology(choice)
     race = gap_closing.close_gap(
-        choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_create_reporter(report_progress)
+        choice.collective, topology, choice.nbytes, dtype=choice.dtype, progress=_create_reporter()
     )
     return write_sentences(race)
 
@@ -129,15 +125,14 @@ def write_sentences(race: SynthesisRace) -> tuple[Text, ...]:
     return tuple(write_text(sentence.rename(names)) for sentence in race.sentences)
 
 
-def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress = ignore_progress) -> Synthesized:
+def close_gap(trace: cs.Trace, switches: bool) -> Synthesized:
     """The same of a run that is there; `switches`: those of the machine that reduce or multicast may be used.
 
     Args:
         trace: The run.
         switches: Whether switches of the machine that reduce may be used.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
-    race: SynthesisRace = trace.close_gap(switches=switches, progress=_create_reporter(report_progress))
+    race: SynthesisRace = trace.close_gap(switches=switches, progress=_create_reporter())
     report_progress("run", 0.85)
     runs, thinned = dict(race.runs), None
     if len(race.schedule) > MAX_PLAYED and "pieces" in race.schedule.options:
@@ -148,7 +143,7 @@ def close_gap(trace: cs.Trace, switches: bool, report_progress: ReportProgress =
     return Synthesized(write_text(race.provenance), write_sentences(race), race.rows(), runners, thinned)
 
 
-def _create_reporter(report_progress: ReportProgress) -> Callable[[int, int, str], None]:
+def _create_reporter() -> Callable[[int, int, str], None]:
     """What tells the bar how far the search is; it never goes back."""
     progress = [0.0]
 

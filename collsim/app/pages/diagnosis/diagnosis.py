@@ -20,7 +20,7 @@ from ...scenario.choice import read_file_fields
 from ...shell.address import finish_controls, get_remembered, remember
 from ...shell.controls import choose
 from ...shell.notes import (
-    draw_heading,
+    draw_card,
     draw_headline,
     draw_mistake,
     draw_note,
@@ -104,8 +104,7 @@ def _format_heading() -> str:
 
 def _draw_empty() -> None:
     """What each file tells, before anything is given."""
-    with st.container(border=True, key="card_machine"):
-        draw_heading(t("diagnosis.tells"))
+    with draw_card("machine", t("diagnosis.tells")):
         names = ("log", "tests", "topo", "links", "cards", "host", "hang")
         rows = [(t(f"diagnosis.tells.{name}"), t(f"diagnosis.tells.{name}.what")) for name in names]
         st.html(format_table(rows, attributes='class="dx-tells"'))
@@ -232,8 +231,7 @@ def _draw_findings(diagnosis: Diagnosis, evidence: JobTexts) -> None:
             open_in(t("diagnosis.open_in"), "open_in", lambda choice: replace(choice, **read_file_fields(text)))
     if evidence.case:
         case = list_studied_cases()[evidence.case]
-        with st.container(border=True, key="card_case"):
-            draw_heading(case.title(language))
+        with draw_card("case", case.title(language)):
             draw_note(case.story(language))
             draw_note(t("diagnosis.cases.source", source=case.source.removeprefix("https://")))
 

@@ -8,7 +8,7 @@ import collsim as cs
 from collsim.diagnosis import Diagnosis, FleetDiagnosis, compare_nodes, diagnose, list_studied_cases
 from collsim.diagnosis.fleet_nodes import has_fleet_names
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job
 from ...scenario.address_parameters import declare_word
 from ...scenario.choice import create_name_reader
 
@@ -58,12 +58,11 @@ class JobTexts:
 
 # A prediction for each hypothesis, and the reading of the texts.
 @job(lambda evidence: 1.0 + sum(map(len, evidence.texts.values())) / 2e6, in_worker=True)
-def diagnose_texts(evidence: JobTexts, report_progress: ReportProgress = ignore_progress) -> Diagnosis | FleetDiagnosis:
+def diagnose_texts(evidence: JobTexts) -> Diagnosis | FleetDiagnosis:
     """Diagnose the texts; where at least three nodes are named by the files, compare the nodes.
 
     Args:
         evidence: what was given.
-        report_progress: called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: There is no text.

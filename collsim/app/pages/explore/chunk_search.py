@@ -9,7 +9,7 @@ import pandas as pd
 
 import collsim as cs
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job
 from ...scenario.choice import Choice, build_engine_settings
 from ...scenario.outcome import build_topology, estimate_seconds, uses_events
 
@@ -30,12 +30,11 @@ def estimate_search(choice: Choice) -> float:
 
 
 @job(estimate_search, compiled=uses_events)
-def search_chunks(choice: Choice, report_progress: ReportProgress = ignore_progress) -> pd.DataFrame:
+def search_chunks(choice: Choice) -> pd.DataFrame:
     """Chunks and seconds of all runs of `cs.best`, of the number of channels that is the fastest.
 
     Args:
         choice: The run that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     options: dict[str, Any] = {"engine": choice.engine, "dtype": choice.dtype, **build_engine_settings(choice)}
     best = cs.best(choice.collective, build_topology(choice), choice.nbytes, algorithm=[choice.algorithm], **options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collsim.units import format_bytes
 
 from ...classroom.class_sessions import PosedQuestion
@@ -58,8 +56,8 @@ def _ask_class(number: int) -> None:
     Args:
         number: Its number, from 0.
     """
-    now = get_session()
-    now.panels = replace(open_class(now.panels), predict=True, number=number)
+    open_class()
+    set_panels(predict=True, number=number)
 
 
 def _build_data(simple_runs: SimpleView, choice: Choice) -> dict[str, object]:

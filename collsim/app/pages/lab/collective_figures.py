@@ -12,7 +12,7 @@ from collsim.locale import Text
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_document
 
-from ...jobs.job_spec import ReportProgress
+from ...jobs.job_spec import report_progress
 from .lab_choice import LIMIT, LabChoice
 
 _START = 4.0  # s until all processes are connected, of a run and of the two that calibrate
@@ -57,12 +57,11 @@ def predict_collective(choice: LabChoice) -> LabView:
     return LabView(build_lab_document(trace), {"predicted": trace.time}, processes=plan.endpoints)
 
 
-def measure_collective(choice: LabChoice, report_progress: ReportProgress) -> LabView:
+def measure_collective(choice: LabChoice) -> LabView:
     """Run it as often as chosen, and measure what a message costs here.
 
     Args:
         choice: What is chosen on the page Lab.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: For what cannot be run.

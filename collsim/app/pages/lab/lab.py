@@ -5,17 +5,16 @@ from __future__ import annotations
 import secrets
 import shlex
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
-from collsim.lab import MAX_RANKS
 from collsim.units import format_time, parse_time
 
 from ...server import is_local_session
-from ...shell import codebox
 from ...shell.address import finish_controls, get_remembered
-from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_with_collective, number
+from ...shell.codebox import draw_code_box
+from ...shell.controls import choose
+from ...shell.form import draw_field, draw_fields
 from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_bundle
@@ -26,10 +25,6 @@ from .collective_figures import LabView
 from .lab_choice import LabChoice
 
 PAGE = "lab"
-_SIZES = ["4KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"]
-_RATES = ["1MB/s", "5MB/s", "10MB/s", "25MB/s", "100MB/s"]
-_PASSES = ["5ms", "10ms", "20ms", "50ms", "100ms"]
-_TIMES = ["0s", "1ms", "5ms", "10ms", "20ms", "50ms"]
 _ASKED, _TURN = "lab_asked", "lab_turn"
 _ANY = ("ddp", "fsdp")  # ways for any number of ranks; a pipeline has no more stages than layers
 
@@ -37,9 +32,8 @@ _ANY = ("ddp", "fsdp")  # ways for any number of ranks; a pipeline has no more s
 @register_page(PAGE, 75, address=lab_choice.ADDRESS)
 def draw() -> None:
     """Draw the page: what to run in the sidebar, the figures, the picture."""
-    choice: LabChoice = get_remembered(PAGE)
     with st.sidebar:
-        choice = _draw_controls(choice)
+        choice = _draw_controls(get_remembered(PAGE))
     finish_controls(choice)
     with st.container(key="lab_start", horizontal=True, vertical_alignment="center"):
         _draw_button(choice)
@@ -50,7 +44,7 @@ def draw() -> None:
     if of != choice:
         draw_note(t("lab.other"))
     _mount(lab_result, of)
-    draw_folded("code", t("code.title"), partial(codebox.draw_code, build_script(choice), build_command(choice)))
+    draw_code_box(build_script(choice), build_command(choice))
 
 
 def _mount(lab_result: LabView, of: LabChoice) -> None:
@@ -64,46 +58,23 @@ def _mount(lab_result: LabView, of: LabChoice) -> None:
 
 def _draw_controls(choice: LabChoice) -> LabChoice:
     draw_part(t("lab.what"))
-    sheet = choose_segment(
-        "lab_sheet", list(lab_choice.SHEETS), choice.sheet, lambda name: t(f"lab.sheet.{name}"), t("lab.what")
-    )
-    choice = replace(choice, sheet=sheet)
-    if sheet == "step":
+    choice = draw_field(PAGE, choice, "sheet")
+    if choice.sheet == "step":
         choice = _draw_step_controls(choice)
     else:
-        choice = _draw_collective_controls(choice)
+        choice = draw_fields(PAGE, choice, "algorithm", "nbytes", "ranks")
     draw_part(t("lab.network"), "next")
-    rate = choose_quantity("lab_bandwidth", _RATES, choice.bandwidth, t("lab.bandwidth"), lab_choice.read_rate)
-    alpha = choose_quantity("lab_alpha", _TIMES, choice.alpha, t("lab.alpha"), lab_choice.read_time)
-    choice = _draw_fault_controls(replace(choice, bandwidth=rate, alpha=alpha))
+    choice = _draw_fault_controls(draw_fields(PAGE, choice, "bandwidth", "alpha"))
     draw_part(t("lab.often"), "next")
-    repeats = LabChoice.repeat
-    if choice.repeat in lab_choice.REPEATS:
-        repeats = choice.repeat
-    return replace(
-        choice, repeat=choose_segment("lab_repeat", list(lab_choice.REPEATS), repeats, label=t("lab.repeat"))
-    )
-
-
-def _draw_collective_controls(choice: LabChoice) -> LabChoice:
-    names = {name: label_with_collective(name) for name in lab_choice.list_algorithms()}
-    algorithm = choose("lab_algorithm", t("lab.algorithm"), names, choice.algorithm)
-    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.nbytes"), lab_choice.read_size)
-    ranks = number("lab_ranks", choice.ranks, 2, MAX_RANKS, t("lab.ranks"))
-    return replace(choice, algorithm=algorithm, nbytes=size, ranks=ranks)
+    return draw_field(PAGE, choice, "repeat")
 
 
 def _draw_step_controls(choice: LabChoice) -> LabChoice:
-    size = choose_quantity("lab_nbytes", _SIZES, choice.nbytes, t("lab.gradients"), lab_choice.read_size)
-    backward = choose_quantity("lab_backward", _PASSES, choice.backward, t("lab.backward"), lab_choice.read_time)
-    split = choose_segment(
-        "lab_split", list(lab_choice.SPLITS), choice.split, lambda name: t(f"lab.split.{name}"), t("lab.split")
-    )
-    if split == "ddp":
-        layers = choose_segment("lab_layers", list(lab_choice.IN_A_BUCKET), choice.layers, label=t("lab.layers"))
-        choice = replace(choice, layers=layers)
-    ranks = number("lab_ranks", choice.ranks, 2, MAX_RANKS if split in _ANY else lab_choice.LAYERS, t("lab.ranks"))
-    return replace(choice, nbytes=size, backward=backward, split=split, ranks=ranks)
+    choice = draw_field(PAGE, choice, "nbytes", text="lab.gradients")
+    choice = draw_fields(PAGE, choice, "backward", "split")
+    if choice.split == "ddp":
+        choice = draw_field(PAGE, choice, "layers")
+    return draw_field(PAGE, choice, "ranks", most=0 if choice.split in _ANY else lab_choice.LAYERS)
 
 
 def _draw_fault_controls(choice: LabChoice) -> LabChoice:

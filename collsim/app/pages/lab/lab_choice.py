@@ -11,8 +11,8 @@ from collsim.lab import MAX_RANKS
 from collsim.lab.real_run import require_real_size
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 
-from ...scenario.address_parameters import PageAddress, declare_word, list_words
-from ...scenario.choice import count, create_name_reader, create_quantity_reader
+from ...scenario.address_parameters import Control, PageAddress, declare_word, list_words
+from ...scenario.choice import count, create_quantity_reader, declare_menu, declare_number, declare_quantity
 
 #: Odd, so that the median run is one of the runs, whose columns can be drawn.
 REPEATS = (1, 3, 9, 25)
@@ -47,8 +47,7 @@ def read_size(text: str) -> str:
     return text
 
 
-#: Readers of a bandwidth and of a latency, as they were written.
-read_rate, read_time = create_quantity_reader(parse_bandwidth), create_quantity_reader(parse_time)
+_read_time = create_quantity_reader(parse_time)
 
 
 def _read_layers(text: str) -> int:
@@ -77,18 +76,22 @@ class LabChoice:
         split: One of `SPLITS`.
     """
 
-    algorithm: str = declare_word("allreduce_ring", create_name_reader("algorithm", list_algorithms))
-    nbytes: str = declare_word("1MiB", read_size)
-    ranks: int = declare_word(8, count("ranks", MAX_RANKS, 2))
-    bandwidth: str = declare_word("10MB/s", read_rate)
-    alpha: str = declare_word("10ms", read_time)
+    algorithm: str = declare_menu("allreduce_ring", "algorithm", list_algorithms, names="algorithm")
+    nbytes: str = declare_quantity("1MiB", read_size, ("4KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB"))
+    ranks: int = declare_number(8, "ranks", MAX_RANKS, 2)
+    bandwidth: str = declare_quantity(
+        "10MB/s", create_quantity_reader(parse_bandwidth), ("1MB/s", "5MB/s", "10MB/s", "25MB/s", "100MB/s")
+    )
+    alpha: str = declare_quantity("10ms", _read_time, ("0s", "1ms", "5ms", "10ms", "20ms", "50ms"))
     late: int = declare_word(-1, count("late", MAX_RANKS - 1, 0))
     slow: int = declare_word(-1, count("slow", MAX_RANKS - 1, 0))
-    repeat: int = declare_word(9, count("repeat", max(REPEATS)))
-    sheet: str = declare_word("collective", create_name_reader("sheet", lambda: SHEETS))
-    layers: int = declare_word(2, _read_layers)
-    backward: str = declare_word("50ms", read_time)
-    split: str = declare_word("ddp", create_name_reader("split", lambda: SPLITS))
+    repeat: int = declare_word(9, count("repeat", max(REPEATS)), control=Control("segments", lambda: REPEATS))
+    sheet: str = declare_menu(
+        "collective", "sheet", lambda: SHEETS, kind="segments", text="lab.what", names="lab.sheet"
+    )
+    layers: int = declare_word(2, _read_layers, control=Control("segments", lambda: IN_A_BUCKET))
+    backward: str = declare_quantity("50ms", _read_time, ("5ms", "10ms", "20ms", "50ms", "100ms"))
+    split: str = declare_menu("ddp", "split", lambda: SPLITS, kind="segments", names="lab.split")
 
     @property
     def straggler(self) -> dict[int, float]:

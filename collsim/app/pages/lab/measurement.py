@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ...jobs.job_spec import is_compiled, job
 from .collective_figures import LabView, estimate_collective, measure_collective, predict_collective
 from .lab_choice import LabChoice
 from .training_figures import estimate_step, measure_step, predict_sheet
@@ -11,12 +11,11 @@ _SECONDS_OF_PREDICTION = {"collective": 0.3, "step": 0.5}
 
 
 @job(lambda choice: _SECONDS_OF_PREDICTION[choice.sheet], compiled=is_compiled)
-def predict_choice(choice: LabChoice, report_progress: ReportProgress = ignore_progress) -> LabView:
+def predict_choice(choice: LabChoice) -> LabView:
     """The prediction alone.
 
     Args:
         choice: What is chosen on the page Lab.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     if choice.sheet == "step":
         return predict_sheet(choice)
@@ -39,17 +38,16 @@ def estimate_measurement(choice: LabChoice, repetition: int) -> float:
 
 
 @job(estimate_measurement, compiled=is_compiled, exclusive=True)
-def measure_choice(choice: LabChoice, repetition: int, report_progress: ReportProgress = ignore_progress) -> LabView:
+def measure_choice(choice: LabChoice, repetition: int) -> LabView:
     """Run it.
 
     Args:
         choice: What is chosen on the page Lab.
         repetition: Number of the measurement, which tells one measurement of the same choice from the next.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: For what cannot be run.
     """
     if choice.sheet == "step":
-        return measure_step(choice, report_progress)
-    return measure_collective(choice, report_progress)
+        return measure_step(choice)
+    return measure_collective(choice)

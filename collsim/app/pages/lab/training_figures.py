@@ -13,7 +13,7 @@ from collsim.train import ParallelStrategy, StepTrace
 from collsim.units import format_bytes, parse_bytes, parse_time
 from collsim.viz.real.lab_document import build_lab_step_document
 
-from ...jobs.job_spec import ReportProgress
+from ...jobs.job_spec import report_progress
 from .collective_figures import LabView
 from .lab_choice import IN_A_BUCKET, LAYERS, LIMIT, LabChoice
 
@@ -120,12 +120,11 @@ def _build_document(
     return build_lab_step_document(predictions[choice.layers], measured_steps.get(choice.layers), sizes, chosen)
 
 
-def measure_step(choice: LabChoice, report_progress: ReportProgress) -> LabView:
+def measure_step(choice: LabChoice) -> LabView:
     """Run the step; of DDP with every bucket size.
 
     Args:
         choice: What is chosen on the page Lab.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: For what cannot be run.

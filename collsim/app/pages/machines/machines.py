@@ -22,8 +22,9 @@ from ...scenario.choice import MAX_NODES, Choice, read_file_fields
 from ...scenario.custom_machine import OWN
 from ...shell import codebox, player
 from ...shell.address import finish_controls, get_menu, get_remembered, remember
-from ...shell.controls import add_space, choose, choose_segment, draw_folded, forget, label_choice, label_machine
-from ...shell.machine_box import draw_machine_box
+from ...shell.controls import add_space, choose, draw_folded, forget, label_choice, label_machine
+from ...shell.form import draw_field
+from ...shell.machine_box import draw_machine_box, offer_machine
 from ...shell.notes import draw_mistake, draw_note, explain, format_note, format_title
 from ...shell.open_in import open_in
 from ...shell.page import register_page
@@ -57,15 +58,15 @@ def draw() -> None:
     heading.html(format_title(t("machines.title", a=of.a, b=of.b)))
     with notes:
         of, look = _find_routes(of)
-    draw_machine_card(of.where)
+    draw_machine_card(of)
     _draw_cards(look, of)
     _draw_costs(look, of)
     open_in(t("machines.open_in"), "open_in", lambda choice: pair.build_choice(choice, of))
     _break(of, look)
-    draw_folded("code", t("code.title"), lambda: _draw_code(of, look))
+    draw_folded("code", t("code.title"), partial(_draw_code, of, look))
     left, right = st.columns(2, gap="small")
     with left, st.expander(t("machines.paste"), expanded=of.machine == OWN):
-        _draw_own_machine(of)
+        draw_machine_box(PAGE)
     with right:
         draw_folded("about", t("machines.about"), lambda: _draw_machine_notes(of, look))
 
@@ -100,16 +101,16 @@ def _find_routes(of: Pair) -> tuple[Pair, Look]:
 
 def _draw_controls(of: Pair) -> Pair:
     """One row: which machine, how many, from where to where, what is compared; then other parts of the machine."""
-    where = take_wanted(of.where)
-    if where != of.where:
-        of = pair.move_to_machine(of, where)
+    offer_machine(of.machine_text)  # an address may have brought one
+    before, of = of, take_wanted(of)
+    if of != before:
         forget_widgets("m_")
     machine_column, nodes, fabric, a, b, by = st.columns(
         [3, 1.1, 1.6, 1.3, 1.3, 2.2], vertical_alignment="bottom", gap="small"
     )
     with machine_column:
         of = _choose_machine(of)
-    several = "nodes" in of.where.takes
+    several = "nodes" in of.takes
     with nodes:
         counts = [1]
         if several:
@@ -126,12 +127,12 @@ def _draw_controls(of: Pair) -> Pair:
     with b:
         of = replace(of, b=choose("m_b", t("machines.to"), ranks, of.b))
     with by:
-        of = replace(of, by=choose_segment("m_by", ["p2p", "gdr"], of.by, _label_comparison, t("machines.switch")))
-    return pair.move_to_machine(of, record_machine(draw_parts_shelf(of.where)))
+        of = draw_field("m", of, "by")
+    return record_machine(draw_parts_shelf(of))
 
 
 def _choose_machine(of: Pair) -> Pair:
-    text = of.machine_text or get_session().choice.machine_text
+    text = get_session().choice.machine_text
     offered = list(cs.machines())
     if text:
         offered.insert(0, OWN)
@@ -156,10 +157,6 @@ def _label_machine_name(name: str) -> str:
     if name != OWN:
         return label_machine(name)
     return t("machines.paste")
-
-
-def _label_comparison(by: str) -> str:
-    return t(f"machines.{by}")
 
 
 def _on_rank_picked() -> None:
@@ -312,28 +309,6 @@ def _draw_code(of: Pair, look: Look) -> None:
         pair.build_choice(Choice(nbytes=of.nbytes), of), collective="sendrecv", algorithm="sendrecv_direct"
     )
     codebox.draw_route_code(choice, of.a, of.b, look.ranks)
-
-
-def _draw_own_machine(of: Pair) -> None:
-    """A text or a file of one's own; what it does not say is listed."""
-    draw_machine_box(of.where.own_text, PAGE, partial(_take, of), _drop)
-
-
-def _take(of: Pair, text: str) -> None:
-    _keep(replace(Pair(**read_file_fields(text)), nbytes=of.nbytes, by=of.by))
-
-
-def _drop() -> None:
-    _keep(replace(Pair(), nbytes=get_remembered(PAGE).nbytes))
-
-
-def _keep(of: Pair) -> None:
-    """Show this machine now, and offer it on the pages that share the run of Explore."""
-    remember(PAGE, of)
-    get_session().choice = replace(
-        get_session().choice, machine_text=of.machine_text or get_session().choice.machine_text
-    )
-    forget_widgets("m_")
 
 
 def _draw_machine_notes(of: Pair, look: Look) -> None:

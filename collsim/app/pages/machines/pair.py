@@ -19,7 +19,7 @@ from ...scenario.choice import (
     MachineChoice,
     adapt_machine_query,
     count,
-    create_name_reader,
+    declare_menu,
     read_machine_fields,
 )
 from ...scenario.outcome import Refused, build_any_topology
@@ -43,7 +43,9 @@ class Pair(MachineChoice):
     nodes: int = 1
     a: int = declare_word(0, count("a", MAX_RANKS - 1, 0))
     b: int = declare_word(1, count("b", MAX_RANKS - 1, 0))
-    by: str = declare_word("p2p", create_name_reader("comparison", lambda: ("p2p", "gdr")))
+    by: str = declare_menu(
+        "p2p", "comparison", lambda: ("p2p", "gdr"), kind="segments", text="machines.switch", names="machines"
+    )
     nbytes: str = "64MiB"
 
 
@@ -99,20 +101,10 @@ def build(pair: Pair, **switched: Any) -> cs.Topology:
     Raises:
         CollsimError: for what cannot be, Refused for what is too large to draw
     """
-    topology = build_any_topology(replace(pair, **switched).where)
+    topology = build_any_topology(replace(pair, **switched))
     if topology.ranks > MAX_RANKS:
         raise Refused("machines.large", ranks=topology.ranks, limit=MAX_RANKS)
     return topology
-
-
-def move_to_machine(pair: Pair, where: MachineChoice) -> Pair:
-    """The same ranks on another machine.
-
-    Args:
-        pair: Two ranks of a machine, and what is compared between them.
-        where: The machine.
-    """
-    return replace(pair, **where.machine_fields)
 
 
 def build_choice(choice: Choice, pair: Pair) -> Choice:

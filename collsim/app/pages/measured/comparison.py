@@ -34,7 +34,7 @@ from collsim.nccl import (
 from collsim.nccl.model.relative_error import compute_relative_error
 from collsim.nccl.model.releases import NEWEST, OLDEST
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job, report_progress
 from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import MAX_NODES, count, create_name_reader, read_flag
 from ...scenario.outcome import Refused
@@ -251,14 +251,11 @@ def estimate_comparison(selection: Selection) -> float:
 
 
 @job(estimate_comparison)
-def compare_with_model(
-    selection: Selection, report_progress: ReportProgress = ignore_progress
-) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
+def compare_with_model(selection: Selection) -> tuple[MeasuredRun, pd.DataFrame, Gap]:
     """A run, its prediction and gap.
 
     Args:
         selection: The run that is chosen on the page Measured.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for a log that cannot be read or does not fit the machine
@@ -296,12 +293,11 @@ class Fitted:
 
 # Three fits: of all rows and of each half of the sizes.
 @job(lambda selection: 0.5 + 0.015 * min(selection.text.count("\n"), MAX_ROWS))
-def fit_machine(selection: Selection, report_progress: ReportProgress = ignore_progress) -> Fitted:
+def fit_machine(selection: Selection) -> Fitted:
     """Calibrate the machine to all tables of a log.
 
     Args:
         selection: The run that is chosen on the page Measured.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for a log that cannot be read, or has too little

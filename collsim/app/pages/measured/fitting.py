@@ -54,9 +54,7 @@ def _draw_fit(fitted: Fitted) -> None:
     with right:
         charts.draw_chart("fit", _draw_residuals, fitted.rows)
     save, use = st.columns([1.2, 3], vertical_alignment="center", gap="medium")
-    save.download_button(
-        t("fit.download"), fitted.yaml, _FILE, "text/yaml", key="fit_yaml", on_click="ignore", width="stretch"
-    )
+    save.download_button(t("fit.download"), fitted.yaml, _FILE, key="fit_yaml", on_click="ignore", width="stretch")
     with use:
         open_in(t("fit.open_in"), "open_in_fit", lambda choice: replace(choice, **read_file_fields(fitted.yaml)))
 

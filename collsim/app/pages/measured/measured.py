@@ -28,8 +28,8 @@ from ...shell.charts import show_frame
 from ...shell.controls import choose, choose_segment, draw_folded, forget, label_machine, number, switch
 from ...shell.notes import (
     draw_assumptions,
+    draw_card,
     draw_error,
-    draw_heading,
     draw_headline,
     draw_note,
     format_figure,
@@ -135,8 +135,7 @@ def _draw_graphs(selection: Selection) -> None:
         draw_note(line)
     st.page_link(get_menu()["diagnosis"], label=t("measured.evidence"), icon=":material/troubleshoot:")
     for kind, orders in (("rings", job.rings), ("trees", job.trees)):
-        with st.container(border=True, key=f"card_graphs_{kind}"):
-            draw_heading(t(f"graphs.{kind}"), _format_equal_orders(orders))
+        with draw_card(f"graphs_{kind}", t(f"graphs.{kind}"), _format_equal_orders(orders)):
             _draw_orders(orders)
     draw_note(t("graphs.note"))
 

@@ -29,7 +29,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import draw_heading, draw_note
+from ...shell.notes import draw_card, draw_note
 from ...shell.session import choose_text, get_language, is_dark, t
 from .comparison import Selection
 
@@ -220,8 +220,7 @@ def draw_hypotheses(gap: Gap) -> None:
     Args:
         gap: What would explain the difference to the model.
     """
-    with st.container(border=True, key="card_tried"):
-        draw_heading(t("measured.tried"))
+    with draw_card("tried", t("measured.tried")):
         charts.draw_chart("tried", _build_bars, gap)
 
 
@@ -269,8 +268,7 @@ def list_worth(run: MeasuredRun) -> None:
             t("worth.wide"): table["wide"].map("{:.2f}×".format),
         }
     )
-    with st.container(border=True, key="card_worth"):
-        draw_heading(t("worth.title"))
+    with draw_card("worth", t("worth.title")):
         draw_note(t("worth.note"))
         charts.show_frame(worth)
 
@@ -295,8 +293,7 @@ def draw_every_run(selection: Selection) -> None:
     Args:
         selection: The run that is chosen on the page Measured.
     """
-    with st.container(border=True, key="card_every"):
-        draw_heading(t("measured.every"))
+    with draw_card("every", t("measured.every")):
         draw_note(t("measured.every.note"))
         charts.draw_chart("every", _build_every_run, selection.run)
 
@@ -322,8 +319,7 @@ def draw_scatter(selection: Selection) -> None:
     Args:
         selection: The run that is chosen on the page Measured.
     """
-    with st.container(border=True, key="card_scatter"):
-        draw_heading(t("measured.scatter"))
+    with draw_card("scatter", t("measured.scatter")):
         charts.draw_chart("scatter", _build_scatter, selection.run)
 
 
@@ -377,8 +373,7 @@ def map_(run: MeasuredRun) -> None:
     if run.collective not in ("alltoall", "sendrecv"):
         collective = run.collective
     title = t("measured.map", collective=collective)
-    with st.container(border=True, key="card_map"):
-        draw_heading(title)
+    with draw_card("map", title):
         charts.draw_chart("map", _build_cells, load_choices(collective, run.facts), title)
         for sentence in predict(collective, run.facts, run.nbytes[0]).registered_buffers:
             draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
@@ -418,8 +413,7 @@ def draw_crossing(run: MeasuredRun) -> None:
     if crossover.crossing is None:
         key = "measured.crossing.never"
     text = t(key, **({} if crossover.crossing is None else {"size": _round_to_power(crossover.crossing)}))
-    with st.container(border=True, key="card_crossing"):
-        draw_heading(t("measured.crossing"), text)
+    with draw_card("crossing", t("measured.crossing"), text):
         draw_note(t("measured.crossing.note"))
         charts.draw_chart("crossing", _build_ratios, crossover.table, text)
 

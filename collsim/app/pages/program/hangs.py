@@ -139,7 +139,7 @@ def _on_open(hang: Hang, source: str) -> None:
     draft = drafts.ProgramDraft(
         collective=hang.collective or "none", ranks=_RANKS, nbytes=hang.nbytes, allow_unsandboxed=False
     )
-    remember("program", drafts.change_source(draft, source))
+    remember("program", draft.with_code(source))
     st.switch_page(get_menu()["program"])
 
 

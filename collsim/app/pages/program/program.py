@@ -10,15 +10,15 @@ import streamlit as st
 from collsim.display.markup import escape_text, format_table
 from collsim.errors import Sentence
 from collsim.programs.program_entry import LONGEST_PROGRAM
-from collsim.rank_engine.start import MAX_RANKS
 from collsim.units import format_bytes, format_time, parse_bytes, parse_time
 
 from ...classroom.class_works import draw_class_works
 from ...scenario.choice import read_file_fields
 from ...scenario.run_files import Upload
 from ...shell.address import get_menu, get_remembered, remember, write_page_address
-from ...shell.controls import choose, choose_quantity, choose_start, label_machine, number
+from ...shell.controls import choose, choose_quantity, label_machine
 from ...shell.filebox import play_schedule
+from ...shell.form import draw_fields
 from ...shell.notes import complain, draw_note, draw_part, explain, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.player import mount_player
@@ -27,7 +27,7 @@ from ...shell.session import get_language, get_session, t
 from ...styles import read_style
 from ...synthesis.box import draw_box
 from ..write.consent import ask_consent
-from ..write.editor import draw_editor, get_typed_code
+from ..write.editor import choose_starter, draw_editor, get_typed_code
 from . import program_drafts as drafts
 from . import program_parts as parts
 from .job_files import draw_job_files
@@ -70,12 +70,7 @@ def draw() -> None:
         if not draft.fits_address:
             draw_note(t("program.address"))
             st.download_button(
-                t("program.address.save"),
-                draft.code,
-                "program.py",
-                "text/x-python",
-                key="program_save",
-                on_click="ignore",
+                t("program.address.save"), draft.code, "program.py", key="program_save", on_click="ignore"
             )
         if verdict is not None:
             source = draft.code
@@ -98,54 +93,26 @@ def _draw_controls(draft: ProgramDraft) -> ProgramDraft:
     with st.sidebar:
         draw_part(t("what"))
         names = list(drafts.EXAMPLES)
-        if not draft.example:
+        if not draft.starter:
             names.append("own")
         labels = {name: t(f"program.start.{name}") for name in names}
-        choose_start("program_start", t("program.start"), labels, draft.example or "own", _begin_with)
-        expected = {name: name for name in drafts.COLLECTIVES} | {"none": t("program.none")}
-        collective = choose("program_collective", t("program.collective"), expected, draft.collective)
-        ranks = number("program_ranks", draft.ranks, 1, MAX_RANKS, t("ranks"))
+        choose_starter(PAGE, labels, draft, "program_collective")
+        draft = draw_fields(PAGE, draft, "collective", "ranks")
         nbytes = choose_quantity("nbytes", _SIZES, draft.nbytes, t("program.nbytes"), prefix="program_")
         draw_part(t("where"), "next")
         machines = {name: _label_place(name) for name in drafts.PLACES}
         machine = choose("program_machine", t("program.place"), machines, draft.machine)
         late = {drafts.NOBODY: t("program.nobody")}
-        late |= {str(rank): t("program.late.rank", rank=rank) for rank in range(ranks)}
-        current = draft.late
-        if current not in late:
-            current = drafts.NOBODY
-        late_rank = choose("program_late", t("program.late"), late, current)
-        limits = {
-            limit: limit.replace("B", " B").replace("Ki ", " Ki").replace("Gi ", " Gi") for limit in drafts.BUFFERED
-        }
-        limits |= {"library": t("program.library"), "0B": t("program.unbuffered"), "1GiB": t("program.all")}
-        buffered = choose("program_buffered", t("program.buffered"), limits, draft.buffered)
-        timeouts = {name: format_time(parse_time(name)) for name in drafts.TIMEOUTS}
-        timeout = choose("program_timeout", t("program.timeout"), timeouts, draft.timeout)
-    return replace(
-        draft,
-        collective=collective,
-        ranks=ranks,
-        nbytes=nbytes,
-        machine=machine,
-        late=late_rank,
-        buffered=buffered,
-        timeout=timeout,
-    )
+        late |= {str(rank): t("program.late.rank", rank=rank) for rank in range(draft.ranks)}
+        late_rank = choose("program_late", t("program.late"), late, draft.late)
+        draft = replace(draft, nbytes=nbytes, machine=machine, late=late_rank)
+        return draw_fields(PAGE, draft, "buffered", "timeout")
 
 
 def _label_place(name: str) -> str:
     if name == drafts.PLAIN:
         return t("program.plain")
     return label_machine(name)
-
-
-def _begin_with(name: str, before: str) -> None:
-    """An example was picked in place of the one before: its source, and what it should do."""
-    draft = get_remembered(PAGE)
-    if name in drafts.EXAMPLES and before == (draft.example or "own"):
-        remember(PAGE, drafts.start_example(draft, name))
-        st.session_state.pop("w_program_collective", None)
 
 
 # ---- what came of it
@@ -298,7 +265,7 @@ def _draw_fixes(source: str, verdict: ProgramVerdict) -> None:
 
 
 def _on_change(source: str) -> None:
-    remember(PAGE, drafts.change_source(get_remembered(PAGE), source))
+    remember(PAGE, get_remembered(PAGE).with_code(source))
 
 
 def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[str, object]) -> None:
@@ -320,9 +287,7 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
             args=(verdict.schedule, verdict.network, draft.nbytes),
         )
         if verdict.msccl:
-            st.download_button(
-                t("program.msccl"), verdict.msccl, "program.xml", "text/xml", key="program_xml", on_click="ignore"
-            )
+            st.download_button(t("program.msccl"), verdict.msccl, "program.xml", key="program_xml", on_click="ignore")
         if st.session_state.get(_RACE) != draft.code:
             st.button(t("program.race"), key="program_race", on_click=_on_race, args=(draft.code,))
     if st.session_state.get(_RACE) == draft.code:

@@ -20,7 +20,7 @@ from collsim.viz.program.playback import Counter
 from collsim.viz.program.program_moments import Moment
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 
-from ...jobs.job_spec import ReportProgress, has_no_estimate, ignore_progress, is_compiled, job
+from ...jobs.job_spec import has_no_estimate, is_compiled, job
 from ...synthesis.synthesis_result import Synthesized, close_gap, estimate_synthesis
 from .program_drafts import DELAY, ProgramDraft, build_topology
 
@@ -139,12 +139,11 @@ def run_draft(draft: ProgramDraft) -> ProgramRun:
 
 
 @job(has_no_estimate, in_worker=True)
-def judge_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_progress) -> ProgramVerdict:
+def judge_program(draft: ProgramDraft) -> ProgramVerdict:
     """Run a program, and draw what came of it.
 
     Args:
         draft: The program and how it is run.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     try:
         run = run_draft(draft)
@@ -174,17 +173,16 @@ def _find_other_ranks(draft: ProgramDraft) -> tuple[tuple[int, str], ...]:
 
 
 @job(lambda draft: estimate_synthesis(draft.ranks), compiled=is_compiled, in_worker=True)
-def race_program(draft: ProgramDraft, report_progress: ReportProgress = ignore_progress) -> Synthesized:
+def race_program(draft: ProgramDraft) -> Synthesized:
     """The schedule of a program in a race with known ones and a synthesized one.
 
     Args:
         draft: The program and how it is run; its messages make a schedule.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     run = run_draft(draft)
     if not isinstance(run.schedule, Schedule):
         raise CollsimError("this program cannot be played as a schedule: {reason}", reason=run.schedule)
-    return close_gap(cs.simulate(run.schedule, run.topology, run.nbytes, run.dtype), False, report_progress)
+    return close_gap(cs.simulate(run.schedule, run.topology, run.nbytes, run.dtype), False)
 
 
 def _write_file(content: Schedule | cs.Topology, suffix: str) -> str:

@@ -16,7 +16,7 @@ from collsim.units import format_time
 from collsim.viz.race.race_document import RacingRun, Runner, build_runner
 from collsim.viz.race.race_page import save_race
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job, report_progress
 from ...scenario import custom_machine
 from ...scenario.address_parameters import Complaint, PageAddress, Word, join_words, shorten, split_words, write_value
 from ...scenario.choice import (
@@ -332,12 +332,11 @@ def _estimate_run(choice: Choice) -> float:
 
 
 @job(estimate_field, compiled=lambda choices: uses_events(choices[0]))
-def run_field(choices: tuple[Choice, ...], report_progress: ReportProgress = ignore_progress) -> Field:
+def run_field(choices: tuple[Choice, ...]) -> Field:
     """Run them all; one that cannot start does not keep the others from it.
 
     Args:
         choices: The runs of the race.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     """
     results: list[Runner | CollsimError] = []
@@ -383,7 +382,6 @@ def build_race_file(
     suffix: str,
     language: str,
     t: float | None,
-    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """The name and the bytes of a file of a race: the page that plays it, or a film.
 
@@ -393,7 +391,6 @@ def build_race_file(
         suffix: `html`, `gif` or `mp4`.
         language: `en` or `zh`.
         t: Moment at which the page begins, seconds; None for the start.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runs = [RacingRun(simulate_runner(choice), *label) for choice, label in zip(choices, labels, strict=True)]
     report_progress("run", 0.3)

@@ -24,12 +24,10 @@ from ...scenario.choice import (
     SHAPES,
     Choice,
     can_reduce,
-    drop_own_machine,
     has_shape,
     list_networks,
     list_own_options,
     list_played_collectives,
-    read_file_fields,
 )
 from ...scenario.custom_machine import OWN
 from ...shell import codebox, filebox, player
@@ -54,7 +52,7 @@ from ...shell.controls import (
     start,
     switch,
 )
-from ...shell.machine_box import draw_machine_popover
+from ...shell.machine_box import draw_machine_popover, offer_machine
 from ...shell.notes import draw_heading, draw_mistake, draw_note, explain, format_title
 from ...shell.page import register_page
 from ...shell.results import get_latest
@@ -76,33 +74,15 @@ def draw() -> None:
     """Draw the page: controls in one row, the runners to choose, the race."""
     runners: tuple[Choice, ...] = get_remembered(PAGE)
     top, notes = st.container(), st.container()
-    _offer(runners)
+    offer_machine(next((runner.machine_text for runner in runners if runner.machine_text), ""))
     with st.expander(t("race.runners")):
         runners = _choose(runners)
-        draw_machine_popover(get_session().choice.machine_text, PAGE, _take, _drop)
+        draw_machine_popover(PAGE)
     with top:
         runners = _draw_top(runners)
     with notes:
         finish_controls(runners)
     _draw_race(runners, get_session().start.get("t"))
-
-
-def _offer(runners: tuple[Choice, ...]) -> None:
-    """A machine of one's own that an address brought can be chosen by every runner."""
-    brought = next((runner.machine_text for runner in runners if runner.machine_text), "")
-    if brought and brought != get_session().choice.machine_text:
-        get_session().choice = replace(get_session().choice, machine_text=brought)
-
-
-def _take(text: str) -> None:
-    """All runners on a machine of one's own."""
-    get_session().choice = replace(get_session().choice, machine_text=text)
-    remember(PAGE, tuple(replace(runner, **read_file_fields(text)) for runner in get_remembered(PAGE)))
-
-
-def _drop() -> None:
-    get_session().choice = drop_own_machine(get_session().choice)
-    remember(PAGE, tuple(map(drop_own_machine, get_remembered(PAGE))))
 
 
 # ---- controls ------------------------------------------------------------------------------------------------------

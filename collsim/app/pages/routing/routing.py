@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import streamlit as st
 
-import collsim as cs
 from collsim.display.markup import escape_markdown
 from collsim.units import format_time
 
@@ -18,9 +16,11 @@ from ...editor.sidebar import choose_where
 from ...scenario import snippets
 from ...scenario.machine_parts import order_parts
 from ...scenario.panels import FULL
-from ...shell import charts, codebox
+from ...shell import charts
 from ...shell.address import get_menu, get_remembered, write_page_address
-from ...shell.controls import choose, choose_quantity, choose_segment, draw_folded, label_with_collective
+from ...shell.codebox import draw_code_box
+from ...shell.controls import choose_quantity
+from ...shell.form import draw_field
 from ...shell.look import color
 from ...shell.notes import complain, draw_note, draw_part, format_title
 from ...shell.page import register_page
@@ -30,8 +30,6 @@ from .routing_runs import (
     ADDRESS,
     NO_PXN,
     PLAIN,
-    SEEDS,
-    WHICH,
     CollisionLoad,
     CollisionStudy,
     RoutingChoice,
@@ -48,35 +46,28 @@ _TALL = 250  # pixels of a picture
 @register_page(PAGE, 45, address=ADDRESS)
 def draw() -> None:
     """Draw the page: what and where in the sidebar, the times of all seeds, and the cables of one of them."""
-    choice: RoutingChoice = get_remembered(PAGE)
     with st.sidebar:
         draw_part(t("what"))
-        algorithms = {name: label_with_collective(name) for name in cs.algorithms()}
-        algorithm = choose("routing_algorithm", t("algorithm"), algorithms, choice.algorithm)
-        nbytes = choose_quantity("nbytes", SIZES, choice.nbytes, prefix="routing_")
-        seeds = choose_segment("routing_seeds", list(SEEDS), choice.seeds, label=t("routing.seeds"))
-        machine = choose_where(choice.where)
-    choice = replace(choice, algorithm=algorithm, nbytes=nbytes, seeds=seeds, **machine.machine_fields)
+        choice: RoutingChoice = draw_field(PAGE, get_remembered(PAGE), "algorithm")
+        choice = replace(choice, nbytes=choose_quantity("nbytes", SIZES, choice.nbytes, prefix="routing_"))
+        choice = choose_where(draw_field(PAGE, choice, "seeds"))
     st.html(format_title(t("page.routing"), t("routing.below")))
     complain()
     latest_result = get_latest(study_collisions, choice.compared, fallback=(PLAIN.compared,))
     if latest_result is not None:
         study, (compared,) = latest_result
-        which = _draw_study(study, compared, choice.which)
-        choice = replace(choice, which=which)
+        choice = _draw_study(study, compared, choice)
     write_page_address(choice)
-    draw_folded("code", t("code.title"), partial(codebox.draw_code, build_script(choice), build_command(choice)))
+    draw_code_box(build_script(choice), build_command(choice))
 
 
-def _draw_study(study: CollisionStudy, choice: RoutingChoice, which: str) -> str:
-    """The sentence, the histogram and the cables of one seed; returns which seed is chosen."""
+def _draw_study(study: CollisionStudy, compared: RoutingChoice, choice: RoutingChoice) -> RoutingChoice:
+    """The sentence, the histogram and the cables of one seed; returns the choice with the seed that is chosen."""
     st.markdown(escape_markdown(_describe(study)))
     charts.draw_chart("routing_times", build_histogram, study.times)
     draw_part(t("routing.cables"), "next")
-    which = choose_segment(
-        "routing_which", list(WHICH), which, lambda name: t(f"routing.which.{name}"), t("routing.seed")
-    )
-    load = study.loads[which]
+    choice = draw_field(PAGE, choice, "which")
+    load = study.loads[choice.which]
     st.markdown(
         t(
             "routing.load",
@@ -91,11 +82,10 @@ def _draw_study(study: CollisionStudy, choice: RoutingChoice, which: str) -> str
         values = {"leaving": study.leaving, "uplinks": study.uplinks, "expected": f"{study.expected:.2f}"}
         draw_note(t("routing.balls", **values))
     if load.routing != NO_PXN and st.button(t("routing.explore", seed=load.seed), key="routing_explore"):
-        _explore(choice, load)
-    rows = [_format_row(row) for row in study.rows]
-    charts.show_frame(pd.DataFrame(rows))
+        _explore(compared, load)
+    charts.show_frame(pd.DataFrame([_format_row(row) for row in study.rows]))
     draw_note(t("routing.model"))
-    return which
+    return choice
 
 
 def _explore(choice: RoutingChoice, load: CollisionLoad) -> None:
@@ -228,7 +218,7 @@ def build_script(choice: RoutingChoice) -> str:
     Args:
         choice: What runs and where.
     """
-    machine = snippets.write_machine(choice.compared.where)
+    machine = snippets.write_machine(choice.compared)
     return (
         f"import collsim as cs\n\nm = {machine}\ns = cs.schedule('{choice.algorithm}', topology=m)\n"
         f"times = cs.analysis.compare_routing(s, m, '{choice.nbytes}', seeds={choice.seeds})\nprint(times)\n"
@@ -241,6 +231,6 @@ def build_command(choice: RoutingChoice) -> str:
     Args:
         choice: What runs and where.
     """
-    words = ["collsim", "routing", choice.algorithm, *snippets.write_machine_words(choice.compared.where)]
+    words = ["collsim", "routing", choice.algorithm, *snippets.write_machine_words(choice.compared)]
     words += ["--nbytes", choice.nbytes, "--seeds", str(choice.seeds)]
     return snippets.join_words(words)

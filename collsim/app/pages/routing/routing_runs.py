@@ -4,7 +4,6 @@ seeds, as plain data. Nothing here knows Streamlit."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,16 @@ from collsim.simulate import expected_cost
 from collsim.topology.fabrics import ROUTED_FABRICS, ROUTINGS, SEEDED_ROUTINGS
 from collsim.topology.network import Topology
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
-from ...scenario.address_parameters import PageAddress, declare_word, list_words
-from ...scenario.choice import CATALOGUE_WORDS, WORDS, Choice, MachineChoice, create_whole_reader, create_word_reader
+from ...jobs.job_spec import job, report_progress
+from ...scenario.address_parameters import Control, declare_word, list_words
+from ...scenario.choice import (
+    WORDS,
+    Choice,
+    MachineChoice,
+    build_machine_address,
+    create_whole_reader,
+    declare_menu,
+)
 from ...scenario.outcome import build_topology
 
 #: Seeds of a distribution.
@@ -47,10 +53,12 @@ class RoutingChoice(MachineChoice):
     machine: str = "dgx-h100"
     nodes: int = 8
     fabric: str = "leaf-spine"
-    algorithm: str = "alltoall_pairwise"
+    algorithm: str = declare_menu("alltoall_pairwise", "algorithm", cs.algorithms, text="algorithm", names="algorithm")
     nbytes: str = "256MiB"
-    seeds: int = declare_word(100, create_whole_reader(SEEDS))
-    which: str = declare_word("worst", create_word_reader(WHICH))
+    seeds: int = declare_word(100, create_whole_reader(SEEDS), control=Control("segments", lambda: SEEDS))
+    which: str = declare_menu(
+        "worst", "seed", lambda: WHICH, kind="segments", text="routing.seed", names="routing.which"
+    )
 
     @property
     def run(self) -> Choice:
@@ -66,7 +74,7 @@ class RoutingChoice(MachineChoice):
 
 
 PLAIN = RoutingChoice()
-ADDRESS = PageAddress(PLAIN, (WORDS["algorithm"], WORDS["nbytes"], *list_words(PLAIN), *CATALOGUE_WORDS))
+ADDRESS = build_machine_address(PLAIN, (WORDS["nbytes"], *list_words(PLAIN)))
 
 
 @dataclass(frozen=True)
@@ -122,23 +130,22 @@ def estimate_duration(choice: RoutingChoice) -> float:
 
 
 @job(estimate_duration)
-def study_collisions(choice: RoutingChoice, report_progress: ReportProgress = ignore_progress) -> CollisionStudy:
+def study_collisions(choice: RoutingChoice) -> CollisionStudy:
     """Time each routing over the seeds.
 
     Args:
         choice: what runs, where, and how many seeds.
-        report_progress: called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: The machine has no fabric with several equal routes, or the run cannot be.
     """
     topology = build_topology(choice)
     schedule = cs.schedule(choice.algorithm, topology=topology)
-    compared = _compare(schedule, topology, choice, ROUTINGS, report_progress)
+    compared = _compare(schedule, topology, choice, ROUTINGS)
     hashed = "ecmp"
     if topology.facts.fabric == "rail":
         hashed = NO_PXN
-        compared[NO_PXN] = _compare(schedule, topology.with_(pxn=False), choice, ("ecmp",), report_progress)["ecmp"]
+        compared[NO_PXN] = _compare(schedule, topology.with_(pxn=False), choice, ("ecmp",))["ecmp"]
     loads = {which: _find_load(hashed, compared[hashed], schedule, choice, which) for which in WHICH}
     worst = loads["worst"].cables
     up = worst[worst["direction"] == "up"].groupby("switch", sort=False)["flows"].agg(["sum", "size"])
@@ -156,14 +163,14 @@ def _compare(
     topology: Topology,
     choice: RoutingChoice,
     routings: tuple[str, ...],
-    report_progress: ReportProgress,
 ) -> dict[str, RoutingTimes]:
-    tell = partial(_report_runs, report_progress)
-    compared = compare_routing(schedule, topology, choice.nbytes, routings=routings, seeds=choice.seeds, progress=tell)
+    compared = compare_routing(
+        schedule, topology, choice.nbytes, routings=routings, seeds=choice.seeds, progress=_report_runs
+    )
     return dict(compared)
 
 
-def _report_runs(report_progress: ReportProgress, done: int, total: int) -> None:
+def _report_runs(done: int, total: int) -> None:
     report_progress("run", done / total)
 
 

@@ -14,6 +14,7 @@ from ...scenario.address_parameters import PageAddress, list_words
 from ...shell.address import finish_controls, get_menu, get_remembered
 from ...shell.controls import choose, label_machine
 from ...shell.notes import (
+    draw_card,
     draw_error,
     draw_heading,
     draw_headline,
@@ -104,8 +105,7 @@ def _draw_part(number: int, part: ScriptPart, step: ScriptStep | None, is_only: 
     for index, finding in enumerate(part.findings):
         _draw_finding(f"{number}_{index}", finding, lines)
     if part.corrected != part.source:
-        with st.container(border=True, key=f"card_corrected_{number}"):
-            draw_heading(t("script.corrected"))
+        with draw_card(f"corrected_{number}", t("script.corrected")):
             st.code(part.corrected, language=None, wrap_lines=True)
 
 

@@ -9,7 +9,7 @@ from collsim.topology.machines import machines
 from collsim.training_scripts import ScriptReading, ScriptStep, predict_step, read_script
 from collsim.training_scripts.samples import load_samples
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job
 from ...scenario.address_parameters import declare_word
 from ...scenario.choice import create_name_reader
 
@@ -53,12 +53,11 @@ class ScriptAnswer:
 
 # A step of ResNet-50 takes half a second; then the text is read.
 @job(lambda pasted: 0.5 + len(pasted.source) / 2e5, in_worker=True)
-def answer_script(pasted: PastedScript, report_progress: ReportProgress = ignore_progress) -> ScriptAnswer:
+def answer_script(pasted: PastedScript) -> ScriptAnswer:
     """Read a script, and predict its steps.
 
     Args:
         pasted: what was given.
-        report_progress: called with the stage and the share that is done, 0 to 1.
 
     Returns:
         The reading with a step for each of its parts.

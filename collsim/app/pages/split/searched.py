@@ -18,13 +18,11 @@ from collsim.train.workload.transformer import RECOMPUTE
 from collsim.units import parse_bytes
 from collsim.viz.splits.split_document import build_split_document, build_splits_table
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
-from ...scenario.address_parameters import PageAddress, declare_word, list_words
-from ...scenario.choice import count, create_name_reader, create_quantity_reader
+from ...jobs.job_spec import job, report_progress
+from ...scenario.address_parameters import PageAddress, list_words
+from ...scenario.choice import declare_menu, declare_number, declare_quantity
 from ...scenario.pytorch import StepCode, write_step_code
 
-MAX_NODES, MAX_BATCH, MAX_MICRO = 2048, 65536, 64
-NODES, BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256), (64, 128, 256, 512, 1024, 1536, 2048, 4096)
 TOP = 10
 USUAL_SPLIT = "tensor(8, sequence=True) * pipeline(4) * zero(1, reduce_dtype='float32')"
 #: More than any GPU has: what does not fit is run so, to show what it would be.
@@ -41,6 +39,13 @@ def read_split(text: str) -> str:
         CollsimError: It is none.
     """
     return parse_strategy(text).label
+
+
+def _read_memory(text: str) -> str:
+    """Bytes of a GPU as they were written; no bytes at all for its own."""
+    if parse_bytes(text, "memory"):
+        return text
+    return ""
 
 
 @cache
@@ -64,14 +69,14 @@ class SplitChoice:
         recompute: Which activations are computed again.
     """
 
-    model: str = declare_word("llama2-70b", create_name_reader("model", list_models))
-    machine: str = declare_word("dgx-h100", create_name_reader("machine", lambda: cs.machines()))
-    nodes: int = declare_word(16, count("nodes", MAX_NODES))
-    batch: int = declare_word(256, count("batch", MAX_BATCH))
-    memory: str = declare_word("", create_quantity_reader(lambda text: parse_bytes(text, "memory")))
-    split: str = declare_word(USUAL_SPLIT, read_split, limit=200)
-    micro: int = declare_word(1, count("micro", MAX_MICRO))
-    recompute: str = declare_word("selective", create_name_reader("recompute", lambda: RECOMPUTE))
+    model: str = declare_menu("llama2-70b", "model", list_models, text="train.model")
+    machine: str = declare_menu("dgx-h100", "machine", cs.machines, text="place", names="machine")
+    nodes: int = declare_number(16, "nodes", 2048, known=(1, 2, 4, 8, 16, 32, 64, 128, 256), text="nodes")
+    batch: int = declare_number(256, "batch", 65536, known=(64, 128, 256, 512, 1024, 1536, 2048, 4096))
+    memory: str = declare_quantity("", _read_memory, ("", "16GB", "24GB", "40GB", "80GB", "141GB"))
+    split: str = declare_quantity(USUAL_SPLIT, read_split, (), limit=200)
+    micro: int = declare_number(1, "micro", 64)
+    recompute: str = declare_menu("selective", "recompute", lambda: RECOMPUTE)
 
 
 ADDRESS = PageAddress(SplitChoice(), list_words(SplitChoice))
@@ -137,12 +142,11 @@ def estimate_step(choice: SplitChoice) -> float:
 
 
 @job(estimate_step)
-def show_step(choice: SplitChoice, report_progress: ReportProgress = ignore_progress) -> SplitView:
+def show_step(choice: SplitChoice) -> SplitView:
     """Run the step that is open.
 
     Args:
         choice: What is chosen on the page Split.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what cannot be, whatever the memory
@@ -186,9 +190,7 @@ def build_opened_row(choice: SplitChoice, step: SplitView) -> dict[str, object]:
 
 
 @job(lambda model, machine, nodes, batch, memory: 10.0 + 0.1 * nodes)
-def search_splits(
-    model: str, machine: str, nodes: int, batch: int, memory: str, report_progress: ReportProgress = ignore_progress
-) -> dict[str, object]:
+def search_splits(model: str, machine: str, nodes: int, batch: int, memory: str) -> dict[str, object]:
     """Every legal split, as a table; the best are timed.
 
     Args:
@@ -197,7 +199,6 @@ def search_splits(
         nodes: Number of nodes.
         batch: Samples of a step on all GPUs.
         memory: Bytes of a GPU's memory as a text with a unit; "" for what the GPU has.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     topology = cs.machine(machine, nodes=nodes)
     frame = cs.best_parallel(

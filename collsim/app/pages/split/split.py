@@ -14,23 +14,14 @@ from collsim.collective import Load
 from collsim.train.parallel.combined_split import as_split
 from collsim.train.parallel.model_parallel import ExpertParallel
 from collsim.train.workload.expert_load import OVERLAPS
-from collsim.train.workload.transformer import RECOMPUTE
-from collsim.units import format_time, parse_bytes
+from collsim.units import format_time
 from collsim.viz.sentences.words import format_decimal_bytes
 
 from ...scenario.snippets import join_words, list_option_words
 from ...shell import codebox
 from ...shell.address import change_remembered, finish_controls, get_remembered, remember
-from ...shell.controls import (
-    choose,
-    choose_quantity,
-    choose_start,
-    draw_folded,
-    forget,
-    label_machine,
-    label_values,
-    number,
-)
+from ...shell.controls import choose_start, forget
+from ...shell.form import draw_row
 from ...shell.notes import (
     draw_headline,
     draw_mistake,
@@ -57,8 +48,8 @@ def draw() -> None:
     choice: SplitChoice = get_remembered(PAGE)
     st.html(format_title(t("page.split"), t("split.below")))
     draw_tabs(PAGE)
-    choice = _choose_training(choice)
-    choice = _open(choice)
+    choice = draw_row(PAGE, choice, model=1.3, machine=1.5, nodes=1, batch=1, memory=1)
+    choice = draw_row(PAGE, choice, split=4, micro=1, recompute=1)
     _choose_routing(choice)
     finish_controls(choice)
     latest_result = get_latest(searched.show_step, choice)
@@ -75,60 +66,7 @@ def draw() -> None:
     _draw_card(choice, step, table[0] if table is not None and table[1] == request else None, now)
     torch = codebox.build_step_torch_parts(step.torch) if step else []
     megatron = codebox.build_megatron_parts(partial(build_megatron_options, choice))
-    draw_folded(
-        "code",
-        t("code.title"),
-        partial(codebox.draw_code, build_script(choice), build_command(choice), torch, [megatron]),
-    )
-
-
-def _choose_training(choice: SplitChoice) -> SplitChoice:
-    """What is trained, on how many nodes of what."""
-    row = st.columns([1.3, 1.5, 1, 1, 1], vertical_alignment="bottom", gap="small")
-    with row[0]:
-        model = choose("split_model", t("train.model"), label_values(searched.list_models()), choice.model)
-    with row[1]:
-        machines = {name: label_machine(name) for name in cs.machines()}
-        machine = choose("split_machine", t("place"), machines, choice.machine)
-    with row[2]:
-        counts = label_values(sorted({*searched.NODES, choice.nodes}))
-        nodes = choose("split_nodes", t("nodes"), counts, choice.nodes)
-    with row[3]:
-        batches = {n: f"{n:,}" for n in sorted({*searched.BATCHES, choice.batch})}
-        batch = choose("split_batch", t("split.batch"), batches, choice.batch)
-    with row[4]:
-        memory = _choose_memory(choice.memory)
-    return replace(choice, model=model, machine=machine, nodes=nodes, batch=batch, memory=memory)
-
-
-def _choose_memory(current: str) -> str:
-    """Bytes of a GPU, or its own."""
-    default_label = t("split.memory.own")
-    sizes, read = [default_label, "16GB", "24GB", "40GB", "80GB", "141GB"], partial(_read_bytes, default_label)
-    text = choose_quantity("split_memory", sizes, current or default_label, t("split.memory"), read)
-    if text == default_label:
-        return ""
-    return text
-
-
-def _read_bytes(default: str, text: str) -> str:
-    """What was typed, if it is a number of bytes above 0, else `own`."""
-    if text == default or parse_bytes(text, "memory"):
-        return text
-    return default
-
-
-def _open(choice: SplitChoice) -> SplitChoice:
-    """The split that is open, as a person writes it."""
-    row = st.columns([4, 1, 1], vertical_alignment="bottom", gap="small")
-    with row[0]:
-        split = choose_quantity("split_split", [choice.split], choice.split, t("split.split"), searched.read_split)
-    with row[1]:
-        micro = number("split_micro", choice.micro, 1, searched.MAX_MICRO, t("split.micro"))
-    with row[2]:
-        words = label_values(RECOMPUTE)
-        recompute = choose("split_recompute", t("split.recompute"), words, choice.recompute)
-    return replace(choice, split=split, micro=micro, recompute=recompute)
+    codebox.draw_code_box(build_script(choice), build_command(choice), torch, [megatron])
 
 
 def _choose_routing(choice: SplitChoice) -> None:

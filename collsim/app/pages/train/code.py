@@ -31,7 +31,7 @@ def build_script(choice: TrainingChoice) -> str:
     lines = [
         "import collsim as cs",
         "",
-        f"m = {snippets.write_machine(choice.where)}",
+        f"m = {snippets.write_machine(choice)}",
         f"t = cs.training_step({model}, m, parallel={parallel}{more})",
         *([f"t = t.what_if({', '.join(f'{k}={v!r}' for k, v in choice.switched.items())})"] if choice.switched else []),
         "print(t)",
@@ -46,7 +46,7 @@ def build_command(choice: TrainingChoice) -> str:
     Args:
         choice: The step of training that is chosen.
     """
-    words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice.where)]
+    words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice)]
     settings = {
         "micro_batch": choice.samples,
         "dtype": choice.dtype,

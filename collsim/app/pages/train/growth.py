@@ -13,7 +13,7 @@ from collsim.purchases import Goodput, estimate_goodput
 from collsim.train import StepTrace, measure_scaling, time_faults
 from collsim.train.scaling_study import SCALING_KINDS
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ...jobs.job_spec import is_compiled, job, report_progress
 from ...scenario.outcome import build_topology
 from . import step_scenarios
 from .training_choice import TrainingChoice
@@ -55,7 +55,7 @@ def has_nodes(choice: TrainingChoice) -> bool:
     Args:
         choice: The step of training that is chosen.
     """
-    return "nodes" in choice.where.takes
+    return "nodes" in choice.takes
 
 
 def estimate_growth(choice: TrainingChoice) -> float:
@@ -70,12 +70,11 @@ def estimate_growth(choice: TrainingChoice) -> float:
 
 
 @job(estimate_growth, compiled=is_compiled)
-def measure_growth(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> GrownStep:
+def measure_growth(choice: TrainingChoice) -> GrownStep:
     """The tables; without the switches of the page, as those are of one step.
 
     Args:
         choice: The step of training that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     now = step_scenarios.time_step(step_scenarios.strip_switches(choice))
     report_progress("run", 0.1)

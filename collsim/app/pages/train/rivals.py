@@ -25,7 +25,7 @@ from collsim.viz.training.step_document import (
     describe_patterns,
 )
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ...jobs.job_spec import is_compiled, job, report_progress
 from ...scenario.choice import Choice
 from ...scenario.outcome import build_topology, run_choice
 from ..race.lineup import estimate_field
@@ -109,12 +109,11 @@ def estimate_race(choice: TrainingChoice) -> float:
 
 
 @job(estimate_race, compiled=is_compiled)
-def race_strategies(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepRace:
+def race_strategies(choice: TrainingChoice) -> StepRace:
     """Run them all; one that cannot does not keep the others from it.
 
     Args:
         choice: The step of training that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runners, failed = [], []
     for number, (name, parallel) in enumerate(STRATEGIES.items(), 1):
@@ -143,15 +142,12 @@ def _needs_engine(pinned: TrainingChoice | Choice, choice: TrainingChoice) -> bo
 
 
 @job(estimate_pinned, compiled=_needs_engine)
-def race_pinned(
-    pinned: TrainingChoice | Choice, choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
-) -> StepRace:
+def race_pinned(pinned: TrainingChoice | Choice, choice: TrainingChoice) -> StepRace:
     """Two steps on one clock, or one collective and a step, timed as their pages time each alone.
 
     Args:
         pinned: The step that is pinned, or the run of one collective.
         choice: The step that is chosen.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     runners, failed = [], []
     for number, (name, step) in enumerate((("pinned", pinned), ("chosen", choice)), 1):

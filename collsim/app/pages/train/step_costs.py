@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from collsim.locale import LANGUAGES, Text
 from collsim.purchases import estimate_costs, estimate_days_like_step, find_gpu_watts
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job, report_progress
 from ...scenario.run_upgrades import Cells, Prices, UpgradesView, describe_upgrades
 from . import step_scenarios
 from .training_choice import TrainingChoice
@@ -61,15 +61,12 @@ class CostsView:
     lambda choice, _: step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS),
     compiled=step_scenarios.needs_engine,
 )
-def list_costs(
-    choice: TrainingChoice, options: CostOptions, report_progress: ReportProgress = ignore_progress
-) -> CostsView:
+def list_costs(choice: TrainingChoice, options: CostOptions) -> CostsView:
     """What the step costs, with the switches of the page that are on.
 
     Args:
         choice: Of the page.
         options: Prices, power and lengths.
-        report_progress: Called with "run" and the share done, 0 to 1.
 
     Raises:
         CollsimError: A number is not above 0; tokens of a model without any.
@@ -104,14 +101,11 @@ def _scale(number: float | None, by: float) -> float | None:
     lambda choice, _: _RUNS * step_scenarios.estimate_step(choice) / len(step_scenarios.CAPS),
     compiled=step_scenarios.needs_engine,
 )
-def list_upgrades(
-    choice: TrainingChoice, prices: Prices, report_progress: ReportProgress = ignore_progress
-) -> UpgradesView:
+def list_upgrades(choice: TrainingChoice, prices: Prices) -> UpgradesView:
     """Run the step for every part that could be better, with the switches of the page that are on.
 
     Args:
         choice: Of the page.
         prices: What parts cost.
-        report_progress: Called with "run", the share done, 0 to 1, and the rows so far.
     """
-    return describe_upgrades(step_scenarios.time_switched_step(choice), prices, report_progress)
+    return describe_upgrades(step_scenarios.time_switched_step(choice), prices)

@@ -23,7 +23,7 @@ from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
 from collsim.viz.training.step_document import CollectiveRow, StepDocument, build_step_document
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ...jobs.job_spec import is_compiled, job, report_progress
 from ...scenario.choice import list_own_options, to_query
 from ...scenario.outcome import build_topology
 from ...scenario.panels import MAX_QUESTIONS
@@ -212,12 +212,11 @@ def estimate_link_runs(choice: TrainingChoice, caps: Sequence[int] = ()) -> floa
 
 
 @job(estimate_step, compiled=needs_engine)
-def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignore_progress) -> StepView:
+def compute_step(choice: TrainingChoice) -> StepView:
     """Run a step, with and without its switches, and over bucket sizes.
 
     Args:
         choice: Of the page, its switches included.
-        report_progress: Called with "run" and the share done, 0 to 1.
     """
     # The page shows the step with and without its switches, so both are timed.
     without = strip_switches(choice)
@@ -237,21 +236,18 @@ def compute_step(choice: TrainingChoice, report_progress: ReportProgress = ignor
         if now is not plain
         else [],
         changes=changes,
-        curve=_time_curve(now, choice, report_progress),
+        curve=_time_curve(now, choice),
         bucket_bytes=_count_bucket_bytes(choice),
         torch=write_step_code(now),
     )
 
 
 @job(estimate_step, compiled=needs_engine)
-def ask_about_step(
-    choice: TrainingChoice, report_progress: ReportProgress = ignore_progress
-) -> tuple[str, list[Question]]:
+def ask_about_step(choice: TrainingChoice) -> tuple[str, list[Question]]:
     """What a step is of, and questions about it.
 
     Args:
         choice: Of the page, its switches included.
-        report_progress: Called with "run" and the share done, 0 to 1.
 
     Raises:
         CollsimError: Nothing is sent in it.
@@ -281,9 +277,7 @@ def _time_change(plain: StepTrace, name: str) -> ChangedStep:
     return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, explain_change(new))
 
 
-def _time_curve(
-    now: StepTrace, choice: TrainingChoice, report_progress: ReportProgress
-) -> tuple[tuple[int, float], ...]:
+def _time_curve(now: StepTrace, choice: TrainingChoice) -> tuple[tuple[int, float], ...]:
     """Seconds of the step over bucket sizes; equal buckets are run once."""
     if choice.strategy == "data_parallel":
         return ()
@@ -325,15 +319,12 @@ def estimate_collective(choice: TrainingChoice, task: int) -> float:
 
 
 @job(estimate_collective, compiled=is_compiled)
-def open_collective(
-    choice: TrainingChoice, task: int, report_progress: ReportProgress = ignore_progress
-) -> CollectiveOpened:
+def open_collective(choice: TrainingChoice, task: int) -> CollectiveOpened:
     """The schedule of one collective of the step, run on the links.
 
     Args:
         choice: Of the page, its switches included.
         task: Number of the collective among the step's tasks.
-        report_progress: Called with "run" and the share done, 0 to 1.
     """
     now = time_switched_step(choice)
     report_progress("run", 0.1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from collsim.viz.pictures.training_plots import write_step_film, write_step_picture
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, job
+from ...jobs.job_spec import job, report_progress
 from ...scenario.run_files import gather_files, has_ffmpeg
 from ...shell import filebox
 from ...shell.session import get_language, t
@@ -75,7 +75,6 @@ def build_file(
     suffix: str,
     language: str,
     t: float | None = None,
-    report_progress: ReportProgress = ignore_progress,
 ) -> tuple[str, bytes]:
     """The name and the bytes of a file of the step, with the switches that are on.
 
@@ -84,7 +83,6 @@ def build_file(
         suffix: Suffix of the file, for example `.json`.
         language: `en` or `zh`.
         t: Moment at which a page begins, or that a picture marks, seconds; None for none.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what a format cannot hold

@@ -74,18 +74,14 @@ def draw() -> None:
         growthview.draw(select_timed(choice), top)
     else:
         step_shown = _draw_step(choice, top)
-    draw_machine_card(choice.where)
-    if step_shown is not None and choice.where.on_machine:
+    draw_machine_card(choice)
+    if step_shown is not None and choice.on_machine:
         timed = select_timed(choice)
         draw_folded("upgrades", t("upgrades.title"), partial(draw_upgrades, step_costs.list_upgrades, timed))
         draw_folded("costs", t("costs.title"), partial(draw_costs, timed))
     torch = codebox.build_step_torch_parts(step_shown.torch) if step_shown is not None else []
     script, command = build_script(choice), build_command(choice)
-    draw_folded(
-        "code",
-        t("code.title"),
-        partial(codebox.draw_code, script, command, torch, note=t("train.torch"), texts=(choice.machine_text,)),
-    )
+    codebox.draw_code_box(script, command, torch, note=t("train.torch"), text=choice.machine_text)
     if step_shown is not None:
         draw_folded("files", t("tab.files"), partial(stepfile.draw, select_timed(choice)))
 
@@ -291,7 +287,7 @@ def _draw_race(choice: TrainingChoice, top: Any) -> None:
     step_race, (drawn,) = latest_result
     with top:
         texts = []
-        if drawn.where.on_machine:
+        if drawn.on_machine:
             texts = [t("train.one", machine=step_race.machine)]
         st.html(format_title(t("train.show.race"), " ".join([*texts, t("train.links")])))
     names = {name: t("train.copies" if name == "copies" else f"train.strategy.{name}") for name in rivals.STRATEGIES}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,8 +20,7 @@ from collsim.train.step_request import NETWORKS, CollectiveTiming
 
 from ...scenario.address_parameters import (
     Complaint,
-    PageAddress,
-    T,
+    Control,
     declare_word,
     join_words,
     list_words,
@@ -31,18 +29,17 @@ from ...scenario.address_parameters import (
     split_words,
 )
 from ...scenario.choice import (
-    MACHINE_PARAMETERS,
-    WORDS,
     Choice,
     MachineChoice,
-    adapt_machine_query,
-    count,
+    build_machine_address,
     create_list_reader,
     create_name_reader,
     create_quantity_reader,
+    declare_menu,
+    declare_number,
+    declare_quantity,
+    declare_switch,
     list_networks,
-    read_flag,
-    read_machine_fields,
 )
 from ...scenario.outcome import build_topology, read_choice
 
@@ -52,7 +49,11 @@ ATTENTION = ("sdpa", "eager")
 LONGEST_PIN = 420
 VIEWS = ("step", "race", "scaling")
 SERVERS_ON = ("host", "rank")
-MAX_SAMPLES, MAX_SERVERS = 65536, 64
+#: Sizes of buckets, what an operation takes the host (the slowest and the fastest of five hosts), and shares of their
+#: bandwidth that collectives take from computing; "" is what is usual.
+BUCKETS = ("", "256KiB", "1MiB", "4MiB", "8MiB", "16MiB", "25MiB", "50MiB", "100MiB", "500MiB")
+LAUNCHES = ("", "15us", "41us")
+SHARES = ("", "0", "0.05", "0.15", "0.3", "1")
 #: Switches of the page, each with what `StepTrace.what_if` is told.
 CHANGES: dict[str, dict[str, object]] = {
     "overlap": {"overlap": False},
@@ -63,8 +64,6 @@ CHANGES: dict[str, dict[str, object]] = {
 }
 #: Those that a way of splitting has; the others are DDP's.
 COMMON = ("network", "accumulate")
-
-
 #: Reads a size of buckets, which stays as it was written.
 read_bucket = create_quantity_reader(lambda text: cs.ddp(bucket=text))
 
@@ -109,11 +108,6 @@ def _read_strategy(text: str) -> str:
     raise CollsimError("this page has no {name}; the page “One model on a thousand GPUs” has it", name=shorten(text))
 
 
-def _declare_name(default: T, name: str, known: Callable[[], object]) -> T:
-    """A field whose word is one of the names that exist."""
-    return declare_word(default, create_name_reader(name, known))
-
-
 @dataclass(frozen=True)
 class TrainingChoice(MachineChoice):
     """One step of training, as asked for, on a machine as any run.
@@ -140,30 +134,32 @@ class TrainingChoice(MachineChoice):
         pinned: a step that is to be compared with another one, as `write_step` writes it; "" for none.
     """
 
-    model: str = _declare_name("resnet50", "model", models)
-    samples: int = declare_word(16, count("samples", MAX_SAMPLES))
-    dtype: str = _declare_name("bfloat16", "dtype", lambda: DTYPES)
-    optimizer: Optimizer = _declare_name("adam", "optimizer", lambda: OPTIMIZERS)
-    narrow_weights: bool = declare_word(False, read_flag)
-    attention: str = _declare_name("", "attention", lambda: ATTENTION)
-    gpu: str = _declare_name("", "gpu", list_gpus)
-    compile: str = _declare_name("", "compile", lambda: COMPILE_MODES)
-    host_launch: str = declare_word("", read_launch, instead="20us")
+    model: str = declare_menu("resnet50", "model", models)
+    samples: int = declare_number(16, "samples", 65536)
+    dtype: str = declare_menu("bfloat16", "dtype", lambda: DTYPES, kind="segments", names="train.dtype")
+    optimizer: Optimizer = declare_menu("adam", "optimizer", lambda: OPTIMIZERS)
+    narrow_weights: bool = declare_switch(False)
+    attention: str = declare_menu("", "attention", lambda: ATTENTION)
+    gpu: str = declare_menu("", "gpu", list_gpus)
+    compile: str = declare_menu("", "compile", lambda: COMPILE_MODES, names="train.compile")
+    host_launch: str = declare_quantity("", read_launch, LAUNCHES, instead="20us")
     machine: str = "pcie-8gpu"
-    strategy: str = declare_word("ddp", _read_strategy, "parallel")
-    bucket: str = declare_word("", read_bucket, instead="25MiB")
-    bucket_view: bool = declare_word(False, read_flag)
-    find_unused: bool = declare_word(False, read_flag)
-    nccl: bool = declare_word(True, read_flag)
-    servers: int = declare_word(1, count("servers", MAX_SERVERS))
-    servers_on: str = _declare_name("host", "servers_on", lambda: SERVERS_ON)
-    wait: bool = declare_word(True, read_flag)
-    interference: str = declare_word("", _read_interference)
-    timing: CollectiveTiming = _declare_name("alone", "timing", lambda: NETWORKS)
+    strategy: str = declare_word(
+        "ddp", _read_strategy, "parallel", control=Control("menu", lambda: STRATEGIES, names="train.strategy")
+    )
+    bucket: str = declare_quantity("", read_bucket, BUCKETS, instead="25MiB")
+    bucket_view: bool = declare_switch(False)
+    find_unused: bool = declare_switch(False)
+    nccl: bool = declare_switch(True)
+    servers: int = declare_number(1, "servers", 64)
+    servers_on: str = declare_menu("host", "servers_on", lambda: SERVERS_ON, kind="segments", names="train.servers_on")
+    wait: bool = declare_switch(True)
+    interference: str = declare_word("", _read_interference, control=Control("menu", lambda: SHARES, names="share"))
+    timing: CollectiveTiming = declare_menu("alone", "timing", lambda: NETWORKS, kind="segments", names="train.timing")
     changes: tuple[str, ...] = declare_word((), create_list_reader("switch", lambda: CHANGES), write=",".join)
     open: str = declare_word("", _read_opened)
-    show: str = _declare_name("step", "show", lambda: VIEWS)
-    every: bool = declare_word(False, read_flag)
+    show: str = declare_menu("step", "show", lambda: VIEWS)
+    every: bool = declare_switch(False)
     pinned: str = declare_word("", require_words, "pin", limit=LONGEST_PIN, instead="–")
 
     @property
@@ -262,35 +258,20 @@ def build_model(choice: TrainingChoice) -> cs.train.Model:
     return model
 
 
-def move_to_machine(choice: TrainingChoice, where: Choice) -> TrainingChoice:
-    """The same step on another machine.
-
-    Args:
-        choice: The step of training that is chosen.
-        where: The machine.
-    """
-    return replace(choice, **where.machine_fields)
-
-
 def build_choice(where: Choice) -> TrainingChoice:
     """A step on a machine that was taken along.
 
     Args:
         where: The machine.
     """
-    return move_to_machine(PLAIN, where)
+    return replace(PLAIN, **where.machine_fields)
 
 
 # ---- the address ---------------------------------------------------------------------------------------------------
 
 
-def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> TrainingChoice:
-    """A machine of one's own needs its text; a network that is not told by its ranks needs a shape."""
-    return replace(PLAIN, **read_machine_fields(fields, query, complaints, PLAIN.machine))
-
-
 def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, str]:
-    """Of machine and model only the words that they have; all words of a machine that is not the usual one."""
+    """Of the model only the words that it has."""
     if choice.dtype == "float32":
         query.pop("narrow_weights", "")
     if not has_attention(choice.model):
@@ -298,12 +279,10 @@ def _adapt_address(choice: TrainingChoice, query: dict[str, str]) -> dict[str, s
     if not choice.eager_options:
         query.pop("compile", "")
         query.pop("host_launch", "")
-    return adapt_machine_query(choice, PLAIN.machine, query)
+    return query
 
 
-ADDRESS = PageAddress(
-    PLAIN, (*list_words(PLAIN), *(WORDS[name] for name in MACHINE_PARAMETERS)), _reconcile, _adapt_address
-)
+ADDRESS = build_machine_address(PLAIN, list_words(PLAIN), _adapt_address)
 
 
 def select_timed(choice: TrainingChoice) -> TrainingChoice:

@@ -17,7 +17,7 @@ from collsim.viz.sentences.names import name_device, name_link
 from collsim.viz.sentences.time_sentences import describe_busiest_cable
 from collsim.viz.sentences.words import name_kind
 
-from ...jobs.job_spec import ReportProgress, ignore_progress, is_compiled, job
+from ...jobs.job_spec import is_compiled, job, report_progress
 from ...scenario import snippets
 from ...scenario.address_parameters import PageAddress, declare_word, list_words
 from ...scenario.choice import Choice, build_engine_settings, create_whole_reader, create_word_reader, read_flag
@@ -302,13 +302,12 @@ def estimate_change(choice: Choice, edit: Edit) -> float:
 
 
 @job(estimate_change, compiled=lambda choice, edit: uses_events(choose_engine(choice, edit)))
-def run_change(choice: Choice, edit: Edit, report_progress: ReportProgress = ignore_progress) -> Change:
+def run_change(choice: Choice, edit: Edit) -> Change:
     """Run the choice before and after.
 
     Args:
         choice: The run that is chosen.
         edit: The change that is made to the run.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what cannot be, Refused for what is too much
@@ -327,7 +326,7 @@ def run_change(choice: Choice, edit: Edit, report_progress: ReportProgress = ign
     report_progress("run", 0.1)
     times: tuple[float, ...] = ()
     if edit.jitter:
-        times = _simulate_times(choice, edit, second.schedule, other, conditions, report_progress)
+        times = _simulate_times(choice, edit, second.schedule, other, conditions)
     ring = np.arange(topology.ranks)
     before, after = build_runner(first), build_runner(second)
     report_progress("run", 0.7)
@@ -375,7 +374,6 @@ def _simulate_times(
     plan: cs.Schedule,
     topology: cs.Topology,
     conditions: dict[str, object],
-    report_progress: ReportProgress,
 ) -> tuple[float, ...]:
     """s, of many runs that differ in their jitter."""
     settings = {**build_engine_settings(choice), **conditions}
@@ -466,23 +464,20 @@ def has_reducing_switches(choice: Choice, edit: Edit) -> bool:
 
 
 @job(lambda choice, *_: estimate_synthesis(build_topology(choice).ranks), compiled=is_compiled, in_worker=True)
-def repair(
-    choice: Choice, edit: Edit, switches: bool, report_progress: ReportProgress = ignore_progress
-) -> Synthesized:
+def repair(choice: Choice, edit: Edit, switches: bool) -> Synthesized:
     """What is synthesized for the machine after the edit, against the run that falls back to the ways that are left.
 
     Args:
         choice: The run that is chosen.
         edit: The change that is made to the run.
         switches: Whether switches of the machine that reduce may be used.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
 
     Raises:
         CollsimError: for what cannot be
     """
     other = build_changed_topology(choice, edit)
     options = list_used_options(choice, other)
-    return close_gap(_run(choice, other, options), switches, report_progress)
+    return close_gap(_run(choice, other, options), switches)
 
 
 def can_lose(choice: Choice, cable: str) -> bool:

@@ -35,7 +35,7 @@ from ...shell.address import change_remembered, finish_controls, get_remembered
 from ...shell.charts import MEBI, Picture, build_bar_column, build_text_column, number_column
 from ...shell.controls import add_space, choose, draw_folded, forget, label_algorithm, label_machine
 from ...shell.look import color
-from ...shell.notes import draw_heading, draw_note, format_title, format_verdict
+from ...shell.notes import draw_card, draw_heading, draw_note, format_title, format_verdict
 from ...shell.page import register_page
 from ...shell.results import get_latest
 from ...shell.session import choose_text, get_language, get_session, is_dark, t
@@ -343,8 +343,7 @@ def _draw_spread(change_shown: Change) -> None:
     quantities = {"median": middle, "low": low, "high": high, "before": change_shown.before.time}
     words = {name: format_time(value) for name, value in quantities.items()}
     text = t("whatif.spread", runs=len(times), last=len(times) - 1, **words)
-    with st.container(border=True, key="card_spread"):
-        draw_heading(text)
+    with draw_card("spread", text):
         charts.draw_chart("spread", _build_histogram, times, float(middle), float(high), text)
 
 
@@ -389,8 +388,7 @@ def _draw_together(together: ConcurrentRuns, ident: str, start: dict[str, object
     slowed = "whatif.several.other"
     if low != high:
         slowed = "whatif.several.others"
-    with st.container(border=True, key="card_several"):
-        draw_heading(t("whatif.several.free" if factor == "1" else "whatif.several", **words))
+    with draw_card("several", t("whatif.several.free" if factor == "1" else "whatif.several", **words)):
         draw_note(t(f"{slowed}.free" if low == high == "1" else slowed, low=low, high=high))
         player.mount_player(together.timeline, ident, start)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import collsim as cs
 from collsim.errors import CollsimError
@@ -17,6 +17,7 @@ from ...scenario.address_parameters import (
     PageAddress,
     Word,
     declare_word,
+    get_field,
     list_words,
     pack_text,
     unpack_text,
@@ -56,13 +57,103 @@ def unpack_code(text: str, longest: int = LONGEST) -> str:
     return code.replace("\r", "").replace("\0", "")
 
 
+@dataclass(frozen=True)
+class CodeDraft:
+    """Code in an editor and how it is run, with the code that there is to begin with.
+
+    Attributes:
+        code: As it was last run.
+        collective: What it should do.
+        turn: Counts the times that the page itself put code into the editor: only then is what it holds replaced.
+        linked: The code came in an address, so that somebody else may have written it.
+        allow_unsandboxed: Whether it may run where the system cannot isolate it.
+    """
+
+    code: str = ""
+    collective: str = ""
+    turn: int = 0
+    linked: bool = False
+    allow_unsandboxed: bool = False
+    starters: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+    @property
+    def starter(self) -> str | None:
+        """The starting point whose code this is."""
+        return next((name for name, (_, code) in self.starters.items() if code == self.code), None)
+
+    @property
+    def fits_address(self) -> bool:
+        """Whether the page's address can hold the code."""
+        return self.starter is not None or len(pack_text(self.code)) <= get_field(self, "code")[0].limit
+
+    def with_code(self, code: str) -> Self:
+        """The draft with other code in the editor.
+
+        Args:
+            code: The code.
+        """
+        return replace(self, code=code, turn=next(_turns), linked=False)
+
+    def with_starter(self, name: str) -> Self:
+        """The draft with one of the starting points in the editor.
+
+        Args:
+            name: Of the starting point.
+        """
+        collective, code = self.starters[name]
+        return replace(self.with_code(code), collective=collective)
+
+    @classmethod
+    def find_starter(cls, collective: str) -> str | None:
+        """The starting point of an address that names a collective alone; None where that keeps the usual code.
+
+        Args:
+            collective: Name of the collective.
+        """
+        return None
+
+
+def build_code_address(plain: CodeDraft) -> PageAddress:
+    """The address of a page with an editor: its code by the name of a starting point, or packed.
+
+    Args:
+        plain: What a bare address asks for.
+    """
+
+    def agree(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> CodeDraft:
+        draft, start = replace(plain, turn=next(_turns)), fields.pop("start", None)
+        if start is None and "code" not in query and fields.get("collective", plain.collective) != plain.collective:
+            start = plain.find_starter(fields["collective"])
+        if start is not None:
+            draft = draft.with_starter(start)
+        draft = replace(draft, **fields)
+        # Code of an address was written by somebody else and needs consent; starting points of the page do not.
+        return replace(draft, linked="code" in fields and draft.starter is None)
+
+    def adapt(draft: CodeDraft, query: dict[str, str]) -> dict[str, str]:
+        words = {name: text for name, text in query.items() if name not in ("code", "collective")}
+        starter, usual_collective = draft.starter, plain.collective
+        if starter is None and draft.fits_address:
+            words["code"] = pack_text(draft.code)
+        if starter is not None:
+            usual_collective = draft.starters[starter][0]
+            if (starter, draft.collective) != (plain.starter, plain.collective):
+                words["start"] = starter
+        if draft.collective != usual_collective:
+            words["collective"] = draft.collective
+        return words
+
+    start = Word("start", create_name_reader("start", lambda: plain.starters), instead=plain.starter)
+    return PageAddress(plain, (start, *list_words(plain)), agree, adapt)
+
+
 def list_machines_and_networks() -> list[str]:
     """Machines and networks to run on, those that any number of ranks fits."""
     return [*MACHINES, *(name for name in list_networks() if not has_shape(name))]
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(CodeDraft):
     """Code and where it is tried.
 
     Attributes:
@@ -71,9 +162,6 @@ class Draft:
         ranks: how many it is tried with.
         machine: where it is timed.
         nbytes: size of the collective, as text.
-        turn: changes when the code comes from elsewhere than the editor, which then shows it.
-        linked: the code came in an address, and nobody has said yet that it may run.
-        allow_unsandboxed: it runs also where the system cannot isolate it.
     """
 
     code: str = declare_word(STARTERS["ring"][1], unpack_code, limit=LONGEST * 4, write=pack_text, instead="ring")
@@ -81,19 +169,21 @@ class Draft:
     ranks: int = declare_word(4, count("ranks", MAX_RANKS, least=2))
     machine: str = declare_word("switch", create_name_reader("machine or network", list_machines_and_networks), "place")
     nbytes: str = declare_word("64MiB", WORDS["nbytes"].read)
-    turn: int = 0
-    linked: bool = False
-    allow_unsandboxed: bool = False
-
-    @property
-    def starter(self) -> str | None:
-        """The starting point whose code this is."""
-        return next((name for name, (_, code) in STARTERS.items() if code == self.code), None)
+    starters = STARTERS
 
     @property
     def is_skeleton(self) -> bool:
         """Nobody has written anything yet: the code is a skeleton, for its own collective."""
         return self.code == STARTERS.get(f"{_SKELETON}{self.collective}", ("", ""))[1]
+
+    @classmethod
+    def find_starter(cls, collective: str) -> str | None:
+        """The first starting point of a collective.
+
+        Args:
+            collective: Name of the collective.
+        """
+        return list_starters(collective)[0]
 
 
 def list_starters(collective: str) -> list[str]:
@@ -104,17 +194,6 @@ def list_starters(collective: str) -> list[str]:
     """
     names = [name for name in STARTERS if name in _EXAMPLES or name == f"{_SKELETON}{collective}"]
     return sorted(names, key=lambda name: (STARTERS[name][0] != collective, name in _EXAMPLES))
-
-
-def start_draft(draft: Draft, name: str) -> Draft:
-    """The draft with one of the starting points in the editor.
-
-    Args:
-        draft: The code and the machine that it is tried on.
-        name: Name of the starting point.
-    """
-    collective, code = STARTERS[name]
-    return replace(draft, code=code, collective=collective, turn=next(_turns), linked=False)
 
 
 def build_topology(draft: Draft) -> cs.Topology:
@@ -141,40 +220,4 @@ def build_machine(name: str, ranks: int) -> cs.Topology:
     return cs.machine(name, nodes=-(-ranks // single.ranks))
 
 
-# ---- address
-
-
-def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: list[Complaint]) -> Draft:
-    """A starting point or code, then where it runs. A collective alone begins with its first starting point."""
-    draft = Draft(turn=next(_turns))
-    start = fields.pop("start", None)
-    if start is None and "code" not in query and fields.get("collective", draft.collective) != draft.collective:
-        start = list_starters(fields["collective"])[0]
-    if start is not None:
-        draft = start_draft(draft, start)
-    draft = replace(draft, **fields)
-    # Code of an address was written by somebody else and needs consent; starting points of the page do not.
-    return replace(draft, linked="code" in fields and draft.starter is None)
-
-
-def _adapt_address(draft: Draft, query: dict[str, str]) -> dict[str, str]:
-    """A starting point by its name, any other code packed; the collective where it is not that of the start."""
-    starter = draft.starter
-    if starter == "ring" and draft.collective == Draft().collective:
-        code = {}
-    elif starter:
-        code = {"start": starter}
-    else:
-        code = {"code": pack_text(draft.code)}
-    if starter:
-        default_collective = STARTERS[starter][0]
-    else:
-        default_collective = Draft().collective
-    collective = {}
-    if draft.collective != default_collective:
-        collective = {"collective": draft.collective}
-    return code | collective | {name: text for name, text in query.items() if name not in ("code", "collective")}
-
-
-_START = Word("start", create_name_reader("start", lambda: STARTERS), instead="ring")
-ADDRESS = PageAddress(Draft(), (_START, *list_words(Draft)), _reconcile, _adapt_address)
+ADDRESS = build_code_address(Draft())

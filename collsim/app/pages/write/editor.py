@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from collsim.programs.program_entry import LONGEST_PROGRAM
 from collsim.sandbox.allowlist import LONGEST
 from collsim.viz.hosts.bundle import read_bundle
 
+from ...shell.address import get_remembered, remember
+from ...shell.controls import choose_start, forget
+from ...shell.session import t
 from ...styles import read_style
+from .drafts import CodeDraft
 
 _HTML = (
     '<div class="editor"><div class="inner"><div class="lines" aria-hidden="true"></div><div class="bar"></div>'
@@ -34,6 +40,25 @@ def get_typed_code(code: str, turn: int, key: str = "editor", longest: int = LON
     if isinstance(typed_text, dict) and typed_text.get("turn") == turn and isinstance(typed_text.get("text"), str):
         return str(typed_text["text"])[: longest + 1]
     return code
+
+
+def choose_starter(page: str, labels: Mapping[str, str], draft: CodeDraft, collective_key: str) -> None:
+    """Choose what the editor begins with. What is picked is put into it, with the collective that it is for.
+
+    Args:
+        page: Name of the page.
+        labels: The text of each starting point; `own` for code that is none.
+        draft: The code.
+        collective_key: Name of the control of the collective, which starts again.
+    """
+
+    def begin_with(name: str, before: str) -> None:
+        current: CodeDraft = get_remembered(page)
+        if name in current.starters and before == (current.starter or "own"):
+            remember(page, current.with_starter(name))
+            forget(collective_key)
+
+    choose_start(f"{page}_start", t(f"{page}.start"), labels, draft.starter or "own", begin_with)
 
 
 def draw_editor(

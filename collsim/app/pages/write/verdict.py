@@ -9,7 +9,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.viz.timeline.timeline_document import build_encoded_timeline, build_timeline, encode
 
-from ...jobs.job_spec import ReportProgress, has_no_estimate, ignore_progress, job
+from ...jobs.job_spec import has_no_estimate, job
 from . import drafts
 from .drafts import Draft
 from .trial import Trial, try_code
@@ -34,12 +34,11 @@ class Verdict:
 
 
 @job(has_no_estimate, in_worker=True)
-def judge_draft(draft: Draft, report_progress: ReportProgress = ignore_progress) -> Verdict:
+def judge_draft(draft: Draft) -> Verdict:
     """Try the code, and run what it yields on the place of the draft.
 
     Args:
         draft: The code and the machine that it is tried on.
-        report_progress: Called with the stage and the share that is done, 0 to 1.
     """
     tried = try_code(draft.code, draft.collective, draft.ranks, allow_unsandboxed=draft.allow_unsandboxed)
     if tried.schedule is None or not len(tried.schedule):

@@ -19,7 +19,7 @@ from collsim.units import format_bytes, format_time
 from ...classroom.class_works import draw_class_works
 from ...scenario.choice import list_played_collectives
 from ...shell.address import get_remembered, remember, write_page_address
-from ...shell.controls import SIZES, choose, choose_quantity, choose_start, label_machine, number, pick
+from ...shell.controls import SIZES, choose, choose_quantity, label_machine, number, pick
 from ...shell.notes import (
     complain,
     describe_bound,
@@ -39,7 +39,7 @@ from ...styles import read_style
 from . import drafts
 from .consent import ask_consent
 from .drafts import Draft
-from .editor import draw_editor, get_typed_code
+from .editor import choose_starter, draw_editor, get_typed_code
 from .trial import LIMITS, Trial
 from .verdict import Verdict, judge_draft
 
@@ -115,10 +115,10 @@ def _draw_controls(draft: Draft) -> Draft:
         elif draft.starter not in names:
             names.append(draft.starter)
         labels = {name: t(f"write.start.{name.partition('_')[0]}") for name in names}
-        choose_start("start", t("write.start"), labels, draft.starter or "own", _begin_with)
+        choose_starter(PAGE, labels, draft, "collective")
         collective = pick("collective", list_played_collectives(), draft.collective)
         if draft.starter and collective != draft.collective:  # nobody's own code: the page begins with that collective
-            remember(PAGE, drafts.start_draft(draft, drafts.list_starters(collective)[0]))
+            remember(PAGE, draft.with_starter(drafts.list_starters(collective)[0]))
             st.rerun()
         draft = replace(draft, collective=collective)
         draft = replace(draft, ranks=number("ranks", draft.ranks, 2, drafts.MAX_RANKS))
@@ -128,14 +128,6 @@ def _draw_controls(draft: Draft) -> Draft:
         if machine_label not in drafts.MACHINES:
             draw_note(t("write.cables"), "font-size:14px;line-height:19px;margin-top:-4px")
         return replace(draft, machine=machine_label, nbytes=choose_quantity("nbytes", SIZES, draft.nbytes))
-
-
-def _begin_with(name: str, before: str) -> None:
-    """A starting point was picked in place of the one before: its code, and the collective it is for."""
-    draft = get_remembered(PAGE)
-    if name in drafts.STARTERS and before == (draft.starter or "own"):
-        remember(PAGE, drafts.start_draft(draft, name))
-        st.session_state.pop("w_collective", None)
 
 
 # ---- verdict
@@ -265,7 +257,7 @@ def _draw_notes(draft: Draft) -> None:
         if names:
             name = names[-1]
         body = draft.code.replace(f"def {name}(", f'@cs.algorithm("{draft.collective}")\ndef {name}(')
-        st.download_button(t("write.keep"), body, "my_algorithm.py", "text/x-python", on_click="ignore")
+        st.download_button(t("write.keep"), body, "my_algorithm.py", on_click="ignore")
         draw_note(t("write.keep.note"))
         st.code(f"collsim verify my_algorithm.py:{name} --ranks 2:33", language="bash")
 
