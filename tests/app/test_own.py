@@ -7,6 +7,7 @@ import json
 import shlex
 import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ from test_pages import address, compare, explore, fine, messages, opened, player
 from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.app.pages import inference, sharding
 from collsim.app.pages.machines import pair
 from collsim.app.pages.machines.pair import Pair
 from collsim.app.pages.race import lineup
+from collsim.app.pages.routing import routing_runs
+from collsim.app.pages.train import training_choice
 from collsim.app.scenario import custom_machine, snippets
 from collsim.app.scenario.choice import Choice, from_query, read_file_fields, to_query
 from collsim.app.scenario.outcome import build_topology, list_used_options, simulate
@@ -148,6 +152,16 @@ def test_code_to_copy_reads_the_file_and_gives_the_same_time(choice, tmp_path, m
     done = CliRunner().invoke(app, [*shlex.split(snippets.write_command(choice, used))[1:], "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["time"] == pytest.approx(simulate(choice).time, rel=1e-12)
+
+
+@pytest.mark.parametrize("page", [inference, sharding, routing_runs, training_choice])
+@pytest.mark.parametrize(
+    "where",
+    [read_file_fields(SMI), {"machine": "switch", "ranks": 6, "reduces": True}, {"machine": "torus", "shape": "2x4"}],
+)
+def test_pages_with_a_machine_of_their_own_have_it_in_their_address(page, where):
+    choice = replace(page.PLAIN, **where)
+    assert page.ADDRESS.read(page.ADDRESS.write(choice)) == (choice, [])
 
 
 # ---- hostile
