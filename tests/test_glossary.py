@@ -1,6 +1,7 @@
 """One noun, one meaning: the glossary has the words of the public face, and Chinese texts follow it."""
 
 import re
+import shlex
 from collections import Counter
 from functools import reduce
 from pathlib import Path
@@ -8,8 +9,10 @@ from pathlib import Path
 import make_glossary
 import pytest
 from catalogs import pair_texts
+from typer.testing import CliRunner
 
 import collsim as cs
+from collsim.cli import app
 from collsim.locale.glossary import find_entries, list_entries, load_chinese_meanings
 from collsim.locale.name_families import find_family
 from collsim.package_data import read_csv
@@ -111,6 +114,16 @@ def test_what_meanings_name_of_collsim_is_there():
         reduce(getattr, path[1:].split("."), cs)
     assert {name for name in re.findall(r"`StepTrace\.(\w+)", meanings) if name not in dir(StepTrace)} == set()
     assert set(re.findall(r'cs\.machine\("([^"]+)', meanings)) <= set(cs.machines())
+
+
+def test_a_command_that_a_meaning_names_can_be_pasted():
+    meanings = "\n".join(f"{entry.meaning}\n{entry.chinese_meaning}" for entry in list_entries())
+    meanings += (Path(cs.__file__).parent / "locale" / "name_families.toml").read_text(encoding="utf-8")
+    commands = set(re.findall(r"`collsim (train [^`]+)`", meanings))
+    assert len(commands) >= 3
+    for command in sorted(commands):
+        result = CliRunner().invoke(app, shlex.split(command))
+        assert result.exit_code == 0, (command, result.output)
 
 
 @pytest.mark.parametrize("formula", ["2K(N-1)/N", "2×K×N-1/N", "2 * (n-1) / n", "2(p-1)/p"])
