@@ -12,6 +12,7 @@ from os import PathLike
 
 from ...errors import FormatError, require_path
 from ...errors.collected_warnings import warn
+from ...files import read_bytes
 from ...limits import FILE_MEMORY, find_memory_limit, within
 from ..facts import FromText
 from ..machines import machines
@@ -60,19 +61,16 @@ def load_topology(path: str | PathLike[str], **options: object) -> Topology:
     """
     file = require_path(path)
     try:
-        # The size is asked before the file is read: a hostile file must not fill the memory.
-        size = file.stat().st_size
-        if size > _LARGEST:
-            message = "{name} has {size:,} bytes; a topology file of more than {most:,} is refused"
-            raise FormatError(message, name=file.name, size=size, most=_LARGEST)
-        text = _decode(file.read_bytes())
-    except (OSError, UnicodeDecodeError) as error:
+        text = _decode(read_bytes(file, _LARGEST))
+    except UnicodeDecodeError as error:
+        raise FormatError("{path} cannot be read: {error}", path=file, error=error) from None
+    except FormatError:
         # A machine's name where a file belongs is a common slip, and gets the call that was meant.
-        if str(path) in machines():
+        if str(path) in machines() and not file.exists():
             raise FormatError(
                 "there is no file {path}; cs.machine({path!r}) is the machine of that name", path=str(path)
             ) from None
-        raise FormatError("{path} cannot be read: {error}", path=file, error=error) from None
+        raise
     return parse_topology_text(text, file.name, **options)
 
 

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -321,11 +323,26 @@ def test_a_file_that_a_windows_shell_wrote_is_read(tmp_path):
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path):
-    with pytest.raises(cs.FormatError, match=r"no\.txt cannot be read"):
+    with pytest.raises(cs.FormatError, match=r"no file '.*no\.txt'"):
         load_topology(tmp_path / "no.txt")
     (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00GPU0")
     with pytest.raises(cs.FormatError, match="cannot be read"):
         load_topology(tmp_path / "binary.txt")
+
+
+def test_a_file_without_an_end_is_refused():
+    """The size of a device is 0, and to read all of it would fill the memory."""
+    code = """
+import resource
+import collsim as cs
+resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30,) * 2)
+try:
+    cs.load_topology("/dev/zero")
+except cs.FormatError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("zero: larger than 10 MiB")
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published samples are not beside the repository")
