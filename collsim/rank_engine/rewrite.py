@@ -172,7 +172,8 @@ def _walk_codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _wrap_module(body: list[ast.stmt]) -> ast.FunctionDef:
     """The statements of a module as a function whose variables are global, so that they can suspend, too."""
-    body = [_make_assignable(node) for node in body] or [ast.Pass(lineno=1, col_offset=0)]
+    body = body or [ast.Pass(lineno=1, col_offset=0)]
+    _remove_annotations(body)
     first = body[0]
     names = sorted(_list_bound_names(body))
     statements: list[ast.stmt] = []
@@ -183,11 +184,20 @@ def _wrap_module(body: list[ast.stmt]) -> ast.FunctionDef:
     return ast.copy_location(function, first)
 
 
-def _make_assignable(node: ast.stmt) -> ast.stmt:
-    """An annotated assignment without its annotation, which a global variable must not have."""
-    if isinstance(node, ast.AnnAssign) and node.value is not None:
-        return ast.copy_location(ast.Assign([node.target], node.value), node)
-    return node
+def _remove_annotations(body: list[ast.stmt]) -> None:
+    """Make plain assignments of annotated ones, also in blocks of the module: a global variable has no annotation."""
+    pending: list[list[Any]] = [body]
+    while pending:
+        statements = pending.pop()
+        for position, node in enumerate(statements):
+            if isinstance(node, ast.AnnAssign):
+                plain: ast.stmt = ast.Pass()
+                if node.value is not None:
+                    plain = ast.Assign([node.target], node.value)
+                statements[position] = ast.copy_location(plain, node)
+            elif not isinstance(node, _SCOPES):
+                blocks = (getattr(node, field, None) for field in (*_SUITES, "handlers", "cases"))
+                pending += [block for block in blocks if isinstance(block, list)]
 
 
 def _list_bound_names(body: list[ast.stmt]) -> set[str]:

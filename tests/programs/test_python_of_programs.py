@@ -364,3 +364,26 @@ def run(rank):
     return [sum(tqdm(range(4), desc="epoch")), len(list(trange(3))), re.sub(r"\\d+", "n", "rank 12")]
 """
     assert results(source, 1) == [[6, 3, "rank n"]]
+
+
+def test_variables_of_the_module_may_be_annotated_in_blocks_and_without_a_value():
+    source = f"""{HEAD}
+scale: float
+if True:
+    steps: int = 2
+else:
+    steps: int = 3
+try:
+    width: int = 4
+except ValueError:
+    reason: str = "none"
+match steps:
+    case 2:
+        depth: int = 5
+def run(rank, size):
+    try:
+        return scale
+    except NameError:
+        return [steps, width, depth]
+"""
+    assert results(source) == [[2, 4, 5]] * 2
