@@ -36,6 +36,9 @@ FilePath: TypeAlias = str | os.PathLike[str]
 MAX_BYTES = 64 * 2**20
 #: Parts of a document (elements, brackets, tasks): each becomes an object of Python, some hundred bytes long.
 MAX_ELEMENTS = 2_000_000
+_CHUNK = 2**20  # bytes that are read at once
+#: What `surrogateescape` makes of bytes that are not UTF-8.
+_NO_TEXT = re.compile("[\udc80-\udcff]")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
@@ -112,6 +115,11 @@ def read_head(path: FilePath, most: int) -> bytes:
     Raises:
         FormatError: there is no such file, or it cannot be read.
     """
+    return b"".join(_read_chunks(path, most))
+
+
+def _read_chunks(path: FilePath, most: int) -> Iterator[bytes]:
+    """The first bytes of a file, unzipped, in pieces: of a damaged one those before the damage, then a FormatError."""
     try:
         with open(require_path(path), "rb") as file:
             head = b""
@@ -120,7 +128,9 @@ def read_head(path: FilePath, most: int) -> bytes:
             source: Any = file
             if head == b"\x1f\x8b":
                 source = gzip.GzipFile(fileobj=file)
-            data: bytes = source.read(most)
+            while most > 0 and (chunk := source.read1(min(most, _CHUNK))):
+                yield chunk
+                most -= len(chunk)
     except (FileNotFoundError, NotADirectoryError):
         raise FormatError("no file {path}", path=format_value(os.fspath(path))) from None
     except (OSError, EOFError, zlib.error) as error:
@@ -128,7 +138,6 @@ def read_head(path: FilePath, most: int) -> bytes:
         raise FormatError("{name} cannot be read: {error}", name=name, error=_describe_os_error(error)) from error
     except (TypeError, ValueError) as error:
         raise FormatError("{path!r} is not the path of a file", path=path) from error
-    return data
 
 
 def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
@@ -157,6 +166,43 @@ def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
     return text
 
 
+def read_whole_lines(path: FilePath, most: int = MAX_BYTES) -> tuple[str, tuple[Sentence, ...]]:
+    """Read a text file that its writer may have left damaged, as a job does that is killed while it writes.
+
+    Args:
+        path: of the file.
+        most: bytes that it may have, unzipped.
+
+    Returns:
+        Its text, with empty lines in place of those that are not whole UTF-8 text, and what was left out.
+
+    Raises:
+        FormatError: it cannot be read, is too large, or most of its lines are no text.
+    """
+    name, notes = Path(path).name, []
+    data = bytearray()
+    try:
+        for chunk in _read_chunks(path, most + 1):
+            data += chunk
+    except FormatError as error:
+        if not data:
+            raise
+        notes.append(Sentence("{error}; what is before the damage was read", error=error))
+    if len(data) > most:
+        read_bytes(path, most)  # refuses it
+    lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
+    damaged = [number for number, line in enumerate(lines) if not line.isascii() and _NO_TEXT.search(line)]
+    damaged = sorted({*damaged, *(number for number, line in enumerate(lines) if "\0" in line)})
+    if 2 * len(damaged) > sum(map(bool, lines)):
+        read_text(path, most)  # refuses it
+    for number in damaged:
+        lines[number] = ""
+    if damaged:
+        message = "{file}: {count} {count:line is|lines are} no whole UTF-8 text and left out, the first is line {line}"
+        notes.append(Sentence(message, file=name, count=len(damaged), line=damaged[0] + 1))
+    return "\n".join(lines), tuple(notes)
+
+
 def read_source(source: str | os.PathLike[str], most: int = MAX_BYTES) -> str:
     """Read a program that is given as a text or as a file.
 
@@ -180,7 +226,7 @@ def read_source(source: str | os.PathLike[str], most: int = MAX_BYTES) -> str:
         ...     print(str(error).partition(";")[0])
         'train.py' is the name of a file, and a text is read as the program itself
     """
-    if isinstance(source, os.PathLike):
+    if not isinstance(source, str):
         return read_text(source, most)
     if re.fullmatch(r"\S{1,400}\.(?:py|sh)(?::\w+)?", source.strip()):
         message = (

@@ -7,7 +7,7 @@ another in the order of the schedule's rows, as a receiver works through its cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -83,11 +83,7 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
     """
     combine = OPERATORS[require_word("reduction op", op, OPERATORS)]
     kind = get_collective(require_schedule(schedule).collective)
-    require_short_range("buffers", buffers)
-    try:
-        array = np.asarray(buffers)
-    except ValueError:
-        raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
+    array = parse_buffers(buffers)
     if array.ndim != 2 or array.shape[0] != schedule.ranks:
         message = "buffers have shape {shape}; {label} wants (ranks, elements) = ({ranks}, any number)"
         raise CollsimError(message, shape=array.shape, label=schedule.label, ranks=schedule.ranks)
@@ -112,6 +108,24 @@ def replay_with(schedule: Schedule, buffers: npt.ArrayLike, op: str, layout: str
             out.reshape(schedule.ranks, schedule.ranks, -1), np.arange(schedule.ranks)[:, None, None], 1
         )[:, 0]
     return out
+
+
+def parse_buffers(buffers: npt.ArrayLike) -> Array:
+    """What ranks pass to a collective, as an array; of its shape nothing is checked.
+
+    Args:
+        buffers: As in `replay`.
+
+    Raises:
+        CollsimError: It has rows of different lengths, or a range that is too long.
+    """
+    rows = buffers if isinstance(buffers, list | tuple) else [buffers]
+    for row in rows:
+        require_short_range("buffers", row)
+    try:
+        return np.asarray(buffers)
+    except ValueError:
+        raise CollsimError("buffers have rows of different lengths; every rank passes as many elements") from None
 
 
 def require_schedule(value: object) -> Schedule:

@@ -173,17 +173,14 @@ def compare_routing(
     # Built first, so that an unknown word is refused before anything runs.
     networks = {word: build_seeded(network, word, int(chosen[0])) for word, chosen in plan.items()}
     require_progress(progress, *_COUNTED)
-    total, done = sum(map(len, plan.values())), 0
-    compared: dict[str, RoutingTimes] = {}
+    runs = [(word, seed) for word, chosen in plan.items() for seed in chosen.tolist()]
+    results: dict[str, list[tuple[float, float]]] = {word: [] for word in plan}
     with open_progress(progress, "runs", *_COUNTED) as tell:
-        for word, chosen in plan.items():
-            times, flows = np.empty(len(chosen)), np.empty(len(chosen))
-            for i, seed in enumerate(chosen.tolist()):
-                times[i], flows[i] = time_once(build_seeded(network, word, seed))
-                done += 1
-                if tell is not None:
-                    tell(done, total)
-            compared[word] = RoutingTimes(word, networks[word], chosen, times, flows)
+        for done, (word, seed) in enumerate(runs, 1):
+            results[word].append(time_once(build_seeded(network, word, seed)))
+            if tell is not None:
+                tell(done, len(runs))
+    compared = {word: RoutingTimes(word, networks[word], plan[word], *np.array(results[word]).T) for word in plan}
     return Catalog(compared, lambda entry: {key: value for key, value in entry.row().items() if key != "routing"})
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ipaddress import AddressValueError, IPv6Address
 from pathlib import PurePath
 
+from ..errors import CollsimError, Sentence, Words
 from .fleet_nodes import name_nodes
 from .job import list_tested_hosts
 
@@ -121,6 +122,22 @@ class Anonymizer:
             f"{number}/{self.mask(PurePath(name).name)}": self.mask(text)
             for number, (name, text) in enumerate(texts.items(), 1)
         }
+
+    def mask_words(self, words: Words) -> Words:
+        """Replace them in the values of a sentence.
+
+        Args:
+            words: of a note.
+        """
+        sentence = Sentence.from_words(words)
+        values: dict[str, object] = {}
+        for name, value in sentence.values.items():
+            if isinstance(value, Sentence | CollsimError):
+                value = self.mask_words(Sentence.from_words(value))
+            elif isinstance(value, str):
+                value = self.mask(value)
+            values[name] = value
+        return Sentence(sentence.key, **values)
 
     def _number(self, identifier: str, form: str) -> str:
         return form.format(self._identifiers.setdefault(identifier.lower(), len(self._identifiers) + 1))

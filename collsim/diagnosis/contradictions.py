@@ -79,6 +79,7 @@ def find_contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
 def _find_statement(key: str, evidence: Evidence, piece: EvidencePiece) -> Iterator[_Statement]:
     """What a piece says of ranks, GPUs or models, with a line that says it; at most one."""
     counts = [(f, v) for f, v in evidence.select_values("nccl.ranks", tuple) if f.piece == piece.name]
+    gpus = [(f, v) for f, v in evidence.select_values("nccl.gpu", tuple) if f.piece == piece.name]
     names = [fact for fact in evidence.select("gpu.name") if fact.piece == piece.name]
     if key == "models":
         models = frozenset(match[0] for fact in names if (match := _MODEL.search(str(fact.value))))
@@ -88,6 +89,15 @@ def _find_statement(key: str, evidence: Evidence, piece: EvidencePiece) -> Itera
         position = {"ranks": 0, "gpus": 2}[key]
         fact, value = max(counts, key=lambda pair: pair[1][position])
         yield _Statement(fact, int(value[position]), piece)
+    elif gpus and key == "ranks":
+        fact, value = max(gpus, key=lambda pair: int(pair[1][1]))
+        yield _Statement(fact, int(value[1]), piece)
+    elif gpus:  # logs until 2.18 do not say how many ranks are on a node
+        buses: dict[str, set[str]] = {}
+        for _, (host, _, bus) in gpus:
+            buses.setdefault(host, set()).add(bus)
+        largest = max(buses, key=lambda host: len(buses[host]))
+        yield _Statement(next(f for f, v in gpus if v[0] == largest), len(buses[largest]), piece)
     elif key == "ranks":
         hosts = list_tested_hosts(evidence.texts.get(piece.name, ""))
         if hosts and names:
@@ -96,6 +106,9 @@ def _find_statement(key: str, evidence: Evidence, piece: EvidencePiece) -> Itera
         rows = [(f, v) for f, v in evidence.select_values("topology.row", tuple) if f.piece == piece.name]
         if rows:
             yield _Statement(rows[0][0], len({value[0] for _, value in rows}), piece)
+        files = [(f, v) for f, v in evidence.select_values("topology.gpus", int) if f.piece == piece.name]
+        if files:
+            yield _Statement(*files[0], piece)
 
 
 def _contradict(key: str, first: _Statement, second: _Statement) -> bool:
@@ -103,8 +116,8 @@ def _contradict(key: str, first: _Statement, second: _Statement) -> bool:
     if isinstance(a, frozenset) and isinstance(b, frozenset):
         return not a & b
     if key == "gpus" and isinstance(a, int) and isinstance(b, int):  # a job may use fewer GPUs than the node has
-        by_kind = {first.fact.kind: a, second.fact.kind: b}
-        return by_kind.get("nccl.ranks", 0) > by_kind.get("topology.row", 0) > 0
+        by_kind = {first.fact.kind.partition(".")[0]: a, second.fact.kind.partition(".")[0]: b}
+        return by_kind.get("nccl", 0) > by_kind.get("topology", 0) > 0
     return a != b
 
 

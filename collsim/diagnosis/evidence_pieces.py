@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from ..errors import CollsimError, Words
-from ..files import read_text
-from ..io.chakra import read_chakra
+from ..errors import CollsimError, Sentence, Words
+from ..files import read_whole_lines
+from ..io.chakra import iterate_chakra
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
 from .readers import TOOL_READERS
 from .readers.execution_traces import write_chakra_node
@@ -87,7 +87,7 @@ class Evidence:
         pieces: as they were given.
         texts: of each piece by its name.
         facts: of all pieces, in the order of lines.
-        notes: files that could not be read, and why.
+        notes: what could not be read, and why.
     """
 
     pieces: tuple[EvidencePiece, ...]
@@ -122,11 +122,14 @@ class Evidence:
         return [(piece.name, self.texts[piece.name]) for piece in self.pieces if tool in piece.tools]
 
 
-def read_texts(paths: Iterable[Path], errors: list[CollsimError] | None = None) -> Iterator[tuple[str, str]]:
-    """Read files one by one.
+def read_texts(
+    paths: Iterable[Path], notes: list[Words], errors: list[CollsimError] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Read files one by one, of a damaged one what is whole.
 
     Args:
         paths: of the files.
+        notes: takes what was left out.
         errors: takes what is wrong with files that cannot be read; None to raise the first.
 
     Yields:
@@ -139,9 +142,10 @@ def read_texts(paths: Iterable[Path], errors: list[CollsimError] | None = None) 
     for path in paths:
         try:
             if path.suffix == ".et":
-                text = "\n".join(map(write_chakra_node, read_chakra(path)))
+                text = "\n".join(_write_chakra_nodes(path, notes))
             else:
-                text = read_text(path)
+                text, damage = read_whole_lines(path)
+                notes += damage
         except CollsimError as error:
             if errors is None:
                 raise
@@ -154,6 +158,15 @@ def read_texts(paths: Iterable[Path], errors: list[CollsimError] | None = None) 
             )
             raise CollsimError(message, path=path.name, most=_MAX_CHARACTERS // 2**20)
         yield str(path), text
+
+
+def _write_chakra_nodes(path: Path, notes: list[Words]) -> Iterator[str]:
+    nodes = iterate_chakra(path)
+    yield write_chakra_node(next(nodes, {}))
+    try:
+        yield from map(write_chakra_node, nodes)
+    except CollsimError as error:  # of a file that is cut the nodes before it are whole
+        notes.append(Sentence("{error}; what is before the damage was read", error=error))
 
 
 def clean_text(text: str) -> str:
@@ -174,6 +187,21 @@ def require_few_pieces(count: int) -> None:
         raise CollsimError("{count} pieces of evidence; at most {most} are read", count=count, most=_MAX_PIECES)
 
 
+def require_texts(texts: Mapping[str, str]) -> None:
+    """Refuse what are no texts by the names of their files.
+
+    Args:
+        texts: of evidence.
+
+    Raises:
+        CollsimError: A name or a text is something else.
+    """
+    for name, text in texts.items():
+        if not isinstance(name, str) or not isinstance(text, str):
+            message = "{name!r}: {text!r}: give texts by the names of their files, as {{'nccl.log': '...'}}"
+            raise CollsimError(message, name=name, text=text)
+
+
 def read_evidence(texts: Mapping[str, str]) -> Evidence:
     """Read pieces of evidence.
 
@@ -186,15 +214,20 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
     if not texts:
         raise CollsimError("no evidence: give a log, a table of nccl-tests or what a tool such as nvidia-smi printed")
     require_few_pieces(len(texts))
-    for name, text in texts.items():
-        if not isinstance(name, str) or not isinstance(text, str):
-            message = "{name!r}: {text!r}: give texts by the names of their files, as {{'nccl.log': '...'}}"
-            raise CollsimError(message, name=name, text=text)
-    read, facts = [], []
+    require_texts(texts)
+    read: list[EvidencePiece] = []
+    facts: list[Fact] = []
+    notes: list[Words] = []
     texts = {clean_text(name): text for name, text in texts.items()}
     for name, text in texts.items():
         tools = []
-        lines = [line[:_LONGEST_LINE] for line in text.splitlines()]
+        whole_lines = text.splitlines()
+        lines = [line[:_LONGEST_LINE] for line in whole_lines]
+        cut = [number for number, line in enumerate(whole_lines, 1) if len(line) > _LONGEST_LINE]
+        if cut:
+            message = "{piece}: of {count} {count:line|lines}, line {line} first, only {most:,} characters were read"
+            values = {"count": len(cut), "line": cut[0], "most": _LONGEST_LINE}
+            notes.append(Sentence(message, piece=Path(name).name, **values))
         # A line of NCCL's log is none of a tool's, and logs are long.
         numbers = [number for number, line in enumerate(lines, 1) if " NCCL " not in line]
         others = [lines[number - 1] for number in numbers]
@@ -207,7 +240,7 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
                 facts += stated
         first_line = next((line.strip() for line in lines if line.strip()), "")
         read.append(EvidencePiece(name, tuple(tools), clean_text(first_line[:_LONGEST_QUOTE])))
-    return Evidence(tuple(read), texts, tuple(facts))
+    return Evidence(tuple(read), texts, tuple(facts), tuple(notes))
 
 
 def _renumber(stated: Iterable[Stated], numbers: Sequence[int]) -> Iterator[Stated]:

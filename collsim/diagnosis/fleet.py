@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
-from ..errors import CollsimError, FormatError
+from ..errors import CollsimError, Sentence, Words, require_flags
 from ..errors.dependencies import pandas as pd
-from ..io.nccl.nccl_tests import parse_nccl_tests
 from ..locale import translate
 from ..units import format_bandwidth, format_bytes
 from .anonymity import Anonymizer
@@ -21,7 +20,7 @@ from .diagnosis_report import Block, ReportFormat, write_document
 from .evidence_pieces import Evidence, Fact, read_evidence
 from .fleet_nodes import FEWEST_NODES, FleetTexts, read_fleet
 from .fleet_readings import NodeReading, OddReading, Quantity, find_odd_readings, list_readings
-from .job import list_tested_hosts
+from .job import list_tested_hosts, read_whole_table
 from .job_diagnosis import Diagnosis, diagnose
 
 if TYPE_CHECKING:
@@ -95,6 +94,7 @@ class FleetDiagnosis:
         typical_node: which node that is; "" for none.
         predicted_pair: busbw that a pair of nodes is predicted to have, B/s; None without tables of pairs.
         readings: of each node by quantity and part.
+        notes: what could not be read.
 
     Examples:
         >>> import collsim as cs
@@ -117,6 +117,15 @@ class FleetDiagnosis:
     typical_node: str
     predicted_pair: float | None
     readings: Mapping[str, Mapping[tuple[Quantity, str], NodeReading]]
+    notes: tuple[Words, ...] = ()
+
+    def list_notes(self, language: str = "en") -> list[str]:
+        """Return what could not be read, in `en` or `zh`.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        return [Sentence.from_words(note).text(language) for note in self.notes]
 
     @property
     def odd_nodes(self) -> tuple[str, ...]:
@@ -208,6 +217,7 @@ class FleetDiagnosis:
             ],
             "typical_node": self.typical_node,
             "typical": self.typical and json.loads(self.typical.to_json()),
+            "notes": self.list_notes(),
         }
         return json.dumps(document, ensure_ascii=False, indent=2)
 
@@ -239,6 +249,7 @@ class FleetDiagnosis:
         if self.typical is not None:
             blocks.append(("heading", _translate_fleet(language, "typical", node=self.typical_node)))
             blocks.append(("text", self.typical.explanation(language)))
+        blocks += [("item", note) for note in self.list_notes(language)]
         return write_document(blocks, format)
 
     def __str__(self) -> str:
@@ -281,27 +292,22 @@ def compare_nodes(
         >>> cs.diagnosis.compare_nodes("fleet").odd_nodes
         ('n3',)
     """
-    name = "texts"
-    # Texts by name come from the browser, where there are no paths.
-    if not isinstance(folder, Mapping):
-        folder = Path(folder)
-        name = folder.name
+    require_flags(anonymize=anonymize)
     texts = read_fleet(folder)
     if anonymize:
         texts = _anonymize(texts)
     pairs = _list_pairs(texts)
     if len(texts.nodes) < FEWEST_NODES and not pairs:
-        raise CollsimError(
-            "{folder}: files of {count} nodes; at least {fewest} are compared. Give each node a subfolder of its own",
-            folder=name,
-            count=len(texts.nodes),
-            fewest=FEWEST_NODES,
+        message = (
+            "{folder}: files of {count} {count:node|nodes}; at least {fewest} are compared. Give each node a subfolder "
+            "of its own"
         )
+        raise CollsimError(message, folder=texts.name, count=len(texts.nodes), fewest=FEWEST_NODES)
     evidence = {node: read_evidence(node_texts) for node, node_texts in texts.nodes.items()}
     readings = {
         node: {
             (reading.quantity, reading.part): reading
-            for reading in (*list_readings(node_evidence), *_read_tables(node_evidence))
+            for reading in (*list_readings(node_evidence), *_read_tables(node_evidence, texts.notes))
         }
         for node, node_evidence in evidence.items()
     }
@@ -316,25 +322,26 @@ def compare_nodes(
     if typical_node:
         typical = diagnose(dict(texts.nodes[typical_node]), model=model, batch=batch)
     nodes = tuple(dict.fromkeys((*evidence, *(node for pair in pairs for node in pair.nodes))))
+    notes = (*texts.notes, *(note for node_evidence in evidence.values() for note in node_evidence.notes))
     predicted_pair = _predict_pair(texts, pairs)
-    return FleetDiagnosis(nodes, odd, causes, slow_pairs, typical, typical_node, predicted_pair, readings)
+    return FleetDiagnosis(nodes, odd, causes, slow_pairs, typical, typical_node, predicted_pair, readings, notes)
 
 
-def _read_tables(evidence: Evidence) -> Iterator[NodeReading]:
+def _read_tables(evidence: Evidence, notes: list[Words]) -> Iterator[NodeReading]:
     """The busbw of a node's own tables, at their largest sizes."""
     for name, text in evidence.find_texts("nccl-tests"):
-        row = _read_largest(name, text)
+        row = _read_largest(name, text, notes)
         if row is not None:
             collective, nbytes, busbw = row
             fact = next((fact for fact in evidence.select("run.table") if fact.piece == name), None)
             yield NodeReading("busbw", f"{collective} {format_bytes(nbytes)}", busbw, fact)
 
 
-def _read_largest(name: str, text: str) -> tuple[str, int, float] | None:
+def _read_largest(name: str, text: str, notes: list[Words]) -> tuple[str, int, float] | None:
     """Collective, bytes and busbw of the largest size of a table; None where it cannot be read."""
     try:
-        table = parse_nccl_tests(text, name)
-    except FormatError:
+        table = read_whole_table(text, Path(name).name, notes)
+    except CollsimError:
         return None
     largest = table.sort_values("nbytes").iloc[-1]
     return str(largest["collective"]), int(largest["nbytes"]), float(largest["busbw"])
@@ -353,7 +360,7 @@ def _list_pairs(texts: FleetTexts) -> list[_PairTest]:
     pairs = []
     for name, text in texts.shared.items():
         first, *others = dict.fromkeys(list_tested_hosts(text)) or [""]
-        row = _read_largest(name, text)
+        row = _read_largest(name, text, texts.notes)
         if len(others) == 1 and row is not None:
             pairs.append(_PairTest(name, (first, others[0]), row[2]))
     return pairs
@@ -412,7 +419,8 @@ def _anonymize(texts: FleetTexts) -> FleetTexts:
     all_texts = [text for node_texts in texts.nodes.values() for text in node_texts.values()]
     anonymizer = Anonymizer([*all_texts, *texts.shared.values()], hosts=list(texts.nodes))
     nodes = {anonymizer.mask(node): anonymizer.mask_texts(node_texts) for node, node_texts in texts.nodes.items()}
-    return FleetTexts(nodes, anonymizer.mask_texts(texts.shared))
+    notes = list(map(anonymizer.mask_words, texts.notes))
+    return replace(texts, nodes=nodes, shared=anonymizer.mask_texts(texts.shared), notes=notes)
 
 
 def _translate_fleet(language: str, key: str, **values: object) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
-from ..errors import CollsimError
-from ..files import list_files
+from ..errors import CollsimError, Words, require_path
+from ..files import FilePath, list_files
 from ..io.nccl.nccl_log_facts import find_host
-from .evidence_pieces import read_texts
+from .evidence_pieces import read_texts, require_texts
 from .job import list_tested_hosts
 
 #: Fewer nodes have no usual state from which one could differ.
@@ -29,10 +29,14 @@ class FleetTexts:
     Attributes:
         nodes: texts of each node by the name of the file.
         shared: texts of several nodes, such as a table of nccl-tests over a pair of them.
+        notes: what could not be read.
+        name: of their folder.
     """
 
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     shared: dict[str, str] = field(default_factory=dict)
+    notes: list[Words] = field(default_factory=list)
+    name: str = "texts"  # they come from the browser, where there are no paths
 
 
 def is_fleet(paths: Sequence[Path]) -> bool:
@@ -62,7 +66,7 @@ def _name_owners(names: Sequence[str]) -> dict[str, str]:
     return {name: PurePath(name).parent.name or nodes.get(name, "") for name in names}
 
 
-def read_fleet(source: Path | Mapping[str, str]) -> FleetTexts:
+def read_fleet(source: FilePath | Mapping[str, str]) -> FleetTexts:
     """Read the texts of a fleet, node by node.
 
     Args:
@@ -77,17 +81,21 @@ def read_fleet(source: Path | Mapping[str, str]) -> FleetTexts:
     """
     if isinstance(source, Mapping):
         _require_few(len(source), "")
+        require_texts(source)
         owners = _name_owners(list(source))
         return _group_texts((owners[name], name, text) for name, text in source.items())
-    if not source.is_dir():
-        raise CollsimError("{path}: a fleet is a folder with the files of its nodes", path=source.name)
-    files = list_files([source])
+    folder = require_path(source)
+    if not folder.is_dir():
+        raise CollsimError("{path}: a fleet is a folder with the files of its nodes", path=folder.name)
+    files = list_files([folder])
     named = name_nodes([file.name for file in files])
     owned = [(named.get(file.name, ""), file) for file in files]
-    owned += [(part.name, file) for part in _list_folders(source) for file in list_files([part])]
-    _require_few(len(owned), source.name)
-    texts = read_texts(file for _, file in owned)
-    return _group_texts((node, name, text) for (node, _), (name, text) in zip(owned, texts, strict=True))
+    owned += [(part.name, file) for part in _list_folders(folder) for file in list_files([part])]
+    _require_few(len(owned), folder.name)
+    notes: list[Words] = []
+    texts = read_texts((file for _, file in owned), notes)
+    fleet = _group_texts((node, name, text) for (node, _), (name, text) in zip(owned, texts, strict=True))
+    return replace(fleet, notes=notes, name=folder.name)
 
 
 def _require_few(count: int, name: str) -> None:

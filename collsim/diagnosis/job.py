@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import CollsimError, Sentence, Words
 from ..errors.collected_warnings import collect_warnings
+from ..errors.dependencies import pandas as pd
 from ..io.file_formats import find_schedule_format
 from ..io.nccl.nccl_log import NcclCommunicator, parse_nccl_log
 from ..io.nccl.nccl_tests import parse_nccl_tests
@@ -264,12 +265,38 @@ def _build_run(
     return None
 
 
+def read_whole_table(text: str, name: str, notes: list[Words], ranks: int | None = None) -> pd.DataFrame:
+    """Read tables of nccl-tests, without the last line where that is cut, as in a job that was killed.
+
+    Args:
+        text: of the log.
+        name: of the piece.
+        notes: takes what was left out.
+        ranks: how many ranks ran, where the text does not say.
+
+    Raises:
+        CollsimError: There is no table, or another line is damaged.
+    """
+    try:
+        return parse_nccl_tests(text, name, ranks=ranks)
+    except CollsimError as error:
+        before, end, last = text.rstrip("\n").rpartition("\n")
+        if not last or text.endswith("\n"):
+            raise
+        table = parse_nccl_tests(before + end, name, ranks=ranks)
+        notes.append(Sentence("{error}; the last line is cut and left out", error=error))
+        return table
+
+
 def _list_measurements(evidence: Evidence, ranks: int, notes: list[Words]) -> Iterator[MeasuredTable]:
     for name, text in evidence.find_texts("nccl-tests"):
         try:
-            table = parse_nccl_tests(text, Path(name).name, ranks=ranks or None)
+            table = read_whole_table(text, Path(name).name, notes, ranks or None)
         except CollsimError as error:
             notes.append(Sentence("{piece}: {reason}", piece=Path(name).name, reason=error))
+            continue
+        if not isinstance(table["collective"].iloc[0], str):
+            notes.append(Sentence("{piece}: the table does not say which collective ran", piece=Path(name).name))
             continue
         # A log with several tables is of several runs; the first collective is compared.
         rows = table[table["collective"] == table["collective"].iloc[0]]

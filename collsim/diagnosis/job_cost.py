@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +13,12 @@ from ..errors import CollsimError, Sentence, Words
 from ..locale import translate
 from ..nccl.measured.published_runs import MeasuredRun
 from ..nccl.nccl_prediction import Prediction
+from ..train import Model, training_step
 from ..train import model as get_model
-from ..train import training_step
 from ..train.parallel.ddp_strategy import ddp
 from ..train.parallel.sharded_parallel import fsdp
 from ..train.step_trace import StepTrace
-from ..units import format_bandwidth, format_bytes, format_time
-
-if TYPE_CHECKING:
-    from ..train import Model
+from ..units import format_bandwidth, format_bytes, format_time, parse_count
 
 #: Splits and samples of a GPU that are tried where nobody says the batch: the first that fits the GPUs' memory counts.
 _SPLITS = ((ddp(), 4), (fsdp(), 4), (fsdp(), 1))
@@ -250,8 +246,10 @@ def predict_job(
     Raises:
         CollsimError: There is no such model.
     """
-    if isinstance(model, str):
+    if model is not None and not isinstance(model, Model):
         model = get_model(model)
+    if batch is not None:
+        batch = parse_count(batch, "batch")
     if run is None or not predicted:
         if model is None:
             return None, ()

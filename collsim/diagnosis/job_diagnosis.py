@@ -9,13 +9,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ..errors import CollsimError, Sentence, Words
+from ..errors import CollsimError, Sentence, Words, require_flags
 from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
 from ..nccl.nccl_prediction import Prediction
 from ..package_data import read_toml
-from ..programs.job_records.record_files import is_job_record, load_hang
+from ..programs.job_records.record_files import is_job_record, load_records
 from ..topology import Topology
 from ..train import Model
 from ..units import format_bandwidth
@@ -329,12 +329,14 @@ def diagnose(
         >>> cs.diagnose({"nccl.log": log}).causes[0].key
         'p2p_disabled'
     """
+    require_flags(anonymize=anonymize)
     evidence, records = _read_pieces(pieces, anonymize=anonymize)
     job = describe_job(evidence)
     gap, predicted = _explain(job), predict_run(job.run)
     prediction = _get_last(predicted)
+    hang, damage = _read_hang(records, evidence)
     causes, ruled_out = _weigh_causes(evidence, job, gap, prediction)
-    causes = (*_read_hang(records), *causes)
+    causes = (*hang, *causes)
     questions: tuple[OpenQuestion, ...] = ()
     # Open questions are asked only where nothing has been found: they cost the reader time.
     if not any(cause.is_fault for cause in causes):
@@ -345,14 +347,11 @@ def diagnose(
     if any(cause.key == "pinned_algorithm" for cause in causes) and job.run is not None:
         predicted = predict_run(replace(job.run, settings=()))
     predictions, reasons = predict_job(job.run, predicted, model, batch)
-    job = replace(job, notes=(*job.notes, *reasons))
-    cost = None
-    if predictions is not None:
-        cost = predictions.compute_cost()
+    job = replace(job, notes=(*job.notes, *damage, *reasons))
     return Diagnosis(
         verdict=_decide_verdict(causes, questions, gap),
         causes=_add_costs(causes, predictions),
-        cost=cost,
+        cost=None if predictions is None else predictions.compute_cost(),
         questions=questions,
         ruled_out=ruled_out,
         missing=_list_missing(evidence, job),
@@ -368,7 +367,7 @@ def diagnose(
 def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize: bool) -> tuple[Evidence, list[Path]]:
     """The evidence of texts, and the files that are records of a hang."""
     records: list[Path] = []
-    notes: tuple[Words, ...] = ()
+    notes: list[Words] = []
     if len(pieces) == 1 and isinstance(pieces[0], Mapping):
         texts = dict(pieces[0])
     else:
@@ -380,26 +379,34 @@ def _read_pieces(pieces: Sequence[str | Path | Mapping[str, str]], *, anonymize:
         # Records of a hang are no text to search for facts; they are analyzed for themselves.
         records = [path for path in paths if is_job_record(path)]
         errors: list[CollsimError] = []
-        texts = dict(read_texts((path for path in paths if path not in records), errors))
+        texts = dict(read_texts((path for path in paths if path not in records), notes, errors))
         if errors and not texts:
             raise errors[0]
         # A file that cannot be read does not stop the diagnosis of the others.
-        notes = tuple(error.sentence for error in errors)
+        notes += (error.sentence for error in errors)
     if records and not texts:
-        return Evidence((), {}, (), notes), records
+        return Evidence((), {}, (), tuple(notes)), records
     if anonymize:
-        texts = Anonymizer(texts.values(), list(texts)).mask_texts(texts)
-    return replace(read_evidence(texts), notes=notes), records
+        anonymizer = Anonymizer(texts.values(), list(texts))
+        texts, notes = anonymizer.mask_texts(texts), list(map(anonymizer.mask_words, notes))
+    evidence = read_evidence(texts)
+    return replace(evidence, notes=(*notes, *evidence.notes)), records
 
 
-def _read_hang(records: Sequence[Path]) -> tuple[Cause, ...]:
-    """What Flight Recorder dumps or RAS say; nothing where all ranks have launched the same."""
-    if not records:
-        return ()
-    report = load_hang(*records)
-    if all(finding.kind == "moving" for finding in report.findings):
-        return ()
-    return (Cause("stuck_collective", (), True, None, "PyTorch Flight Recorder, NCCL RAS", detail=report.reason),)
+def _read_hang(records: Sequence[Path], evidence: Evidence) -> tuple[tuple[Cause, ...], list[Words]]:
+    """What Flight Recorder dumps or RAS say, nothing where all ranks have launched the same; and which are damaged."""
+    errors: list[CollsimError] = []
+    try:
+        report = records and load_records(sorted(records), errors)
+    except CollsimError as error:
+        if not evidence.texts:
+            raise
+        report, errors = None, [error]
+    notes: list[Words] = [error.sentence for error in errors]
+    if not report or all(finding.kind == "moving" for finding in report.findings):
+        return (), notes
+    source = "PyTorch Flight Recorder, NCCL RAS"
+    return (Cause("stuck_collective", (), True, None, source, detail=report.reason),), notes
 
 
 def _get_last(predicted: Sequence[Prediction]) -> Prediction | None:

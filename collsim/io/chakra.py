@@ -261,8 +261,7 @@ class _Messages:
 
 
 def read_chakra(path: FilePath) -> list[dict[str, Any]]:
-    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
-    duration_micros and every attribute by its name.
+    """The nodes of one trace file, as `iterate_chakra` yields them.
 
     Args:
         path: of `name.<rank>.et`.
@@ -270,9 +269,24 @@ def read_chakra(path: FilePath) -> list[dict[str, Any]]:
     Raises:
         FormatError: For a file that is cut or is no Chakra trace.
     """
+    return list(iterate_chakra(path))
+
+
+def iterate_chakra(path: FilePath) -> Iterator[dict[str, Any]]:
+    """The nodes of one trace file (`name.<rank>.et`): id, name, type, data_deps, ctrl_deps, start_time_micros,
+    duration_micros and every attribute by its name.
+
+    Args:
+        path: of `name.<rank>.et`.
+
+    Yields:
+        A node each; of a file that is cut those before the cut.
+
+    Raises:
+        FormatError: For a file that is cut or is no Chakra trace.
+    """
     kinds = _build_message_classes()
     data = read_bytes(path)
-    rows = []
     # The first message of a file is the metadata; all others are nodes.
     for number, part in enumerate(_split_messages(path, data)):
         node = (kinds["Node"] if number else kinds["GlobalMetadata"])()
@@ -289,8 +303,7 @@ def read_chakra(path: FilePath) -> list[dict[str, Any]]:
         if number:
             values = {a.name: getattr(a, a.WhichOneof("value")) for a in node.attr if a.WhichOneof("value")}
             plain = {"id": node.id, "name": node.name, "type": node.type, **{key: getattr(node, key) for key in _TIMES}}
-            rows.append({**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)})
-    return rows
+            yield {**values, **plain, "data_deps": list(node.data_deps), "ctrl_deps": list(node.ctrl_deps)}
 
 
 def _split_messages(path: FilePath, data: bytes) -> Iterator[bytes]:

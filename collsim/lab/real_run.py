@@ -16,7 +16,15 @@ from ..dtypes import Bools, Longs, find_itemsize
 from ..errors import CollsimError, require_word
 from ..errors.keywords import check_keywords
 from ..registry import schedule as registered
-from ..replay import OPERATORS, Combine, apply_schedule, mark_initial_slots, replay_with, require_schedule
+from ..replay import (
+    OPERATORS,
+    Combine,
+    apply_schedule,
+    mark_initial_slots,
+    parse_buffers,
+    replay_with,
+    require_schedule,
+)
 from ..schedule import Schedule
 from ..simulate import Trace
 from ..simulate.conditions import parse_conditions
@@ -144,10 +152,10 @@ def run_for_real(
         >>> trace.time > 0 and len(trace.schedule) == 4
         True
     """
-    data = None if buffers is None else np.asarray(buffers)
-    if data is not None:
-        nbytes, dtype = _find_nbytes(require_schedule(schedule), data, layout), data.dtype
     plan, network = require_schedule(schedule), (alpha, bandwidth, eager, late, slow)
+    data = None if buffers is None else parse_buffers(buffers)
+    if data is not None:
+        nbytes, dtype = _find_nbytes(plan, data, layout), data.dtype
     request = _imitate_network(check_request(plan, nbytes, dtype, op, on, repeat, time_limit), network)
     cost = None
     # Without a given bandwidth the network is this computer's own, which has to be measured first.

@@ -193,7 +193,9 @@ class StartPlan:
         entry: the function that every rank calls; empty: the whole file is run by every rank.
         ranks: how many ranks there are.
         is_single: whether one process runs it, which makes its own threads or keeps all ranks' data in arrays.
-        inputs: what each rank starts with, an array for each.
+        make_input: makes what a rank starts with, when somebody asks for it; not to be changed.
+        elements: how many numbers that are.
+        dtype: their type.
         arguments: more arguments of `entry`, by name.
         collective: what it should do, or None; it says how long the array is that a rank fills.
     """
@@ -202,7 +204,9 @@ class StartPlan:
     entry: str
     ranks: int
     is_single: bool
-    inputs: tuple[np.ndarray, ...]
+    make_input: Callable[[int], np.ndarray]
+    elements: int
+    dtype: np.dtype[Any]
     arguments: Mapping[str, Any] = field(default_factory=dict)
     collective: ProgramCollective | None = None
 
@@ -371,12 +375,12 @@ class _Process:
         if len(unknown) == 1 and (plan.collective or len(accepted) == 1):  # the array
             known[unknown[0]] = self._make_in_place
             if plan.is_single:
-                known[unknown[0]] = lambda: np.array([array.copy() for array in plan.inputs])
+                known[unknown[0]] = lambda: np.array([plan.make_input(rank) for rank in range(plan.ranks)])
         return known
 
     def _make_input(self) -> np.ndarray:
         """This rank's data."""
-        return self._make_array(self.plan.inputs[self.rank])
+        return self._make_array(self.plan.make_input(self.rank))
 
     def _make_array(self, numbers: np.ndarray) -> np.ndarray:
         """A copy, as a tensor where torch is imported."""
@@ -386,9 +390,8 @@ class _Process:
         return array
 
     def _make_output(self) -> np.ndarray:
-        numbers = self.plan.inputs[self.rank]
-        elements = count_output(self.plan.collective, len(numbers), self.plan.ranks)
-        self.output = self._make_array(np.zeros(elements, numbers.dtype))
+        elements = count_output(self.plan.collective, self.plan.elements, self.plan.ranks)
+        self.output = self._make_array(np.zeros(elements, self.plan.dtype))
         return self.output
 
     def _make_in_place(self) -> np.ndarray:

@@ -23,19 +23,18 @@ Arrays: TypeAlias = Sequence[Array]
 Results: TypeAlias = Sequence[Array | None]
 
 
-def make_inputs(ranks: int, elements: int, dtype: npt.DTypeLike) -> tuple[Array, ...]:
-    """What each rank starts with: numbers that tell ranks and elements apart, exact in float32.
+def make_input(rank: int, elements: int, dtype: npt.DTypeLike) -> Array:
+    """What a rank starts with: numbers that tell ranks and elements apart, exact in float32.
 
     Args:
-        ranks: how many ranks there are.
-        elements: how many numbers each has.
+        rank: from 0 on.
+        elements: how many numbers it has.
         dtype: their type.
 
     Returns:
-        An array for each rank; the value of element i on rank r is (r + 1) (1 + i mod 7).
+        An array; the value of element i is (rank + 1) (1 + i mod 7).
     """
-    numbers = (1 + np.arange(elements) % 7).astype(dtype)
-    return tuple(numbers * numbers.dtype.type(rank + 1) for rank in range(ranks))
+    return ((rank + 1) * (1 + np.arange(elements) % 7)).astype(dtype)
 
 
 def _add(inputs: Arrays) -> Array:
@@ -101,12 +100,13 @@ def count_output(collective: ProgramCollective | None, elements: int, ranks: int
     return elements
 
 
-def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Array | None]:
-    """The result of each rank.
+def build_expectation(collective: str, ranks: int, find_input: Callable[[int], Array]) -> Callable[[int], Array | None]:
+    """The result of each rank, computed when it is first asked for: a program that does not end has none to compare.
 
     Args:
         collective: its name.
-        inputs: what each rank starts with.
+        ranks: how many there are.
+        find_input: what a rank starts with.
 
     Returns:
         A function of the rank; None where anything is right.
@@ -114,8 +114,13 @@ def build_expectation(collective: str, inputs: Arrays) -> Callable[[int], Array 
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    results = RESULTS[find_collective_name(collective)](inputs)
-    return lambda rank: results[rank]
+    compute_results = RESULTS[find_collective_name(collective)]
+
+    @functools.cache
+    def list_results() -> Results:
+        return compute_results([find_input(rank) for rank in range(ranks)])
+
+    return lambda rank: list_results()[rank]
 
 
 def is_close(result: object, expected: object) -> bool:

@@ -61,21 +61,19 @@ def find_provenance(plan: StartPlan, first: Execution) -> Provenance:
     """
     if plan.is_single or not first.messages:
         return Provenance(reason=_SILENT)
-    elements = _choose_elements(len(plan.inputs[0]), plan.ranks)
-    ranks, dtype = range(plan.ranks), plan.inputs[0].dtype
-    weights = _make_weights(plan.ranks)
+    elements = _choose_elements(plan.elements, plan.ranks)
+    ranks = range(plan.ranks)
     base = math.isqrt(_EXACT // elements)  # sums of fewer contributions are exact and told apart
-    inputs: list[list[np.ndarray]] = [
-        [1.0 + base * np.arange(elements) for _ in ranks],
-        *[[np.full(elements, float(weight)) for weight in weights_of_ranks] for weights_of_ranks in weights],
-    ]
-    executions = [
-        execute(replace(plan, inputs=tuple(array.astype(dtype) for array in arrays)), first.mode, "payloads")
+    positions = 1.0 + base * np.arange(elements)
+    inputs = [[positions] * plan.ranks, *([np.full(elements, n) for n in row] for row in _make_weights(plan.ranks))]
+    plans = [
+        replace(plan, make_input=[array.astype(plan.dtype) for array in arrays].__getitem__, elements=elements)
         for arrays in inputs
     ]
+    executions = [execute(changed, first.mode, "payloads") for changed in plans]
     # Provenance is only meaningful where values do not decide which messages are sent.
     for execution in executions:
-        if not _has_same_messages(first, execution, elements / len(plan.inputs[0])):
+        if not _has_same_messages(first, execution, elements / plan.elements):
             return Provenance(reason=_DEPENDENT)
     payloads = list(zip(*(execution.payloads for execution in executions), strict=True))
     messages = []

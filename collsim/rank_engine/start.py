@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..errors import CollsimError, describe_unknown
-from ..units import ByteSize, parse_bytes
+from ..units import ByteSize, format_bytes, parse_bytes
 from .execute import SIZE_NAMES, StartPlan
-from .expected import IN_PARTS, build_expectation, find_collective_name, make_inputs
+from .expected import IN_PARTS, build_expectation, find_collective_name, make_input
 from .rewrite import RewrittenProgram, rewrite
 
 #: Bytes that MPICH 5.0.2 copies at once in shared memory (measured: 8,112 complete without a receive, 8,113 do not).
 MPICH_EAGER_LIMIT = 8_112
 MAX_RANKS = 64
+#: Bytes of the arrays of all ranks; the process of a program has no more.
+MAX_MEMORY = 2**30
 _RANK_PARAMETERS = {"rank", "comm"}
 #: Parameters that every rank can fill in.
 KNOWN_PARAMETERS = {*_RANK_PARAMETERS, *SIZE_NAMES, "send", "recv"}
@@ -91,9 +94,15 @@ def build_plan(
     # Collectives of blocks need as many elements for each rank.
     if collective_name in IN_PARTS:
         elements = -(-elements // ranks) * ranks
-    inputs = make_inputs(ranks, elements, dtype)
+    make = functools.cache(functools.partial(make_input, elements=elements, dtype=dtype))
     is_single = not has_library and not is_rank_function
-    return StartPlan(rewritten, name, ranks, is_single, inputs, arguments, collective_name)
+    plan = StartPlan(rewritten, name, ranks, is_single, make, elements, dtype, arguments, collective_name)
+    total = ranks * elements * dtype.itemsize
+    if plan.takes_array and total > MAX_MEMORY:
+        message = "nbytes={nbytes} on {ranks} ranks is {total} of arrays; {most} is the most, so give a smaller nbytes"
+        texts = {"total": format_bytes(total), "most": format_bytes(MAX_MEMORY)}
+        raise CollsimError(message, nbytes=nbytes, ranks=ranks, **texts)
+    return plan
 
 
 def expect_collective(plan: StartPlan, collective: str) -> Callable[[int], object]:
@@ -109,10 +118,9 @@ def expect_collective(plan: StartPlan, collective: str) -> Callable[[int], objec
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    expectation = build_expectation(collective, plan.inputs)
+    expectation = build_expectation(collective, plan.ranks, plan.make_input)
     if plan.is_single:  # one process returns the arrays of all ranks
-        expectations = [expectation(rank) for rank in range(plan.ranks)]
-        return lambda rank: expectations
+        return lambda rank: [expectation(other) for other in range(plan.ranks)]
     return expectation
 
 

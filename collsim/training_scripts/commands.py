@@ -8,6 +8,7 @@ above 1 makes it start a process group, and its --world-size counts nodes.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,8 +52,12 @@ _VARIABLE = re.compile(r"\"?\$(?:(\w+)|\{(\w+)(?:\[@\])?(?::-([^{}]*))?\})\"?")
 #: Variables whose values name other variables.
 _MOST_EXPANSIONS = 5
 #: Options of scripts that say the same, by what they say.
-_BATCH = ("-b", "--batch-size", "--batch_size", "--per_device_train_batch_size", "--micro-batch-size")
+_TOTAL_BATCH = ("--global-batch-size", "--global_batch_size")  # of Megatron-LM, over all GPUs
+_BATCH = (*_TOTAL_BATCH, "-b", "--batch-size", "--batch_size", "--per_device_train_batch_size", "--micro-batch-size")
 _BACKEND = ("--dist-backend", "--dist_backend", "--backend", "--ddp-backend")
+#: Options of Megatron-LM (megatron/training/arguments.py): GPUs that share each layer, and stages of layers.
+_TENSOR = ("--tensor-model-parallel-size", "--tensor_model_parallel_size")
+_PIPELINE = ("--pipeline-model-parallel-size", "--pipeline_model_parallel_size")
 _MODEL = ("-a", "--arch", "--model", "--model_name_or_path")
 #: Options of mpirun and horovodrun with the nodes, divided by commas.
 _HOSTS = ("-H", "--host", "-host", "-hosts", "--hosts")
@@ -90,6 +95,12 @@ class CommandLine:
         return batch
 
     @property
+    def divides_batch(self) -> bool:
+        """Whether that batch is the one of all GPUs together, and not of each."""
+        imagenet = self.is_imagenet_example and self.starts_group  # "of all GPUs on the current node"
+        return imagenet or bool(self._find_option(_TOTAL_BATCH))
+
+    @property
     def backend(self) -> str:
         """The backend that it asks for; "" for none."""
         return self._find_option(_BACKEND).strip("\"'“”‘’")
@@ -98,6 +109,12 @@ class CommandLine:
     def model(self) -> str:
         """The model that it names; "" for none."""
         return self._find_option(_MODEL)
+
+    @property
+    def split(self) -> tuple[int, int]:
+        """GPUs that share each layer and stages of layers, as Megatron-LM's options say; 1 for what none says."""
+        tensor, pipeline = (_read_number(self._find_option(names)) for names in (_TENSOR, _PIPELINE))
+        return tensor or 1, pipeline or 1
 
     @property
     def is_imagenet_example(self) -> bool:
@@ -318,6 +335,9 @@ def find_command_mistakes(command: CommandLine) -> Iterator[ScriptFinding]:
     if command.launcher.startswith("torch"):
         for option in (name for name in NAMES["torchrun_options"] if name in command.options):
             yield ScriptFinding("option_behind_script", 1, "wrong", {"option": option, "script": command.script})
+    gpus, ranks = math.prod(command.split), command.nodes * (command.ranks_per_node or 0)
+    if ranks % gpus:  # Megatron-LM: megatron/core/parallel_state.py
+        yield ScriptFinding("split_of_other_ranks", 1, "fails", {"ranks": ranks, "gpus": gpus})
     if command.backend and command.backend.lower() not in NAMES["backends"]:
         yield ScriptFinding("unknown_backend", 1, "fails", {"backend": command.backend, "nearest": "nccl"})
     elif command.backend and command.is_imagenet_example and not command.starts_group:

@@ -334,9 +334,9 @@ def _find_collective_on_some_ranks(facts: ScriptFacts) -> Iterator[ScriptFinding
     """A collective that stands in a condition on the rank, while the others never call it."""
     calls: dict[str, list[SourceCall]] = {}
     for call in facts.calls:
-        if _is_collective_of_all(call) and call.rank_conditions:
+        if _is_collective_of_all(facts, call) and call.rank_conditions:
             calls.setdefault(call.method, []).append(call)
-    inner = {call.function: call.method for call in facts.calls if call.function and _is_collective_of_all(call)}
+    inner = {call.function: call.method for call in facts.calls if call.function and _is_collective_of_all(facts, call)}
     guarded = {call.function for matches in calls.values() for call in matches}
     for function in inner.keys() - guarded:  # a function that calls one, and is itself called on some ranks only
         outer = [call for call in facts.find_methods(function) if call.function != function]
@@ -346,13 +346,26 @@ def _find_collective_on_some_ranks(facts: ScriptFacts) -> Iterator[ScriptFinding
         # Two of them are the two halves: the first rank loads or writes while the others wait.
         if len(matches) == 1 and not matches[0].rank_conditions[-1].orelse:
             condition = ast.unparse(matches[0].rank_conditions[-1].test)
-            values = {"operation": inner.get(method, method), "condition": condition}
-            yield ScriptFinding("collective_on_some_ranks", matches[0].line, "fails", values)
+            operation = inner.get(method, method)
+            key = "collective_on_some_ranks"
+            if operation in NAMES["gathering_calls"]:
+                key = "state_on_some_ranks"
+            yield ScriptFinding(key, matches[0].line, "fails", {"operation": operation, "condition": condition})
 
 
-def _is_collective_of_all(call: SourceCall) -> bool:
+def _is_collective_of_all(facts: ScriptFacts, call: SourceCall) -> bool:
+    if facts.is_sharded and call.method in NAMES["gathering_calls"] and "SHARDED_STATE_DICT" not in facts.source:
+        return call.method != "state_dict" or _may_be_sharded(facts, call)
     is_collective = call.path.startswith("torch.distributed.") and call.method in NAMES["calls_of_all"]
     return is_collective and call.get_argument(-1, "group") is None
+
+
+def _may_be_sharded(facts: ScriptFacts, call: SourceCall) -> bool:
+    """Whether a method is called on a model in FSDP, which a parameter called `model` may be, too."""
+    name = call.receiver
+    wrapped = {name for wrapper in facts.wrappers for name in facts.list_names(wrapper.node)}
+    wrapped |= {ast.unparse(wrapper.node.args[0]) for wrapper in facts.wrappers if wrapper.node.args}  # fully_shard
+    return name in wrapped or (call.function != "" and name not in facts.values and "model" in name)
 
 
 def _find_saved_by_all(facts: ScriptFacts) -> Iterator[ScriptFinding]:

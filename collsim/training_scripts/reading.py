@@ -25,7 +25,9 @@ Parallelism = Literal["DDP", "FSDP", "DataParallel", "none"]
 _MAX_ROUNDS = 4
 _LONGEST_TITLE = 60  # characters
 #: Attributes of a part that its plain data have as they are.
-_FIELDS = ("parallelism", "launch", "model", "parameters", "batch", "ranks", "source", "corrected")
+_FIELDS = (
+    "parallelism", "launch", "model", "parameters", "batch", "ranks", "tensor", "pipeline", "source", "corrected",
+)  # fmt: skip
 _MAX_PARAMETERS = 10**14  # a hundred times the largest models; beyond it is no model
 
 
@@ -48,6 +50,8 @@ class ScriptPart:
         is_command: whether it is a command line.
         trains: whether it trains a model, as far as can be seen.
         divides_batch: whether the batch is that of all GPUs together, and not of each.
+        tensor: GPUs that share each layer.
+        pipeline: stages of layers.
 
     Examples:
         >>> from collsim.training_scripts import read_script
@@ -69,6 +73,8 @@ class ScriptPart:
     is_command: bool = False
     trains: bool = True
     divides_batch: bool = False
+    tensor: int = 1
+    pipeline: int = 1
 
     @cached_property
     def corrected(self) -> str:
@@ -112,10 +118,12 @@ class ScriptPart:
         if not self.trains:
             return translate(language, "scripts", "does.program")
         backends = ", ".join(self.backends) or translate(language, "scripts", "backend.unsaid")
-        does = self.parallelism.lower()
-        if self.is_command and does == "none":
+        does, values = self.parallelism.lower(), {"backend": backends, "tensor": self.tensor, "pipeline": self.pipeline}
+        if self.tensor * self.pipeline > 1:
+            does = "split"
+        elif self.is_command and does == "none":
             does = "unseen"  # the command names a script and does not show it
-        sentences = [translate(language, "scripts", f"does.{does}", backend=backends)]
+        sentences = [translate(language, "scripts", f"does.{does}", **values)]
         if self.launch in ("spawn", "python") or (self.launch == "torchrun" and not self.is_command):
             sentences.append(translate(language, "scripts", f"launch.{self.launch}"))
         else:
@@ -301,6 +309,7 @@ def _read_command(command: CommandLine) -> ScriptPart:
     backends: tuple[str, ...] = ()
     if command.backend and command.starts_group:
         backends = (command.backend,)
+    tensor, pipeline = command.split
     return ScriptPart(
         source=command.text,
         findings=tuple(find_command_mistakes(command)),
@@ -311,7 +320,9 @@ def _read_command(command: CommandLine) -> ScriptPart:
         batch=command.batch,
         ranks=ranks,
         is_command=True,
-        divides_batch=command.is_imagenet_example and command.starts_group,  # "of all GPUs on the current node"
+        divides_batch=command.divides_batch,
+        tensor=tensor,
+        pipeline=pipeline,
     )
 
 
@@ -373,7 +384,9 @@ def _find_batch(facts: ScriptFacts) -> int | None:
         argument = call.get_argument(1, "batch_size")
         if argument is None:
             continue
-        for value in facts.list_values(argument):
+        values = facts.list_values(argument)
+        defaults = [facts.option_defaults[name] for name in map(ast.unparse, values) if name in facts.option_defaults]
+        for value in (*values, *defaults):
             if isinstance(value, ast.Constant) and isinstance(value.value, int) and 0 < value.value <= MAX_SAMPLES:
                 return value.value
     return None

@@ -241,6 +241,26 @@ class ScriptFacts:
         contexts = (item.context_expr for block in blocks for item in block.items)
         return any(isinstance(node, ast.Call) and self.resolve(node.func) == "torch.device" for node in contexts)
 
+    @cached_property
+    def option_defaults(self) -> dict[str, ast.expr]:
+        """Defaults of the options of argparse, by the expressions that read them (`args.batch_size`); none of those
+        that the script assigns anew."""
+        parsed = [name for call in self.find_methods("parse_args") for name in self.list_names(call.node)]
+        defaults: dict[str, ast.expr] = {}
+        for call in self.find_methods("add_argument"):
+            texts = [part.value for part in call.node.args if isinstance(part, ast.Constant)]
+            # argparse takes the first long option as the name.
+            option = next((text for text in texts if isinstance(text, str) and text.startswith("--")), "")
+            word = option.lstrip("-").replace("-", "_")
+            named, default = call.get_argument(-1, "dest"), call.get_argument(-1, "default")
+            if isinstance(named, ast.Constant):
+                word = str(named.value)
+            if default is not None:
+                # In a function the object may have any name; `args` is what nearly all scripts call it.
+                defaults |= {f"{name}.{word}": default for name in {*parsed, "args"}}
+        changed = {name for name in defaults if re.search(re.escape(name) + r"\s*[-+*/]{1,2}=", self.source)}
+        return {name: default for name, default in defaults.items() if name not in self.values.keys() | changed}
+
     def list_backends(self) -> list[str]:
         """The backends that the script may ask for, as far as it writes them; nothing where a variable says it."""
         backends: list[str] = []

@@ -107,16 +107,21 @@ def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
         if ranks > 1:
             time = nccl.predict("allreduce", topology, nbytes, ranks=ranks).time
         return ScriptStep(time, ranks, (part.batch or _USUAL_BATCH) * ranks, nbytes, None, topology.name)
+    copies = max(1, ranks // (part.tensor * part.pipeline))
     parallel: train.ParallelStrategy = train.ddp()
-    if part.parallelism == "DataParallel":
+    if part.tensor * part.pipeline > 1:
+        parallel = train.tensor(part.tensor) * train.pipeline(part.pipeline)
+        if copies > 1:
+            parallel = parallel * train.ddp()
+    elif part.parallelism == "DataParallel":
         parallel = train.data_parallel()
     elif part.parallelism == "FSDP":
         parallel = train.fsdp()
     batch = part.batch or _USUAL_BATCH
     if part.parallelism == "DataParallel" or part.divides_batch:
-        batch = max(batch // ranks, 1) * ranks
+        batch = max(batch // copies, 1) * copies
     else:
-        batch *= ranks
+        batch *= copies
     model = train.model(part.model)
     trace = train.training_step(model, topology, parallel=parallel, batch=batch, ranks=ranks, optimizer="sgd")
     return ScriptStep(trace.time, ranks, batch, model.parameters * _FLOAT32, trace, topology.name)

@@ -9,7 +9,8 @@ import zipfile
 import pytest
 
 import collsim as cs
-from collsim.diagnosis import compare_nodes, evidence_pieces
+from collsim.diagnosis import compare_nodes, evidence_pieces, list_studied_cases
+from collsim.locale import LANGUAGES
 
 OFF = "n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1"
 TAGS = "<script>alert(1)</script><img src=x onerror=alert(2)>[link](javascript:alert(3))"
@@ -106,3 +107,71 @@ def test_tags_in_names_of_nodes_are_text_in_a_fleet():
     assert fleet.verdict == "odd"
     assert "<img" not in fleet.report("en", "html")
     assert not re.search(r"(?<!\\)<img", fleet.report())
+
+
+TABLE = list_studied_cases()["nvls_driver"].texts["all_reduce_perf.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind", "note"),
+    [
+        ("nccl.log", f"{OFF}\nn1:1:2 [0] NCCL INFO 通信".encode()[:-1], "nccl.variable", "line 2"),
+        ("nccl.log", b"n1:1:2 [0] NCCL INFO \xff\xfe\n" + OFF.encode() + b"\n", "nccl.variable", "line 1"),
+        ("nccl.log", f"{OFF}\n{'x' * 10**7}".encode(), "nccl.variable", "line 2"),
+        (
+            "nccl.log.gz",
+            gzip.compress(f"{OFF}\n{os.urandom(99_999).hex()}\n".encode())[:50_000],
+            "nccl.variable",
+            "read",
+        ),
+    ],
+    ids=["cut in a character", "damaged in the middle", "long line", "cut archive"],
+)
+def test_of_damaged_files_is_read_what_is_whole_and_said_what_was_left_out(tmp_path, name, data, kind, note):
+    for node in ("n1", "n2", "n3"):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / name).write_bytes(data)
+    diagnosis, fleet = cs.diagnose(tmp_path / "n1" / name), compare_nodes(tmp_path)
+    assert [cause.key for cause in diagnosis.causes] == ["p2p_disabled"]
+    for language in LANGUAGES:
+        for notes in (diagnosis.list_notes(language), fleet.list_notes(language)):
+            assert name in notes[0]
+            assert language == "zh" or note in notes[0]
+    assert diagnosis.list_notes()[0] in fleet.report()
+
+
+def test_a_table_that_is_cut_in_its_last_line_is_read_without_it(tmp_path):
+    rows = [number for number, line in enumerate(TABLE.splitlines()) if re.match(r"\s+\d", line)]
+    cut = "\n".join([*TABLE.splitlines()[: rows[-1]], TABLE.splitlines()[rows[-1]][:60]])
+    (tmp_path / "perf.txt").write_text(cut)
+    diagnosis = cs.diagnose(tmp_path / "perf.txt")
+    assert len(diagnosis.job.run.times) == len(rows) - 1
+    assert "last line" in diagnosis.list_notes()[-1]
+
+
+def test_a_table_that_does_not_name_its_collective_is_no_crash():
+    head = "#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong #iters\n"
+    rows = "     8     2   float   sum   -1   29.79    0.00    0.00   0   32.46    0.00    0.00   0   20\n"
+    diagnosis = cs.diagnose({"perf.txt": head + rows})
+    assert "which collective" in " ".join(diagnosis.list_notes())
+
+
+def test_of_a_chakra_trace_that_is_cut_the_nodes_before_the_cut_are_read(tmp_path):
+    pytest.importorskip("google.protobuf")
+    cs.save(cs.schedule("allreduce_ring", ranks=2), tmp_path / "a.et", nbytes="1MiB")
+    whole = cs.diagnose(tmp_path / "a.0.et")
+    data = (tmp_path / "a.0.et").read_bytes()
+    (tmp_path / "a.0.et").write_bytes(data[:-3])
+    cut = cs.diagnose(tmp_path / "a.0.et")
+    assert len(whole.pieces) == len(cut.pieces) == 1
+    assert "damage" in cut.list_notes()[0]
+
+
+@pytest.mark.parametrize("options", [{"anonymize": range(10**12)}, {"model": range(10**12)}, {"batch": range(10**12)}])
+def test_options_of_a_wrong_type_are_refused_at_once(options):
+    with pytest.raises(cs.CollsimError, match=next(iter(options))):
+        cs.diagnose({"nccl.log": OFF}, **options)
+    with pytest.raises(cs.CollsimError, match=next(iter(options))):
+        compare_nodes({f"n{k}/nccl.log": OFF for k in range(3)}, **options)
+    with pytest.raises(cs.CollsimError, match="path"):
+        compare_nodes(range(10**12))

@@ -139,6 +139,24 @@ def test_a_model_that_does_not_fit_or_a_job_without_times_is_said_and_an_unknown
         diagnose([VIA_SHM], model="gpt-2x")
 
 
+def matrix(count):
+    """What nvidia-smi topo -m prints of GPUs with NVLinks to all others."""
+    rows = (
+        ["GPU" + str(row), *(" X " if row == column else "NV18" for column in range(count))] for row in range(count)
+    )
+    return "\n".join("\t".join(row) for row in [["", *(f"GPU{column}" for column in range(count))], *rows])
+
+
+#: Of NCCL before 2.19, whose lines do not say how many ranks are on a node.
+OLD_LOG = "\n".join(
+    f"n1:{k}:{k} [{k}] NCCL INFO comm 0x5 rank {k} nranks 8 cudaDev {k} busId {k + 1}000 - Init COMPLETE"
+    for k in range(8)
+)
+XML = (
+    "<system version='1'>\n<cpu numaid='0'>\n"
+    + "<pci class='0x030200'>\n<gpu dev='0'/>\n</pci>\n" * 4
+    + "</cpu>\n</system>"
+)
 COMM = "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks {ranks} nNodes 1 localRanks {ranks} localRank 0"
 
 
@@ -151,6 +169,9 @@ COMM = "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks {ranks} nNodes 1 localRanks 
             "gpus",
             ("8", "2"),
         ),
+        ({"a.log": OLD_LOG, "b.txt": matrix(4)}, "gpus", ("8", "4")),
+        ({"a.log": OLD_LOG, "b.xml": XML}, "gpus", ("8", "4")),
+        ({"a.log": OLD_LOG.replace("nranks 8", "nranks 4"), "b.txt": table(BOX, A100)}, "ranks", ("4", "8")),
         ({"a.txt": table(BOX, A100), "b.txt": table(BOX, "NVIDIA H100 80GB HBM3")}, "models", ("A100", "H100")),
     ],
 )
@@ -297,3 +318,20 @@ def test_what_the_job_used_stands_beside_what_it_could_use():
     sample = cs.diagnose(Path(__file__).parents[2] / "examples" / "slow-job")
     assert (sample.used.transports, sample.possible.transports) == (("SHM",), ("P2P",))
     assert sample.possible.algorithm == "NVLS"
+
+
+def test_a_dump_that_is_cut_is_left_out_and_said(tmp_path):
+    ring = "import torch.distributed as dist\nif dist.get_rank() != 2:\n    dist.barrier()\n"
+    save_dumps(cs.program(ring, 4).flight_recorder(), tmp_path)
+    first, *_ = sorted(tmp_path.iterdir())
+    first.write_bytes(first.read_bytes()[:-40])
+    diagnosis = cs.diagnose(tmp_path)
+    assert [cause.key for cause in diagnosis.causes] == ["stuck_collective"]
+    assert [first.name in note for note in diagnosis.list_notes()] == [True]
+    for path in tmp_path.iterdir():
+        path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(cs.CollsimError, match="truncated"):
+        cs.diagnose(tmp_path)
+    (tmp_path / "nccl.log").write_text("n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1\n")
+    diagnosis = cs.diagnose(tmp_path)
+    assert ([cause.key for cause in diagnosis.causes], len(diagnosis.list_notes())) == (["p2p_disabled"], 1)

@@ -35,15 +35,14 @@ def run_program():
         executions = execute_modes(lambda mode, keeps: execute(plan, mode, keeps), limit)
         if collective is not None and not (executions[0].hangs or executions[0].errors):
             executions[0] = replace(executions[0], provenance=find_provenance(plan, executions[0]))
-        array = plan.inputs[0]
         run = judge(ranks, executions, expect, limit)
         return replace(
             run,
             machine=machine,
             late=late or {},
             collective=collective,
-            nbytes=array.nbytes,
-            dtype=array.dtype.name,
+            nbytes=plan.elements * plan.dtype.itemsize,
+            dtype=plan.dtype.name,
             library=plan.program.library,
         )
 

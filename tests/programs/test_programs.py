@@ -661,3 +661,13 @@ def test_a_program_in_a_file_is_a_path_and_a_text_is_never_opened(tmp_path, monk
             cs.program(name, 3)
     with pytest.raises(cs.FormatError, match="no file"):
         cs.program(Path("none.py"))
+
+
+def test_arrays_that_no_rank_reads_take_no_memory_and_too_large_ones_are_refused(run_program):
+    run = run_program("def run(rank, size):\n    return rank\n", nbytes=2**50)
+    assert (run.verdict, run.nbytes) == ("ends", 2**50)
+    swap = "def run(send, recv):\n    recv[:] = send\n"
+    with pytest.raises(cs.CollsimError, match=r"nbytes=2147483648 on 4 ranks.*smaller nbytes"):
+        run_program(swap, collective="allreduce", nbytes=2**31)
+    with pytest.raises(cs.CollsimError, match="smaller nbytes"):
+        cs.program(swap, nbytes="1TiB")

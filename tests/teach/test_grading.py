@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -18,11 +19,19 @@ from collsim.teach import exercise, grade, list_exercises, summarize
 from collsim.teach.exercises import grading
 
 SOLUTIONS = (Path(__file__).parent / "solutions.py").read_text()
-QUICK = Limits(seconds=1.5, memory=512 << 20)
 RIGHT = (
     "import numpy as np\nimport collsim as cs\n\ndef broadcast_to_all(n):\n    yield cs.copy(0, np.arange(1, n), "
     "chunk=0)\n"
 )
+
+
+@pytest.fixture(scope="module")
+def limits(tmp_path_factory):
+    """Four times what a right hand-in takes from its start to its grade on this machine, as loaded as it is."""
+    folder = hand_in(tmp_path_factory.mktemp("timed"), good__py=RIGHT)
+    begin = time.monotonic()
+    assert grade(folder, only="broadcast-to-all", limits=Limits(seconds=600)).passed.all()
+    return Limits(seconds=max(1.5, 4 * (time.monotonic() - begin)), memory=512 << 20)
 
 
 def hand_in(folder, **files):
@@ -198,10 +207,10 @@ def hand_in_all(folder, kinds):
     params=[HOSTILE.keys() - LONG, pytest.param(HOSTILE.keys(), marks=pytest.mark.slow)],
     ids=["short", "all"],
 )
-def hostile_class(request, tmp_path_factory):
+def hostile_class(request, tmp_path_factory, limits):
     """What is handed in, sorted, and the table of it."""
     kinds = sorted(request.param)
-    return kinds, grade(hand_in_all(tmp_path_factory.mktemp("in"), kinds), limits=QUICK)
+    return kinds, grade(hand_in_all(tmp_path_factory.mktemp("in"), kinds), limits=limits)
 
 
 def test_nobodys_code_can_lose_anothers_result(hostile_class):
@@ -238,7 +247,7 @@ VANDAL = """    import os, glob, signal
 
 
 @pytest.mark.skipif(detect_isolation() is Isolation.NONE, reason="this system isolates nothing")
-def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
+def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path, limits):
     folder, elsewhere, out = tmp_path / "in", tmp_path / "elsewhere.txt", tmp_path / "grades.csv"
     folder.mkdir()
     elsewhere.write_text("kept")
@@ -248,7 +257,7 @@ def test_code_that_deletes_forges_steals_and_signals_reaches_nothing(tmp_path):
     signals = []
     before = signal.signal(signal.SIGURG, lambda *_: signals.append(1))
     try:
-        frame = grade(folder, out=out, limits=QUICK)
+        frame = grade(folder, out=out, limits=limits)
     finally:
         signal.signal(signal.SIGURG, before)
     assert select_row(frame, "a_good").passed
@@ -279,7 +288,7 @@ def test_a_child_whose_parent_ended_before_it_could_ask_to_be_ended_ends_by_itse
     assert subprocess.run([sys.executable, "-c", ORPHAN], stdout=subprocess.PIPE, timeout=60, check=True).stdout == b""
 
 
-def test_what_a_student_starts_does_not_outlive_the_grading(tmp_path):
+def test_what_a_student_starts_does_not_outlive_the_grading(tmp_path, limits):
     mark = f"collsim-test-{os.getpid()}"
     daemon = first(f"""
         import os, time
@@ -290,7 +299,7 @@ def test_what_a_student_starts_does_not_outlive_the_grading(tmp_path):
         time.sleep(0.3)
     """)
     hand_in(tmp_path, daemon__py=daemon)
-    grade(tmp_path, limits=QUICK)
+    grade(tmp_path, limits=limits)
     alive = (
         [p for p in Path("/proc").glob("[0-9]*/cmdline") if mark.encode() in _read(p)] if Path("/proc").is_dir() else []
     )
@@ -320,7 +329,7 @@ def test_links_and_pipes_are_not_followed(tmp_path):
 
 
 @pytest.mark.slow
-def test_hand_ins_that_are_deep_large_or_many_cost_their_author_only(tmp_path):
+def test_hand_ins_that_are_deep_large_or_many_cost_their_author_only(tmp_path, limits):
     """1,200 folders in one another, JSON of 200,000 brackets as a notebook and as progress, 100 files, 3 MB."""
     hand_in(tmp_path, anna__py=RIGHT, zoe__py=RIGHT)
     hand_in(tmp_path, brackets__ipynb="[" * 200_000, braces__json='{"schema":' * 100_000)
@@ -337,7 +346,7 @@ def test_hand_ins_that_are_deep_large_or_many_cost_their_author_only(tmp_path):
         os.close(above)
     os.close(here)
     try:
-        frame = grade(tmp_path, limits=QUICK)
+        frame = grade(tmp_path, limits=limits)
     finally:
         subprocess.run(["rm", "-r", str(tmp_path / "deep")], check=True)
     assert {s for s in set(frame.student) if one_or_none(frame, s)} == {"anna", "zoe", "many"}
@@ -352,8 +361,8 @@ def one_or_none(frame, student):
     return bool(frame[(frame.student == student) & (frame.exercise == "broadcast-to-all")].passed.any())
 
 
-def test_code_that_is_costly_to_read_costs_its_limit(tmp_path):
-    (row,) = grade(hand_in(tmp_path, costly__py=HOSTILE["costly_to_parse"]), limits=QUICK).itertuples()
+def test_code_that_is_costly_to_read_costs_its_limit(tmp_path, limits):
+    (row,) = grade(hand_in(tmp_path, costly__py=HOSTILE["costly_to_parse"]), limits=limits).itertuples()
     assert "reading what was handed in" in row.reason
 
 
@@ -385,7 +394,7 @@ def test_allow_unsandboxed_nothing_runs_until_the_teacher_agrees(tmp_path, plain
 @pytest.mark.slow
 def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain):
     kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
-    frame = grade(hand_in_all(tmp_path, kinds), limits=QUICK, allow_unsandboxed=True)
+    frame = grade(hand_in_all(tmp_path, kinds), limits=limits, allow_unsandboxed=True)
     assert all(select_row(frame, student).passed for student in ("a_good", "m_good", "z_good"))
     assert not frame[frame.student.isin(kinds)].passed.any()
     assert "did not end within 1.5 seconds" in select_row(frame, "loops_on_import").reason
@@ -408,10 +417,10 @@ def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_
     assert list(frame.passed) == [True, False, True]
 
 
-def test_after_an_exercise_that_kills_its_process_the_students_other_exercises_are_still_graded(tmp_path):
+def test_after_an_exercise_that_kills_its_process_the_students_other_exercises_are_still_graded(tmp_path, limits):
     code = HOSTILE["kills_its_parent"].replace("broadcast_to_all", "send_one_chunk") + RIGHT
     hand_in(tmp_path, odd__py=code)
-    frame = grade(tmp_path, limits=QUICK)
+    frame = grade(tmp_path, limits=limits)
     assert not select_row(frame, "odd", "send-one-chunk").passed
     assert select_row(frame, "odd", "broadcast-to-all").passed
 

@@ -232,3 +232,24 @@ def test_a_machine_that_does_not_exist_is_refused_where_nothing_trains(tmp_path)
 def test_variables_of_a_shell_script_are_put_in(head, options, ranks):
     (part,) = read_script(f"#!/bin/bash\n{head}torchrun {options} train.py --micro-batch-size 1\n").parts
     assert (part.launch, part.ranks, part.findings) == ("torchrun", ranks, ())
+
+
+MEGATRON = (
+    "torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 8 "
+    "--pipeline-model-parallel-size 2 --micro-batch-size 1 --model gpt2"
+)
+
+
+def test_sizes_of_megatron_say_how_a_model_is_split_and_must_divide_the_processes():
+    reading = read_script(MEGATRON)
+    part = reading.parts[0]
+    assert (part.tensor, part.pipeline, reading.is_right) == (8, 2, True)
+    assert "8 × 2" in part.describe()
+    assert part.to_dict("zh")["pipeline"] == 2
+    step = predict_step(part, "dgx-a100")
+    whole = read_script(f"{MEGATRON} --global-batch-size 6").parts[0]
+    assert (step.batch, predict_step(whole, "dgx-a100").batch) == (2, 6)
+    assert step.trace.request.parallel.label == "tensor(8) * pipeline(2) * ddp()"
+    (finding,) = read_script(MEGATRON.replace("--nnodes 4", "--nnodes 3")).findings
+    assert (finding.key, finding.values) == ("split_of_other_ranks", {"ranks": 24, "gpus": 16})
+    assert read_script("torchrun --nproc_per_node 8 train.py").parts[0].to_dict()["tensor"] == 1

@@ -280,3 +280,56 @@ def test_a_script_in_a_file_is_a_path_and_a_text_is_never_opened(tmp_path):
     assert read_script(file) == read_script(RIGHT)
     with pytest.raises(cs.CollsimError, match="is the name of a file"):
         read_script(str(file))
+
+
+FSDP_SCRIPT = """import os
+import torch
+import torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+dist.init_process_group("nccl")
+local_rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local_rank)
+model = FSDP(Net().cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("tail", "line"),
+    [
+        ("if local_rank == 0:\n    torch.save(model.state_dict(), 'a.pt')\n", 10),
+        ("if dist.get_rank() == 0:\n    state = FSDP.optim_state_dict(model, optimizer)\n", 10),
+        ("def save(model):\n    torch.save(model.state_dict(), 'a.pt')\nif local_rank == 0:\n    save(model)\n", 12),
+        ("state = model.state_dict()\nif local_rank == 0:\n    torch.save(state, 'a.pt')\n", None),
+        ("if local_rank == 0:\n    torch.save(optimizer.state_dict(), 'a.pt')\n", None),
+    ],
+)
+def test_the_state_of_a_model_in_fsdp_is_gathered_by_all_ranks(tail, line):
+    findings = [finding for finding in read_script(FSDP_SCRIPT + tail).findings if finding.severity == "fails"]
+    assert [finding.line for finding in findings] == [line] * (line is not None)
+    assert all(finding.key == "state_on_some_ranks" for finding in findings)
+    unsharded = FSDP_SCRIPT.replace("from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n", "")
+    unsharded = unsharded.replace("FSDP(Net().cuda())", "Net().cuda()") + tail.replace("FSDP.", "x.")
+    assert "state_on_some_ranks" not in find_keys(unsharded)
+
+
+@pytest.mark.parametrize(
+    ("option", "batch"),
+    [
+        ('"--batch-size", "-b", type=int, default=48', 48),
+        ('"-b", "--train-batch", dest="batch_size", default=48', 48),
+        ('"--batch-size", type=int', None),
+        ('"--other", default=48', None),
+    ],
+)
+def test_the_batch_of_a_loader_may_be_the_default_of_an_option(option, batch):
+    source = f"""import argparse
+from torch.utils.data import DataLoader
+parser = argparse.ArgumentParser()
+parser.add_argument({option})
+options = parser.parse_args()
+size = options.batch_size
+loader = DataLoader(data, batch_size=size)
+loss.backward()
+"""
+    assert read_script(source).parts[0].batch == batch
+    assert read_script(source.replace("size = ", "options.batch_size //= 2\nsize = ")).parts[0].batch is None

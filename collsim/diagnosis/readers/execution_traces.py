@@ -24,7 +24,7 @@ def write_chakra_node(node: Mapping[str, object]) -> str:
     """Write a node as a line.
 
     Args:
-        node: as `io.chakra.read_chakra` gives it.
+        node: as `io.chakra.iterate_chakra` yields it.
     """
     number = node.get("type")
     kind = "NODE"

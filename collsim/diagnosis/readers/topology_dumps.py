@@ -14,7 +14,7 @@ _HEAD = 50
 
 
 def read_topology_file(lines: Sequence[str]) -> Iterator[Stated]:
-    """Read where a topology begins: NCCL's XML or collsim's YAML.
+    """Read where a topology begins, NCCL's XML or collsim's YAML, and how many GPUs an XML has.
 
     Args:
         lines: of any text.
@@ -25,6 +25,8 @@ def read_topology_file(lines: Sequence[str]) -> Iterator[Stated]:
     for number, line in enumerate(lines[:_HEAD], 1):
         if re.match(r"^\s*(?:<\?xml[^>]{0,100}\?>)?\s*<system\b|^collsim: \d", line) is not None:
             yield number, "topology.file", True
+            if gpus := sum(line.count("<gpu ") for line in lines):
+                yield number, "topology.gpus", gpus
             return
 
 

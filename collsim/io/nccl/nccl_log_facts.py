@@ -74,6 +74,7 @@ class _Form:
 
 _READERS: dict[str, Callable[[re.Match[str]], object]] = {
     "text": lambda match: match[1],
+    "texts": lambda match: match.groups(),
     "number": lambda match: int(match[1]),
     "counts": lambda match: tuple(map(int, match.groups())),
     "enabled": lambda match: match[1] == "Enabled",

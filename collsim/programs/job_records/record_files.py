@@ -36,24 +36,41 @@ def load_hang(*paths: FilePath) -> HangReport:
         >>> cs.programs.load_hang("dumps/").culprits  # doctest: +SKIP
         (2,)
     """
-    files = _list_files(paths)
-    dumps: list[RankDump] = []
+    return load_records(_list_files(paths))
+
+
+def load_records(files: Sequence[Path], errors: list[CollsimError] | None = None) -> HangReport:
+    """Read files as `load_hang` does.
+
+    Args:
+        files: of one job.
+        errors: takes what is wrong with damaged files, which are left out; None to raise the first.
+
+    Raises:
+        CollsimError: as `load_hang`, and where all files are damaged.
+    """
+    dumps: dict[Path, RankDump] = {}
     texts: list[list[RasCommunicator]] = []
     for path in files:
-        communicators = _read_ras(path)
-        if communicators is None:
-            dumps.append(read_dump(path))
-        else:
-            texts.append(communicators)
+        try:
+            communicators = _read_ras(path)
+            if communicators is None:
+                dumps[path] = read_dump(path)
+            else:
+                texts.append(communicators)
+        except FormatError as error:
+            if errors is None or len(errors) + 1 == len(files):
+                raise
+            errors.append(error)
     if dumps and texts:
         raise CollsimError("Flight Recorder dumps and RAS texts are read apart; give files of one kind")
     if texts:
         return build_ras_report(texts)
-    ranks = [dump.rank for dump in dumps]
-    for path, dump in zip(files, dumps, strict=True):
+    ranks = [dump.rank for dump in dumps.values()]
+    for path, dump in dumps.items():
         if ranks.count(dump.rank) > 1:
             refuse(path, "", "two dumps are of rank {rank}; give one for each rank", rank=dump.rank)
-    return analyze_record(join_dumps(dumps), "flight recorder")
+    return analyze_record(join_dumps(list(dumps.values())), "flight recorder")
 
 
 def is_job_record(path: FilePath) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from ...locale import Text, build_text
 from ...programs import ProgramRun
 from ...programs.judge import judge
 from ...programs.program_entry import program
-from ...rank_engine.expected import build_expectation, make_inputs
+from ...rank_engine.expected import build_expectation, make_input
 from ...rank_engine.record import unpack_executions
 from ...sandbox.attempt import Ended, describe_ending, read_failure
 from ...sandbox.frames import Kind, split_frames
@@ -182,7 +183,7 @@ def _expect(task: ProgramTask, n: int, results: tuple[object, ...]) -> Callable[
     elements = parse_bytes(task.nbytes) // 4
     if np.size(np.asarray(results[0], dtype=object)) == elements // 2:
         elements //= 2
-    return build_expectation(task.collective, make_inputs(n, elements, np.dtype(float)))
+    return build_expectation(task.collective, n, partial(make_input, elements=elements, dtype=float))
 
 
 def _share(task: ProgramTask, run: ProgramRun) -> float:
