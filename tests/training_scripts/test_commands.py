@@ -244,7 +244,7 @@ def test_sizes_of_megatron_say_how_a_model_is_split_and_must_divide_the_processe
     reading = read_script(MEGATRON)
     part = reading.parts[0]
     assert (part.tensor, part.pipeline, reading.is_right) == (8, 2, True)
-    assert "8 × 2" in part.describe()
+    assert "over 8 GPUs and by pipeline parallelism into 2 stages" in part.describe()
     assert part.to_dict("zh")["pipeline"] == 2
     step = predict_step(part, "dgx-a100")
     whole = read_script(f"{MEGATRON} --global-batch-size 6").parts[0]
