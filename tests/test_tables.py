@@ -24,6 +24,7 @@ INSIDE = {
     "Schedule.to_frame": "the columns of Schedule.transfers",
     "read_nccl_tests": "cs.load",
     "parse_nccl_tests": "cs.load",
+    "read_whole_table": "cs.load",
     "read_nccl_tests_json": "cs.load",
     "parse_nccl_tests_document": "cs.load",
     "read_osu": "cs.load",

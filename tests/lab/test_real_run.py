@@ -142,3 +142,11 @@ def test_progress_counts_the_runs():
         cs.schedule("allreduce_ring", ranks=2), "1KiB", repeat=2, progress=lambda *at: told.append(at), **FAST
     )
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.parametrize("buffers", [range(10**12), [range(10**12)] * 2], ids=["one", "each"])
+def test_ranges_that_no_memory_holds_are_refused_at_once(buffers):
+    schedule = cs.schedule("allreduce_ring", ranks=2)
+    for function in (cs.run_for_real, cs.replay):
+        with pytest.raises(cs.CollsimError, match="fewer elements"):
+            function(schedule, buffers=buffers)
