@@ -7,7 +7,7 @@ another in the order of the schedule's rows, as a receiver works through its cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
