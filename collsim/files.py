@@ -284,13 +284,16 @@ def locate_csv_line(reader: csv.DictReader[str]) -> Sentence:
     return Sentence("line {line}", line=reader.reader.line_num)
 
 
-def read_xml(path: FilePath, *, depth: int = 8, elements: int = MAX_ELEMENTS) -> Iterator[tuple[str, Element, int]]:
+def read_xml(
+    path: FilePath, *, text: str | None = None, depth: int = 8, elements: int = MAX_ELEMENTS
+) -> Iterator[tuple[str, Element, int]]:
     """Walk an XML file. Elements are emptied after their end, so that a large file needs little memory.
 
     No document type, entity or external reference is accepted (defusedxml), whatever they would expand to.
 
     Args:
         path: of the file.
+        text: of a small file that was read before; its elements keep their children.
         depth: how deep elements may be nested.
         elements: how many there may be.
 
@@ -303,7 +306,7 @@ def read_xml(path: FilePath, *, depth: int = 8, elements: int = MAX_ELEMENTS) ->
     import defusedxml.ElementTree as Safe  # for files of other tools alone
     from defusedxml.common import DefusedXmlException
 
-    source = GrowingReader(path, read_bytes(path))
+    source = GrowingReader(path, read_bytes(path) if text is None else text)
     level = count = 0
     stack: list[Element] = []
     try:
@@ -325,6 +328,8 @@ def read_xml(path: FilePath, *, depth: int = 8, elements: int = MAX_ELEMENTS) ->
                 yield "end", element, level
                 level -= 1
                 stack.pop()
+                if text is not None:
+                    continue
                 element.clear()
                 if stack:
                     stack[-1].clear()  # forget finished children; attributes were read at the start

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
-from xml.etree.ElementTree import Element, ParseError
+from xml.etree.ElementTree import Element
 
 from ...errors import FormatError, Sentence, Words
-from ...files import GrowingReader
+from ...files import read_xml, refuse
 from ...package_data import read_toml
 from ..cables import GA102_SM, Nic, build_bridge, build_c2c, build_nvlink, build_pcie, build_xgmi, find_nic
 from ..facts import Assumption
@@ -168,38 +168,17 @@ def _complete(
 
 
 def _parse(text: str, name: str) -> Element:
-    from defusedxml import DefusedXmlException
-    from defusedxml.ElementTree import iterparse
-
-    depth, count = 0, 0
     root: Element | None = None
-    try:
-        source = GrowingReader(name, text)
-        # Elements are counted while parsing: a hostile file must be refused before it fills the memory.
-        for event, element in iterparse(source, events=("start", "end"), forbid_dtd=True):
-            source.reset()
-            depth += 1 if event == "start" else -1
-            count += event == "start"
-            if root is None:
-                root = element
-            if depth > _MAX_DEPTH or count > _MAX_ELEMENTS:
-                message = "{name}: refused, with elements nested deeper than {most} or more than {elements:,} of them"
-                raise FormatError(message, name=name, most=_MAX_DEPTH, elements=_MAX_ELEMENTS)
-            # Attributes too: a single element may hold megabytes.
-            if len(element.attrib) > _MAX_ATTRIBUTES or any(
-                len(value) > _LONGEST_VALUE for value in element.attrib.values()
-            ):
-                message = "{name}: refused, <{tag}> has more than {most} attributes or one longer than {longest:,}"
-                raise FormatError(
-                    message, name=name, tag=element.tag[:40], most=_MAX_ATTRIBUTES, longest=_LONGEST_VALUE
-                )
-    except DefusedXmlException as error:
-        message = "{name}: refused, a topology file has no document type and no entities ({kind})"
-        raise FormatError(message, name=name, kind=type(error).__name__) from None
-    except ParseError as error:
-        raise FormatError("{name} is not well-formed XML: {error}", name=name, error=error) from None
-    if root is None:
-        raise FormatError("{name} has no element", name=name)
+    # Elements and attributes are counted while parsing: a hostile file must be refused before it fills the memory.
+    for _, element, _ in read_xml(name, text=text, depth=_MAX_DEPTH, elements=_MAX_ELEMENTS):
+        if root is None:
+            root = element
+        values = element.attrib.values()
+        if len(values) > _MAX_ATTRIBUTES or max(map(len, values), default=0) > _LONGEST_VALUE:
+            message = "more than {most} attributes, or one longer than {longest:,}"
+            where = Sentence("element <{tag}>", tag=element.tag[:40])
+            refuse(name, where, message, most=_MAX_ATTRIBUTES, longest=_LONGEST_VALUE)
+    assert root is not None  # without an element XML is not well-formed
     return root
 
 

@@ -155,10 +155,10 @@ BOMB = (
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (BOMB, "refused, a topology file has no document type and no entities"),
-        ('<!DOCTYPE s SYSTEM "file:///etc/passwd"><system/>', "refused"),
-        ('<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><system>&x;</system>', "refused"),
-        ("<system>" + "<pci>" * 500 + "</pci>" * 500 + "</system>", "nested deeper than 64"),
+        (BOMB, "a document type or entity is not accepted"),
+        ('<!DOCTYPE s SYSTEM "file:///etc/passwd"><system/>', "a document type or entity"),
+        ('<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><system>&x;</system>', "a document type or entity"),
+        ("<system>" + "<pci>" * 500 + "</pci>" * 500 + "</system>", "element <.*>: nested 65 deep"),
         ("<system>" + "<cpu/>" * 30_000 + "</system>", "more than 20,000"),
         ("<system><cpu></system>", "not well-formed"),
         ("<graphs version='1'/>", "rings and trees and no machine"),
@@ -186,7 +186,7 @@ LINKED = system(cpu(0, pci("0:1", gpu(0, '<nvlink target="0:2" count="2" tclass=
         (ONE.replace('rank="1"', 'rank="nan"'), "rank='nan'; expected a whole number"),
         (ONE.replace(' rank="0"', "").replace(' rank="1"', ""), "no GPU in it"),
         (system(cpu(0, CARD)), "it lists network cards only"),
-        ("<system>" + "<cpu>" * 65 + "</cpu>" * 65 + "</system>", "nested deeper than 64"),
+        ("<system>" + "<cpu>" * 65 + "</cpu>" * 65 + "</system>", "element <.*>: nested 65 deep"),
         ("<system version='1'><cpu numaid='0'><pci busid='\x00'/></cpu></system>", "not well-formed"),
     ],
 )
