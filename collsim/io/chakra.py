@@ -8,7 +8,6 @@ package protobuf (`pip install collsim[exchange]`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -19,9 +18,8 @@ from ..errors import CollsimError, Sentence
 from ..files import MAX_ELEMENTS, FilePath, create_file, read_bytes, refuse
 from ..package_data import read_csv
 from ..schedule import Schedule
-from ..simulate.run import compute_slot_bytes
-from ..units import parse_bytes
 from .file_formats import register_built_in
+from .transfer_tasks import Transfer, TransferTasks, compute_task_sizes
 
 COMP, SEND, RECV, COLLECTIVE = 4, 5, 6, 7
 _VERSION = "0.0.4"
@@ -85,15 +83,9 @@ def write_chakra(schedule: Schedule, path: FilePath, *, nbytes: Any = None, item
     Raises:
         CollsimError: Without a size, without protobuf, or for more than two million transfers.
     """
-    if nbytes is None:
-        raise CollsimError("a Chakra trace counts bytes: say how many, for example nbytes='64MiB'")
-    if len(schedule) > MAX_ELEMENTS:
-        message = "{label} has {transfers:,} transfers; Chakra traces are written for at most {most:,}"
-        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MAX_ELEMENTS)
+    sizes = compute_task_sizes(schedule, nbytes, itemsize, "Chakra")
     trace = ChakraTrace(schedule.endpoints)
-    trace.add_schedule(
-        schedule, compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist(), range(schedule.endpoints)
-    )
+    trace.add_schedule(schedule, sizes, range(schedule.endpoints))
     trace.write(path)
 
 
@@ -158,7 +150,9 @@ class ChakraTrace:
             before: nodes that an endpoint waits for.
             tag: of the first step's messages.
         """
-        return _Messages(self, sizes, ranks, before or {}, tag).add_steps(schedule)
+        nodes = _Nodes(self, sizes, ranks, before or {}, tag)
+        nodes.add_schedule(schedule)
+        return nodes.open
 
     def write(self, path: FilePath) -> list[Path]:
         """Write `name.0.et`, `name.1.et` ... beside `path` (name.et); the files.
@@ -197,7 +191,7 @@ def _encode_varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-class _Messages:
+class _Nodes(TransferTasks):
     """A schedule as nodes: a send at its sender, a receive at its receiver, an addition as computing."""
 
     def __init__(
@@ -208,53 +202,35 @@ class _Messages:
         before: Mapping[int, Iterable[int]],
         tag: int,
     ):
+        super().__init__()
         self.trace, self.sizes, self.ranks, self.tag = trace, sizes, ranks, tag
         self.before = {end: tuple(nodes) for end, nodes in before.items()}
-        self.wrote: dict[tuple[int, int], list[int]] = {}
-        self.read: dict[tuple[int, int], list[int]] = defaultdict(list)
         self.open: list[set[int]] = [set() for _ in ranks]  # nodes that nothing of the schedule waits for
 
-    def add(self, end: int, kind: int, name: str, deps: Iterable[int], **values: int) -> int:
-        waits = set(deps)
-        self.open[end] -= waits
-        number = self.trace.add(self.ranks[end], kind, name, waits or self.before.get(end, ()), **values)
+    def add_node(self, end: int, kind: int, name: str, after: list[int], **values: int) -> int:
+        self.open[end] -= set(after)
+        number = self.trace.add(self.ranks[end], kind, name, after or self.before.get(end, ()), **values)
         self.open[end].add(number)
         return number
 
-    def add_steps(self, schedule: Schedule) -> list[set[int]]:
-        for number, step in enumerate(schedule.each_step()):
-            columns = (step.src, step.dst, step.chunk, step.into, step.reduce)
-            self.add_step(list(zip(*(c.tolist() for c in columns), strict=True)), self.tag + number)
-        return self.open
+    def add_send(self, transfer: Transfer, step: int, after: list[int]) -> int:
+        name = f"send {transfer.chunk} to {transfer.dst}"
+        return self.add_node(transfer.src, SEND, name, after, **self.describe(transfer, step))
 
-    def add_step(self, rows: list[tuple[int, int, int, int, bool]], tag: int) -> None:
-        # All of a step read what was there when it began, so who wrote that is looked up before the step writes.
-        sources = [list(self.wrote.get((src, chunk), [])) for src, _, chunk, _, _ in rows]
-        for (src, dst, chunk, _, _), before in zip(rows, sources, strict=True):
-            if src != dst:
-                sent = self.add(src, SEND, f"send {chunk} to {dst}", before, **self.describe(src, dst, chunk, tag))
-                self.read[src, chunk].append(sent)
-        written: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for (src, dst, chunk, into, adds), before in zip(rows, sources, strict=True):
-            # A write waits for all reads of what it overwrites, and a local one for what it copies as well.
-            deps = self.read[dst, into] + (before if src == dst else [])
-            if src != dst:
-                done = self.add(dst, RECV, f"receive {into} from {src}", deps, **self.describe(src, dst, chunk, tag))
-            if src == dst or adds:
-                name, size, previous = f"copy into {into}", self.sizes[chunk], list[int]()
-                more = compute_roofline(0, 2 * size)
-                if adds:  # reads two and writes one, four bytes an element
-                    name, more = f"add into {into}", compute_roofline(size / 4, 3 * size)
-                    # Additions into one slot follow one another: floating-point sums depend on their order.
-                    previous = [*self.wrote.get((dst, into), []), *written[dst, into]]
-                done = self.add(dst, COMP, name, [*deps, *previous, *([done] if src != dst else [])], **more)
-            written[dst, into] = [done]
-        for key, last in written.items():
-            self.wrote[key], self.read[key] = last, []
+    def add_receive(self, transfer: Transfer, step: int, after: list[int]) -> int:
+        name = f"receive {transfer.into} from {transfer.src}"
+        return self.add_node(transfer.dst, RECV, name, after, **self.describe(transfer, step))
 
-    def describe(self, src: int, dst: int, chunk: int, tag: int) -> dict[str, int]:
-        ends = {"comm_src": self.ranks[src], "comm_dst": self.ranks[dst], "comm_tag": tag}
-        return {"comm_size": self.sizes[chunk], **ends}
+    def add_computing(self, transfer: Transfer, after: list[int]) -> int:
+        size = self.sizes[transfer.chunk]
+        name, work = f"copy into {transfer.into}", compute_roofline(0, 2 * size)
+        if transfer.adds:  # reads two and writes one, four bytes an element
+            name, work = f"add into {transfer.into}", compute_roofline(size / 4, 3 * size)
+        return self.add_node(transfer.dst, COMP, name, after, **work)
+
+    def describe(self, transfer: Transfer, step: int) -> dict[str, int]:
+        ends = {"comm_src": self.ranks[transfer.src], "comm_dst": self.ranks[transfer.dst]}
+        return {"comm_size": self.sizes[transfer.chunk], **ends, "comm_tag": self.tag + step}
 
 
 # ---- back ------------------------------------------------------------------------------------------------------------

@@ -7,16 +7,13 @@ complete) or `irequires` (after it has started). A message matches the receive o
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import CollsimError
-from ..files import MAX_ELEMENTS, FilePath, write_text
+from ..files import FilePath, write_text
 from ..schedule import Schedule
-from ..simulate.run import compute_slot_bytes
-from ..units import parse_bytes
 from .file_formats import register_built_in
+from .transfer_tasks import Transfer, TransferTasks, compute_task_sizes
 
 _NS = 1e9
 
@@ -36,14 +33,9 @@ def write_goal(
     Raises:
         CollsimError: Without a size, or for more than two million transfers.
     """
-    if nbytes is None:
-        raise CollsimError("GOAL counts bytes: say how many, for example nbytes='64MiB'")
-    if len(schedule) > MAX_ELEMENTS:
-        message = "{label} has {transfers:,} transfers; GOAL is written for at most {most:,}"
-        raise CollsimError(message, label=schedule.label, transfers=len(schedule), most=MAX_ELEMENTS)
-    sizes = compute_slot_bytes(schedule, parse_bytes(nbytes), itemsize).tolist()
-    lines = _list_lines(schedule, sizes, reduce_rate)
-    write_text(path, _build_document(schedule, lines))
+    lines = _Lines(schedule.endpoints, compute_task_sizes(schedule, nbytes, itemsize, "GOAL"), reduce_rate)
+    lines.add_schedule(schedule)
+    write_text(path, _build_document(schedule, lines.lines))
 
 
 def _build_document(schedule: Schedule, lines: list[list[str]]) -> Iterator[str]:
@@ -52,71 +44,34 @@ def _build_document(schedule: Schedule, lines: list[list[str]]) -> Iterator[str]
         yield f"\nrank {rank} {{\n" + "".join(f"{line}\n" for line in rank_lines) + "}\n"
 
 
-class _Writer:
-    """The lines of every rank, and for each slot the last task that wrote it and those that read it since."""
+class _Lines(TransferTasks):
+    """The lines of every rank; task 3 of a rank has the label `l3`."""
 
-    def __init__(self, endpoints: int):
+    def __init__(self, endpoints: int, sizes: list[int], reduce_rate: float | None):
+        super().__init__()
         self.lines: list[list[str]] = [[] for _ in range(endpoints)]
-        self.count = [0] * endpoints
-        self.wrote: dict[tuple[int, int], list[str]] = {}
-        self.read: dict[tuple[int, int], list[str]] = defaultdict(list)
+        self.counts, self.sizes, self.reduce_rate = [0] * endpoints, sizes, reduce_rate
 
-    def add_task(self, rank: int, text: str, requires: list[str]) -> str:
-        self.count[rank] += 1
-        label = f"l{self.count[rank]}"
-        self.lines[rank].append(f"{label}: {text}")
-        self.lines[rank] += [f"{label} requires {other}" for other in dict.fromkeys(requires)]
-        return label
+    def add_task(self, rank: int, text: str, after: list[int]) -> int:
+        self.counts[rank] += 1
+        number = self.counts[rank]
+        self.lines[rank].append(f"l{number}: {text}")
+        self.lines[rank] += [f"l{number} requires l{other}" for other in dict.fromkeys(after)]
+        return number
 
+    def add_send(self, transfer: Transfer, step: int, after: list[int]) -> int:
+        text = f"send {self.sizes[transfer.chunk]}b to {transfer.dst} tag {step}"
+        return self.add_task(transfer.src, text, after)
 
-def _list_lines(schedule: Schedule, sizes: list[int], reduce_rate: float | None) -> list[list[str]]:
-    writer = _Writer(schedule.endpoints)
-    for number, step in enumerate(schedule.each_step()):
-        columns = (step.src, step.dst, step.chunk, step.into, step.reduce, step.channel)
-        rows = list(zip(*(c.tolist() for c in columns), strict=True))
-        reads = []
-        for src, dst, chunk, _, _, _ in rows:
-            before = writer.wrote.get((src, chunk), [])
-            label = ""
-            if src != dst:
-                label = writer.add_task(src, f"send {sizes[chunk]}b to {dst} tag {number}", before)
-            reads.append((src, chunk, label, before))
-        for src, chunk, label, _ in reads:
-            if label:
-                writer.read[src, chunk].append(label)
-        written: dict[tuple[int, int], list[str]] = defaultdict(list)
-        for (src, dst, chunk, into, adds, _), (_, _, _, sources) in zip(rows, reads, strict=True):
-            label = _add_arrival(writer, number, (src, dst, chunk, into, adds), sources, sizes, reduce_rate)
-            written[dst, into] += (
-                [label] if written[dst, into] or not adds else [*writer.wrote.get((dst, into), []), label]
-            )
-        for key, labels in written.items():
-            # An empty task that joins many: readers then wait for one, not each of them for all.
-            writer.wrote[key] = [writer.add_task(key[0], "calc 0", labels)] if len(labels) > 8 else labels
-            writer.read[key] = []
-    return writer.lines
+    def add_receive(self, transfer: Transfer, step: int, after: list[int]) -> int:
+        text = f"recv {self.sizes[transfer.chunk]}b from {transfer.src} tag {step}"
+        return self.add_task(transfer.dst, text, after)
 
-
-def _add_arrival(
-    writer: _Writer,
-    number: int,
-    row: tuple[int, int, int, int, bool],
-    sources: list[str],
-    sizes: list[int],
-    reduce_rate: float | None,
-) -> str:
-    """The receive of a transfer (or a calc for a local copy), and the addition; returns the task after which the slot
-    holds it."""
-    src, dst, chunk, into, adds = row
-    if src == dst:
-        label = writer.add_task(dst, "calc 0", [*sources, *writer.read[dst, into]])
-    else:
-        label = writer.add_task(dst, f"recv {sizes[chunk]}b from {src} tag {number}", writer.read[dst, into])
-    if adds and reduce_rate:
-        label = writer.add_task(
-            dst, f"calc {round(sizes[chunk] / reduce_rate * _NS)}", [label, *writer.wrote.get((dst, into), [])]
-        )
-    return label
+    def add_computing(self, transfer: Transfer, after: list[int]) -> int:
+        seconds = 0.0
+        if transfer.adds and self.reduce_rate:
+            seconds = self.sizes[transfer.chunk] / self.reduce_rate
+        return self.add_task(transfer.dst, f"calc {round(seconds * _NS)}", after)
 
 
 register_built_in("goal", write=write_goal)
