@@ -230,7 +230,7 @@ def _find_writer(holds: str, path: FilePath, format: str | None) -> Callable[...
         return writer
     known = sorted({s for e in _load_formats().values() if e.write and e.holds == holds for s in e.suffixes})
     message = "no format writes a {holds} to {name!r}; its suffixes: {known}"
-    raise CollsimError(message, holds=holds, name=Path(to_text(path)).name, known=", ".join(known) or Sentence("none"))
+    raise CollsimError(message, holds=holds, name=Path(path).name, known=", ".join(known) or Sentence("none"))
 
 
 def convert(
@@ -265,11 +265,6 @@ def convert(
     return thing
 
 
-def to_text(path: FilePath) -> str:
-    """A path as text."""
-    return str(path)
-
-
 def _find_kind(thing: object) -> str:
     if isinstance(thing, Schedule):
         return "schedule"
@@ -289,7 +284,7 @@ def _find_format(name: str) -> Format:
 
 def _list_by_suffix(path: FilePath) -> list[Format]:
     """Formats whose suffix the file has, the longest suffix first."""
-    name = Path(to_text(path)).name.lower().removesuffix(".gz")
+    name = Path(path).name.lower().removesuffix(".gz")
     entries = [entry for entry in _load_formats().values() if name.endswith(entry.suffixes)]
     return sorted(entries, key=lambda entry: -max(len(s) for s in entry.suffixes if name.endswith(s)))
 
@@ -303,7 +298,7 @@ def _guess(path: FilePath) -> Format:
         return fitting[0]
     unread = find_unread_format(text)
     if unread is not None:
-        raise unread.build_error(Path(to_text(path)).name)
+        raise unread.build_error(Path(path).name)
     if len(sharing) == 1:
         return sharing[0]  # let its reader say what is wrong
     if not sharing:
@@ -315,10 +310,10 @@ def _guess(path: FilePath) -> Format:
     written = next((e.name for e in _list_by_suffix(path) if e.read is None), None)
     if written and not sharing:
         message = "{name}: {written} files can be written, but not be loaded"
-        raise FormatError(message, name=Path(to_text(path)).name, written=written)
+        raise FormatError(message, name=Path(path).name, written=written)
     known = _format_names(sharing or (e for e in _load_formats().values() if e.read))
     message = "{name}: its beginning does not look like any of: {known}; say which with format="
-    raise FormatError(message, name=Path(to_text(path)).name, known=known)
+    raise FormatError(message, name=Path(path).name, known=known)
 
 
 def find_schedule_format(text: str) -> str:

@@ -205,8 +205,4 @@ def _is_osu_output(head: str) -> bool:
     return any(_TITLE.match(line.strip()[:_LONGEST]) for line in head.splitlines()[:2000])
 
 
-_OPTIONS = (
-    ("collective", "what was run, where the title is missing"),
-    ("ranks", "how many ranks ran; OSU does not print it"),
-)
 register_built_in("osu", read=read_osu, looks=_is_osu_output)

@@ -21,7 +21,7 @@ from ...errors import FormatError, ScheduleError, describe_unknown
 from ...schedule import Schedule
 from ...steps import Step
 from .interpreter import COLLECTIVES, BufferLayout, interpret
-from .msccl_program import Block, GpuProgram, Instruction, Program, ProgramLimits, describe_excess
+from .msccl_program import MAX_CHANNEL_BLOCKS, MAX_COUNT, Block, GpuProgram, Instruction, Program, describe_excess
 
 _MAX_TRANSFERS = 2_000_000
 _SLOTS_IN_FLIGHT = 4  # messages that a connection holds under the Simple protocol (NCCL_STEPS / MSCCL_SLICESTEPS)
@@ -199,7 +199,7 @@ def _split_runs(moves: list[tuple[Any, Span, Span]]) -> Iterator[tuple[Any, Span
         count = 1
         while (
             start + count < len(moves)
-            and count < ProgramLimits().count
+            and count < MAX_COUNT
             and moves[start + count] == (key, (a, i + count), (b, j + count))
         ):
             count += 1
@@ -330,7 +330,7 @@ def _list_pairs(operations: list[Operation], fuse: bool) -> Iterator[tuple[int, 
         sends = [p for p in peers["send"] if (gpu, channel, "send", p) not in taken]
         receives = [p for p in peers["recv"] if (gpu, channel, "recv", p) not in taken]
         shared = len(peers["send"]) - len(sends)
-        if len(sends) + len(receives) + shared >= ProgramLimits().blocks_per_channel:
+        if len(sends) + len(receives) + shared >= MAX_CHANNEL_BLOCKS:
             yield from ((gpu, channel, a, b) for a, b in zip(receives, sends, strict=False))
 
 

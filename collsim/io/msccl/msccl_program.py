@@ -25,23 +25,9 @@ BUFFERS = {"i": "input", "o": "output", "s": "scratch"}
 _MAX_CHUNKS = 1_000_000  # ranks times chunks
 
 
-@dataclass(frozen=True)
-class ProgramLimits:
-    """The most that the runtime takes (microsoft/msccl src/include/devcomm.h, src/graph/topo.cc).
-
-    Attributes:
-        steps: steps of a thread block.
-        blocks: thread blocks of a gpu.
-        blocks_per_channel: thread blocks of a gpu on one channel.
-        channels: channels of the program.
-        count: chunks of one instruction.
-    """
-
-    steps: int = 256
-    blocks: int = 216
-    blocks_per_channel: int = 32
-    channels: int = 32
-    count: int = 71
+#: The most that the runtime takes (microsoft/msccl src/include/devcomm.h, src/graph/topo.cc): steps of a thread block,
+#: thread blocks of a gpu and of one channel of it, channels, and chunks of one instruction.
+MAX_STEPS, MAX_BLOCKS, MAX_CHANNEL_BLOCKS, MAX_CHANNELS, MAX_COUNT = 256, 216, 32, 32, 71
 
 
 @dataclass
@@ -410,32 +396,30 @@ def _format_step(number: int, step: Instruction) -> str:
     return f'      <step s="{number}" type="{step.type}" {ends} cnt="{step.count}" {order}/>'
 
 
-def describe_excess(program: Program, limits: ProgramLimits | None = None) -> Sentence | None:
-    """The first limit of the runtime that a program exceeds, as a sentence, or None.
+def describe_excess(program: Program) -> Sentence | None:
+    """The first limit of the msccl runtime that a program exceeds, as a sentence, or None.
 
     Args:
         program: Lowered.
-        limits: None for those of the msccl runtime.
     """
-    most = limits or ProgramLimits()
-    if program.channels > most.channels:
-        return Sentence("{channels} channels; the runtime has {most}", channels=program.channels, most=most.channels)
-    return next(filter(None, (_describe_gpu_excess(g, gpu, most) for g, gpu in enumerate(program.gpus))), None)
+    if program.channels > MAX_CHANNELS:
+        return Sentence("{channels} channels; the runtime has {most}", channels=program.channels, most=MAX_CHANNELS)
+    return next(filter(None, (_describe_gpu_excess(g, gpu) for g, gpu in enumerate(program.gpus))), None)
 
 
-def _describe_gpu_excess(g: int, gpu: GpuProgram, most: ProgramLimits) -> Sentence | None:
-    if len(gpu.blocks) > most.blocks:
+def _describe_gpu_excess(g: int, gpu: GpuProgram) -> Sentence | None:
+    if len(gpu.blocks) > MAX_BLOCKS:
         message = "gpu {gpu} needs {blocks} thread blocks; the runtime takes {most}"
-        return Sentence(message, gpu=g, blocks=len(gpu.blocks), most=most.blocks)
+        return Sentence(message, gpu=g, blocks=len(gpu.blocks), most=MAX_BLOCKS)
     on_channel: Counter[int] = Counter()
     for b, block in enumerate(gpu.blocks):
         on_channel[block.channel] += 1
-        if on_channel[block.channel] > most.blocks_per_channel:
+        if on_channel[block.channel] > MAX_CHANNEL_BLOCKS:
             message = "gpu {gpu} needs more than {most} thread blocks on channel {channel}; use more channels"
-            return Sentence(message, gpu=g, most=most.blocks_per_channel, channel=block.channel)
-        if len(block.steps) > most.steps:
+            return Sentence(message, gpu=g, most=MAX_CHANNEL_BLOCKS, channel=block.channel)
+        if len(block.steps) > MAX_STEPS:
             message = "{at} needs {steps} steps; the runtime takes {most}: use fewer chunks or more channels"
-            return Sentence(message, at=format_position(g, b), steps=len(block.steps), most=most.steps)
-        if any(s.count > most.count for s in block.steps):
-            return Sentence("{at} moves more than {count} chunks at once", at=format_position(g, b), count=most.count)
+            return Sentence(message, at=format_position(g, b), steps=len(block.steps), most=MAX_STEPS)
+        if any(s.count > MAX_COUNT for s in block.steps):
+            return Sentence("{at} moves more than {count} chunks at once", at=format_position(g, b), count=MAX_COUNT)
     return None

@@ -57,7 +57,7 @@ class _Progress:
 
     builder: MachineBuilder
     any_gpu: bool
-    gpus: list[tuple[str, Element | None]] = field(default_factory=list)
+    gpus: list[tuple[str, Element]] = field(default_factory=list)
     bus: dict[str, str] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     nets: list[Element] = field(default_factory=list)
@@ -121,11 +121,7 @@ def read_nccl_topology(text: str, name: str, options: dict[str, object]) -> Topo
     _join_links(progress, name)
     machine, board = _complete(_build_machine(progress, cpus, name), progress, root, options, name)
     card = _build_card(progress, board)
-    # The rest of the options goes to the machine; completing the NVLinks is done by then.
-    rest = dict(options)
-    if parse_nvlink(rest.get("nvlink")) == "board":
-        rest.pop("nvlink")  # it is completed here
-    return finish(machine, progress.notes, name, rest, card, progress.assumptions)
+    return finish(machine, progress.notes, name, options, card, progress.assumptions)
 
 
 def _complete(
@@ -218,9 +214,7 @@ def _order_gpus(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]
             )
         buses.add(bus)
         for i, gpu in enumerate(_list_gpu_elements(pci)):
-            rank = None
-            if gpu is not None:
-                rank = gpu.get("rank")
+            rank = gpu.get("rank")
             if any_gpu and rank is None:
                 continue
             # Without ranks the order of the file counts.
@@ -240,10 +234,9 @@ def _order_gpus(root: Element, any_gpu: bool, name: str) -> list[tuple[str, int]
     return [(bus, i) for *_, bus, i in sorted(gpus)]
 
 
-def _list_gpu_elements(pci: Element) -> list[Element | None]:
-    """The <gpu> elements of a device; one without a face where it is a GPU by its class only."""
-    elements: list[Element | None] = list(pci.findall("gpu"))
-    return elements or [None]
+def _list_gpu_elements(pci: Element) -> list[Element]:
+    """The <gpu> elements of a device; one that says nothing where it is a GPU by its class only."""
+    return pci.findall("gpu") or [Element("gpu")]
 
 
 def _read_bus(pci: Element) -> str:
@@ -371,10 +364,10 @@ def _join_links(progress: _Progress, name: str) -> None:
     done: set[frozenset[str]] = set()
     switched: Counter[str] = Counter()
     for me, gpu in progress.gpus:
-        if gpu is not None and gpu.get("sm") is None and gpu.find("nvlink") is not None:
+        if gpu.get("sm") is None and gpu.find("nvlink") is not None:
             progress.notes.append(f"{me} has NVLinks but no sm: taken for an A100, sm 80")
-        sm = _parse_whole(gpu.get("sm") if gpu is not None else None, 80)
-        for link in gpu if gpu is not None else ():
+        sm = _parse_whole(gpu.get("sm"), 80)
+        for link in gpu:
             count, target = progress.count(link, "count", 1, most=_MAX_LINKS), link.get("target", "").strip().lower()
             if link.tag == "c2c":
                 bw = progress.count(link, "bw", 0, most=10_000_000)
@@ -397,7 +390,7 @@ def _join_links(progress: _Progress, name: str) -> None:
                     progress.builder.connect(me, progress.bus[target], _build_gpu_link(link.tag, sm, count, gpu))
     for me, gpu in progress.gpus:
         if switched[me]:
-            sm = _parse_whole(gpu.get("sm") if gpu is not None else None, 80)
+            sm = _parse_whole(gpu.get("sm"), 80)
             progress.builder.connect(me, "nvswitch", _build_gpu_link("nvlink", sm, switched[me], gpu))
 
 
@@ -417,9 +410,9 @@ def _find_socket(device: str, progress: _Progress) -> str:
     return device
 
 
-def _build_gpu_link(tag: str, sm: int, count: int, gpu: Element | None) -> Cable:
+def _build_gpu_link(tag: str, sm: int, count: int, gpu: Element) -> Cable:
     if tag == "xgmi":
-        return build_xgmi(count, gpu.get("gcn", "") if gpu is not None else "")
+        return build_xgmi(count, gpu.get("gcn", ""))
     if sm == GA102_SM:
         return build_bridge(count)
     return build_nvlink(next((g for least, g in _SM_TO_NVLINK if sm >= least), 1), count)
@@ -470,7 +463,7 @@ def _is_socket(net: Element) -> bool:
 
 
 def _build_machine(progress: _Progress, cpus: list[Element], name: str) -> Machine:
-    sms = [_parse_whole(gpu.get("sm"), 0) for _, gpu in progress.gpus if gpu is not None]
+    sms = [_parse_whole(gpu.get("sm"), 0) for _, gpu in progress.gpus]
     if not progress.any_gpu:
         progress.notes.append(
             "the file has no <gpu> elements: GPUs are the PCI devices of class 0x03, in the order of the file"
@@ -482,7 +475,7 @@ def _build_machine(progress: _Progress, cpus: list[Element], name: str) -> Machi
         about="read from NCCL topology XML",
         sm=max(sms, default=0),
         nic="ib-hdr",
-        gdr=not any(gpu is not None and gpu.get("gdr") == "0" for _, gpu in progress.gpus),
+        gdr=not any(gpu.get("gdr") == "0" for _, gpu in progress.gpus),
         amd_cpu=cpus[0].get("vendor") == "AuthenticAMD",
         source=f"NCCL topology XML in {name}",
     )

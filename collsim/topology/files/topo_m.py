@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...errors import FormatError, format_value
-from ..cables import GA102_SM, build_bridge, find_nic
+from ..cables import GA102_SM, build_bridge, build_nvlink, build_pcie, find_nic
 from ..machine_builder import Machine, MachineBuilder
 from ..network import Cable, Topology
-from ..parts.gpus import UNKNOWN, find_gpu_name, label_gpu
+from ..parts.gpus import GPUS, UNKNOWN, find_gpu_name, label_gpu
 from ..parts.sockets import build_socket_cable, find_processor
 from .boards import add_nvlinks, find_board, parse_nvlink
 from .guesses import Guesses, MatrixHints, guess_parts
-from .topology_assembly import GPUS, build_nvlink, build_pcie, finish, usual_memory
+from .topology_assembly import finish, usual_memory
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
 _WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
@@ -85,8 +85,6 @@ def read_topo_matrix(text: str, name: str, options: dict[str, Any]) -> Topology:
     matrix = _parse_matrix(text, name)
     taken = guess_parts(_collect_hints(matrix), options)
     rest = {k: v for k, v in options.items() if k not in ("gpu", "pcie", "cpu")}
-    if parse_nvlink(rest.get("nvlink")) == "board":
-        rest.pop("nvlink")  # it is completed here
     machine, notes = _build_machine(matrix, name, taken)
     machine, hidden = _complete(machine, text, matrix, options, name)
     notes += hidden

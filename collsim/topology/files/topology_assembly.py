@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..cables import Nic, build_nvlink, build_pcie
+from ..cables import Nic
 from ..facts import Assumption
 from ..machine_builder import Machine
 from ..machines import machine
 from ..network import Cable, Topology
-from ..parts.gpus import GPUS
 from ..parts.refit import list_training_cards, remove_devices
 from ..parts.sockets import find_processor
+from .boards import parse_nvlink
 
 _MAX_NOTES = 100
 
@@ -64,6 +64,8 @@ def finish(
         assumptions = [*assumptions, *left_out]
     if card is not None and node.of_kind("nic") and "nic" not in options:
         options = {**options, "nic": card}
+    if parse_nvlink(options.get("nvlink")) == "board":
+        options = {key: value for key, value in options.items() if key != "nvlink"}  # its NVLinks are there by now
     topology = machine(node, **options)
     notes = [*notes, *map(str, assumptions)]
     if len(notes) > _MAX_NOTES:
@@ -85,6 +87,3 @@ def _keep_training_cards(node: Machine) -> tuple[Machine, list[Assumption]]:
         f"{'、'.join(rest)} 不在 GPU 旁（PIX 或 PXB），通常用于存储",
     )
     return remove_devices(node, rest), [Assumption("nics", str(len(used)), message, ("all",))]
-
-
-__all__ = ["GPUS", "build_nvlink", "build_pcie", "finish", "usual_memory"]
