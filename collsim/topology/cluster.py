@@ -35,7 +35,7 @@ from ..errors import Sentence, TopologyError, Words
 from ..steps import HelperLocation
 from .fabrics import Fabric
 from .graph import ShortestPaths
-from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, PXN, SYS, Machine, MachinePaths, Path
+from .machine_builder import LEVELS, LOC, NVB, NVL, P2C, PXB, PXN, Machine, MachinePaths, Path
 from .network import Column, NoRoute
 
 Local = tuple[int, ...]
@@ -408,11 +408,10 @@ class ClusterRouter:
         if path is not None and self._p2p(path):
             return Leg(path.links, -1, -1, (), Sentence("{path}, GPUDirect P2P", path=self._describe_path(path)))
         # NCCL stages through the receiver's side: its buffer lies in the memory next to the receiving GPU.
-        memory = None
+        links = None
         if self.policy.shm:
-            memory = self._find_memory(state, b)
-        there, back = (paths.best(a, memory), paths.best(memory, b)) if memory is not None else (None, None)
-        if there is None or back is None:
+            links = self._stage_through_memory(state, (a, b), b)
+        if links is None:
             other = self._find_remote_leg(state, a, state, b)
             if isinstance(other, Leg):
                 return other
@@ -424,7 +423,7 @@ class ClusterRouter:
         if path:
             reason = Sentence("{path}, {reason}", path=self._describe_path(path), reason=self._explain_no_p2p(path))
         staged = Sentence("{reason}: staged through host memory (SHM)", reason=reason)
-        return Leg((*there.links, *back.links), -1, -1, (), staged)
+        return Leg(links, -1, -1, (), staged)
 
     def _ends(self, a: int, b: int) -> Sentence:
         return Sentence("{a} and {b}", a=self.machine.devices[a], b=self.machine.devices[b])
@@ -442,12 +441,6 @@ class ClusterRouter:
     def _uses_chip_links(self, path: Path) -> bool:
         """TPU chips route by themselves: no GPUDirect, and nothing that could switch it off."""
         return self.machine.connections[path.links[0] // 2][2].kind == "ici"
-
-    def _find_memory(self, state: int, device: int) -> int | None:
-        near = self._paths[state].nearest(device, self.machine.of_kind("memory"))
-        if near:
-            return near[0]
-        return None
 
     def _find_remote_leg(self, state: int, a: int, goal_state: int, b: int) -> Leg | Sentence:
         """To another node: which cards, and how to reach them."""
@@ -565,21 +558,20 @@ class ClusterRouter:
         # GPUDirect RDMA is allowed or not by the distance between GPU and card (NCCL_NET_GDR_LEVEL).
         if self._gdr(seen, sending):
             return path.links, Sentence("{level}, GPUDirect RDMA", level=LEVELS[seen.type])
-        staged = self._stage_through_memory(state, ends, self._find_memory(state, device))
+        staged = self._stage_through_memory(state, ends, device)
         if staged is None:
             return None
         message = "{level}, no GPUDirect RDMA: staged through host memory"
         return staged, Sentence(message, level=LEVELS[seen.type])
 
-    def _stage_through_memory(self, state: int, ends: tuple[int, int], memory: int | None) -> Local | None:
-        """Links into host memory and out of it again; None where there is no way."""
+    def _stage_through_memory(self, state: int, ends: tuple[int, int], beside: int) -> Local | None:
+        """Links into the host memory beside a device and out of it again; None where there is no way."""
         paths = self._paths[state]
-        if memory is None or (into := paths.best(ends[0], memory)) is None:
-            return None
-        out = paths.best(memory, ends[1])
-        if out is None:
-            return None
-        return (*into.links, *out.links)
+        for memory in paths.nearest(beside, self.machine.of_kind("memory"))[:1]:
+            into, out = paths.best(ends[0], memory), paths.best(memory, ends[1])
+            if into is not None and out is not None:
+                return (*into.links, *out.links)
+        return None
 
     # ---- words
 
@@ -636,9 +628,7 @@ def find_smi_word(machine: Machine, path: Path) -> str:
             return find_smi_word(machine, around)
         return "no word"
     if LEVELS[path.type] in ("PHB", "P2C", "C2C"):
-        if path.type != SYS:
-            return machine.bridge
-        return "SYS"
+        return machine.bridge
     if path.type != LOC:
         return LEVELS[path.type]
     return "X"

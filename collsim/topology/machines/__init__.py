@@ -181,12 +181,10 @@ def machine(
     arguments = ", ".join(f"{k}={_format_argument(v)}" for k, v in (changed | other).items())
     # `placement` is stored as it was given: "by hand" alone could not be repeated.
     settings = changed if order == "node" else {**changed, "placement": placement}
-    facts = _collect_facts(node, count, net, card, policy, rates, order, settings)
-    facts = replace(facts, base=base, parts=other, assumptions=_list_assumptions(node, gpu, pcie))
-    links = _build_links(node, count, net, card, rates)
-    topology = _join_nodes(
-        node, count, net, policy, f"({arguments})" if arguments else "", links, devices, order == "node", facts
-    )
+    router, links = ClusterRouter(node, count, net, policy), _build_links(node, count, net, card, rates)
+    assumptions = _list_assumptions(node, gpu, pcie)
+    facts = _collect_facts(router, card, base, other, settings, rates, order, assumptions)
+    topology = _join_nodes(router, f"({arguments})" if arguments else "", links, devices, facts)
     # Without shared memory NCCL goes over the network cards of the node, which then need a switch between them.
     if shm:
         return topology
@@ -235,28 +233,20 @@ def _count_named_cards(node: Machine, nic: object) -> int | None:
     return 1
 
 
-def _join_nodes(
-    node: Machine,
-    count: int,
-    net: Any,
-    policy: Policy,
-    arguments: str,
-    links: Links,
-    placement: Ints,
-    in_order: bool,
-    facts: TopologyFacts,
-) -> Topology:
-    """All nodes as one Topology; `in_order`: rank r sits on GPU r, so that rings may go as they do in a node."""
-    router = ClusterRouter(node, count, net, policy)
+def _join_nodes(router: ClusterRouter, arguments: str, links: Links, placement: Ints, facts: TopologyFacts) -> Topology:
+    """All nodes as one Topology."""
+    orders = None
+    if facts.placement == "node":  # rank r sits on GPU r, so that rings may go as they do in a node
+        orders = order_rings(router.machine, router.nodes, router)
     return Topology(
-        name=f"{node.name}{arguments}",
+        name=f"{router.machine.name}{arguments}",
         ranks=len(placement),
-        devices=_build_devices(node, count, net),
+        devices=_build_devices(router.machine, router.nodes, router.fabric),
         links=links,
         endpoint_device=placement,
         router=router,
         shape="machine",
-        orders=order_rings(node, count, router) if in_order else None,
+        orders=orders,
         facts=facts,
     )
 
@@ -568,27 +558,31 @@ def _rotate_ring(node: Machine, router: ClusterRouter) -> list[list[int]]:
 
 
 def _collect_facts(
-    node: Machine,
-    nodes: int,
-    net: Fabric | None,
+    router: ClusterRouter,
     card: Nic | None,
-    policy: Policy,
+    base: Machine,
+    parts: dict[str, Any],
+    options: dict[str, Any],
     rates: str,
     placement: str,
-    settings: dict[str, Any],
+    assumptions: tuple[Assumption, ...],
 ) -> TopologyFacts:
+    node, policy = router.machine, router.policy
     return TopologyFacts(
         machine=node,
-        options=settings,
-        nodes=nodes,
+        base=base,
+        parts=parts,
+        options=options,
+        nodes=router.nodes,
         nic=card.name if card else "",
-        fabric=net.name if net else "",
+        fabric=router.fabric.name if router.fabric else "",
         p2p=LEVELS[policy.p2p],
         gdr=LEVELS[policy.gdr],
         pxn=policy.pxn,
         rates=rates,
         placement=placement,
         dims=node.dims,
+        assumptions=assumptions,
     )
 
 
