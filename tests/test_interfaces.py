@@ -93,7 +93,7 @@ OF_RUNS = [
     (RING_2A100_NO_GDR, "bottleneck", "pcie"),
     (RING_A100, "time", "411 µs"),
     (RING_A100, "channels", "1"),
-    (RING_A100, "bound", "354 µs"),
+    (RING_A100, "bound", "391 µs"),
     (RING_H100, "time", "4.2 ms"),
     (RING_H100, "busbw", "448 GB/s"),
     (RING_H100, "bottleneck", "nvlink"),

@@ -4,8 +4,8 @@ Three bounds, and the largest of them counts:
 
 - bandwidth: every rank's own links must carry what it cannot avoid to send and receive, all ranks' links together what
   the whole collective cannot avoid (Chan, Heimlich, Purkayastha, van de Geijn 2007, section 3; Patarasuk & Yuan 2009,
-  section 2: an allreduce moves 2(n-1) buffers in all when only ranks reduce), and every cut of the topology what must
-  cross it (`cuts`).
+  section 2: an allreduce moves 2(n-1) buffers in all when only ranks reduce), the links between groups of ranks what
+  an allreduce sends between these (`cuts.find_groups`), and every cut of the topology what must cross it (`cuts`).
 - distance, of an alltoall: every block crosses all links of its way, and all links together carry only so much
   (`distances`).
 - latency: the data of one rank must at least cross the alphas of the cheapest way to the farthest rank that needs it.
@@ -31,7 +31,7 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, DataType, parse_bytes, parse_count
-from .cuts import Cut, build_cut, compute_route_rates, find_routed_cut, find_worst_cut
+from .cuts import Cut, build_cut, compute_route_rates, find_groups, find_routed_cut, find_worst_cut
 from .distances import Travel, compute_latency, find_longest_travel
 
 __all__ = ["Bound", "compute_block_bytes", "compute_required_bytes", "lower_bound"]
@@ -49,6 +49,7 @@ class Bound:
         cut: which ranks and cables give the bandwidth bound; None where it is links together, or nothing must move.
         travel: the links that blocks must cross, where these give the bandwidth bound; None where it is a cut, or all
             ranks' links together.
+        groups: the number of groups of ranks whose links together give the bandwidth bound of an allreduce; else 0.
 
     Examples:
         >>> import collsim as cs
@@ -61,6 +62,7 @@ class Bound:
     bandwidth: float
     cut: Cut | None = None
     travel: Travel | None = None
+    groups: int = 0
 
     @property
     def time(self) -> float:
@@ -166,6 +168,10 @@ def _compute_bound(
     bound = Bound(latency, bandwidth, cut)
     if travel is not None and travel.time > bandwidth * _MORE:
         bound = Bound(latency, travel.time, None, travel)
+    if kind.name == "allreduce" and not helpers:
+        groups, rate = find_groups(topology, n)
+        if (together := 2 * (groups - 1) * nbytes / rate) > bandwidth * _MORE:
+            bound = Bound(latency, together, groups=groups)
     if kind.name == "alltoall":
         across = _find_largest_cut("waves", topology, n, int(blocks.min()))
         if across is not None and across.time > bound.bandwidth * _MORE:

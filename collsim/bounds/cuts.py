@@ -44,6 +44,7 @@ MAX_CROSSED = 64  # ranks up to which links without a route are left out: the nu
 #: Devices up to which an alltoall is cut along the waves of the network, and how many waves.
 _MAX_SPECTRAL, _WAVES = 256, 4
 _GOLDEN = (5**0.5 - 1) / 2
+_MAX_RATES = 8  # of links, up to which links wider than each join devices to groups
 _MAX_NAMED = 8
 
 Side = Bools
@@ -186,6 +187,61 @@ def find_usable_bandwidth(topology: Topology, ranks: int) -> Floats:
             idle[routes.link] = False
             rate[idle] = 0.0
     return known[ranks]
+
+
+def find_groups(topology: Topology, ranks: int) -> tuple[int, float]:
+    """The groups of ranks that need longest for what an allreduce sends between them all.
+
+    Groups are joined by links that are wider than some rate: nodes by NVLink, racks by the links of their switches. Of
+    k groups, each of which must learn from all, at least 2(k - 1) messages go from one to another (gossip by one-way
+    calls, Harary & Schwenk 1974); the links out of all groups carry these.
+
+    Args:
+        topology: The network.
+        ranks: The first so many take part.
+
+    Returns:
+        How many groups, and the B/s of the links out of them, or into them, whichever is less; (1, inf) for none.
+    """
+    links, rate = topology.links, find_usable_bandwidth(topology, ranks)
+    best = 1, np.inf
+    rates = np.unique(rate[rate > 0])
+    if not len(rates) or len(links) > MAX_LINKS:
+        return best
+    for narrow in rates[np.unique(np.linspace(0, len(rates) - 1, _MAX_RATES).astype(int))].tolist():
+        joined = _join_devices(topology, rate > narrow)
+        heads = np.unique(joined[topology.endpoint_device[:ranks]])
+        if len(heads) > MAX_ROUTED:
+            continue
+        number = np.full(len(joined), -1)
+        number[heads] = np.arange(len(heads))
+        src, dst = number[joined[links.src]], number[joined[links.dst]]
+        # Links to devices of no group always lead out of one; those between two groups do until the two are one.
+        bandwidth = min(float(rate[(src != dst) & (end < 0)].sum()) for end in (src, dst))
+        shared = np.zeros((len(heads), len(heads)))
+        among = (src != dst) & (src >= 0) & (dst >= 0)
+        np.add.at(shared, (src[among], dst[among]), rate[among])
+        shared += shared.T
+        tie = shared.sum(axis=1)
+        # All are one group at first; the one that is tied to the rest by least leaves it next.
+        for count in range(2, len(heads) + 1):
+            leaving = int(np.argmin(tie))
+            bandwidth += float(tie[leaving])
+            tie -= shared[leaving]
+            tie[leaving] = np.inf
+            if bandwidth and (count - 1) * best[1] > (best[0] - 1) * bandwidth:
+                best = count, bandwidth
+    return best
+
+
+def _join_devices(topology: Topology, joins: Bools) -> Longs:
+    """(devices,) the lowest number of a device that each is joined with by these links."""
+    src, dst = topology.links.src[joins], topology.links.dst[joins]
+    lowest = np.arange(len(topology.devices))
+    while (lowest[src] != lowest[dst]).any():
+        np.minimum.at(lowest, dst, lowest[src])
+        np.minimum.at(lowest, src, lowest[dst])
+    return lowest
 
 
 def compute_route_rates(topology: Topology, ranks: int) -> tuple[Floats, Floats]:

@@ -52,6 +52,8 @@ def synthesize(
     network = machine_spec.build_network(None if isinstance(selected, list) else selected)
     if out is not None:
         require_writable("schedule", out)
+    from ..sweep.gap_closing import explain_bound
+
     shows_progress = is_progress_shown(progress)
     options: dict[str, Any] = {"ranks": selected, "root": root, "method": method, "pieces": pieces}
     options |= {"switches": switches, "progress": shows_progress}
@@ -76,3 +78,5 @@ def synthesize(
     show([{"size": cs.format_bytes(size), **times}], f"timed by the event engine on {network.name}")
     if cut is not None:
         print(f"the narrowest cut: {cut.describe(network)}")
+    else:
+        print(explain_bound(trace))

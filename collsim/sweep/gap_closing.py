@@ -315,7 +315,7 @@ def _list_sentences(race: SynthesisRace) -> Iterator[Sentence]:
         if race.runs[name].time > time * _EQUAL:
             yield from _explain_gain(race, name)
     yield _explain_remaining_gap(race)
-    yield _explain_bound(race.trace)
+    yield explain_bound(race.trace)
 
 
 def _name_rival(name: str, trace: Trace) -> Words:
@@ -454,8 +454,12 @@ def _explain_remaining_gap(race: SynthesisRace) -> Sentence:
     )
 
 
-def _explain_bound(trace: Trace) -> Sentence:
-    """Where the bound comes from: the farthest rank, a cut, all links of the ranks, or the links that blocks cross."""
+def explain_bound(trace: Trace) -> Sentence:
+    """Where the bound comes from: the farthest rank, a cut, links between groups, or the links that blocks cross.
+
+    Args:
+        trace: The run.
+    """
     if trace.bound.limit == "latency":
         return Sentence(
             "The bound is one of latency: the farthest rank is {time} away.", time=format_time(trace.bound.time)
@@ -468,6 +472,14 @@ def _explain_bound(trace: Trace) -> Sentence:
             hops=f"{travel.hops:.3g}",
             rate=format_bandwidth(travel.bandwidth),
             time=format_time(travel.time),
+        )
+    if trace.bound.groups:
+        return Sentence(
+            "An allreduce sends 2 × {others} buffers between {groups} groups of ranks: the links between these need "
+            "{time}.",
+            others=trace.bound.groups - 1,
+            groups=trace.bound.groups,
+            time=format_time(trace.bound.time),
         )
     return Sentence(
         "No cut is narrower than all links of the ranks together: they need {time}.", time=format_time(trace.bound.time)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import collsim as cs
-from collsim.bounds.cuts import find_worst_cut
+from collsim.bounds.cuts import find_groups, find_worst_cut
 
 # Links between the GPUs of a DGX-1V (nvidia-smi topo -m; NVIDIA/nccl issue 671).
 DGX1 = {
@@ -121,13 +121,38 @@ def test_forestcoll_optimum_is_found_above_twenty_ranks(network, algbw):
 
 
 def test_more_nodes_do_not_lower_the_bound_of_the_network_between_them():
-    """One box of eight behind 8 x 12.5 GB/s takes in 1 GiB: 10.74 ms, for two boxes as for four."""
-    for nodes in (2, 4):
-        machine = cs.machine("dgx-h100", nodes=nodes, nic="ib-edr")
-        bound = cs.lower_bound("allreduce", machine, "1GiB")
-        assert bound.time == pytest.approx(2**30 / 100e9, rel=1e-9)
-        assert len(bound.cut.ranks) == 8
-        assert bound.cut.bandwidth == pytest.approx(100e9)
+    """One box of eight behind 8 x 12.5 GB/s takes in 1 GiB: 10.74 ms. Between four go 2 * 3 GiB over four times that."""
+    two, four = (cs.machine("dgx-h100", nodes=nodes, nic="ib-edr") for nodes in (2, 4))
+    bound = cs.lower_bound("allreduce", two, "1GiB")
+    assert bound.time == pytest.approx(2**30 / 100e9, rel=1e-9)
+    assert len(bound.cut.ranks) == 8
+    assert bound.cut.bandwidth == pytest.approx(100e9)
+    bound = cs.lower_bound("allreduce", four, "1GiB")
+    assert (bound.cut, bound.groups) == (None, 4)
+    assert bound.time == pytest.approx(6 * 2**30 / 400e9, rel=1e-9)
+    assert cs.lower_bound("broadcast", four, "1GiB").cut.bandwidth == pytest.approx(100e9)
+
+
+def test_groups_of_ranks_behind_slow_links_send_more_than_twice_what_one_must():
+    """Three racks of two nodes of two ranks: 2 * 2 buffers between racks, over one cable of each, one way."""
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(12), kind="gpu")
+    for rack, node in itertools.product("abc", range(2)):
+        ranks = [4 * "abc".index(rack) + 2 * node + i for i in range(2)]
+        for src, dst, rate in [(ranks[0], ranks[1], "100GB/s"), *[(r, rack, "20GB/s") for r in ranks]]:
+            graph.add_edge(src, dst, bandwidth=rate)
+            graph.add_edge(dst, src, bandwidth=rate)
+    for rack in "abc":
+        graph.add_edge(rack, "core", bandwidth="9GB/s")
+        graph.add_edge("core", rack, bandwidth="8GB/s")
+    network = cs.Topology.from_networkx(graph)
+    assert find_groups(network, 12) == (3, pytest.approx(24e9))
+    bound = cs.lower_bound("allreduce", network, "1GiB")
+    assert (bound.groups, bound.time) == (3, pytest.approx(4 * 2**30 / 24e9))
+    schedule = cs.schedule("allreduce_hierarchical", ranks=12, topology=network)
+    assert cs.simulate(schedule, network, "1GiB", engine="event").time >= bound.time
 
 
 def random_network(seed):

@@ -188,6 +188,12 @@ def test_a_group_that_spans_nodes_unevenly_reaches_its_bound():
     schedule = cs.synthesize("broadcast", machine, ranks=UNEVEN_GROUP, root=3, method="trees", effort="low")
     trace = cs.simulate(schedule, machine, "64GiB", ranks=UNEVEN_GROUP, engine="event")
     assert trace.bound.time <= trace.time <= 1.2 * trace.bound.time
+    # Between three nodes go 2 * 2 buffers, over 20 cards of 25 GB/s. The rates are multiples of 5 GB/s: 25 trees.
+    schedule = cs.synthesize("allreduce", machine, ranks=UNEVEN_GROUP, method="trees", effort="low")
+    trace = cs.simulate(schedule, machine, "64GiB", ranks=UNEVEN_GROUP, engine="event")
+    assert (trace.bound.groups, trace.bound.time) == (3, pytest.approx(4 * 2**36 / 500e9))
+    assert "Trees: 25;" in cs.synthesis.report(schedule).summary
+    assert trace.bound.time <= trace.time <= 1.1 * trace.bound.time
 
 
 def test_nodes_are_found_whatever_the_order_of_the_ranks():

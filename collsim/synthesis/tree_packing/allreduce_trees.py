@@ -22,6 +22,7 @@ from .pipelined import Forest, build_forest, pipeline_levels, place_in_steps
 from .tree_rates import TreeRates
 from .whole_trees import holds_trees, round_rates, search_rate
 
+_LOST = 1e-4  # part of a tree below which a rate is a whole number of trees: the program's answers are rounded
 _GROWTH = 1.15  # from one number of trees that is tried to the next, beyond the first few
 
 
@@ -122,17 +123,28 @@ def _find_whole_trees(pairs: Pairs, rates: TreeRates, most_trees: int, enough: f
     both = _join(pairs.reversed, pairs)
     rate = np.concatenate([rates.reducing, rates.broadcasting])
     best = _Capacity(0.0, np.zeros(pairs.ranks, np.int64), rate[:0].astype(np.int64), rate[:0].astype(np.int64))
-    trees = 1
     # One tree over each pair that is used at all is always found, so the search goes on until some fit.
-    while trees <= most_trees or not best.total:
+    for trees in _iterate_counts(np.append(rate, rates.share) / rates.total, most_trees):
+        if trees > most_trees and best.total:
+            break
         need = _apportion(rates.share, trees)
         fitting = search_rate(partial(_fit, both, rate, need), rates.total / trees, best.total / trees)
         if fitting is not None:
             best = fitting
         if best.total >= enough * rates.total:
             break
-        trees = max(trees + 1, int(trees * _GROWTH))
     return best
+
+
+def _iterate_counts(parts: Floats, most_trees: int) -> Iterator[int]:
+    """Numbers of trees to try: the smallest of which nothing is lost, as all parts are whole trees; then 1, 2, 3."""
+    counts = np.arange(1, most_trees + 1)
+    lost = [np.abs(parts * count - np.rint(parts * count)).max() for count in counts]
+    yield from counts[np.array(lost) < _LOST][:1].tolist()
+    trees = 1
+    while True:
+        yield trees
+        trees = max(trees + 1, int(trees * _GROWTH))
 
 
 def _join(first: Pairs, second: Pairs) -> Pairs:
