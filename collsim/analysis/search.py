@@ -31,6 +31,7 @@ from .ranking import get_sort_key, round_time, sort_table
 #: Chunk counts tried for pipelined algorithms; the best is then refined between its neighbours.
 _CHUNKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _CHANNELS = (1, 2, 4, 8)
+_MAX_ORDERS = 100_000  # minutes on a small machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,9 @@ def best(
     """
     topology = resolve_topology(topology, "best")
     orders = parse_count(orders, "orders", least=0)
+    if orders > _MAX_ORDERS:
+        message = "orders={orders:,}: each order is a simulation; give at most {most:,}"
+        raise CollsimError(message, orders=orders, most=_MAX_ORDERS)
     size, kind = parse_bytes(nbytes), get_collective(collective).name
     runs = list(_run_all(kind, _list_names(kind, algorithm), topology, size, engine, simulation))
     # Equal times up to rounding are ordered by name, so that the winner does not depend on the platform.

@@ -155,7 +155,8 @@ def _remove_links(topology: Topology, lost: Bools, text: str, call: Call) -> Top
     # A router computes routes by formula; it must be told which links are gone, and may be unable to do without.
     if topology.router is not None:
         if not isinstance(topology.router, ReroutingRouter):
-            raise TopologyError("{name} cannot lose links", name=topology.name)
+            message = "{name} cannot lose links; slow them down instead: with_link(a, b, bandwidth='1GB/s')"
+            raise TopologyError(message, name=topology.name)
         repaired = replace(edited, router=topology.router.without(lost))
         _require_routes(repaired)
         return repaired
@@ -198,7 +199,10 @@ def _explain_separation(topology: Topology) -> Sentence | None:
             far.append(rank)
     if not far:
         return None
-    template = "{name}: {near} and {far} cannot reach each other"
+    template = (
+        "{name}: {near} and {far} cannot reach each other; build a smaller machine, or slow the link down instead: "
+        "with_link(a, b, bandwidth='1GB/s')"
+    )
     return Sentence(template, name=topology.name, near=format_ranks(near), far=format_ranks(far))
 
 

@@ -146,6 +146,7 @@ def test_exchanges_of_ranks_find_what_a_tour_does_not():
         ),
         (lambda net: best("allreduce", net, "-1MiB"), "^nbytes='-1MiB' is negative"),
         (lambda net: best("allreduce", net, "1MiB", orders=-1), "orders=-1"),
+        (lambda net: best("allreduce", net, "1MiB", orders=2**31), "give at most 100,000"),
         (
             lambda net: crossover("allreduce_ring", "allreduce_tree", net, first="1GiB", last="1KiB"),
             "first='1GiB' is not below last='1KiB'",

@@ -76,6 +76,15 @@ def test_two_cuts_name_the_ranks_that_are_separated():
         ring(4).without_link(0, 1).without_link(2, 3)
 
 
+def test_a_machine_that_falls_apart_says_what_to_do_instead():
+    """A GPU sends to another node over its PCIe alone; the link may be slow, and the machine is one still."""
+    two = machine("dgx-a100", nodes=2)
+    with pytest.raises(cs.TopologyError, match=r"cannot reach each other; .*with_link\(a, b, bandwidth='1GB/s'\)"):
+        two.without_link("node0/gpu0", "node0/pcie0")
+    slow = two.with_link("node0/gpu0", "node0/pcie0", bandwidth="1GB/s")
+    assert find_route(slow, 0, 8) == find_route(two, 0, 8)
+
+
 def test_without_nvlink_a_gpu_falls_back_to_pcie():
     topology = machine("dgx-a100").without_link("node0/gpu0", "node0/nvswitch")
     assert find_route(topology, 0, 1) == ["node0/gpu0", "node0/pcie0", "node0/gpu1"]
