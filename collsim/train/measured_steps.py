@@ -59,6 +59,8 @@ _CASTS = 0.5
 _WATTS = {"H100": 700.0, "H200": 700.0, "A100": 400.0}
 #: Models by their published name, where a row does not say how wide they are.
 _NAMES: dict[str, str] = _TABLES["names"]
+#: What a release says beside its rows: patterns of columns, and what replaces them.
+_RECIPES = _TABLES["recipes"]
 #: Models with layers that no step has, and which.
 _OTHERS = {
     r"nemotron[ _-]?(3|h)": Sentence("state space layers (Mamba)"),
@@ -178,13 +180,14 @@ def parse_row(row: Mapping[str, str]) -> MeasuredStep:
     Raises:
         CollsimError: `training_step` cannot say anything of the row.
     """
+    row, compute = _apply_recipes(row)
     gpus = _read_count(row, "gpus")
     _require_unit(row["unit"])
     prefix, name, gpu, figures = _find_gpu(row["gpu_type"])
     known = _build_model(row)
     box, ranks = _build_machine(name, gpus, _read_optional_count(row, "nodes") or 0, _read_nic_rate(row))
     fast, dtype = _select_speed(gpu, figures, row.get("precision", ""), prefix in _ULTRA)
-    fast = _apply_row_conditions(fast, row)
+    fast = replace(_apply_row_conditions(fast, row), **compute)
     parallel, recompute = _parse_parallel(row, gpus, box)
     batch = _read_count(row, "batch")
     call = {
@@ -201,6 +204,19 @@ def parse_row(row: Mapping[str, str]) -> MeasuredStep:
         "memory": 2**60,
     }
     return MeasuredStep(call, _parse_seconds(row, known, batch, gpus, call))
+
+
+def _apply_recipes(row: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
+    """The row with what its release says beside it, and constants of the release's kernels."""
+    filled, compute = dict(row), dict[str, Any]()
+    for recipe in _RECIPES:
+        patterns = recipe["rows"].items()
+        if all(re.match(pattern, row.get(name) or "", re.IGNORECASE) for name, pattern in patterns):
+            filled |= recipe.get("columns", {})
+            compute |= recipe.get("compute", {})
+            for name, value in recipe.get("mode", {}).items():
+                filled["mode"] = re.sub(rf"\b{name}=\S*", f"{name}={value}", filled["mode"])
+    return filled, compute
 
 
 def _read_number(row: Mapping[str, str], name: str) -> float | None:
@@ -426,7 +442,7 @@ def _count_expert_node(row: Mapping[str, str], e: int, t: int) -> int:
 #: tokens travel while another microbatch computes, and one kernel does the products of all experts (pull requests 3983,
 #: 4173, 4211 and 4226: MXFP8 on GB200 and GB300, and on B300 that of Qwen3; cuda_graph_impl="full_iteration").
 _GRAPHS_SINCE = (26, 6)
-#: Release since which all mixtures may hide what crosses nodes, and GPUs of a node.
+#: Release since which all mixtures may hide how tokens travel, and GPUs of a node.
 _OVERLAP_SINCE, _GPUS_OF_NODE = (25, 11), 8
 
 
@@ -456,18 +472,17 @@ def _has_graphs(row: Mapping[str, str]) -> bool:
 
 
 def _find_expert_overlap(row: Mapping[str, str]) -> OverlapWith:
-    """What computes while tokens travel, by the recipes of Megatron-Bridge. In nodes of eight whose tokens cross nodes
-    it is another microbatch, where a GPU has several stages: DeepSeek since 25.09, others since 25.11
-    (scripts/performance/run_script.py of v0.1.0, A2A_1F1B; workload_base_configs.py of v0.2.0 to v0.5.0,
-    moe_a2a_overlap). In 25.09 it is DeepSeek's shared expert elsewhere (run_script.py, moe_shared_expert_overlap)."""
+    """What computes while tokens travel, by the recipes of Megatron-Bridge. In nodes of eight it is another microbatch
+    where a GPU has several stages: DeepSeek since 25.09, others since 25.11 (scripts/performance/run_script.py of
+    v0.1.0, A2A_1F1B; workload_base_configs.py of v0.2.0 to v0.5.0, moe_a2a_overlap). In 25.09 it is DeepSeek's shared
+    expert elsewhere (run_script.py, moe_shared_expert_overlap)."""
     mode, release, is_deepseek = row["mode"], _read_release(row), "deepseek" in row["model"].lower()
     if _MEGATRON not in mode:
         return "nothing"
     if _has_graphs(row):
         return "batch"
-    stages, gpus = (_search_number(rf"{name}=(\d+)", mode) or 1 for name in ("VP", "EP"))
-    leaves_node = gpus > _GPUS_OF_NODE and not row["gpu_type"].startswith("GB")
-    if stages > 1 and leaves_node and (is_deepseek or release >= _OVERLAP_SINCE):
+    stages, is_rack = _search_number(r"VP=(\d+)", mode) or 1, row["gpu_type"].startswith("GB")
+    if stages > 1 and not is_rack and (is_deepseek or release >= _OVERLAP_SINCE):
         return "batch"
     return "shared" if is_deepseek and release and release < _OVERLAP_SINCE else "nothing"
 
@@ -511,10 +526,11 @@ def _parse_data_strategy(row: Mapping[str, str], p: int, box: Topology) -> Paral
     mode = row["mode"]
     if "HSDP" in mode:
         return fsdp(replicate=box.facts.nodes)
-    if "SHARD_GRAD_OP" in mode:
-        return fsdp(False)
     if re.search(_FSDP, mode):
-        return fsdp(p == 1)
+        # Pipelines of PyTorch keep what was gathered, and reduce after the last microbatch
+        # (torch/distributed/pipelining/stage.py, perform_reduce_grad).
+        wide = "float32" if "gradients in float32" in mode else None
+        return fsdp(p == 1 and "SHARD_GRAD_OP" not in mode, no_sync=p > 1, reduce_dtype=wide)
     if stage := _search_number(r"ZeRO-([123])\b", mode):
         return zero(stage)
     if row.get("precision", "").lower().startswith("fp16") and re.search(r"Megatron|1F1B|recompute", mode):

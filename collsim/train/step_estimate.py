@@ -180,7 +180,7 @@ class StepEstimator:
         layers = builder.workload.model.layers
 
         def estimate_compute(part: ComputedWork) -> float:
-            return sum(self.fast.estimate_layer_seconds(work, layers[work.layer]) for work in part.layer_work)
+            return self.fast.estimate_box_seconds(part.layer_work, layers)
 
         def time_sends(messages: Iterable[CollectiveCall]) -> float:
             return sum(

@@ -2,6 +2,7 @@
 
 import csv
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -416,6 +417,7 @@ def test_a_table_without_rows_keeps_its_columns(tmp_path):
             {"model": "DeepSeekV3", "gpu_type": "B200", "note": "26.04.01"},
             cs.expert(64, 8, overlap_with="batch", max_nodes=4),
         ),
+        ({"model": "Qwen3_235B_a22B", "gpu_type": "B300", "note": "26.02"}, cs.expert(64, overlap_with="batch")),
         ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.04.01"}, cs.expert(64)),
         ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06 NeMo"}, cs.expert(64, overlap_with="batch")),
         ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06", "precision": "BF16"}, cs.expert(64)),
@@ -427,6 +429,37 @@ def test_what_computes_while_tokens_travel_is_what_megatrons_recipes_say(more, e
     row = {**MIXED, "gpus": "128", "precision": "MXFP8", "mode": "FSDP=0 CP=1 VP=4 EP=64 GA=8", "pp": "2", **more}
     found = parse_row(row).call["parallel"]
     assert next(part for part in found.parts if part.axis == "ep") == expected
+
+
+@pytest.mark.parametrize(
+    ("more", "stages", "experts", "samples"),
+    [
+        # workload_base_configs.py of v0.2.0: the five recipes that have other settings than the table of 25.11
+        ({"model": "Qwen3_235B_a22B", "gpu_type": "B200", "pp": "2"}, 4, 8, 2),
+        ({"model": "GPT OSS 120B", "gpu_type": "B200"}, 1, 64, 2),
+        ({"model": "GPT OSS 120B", "gpu_type": "H100"}, 1, 8, 1),
+        ({"model": "Qwen3_30B_a3B", "gpu_type": "H100", "pp": "2"}, 12, 8, 1),
+        ({"model": "Qwen3_30B_a3B", "gpu_type": "GB300"}, 1, 8, 8),
+        # and two others
+        ({"model": "GPT OSS 120B", "gpu_type": "GB300"}, 1, 8, 2),
+        ({"model": "GPT OSS 120B", "gpu_type": "B200", "note": "26.02"}, 1, 8, 2),
+    ],
+)
+def test_a_recipe_counts_where_its_row_repeats_another(more, stages, experts, samples):
+    row = {**MIXED, "gpus": "128", "pp": "1", "micro_batch": "2", "mode": "VP=1 EP=8 GA=8", "note": "25.11 NeMo"} | more
+    found = parse_row(row).call
+    parts = {part.axis: part for part in found["parallel"].parts}
+    assert (parts["ep"].size, found["micro_batch"]) == (experts, samples)
+    assert stages == getattr(parts.get("pp"), "interleave", 1)
+
+
+def test_the_slow_kernel_of_a_release_is_counted():
+    """cudnn-frontend pull request 322: 1362.768 us for 155.632 us where experts have a bias."""
+    row = {**MIXED, "model": "GPT OSS 120B", "gpu_type": "GB300", "precision": "MXFP8", "mode": "VP=1 EP=8 GA=8"}
+    slow, fast = (parse_row({**row, "note": f"{note} NeMo"}) for note in ("26.06.01", "26.06"))
+    assert slow.call["compute"].bias_gradient_factor == pytest.approx(1362.768 / 155.632, abs=1e-3)
+    assert slow.call["compute"] == replace(fast.call["compute"], bias_gradient_factor=8.756)
+    assert slow.predict() > 1.2 * fast.predict()
 
 
 def test_experts_are_launched_one_by_one_until_a_step_is_one_graph():

@@ -437,6 +437,34 @@ def test_products_of_experts_are_as_slow_as_their_launches():
     assert apart.with_graphs().estimate_seconds(1e6, 0, 8, "moe", 16) < 1e-6
 
 
+def test_a_pass_beside_another_takes_as_long_as_its_host():
+    """Two layers of 16 experts: 10 operations each, 2 kernels of every expert forward, and what tokens beside another
+    microbatch cost the host; a graph has no host, and a pass alone none of it."""
+    apart = replace(get_gpu_speed("B200", "bfloat16"), wait_time=0.0).with_separate_experts("fp8")
+    layer = next(layer for layer in cs.model("qwen3-235b-a22b").layers if layer.kind == "moe")
+    for is_backward, kernels in ((False, 2 * 10 / 4), (True, 3 * 10 / 8)):
+        alone = LayerWork(0, 1e6, 0.0, 10.0, is_backward, 16, 2)
+        works = [alone._replace(has_partner=True)] * 2
+        host = 10 * apart.launch_time + 16 * (kernels * apart.copy_kernel_time + 1.9e-4)
+        assert apart.estimate_box_seconds(works, [layer]) == pytest.approx(2 * host)
+        assert apart.estimate_box_seconds([alone] * 2, [layer]) < 0.4 * 2 * host
+        busy = [work._replace(flops=1e15) for work in works]
+        assert apart.estimate_box_seconds(busy, [layer]) == 2 * apart.estimate_layer_seconds(busy[0], layer)
+        assert apart.with_graphs().estimate_box_seconds(works, [layer]) < 1e-4
+
+
+def test_a_slow_gradient_of_biased_experts_is_half_of_a_backward_pass():
+    known = get_gpu_speed("B200", "bfloat16")
+    layers = {layer.name: layer for layer in cs.model("gpt-oss-120b").layers}
+    for name, waits, is_backward, factor in (("down", 2, True, 2.5), ("down", 2, False, 1), ("up", 0, True, 1)):
+        work, layer = LayerWork(0, 1e13, 1e9, 8.0, is_backward, 2, waits), layers[f"h.0.mlp.{name}"]
+        slow, fast = (
+            replace(known, wait_time=0.0, bias_gradient_factor=f).estimate_layer_seconds(work, layer)
+            for f in (4.0, 1.0)
+        )
+        assert slow == pytest.approx(factor * fast)
+
+
 def test_clamps_and_biases_of_gpt_oss_have_kernels_of_their_own_where_its_products_have():
     """A routed token of 2,880 elements: 11 and 23 accesses of the activation, 14 and 20 of the bias."""
     fused = cs.train.get_gpu_speed("B200", "bfloat16")

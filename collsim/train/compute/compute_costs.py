@@ -199,9 +199,7 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
         if task.layer_work:  # equal boxes share one tuple of work, which lives as long as the step
             # The same tuple of work is shared by many tasks of a step; its identity is the cheapest key.
             if id(task.layer_work) not in known:
-                known[id(task.layer_work)] = sum(
-                    fast.estimate_layer_seconds(w, layers[w.layer]) for w in task.layer_work
-                )
+                known[id(task.layer_work)] = fast.estimate_box_seconds(task.layer_work, layers)
             return known[id(task.layer_work)]
         if task.layer >= 0:
             layer_kind = (layers[task.layer].kind, layers[task.layer].width)

@@ -9,7 +9,7 @@ structured sparsity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -61,6 +61,12 @@ _ALIGNED = 8
 #: of GPT-2's on A100 (112,046 tokens/s with 50,257 words, 127,345 with 50,304: rasbt/LLMs-from-scratch,
 #: ch05/10_llm-training-speed, steps 8 and 9).
 _UNALIGNED = 3.0
+#: s more that the host needs in each pass for an expert whose tokens travel beside another microbatch. Megatron-LM then
+#: runs a layer as four nodes, each an autograd graph with a stream and events (core/pipeline_parallel/utils.py,
+#: ScheduleNode), and computes the gradients of each expert's weights later (delay_wgrad_compute; TransformerEngine,
+#: pytorch/module/grouped_linear.py, backward_dw). Without it Qwen3 235B with 16 experts on each B200 took 16.0 s for
+#: 17.2 s in bfloat16, and 16.9 s for 20.1 s in MXFP8 (Megatron-Bridge pull request 1760): 1.8e-4 and 2.0e-4.
+_PARTNER = 1.9e-4
 #: Fitted to what DDP adds on one GPU to ResNet-50 in PyTorch's own benchmark (benchmarks/distributed/ddp/README.md).
 _KERNEL = 8e-6
 
@@ -92,6 +98,9 @@ class GpuSpeed:
             and written in 8.
         expert_launches: kernels that the host launches one after another for a product of one expert, forward and
             backward; (0, 0) where one kernel does those of all experts.
+        partner_launch_time: s more that the host needs in a pass for each expert whose tokens travel beside a pass of
+            another microbatch.
+        bias_gradient_factor: times as long that the gradient of the input takes where experts have a bias.
         winograd_factor: times less arithmetic than was counted that convolutions in float32 do (Lavin & Gray 2016).
         interference: share of its speed that a GPU loses while it also communicates.
         source: of the data sheet's figures; the constants are explained in docs/training.md.
@@ -125,6 +134,8 @@ class GpuSpeed:
     unaligned_factor: float = _UNALIGNED
     cast_traffic: float = 0.0
     expert_launches: tuple[float, float] = (0.0, 0.0)
+    partner_launch_time: float = 0.0
+    bias_gradient_factor: float = 1.0
 
     @property
     def label(self) -> str:
@@ -161,14 +172,35 @@ class GpuSpeed:
             memory_bytes *= 1 + self.cast_traffic
         products = flops / self.get_flop_rate(kind, width, is_backward)
         if kind == "moe":
-            # Two products of an MLP have 8 operations forward and 16 backward, of however many layers they are. The
-            # host cannot run ahead: it waits for the number of tokens of each expert, and then launches.
-            count = ops / (8 if is_backward else 4)
-            products = max(products, count * width * self.expert_launches[is_backward] * self.copy_kernel_time)
+            # The host cannot run ahead: it waits for the number of tokens of each expert, and then launches.
+            products = max(products, self._count_expert_seconds(ops, width, is_backward))
         gpu = products + memory_bytes / (self.memory_rate * self.memory_share)
         if kind == "copy":
             return gpu + ops * self.copy_kernel_time
         return max(gpu + ops * self.op_time, ops * self.launch_time)
+
+    def _count_expert_seconds(self, ops: float, width: int, is_backward: bool) -> float:
+        """s in which the host launches the products of experts: two products of an MLP have 8 operations forward and 16
+        backward, of however many layers they are."""
+        count = ops / (8 if is_backward else 4)
+        return count * width * self.expert_launches[is_backward] * self.copy_kernel_time
+
+    def estimate_box_seconds(self, works: Sequence[LayerWork], layers: Sequence[Layer]) -> float:
+        """Seconds of a box of layers, one after another; beside another microbatch not less than its host needs.
+
+        Args:
+            works: What the box does of each layer.
+            layers: Layers of the model.
+        """
+        spent = sum(self.estimate_layer_seconds(work, layers[work.layer]) for work in works)
+        if not any(work.has_partner for work in works):
+            return spent
+        host = sum(work.ops for work in works) * self.launch_time
+        for work in works:
+            if layers[work.layer].kind == "moe":
+                host += self._count_expert_seconds(work.ops, work.width, work.is_backward)
+                host += work.has_partner * work.width * self.partner_launch_time
+        return max(spent, host)
 
     def estimate_layer_seconds(self, work: LayerWork, layer: Layer) -> float:
         """Seconds of what a box does of a layer, with what is lost at the collectives that it waits for.
@@ -178,7 +210,11 @@ class GpuSpeed:
             layer: The layer that it belongs to.
         """
         spent = self.estimate_seconds(work.flops, work.memory_bytes, work.ops, layer.kind, work.width, work.is_backward)
-        if layer.kind == "moe" and layer.backward_pointwise and any(self.expert_launches):
+        has_biases = layer.kind == "moe" and layer.backward_pointwise > 0
+        if has_biases and work.is_backward and work.wait_count:
+            # Half of a backward pass; tokens travel behind the product whose input's gradient is meant.
+            spent *= 1 + (self.bias_gradient_factor - 1) / 2
+        if has_biases and any(self.expert_launches):
             # Clamps and biases have kernels of their own, where products have. A backward pass has twice the FLOPs.
             samples = work.flops / layer.flops
             elements = samples * (layer.backward_pointwise / 2 if work.is_backward else layer.pointwise)
@@ -255,12 +291,13 @@ class GpuSpeed:
             The slower GPU.
         """
         casts, swizzles = float("fp8" in precision), 2.0 * (precision == "mxfp8")
-        return replace(self, expert_launches=(1 + casts + swizzles, 2 + casts + 2 * swizzles))
+        launches = (1 + casts + swizzles, 2 + casts + 2 * swizzles)
+        return replace(self, expert_launches=launches, partner_launch_time=_PARTNER)
 
     def with_graphs(self) -> GpuSpeed:
         """The same GPU, where CUDA graphs of a whole iteration leave nothing for the host to launch, and one kernel
         does the products of all experts: GPUs do not wait for the hosts of others, either."""
-        return replace(self, launch_time=0.0, wait_time=0.0, expert_launches=(0.0, 0.0))
+        return replace(self, launch_time=0.0, wait_time=0.0, expert_launches=(0.0, 0.0), partner_launch_time=0.0)
 
     def with_cudnn(self) -> GpuSpeed:
         """The same GPU, where cuDNN does flash attention; on other GPUs than Hopper no figures tell it apart."""

@@ -103,7 +103,9 @@ def build_pass(units: Sequence[ModelUnit], kind: str, *, has_partner: bool = Fal
     hiding: list[LayerWork] = []
     if units:
         exposed, hidden = _split_dispatches(messages, units[0].partition.overlap_with, has_partner=has_partner)
-    if hidden:
+    if hidden and units[0].partition.overlap_with == "batch":
+        works = [work._replace(has_partner=work.wait_count > 0) for work in works]
+    elif hidden:
         numbers = _list_hiding_layers(units)
         hiding = [work for work in works if work.layer in numbers]
         works = [work for work in works if work.layer not in numbers]
@@ -132,15 +134,13 @@ def _split_dispatches(
 
 
 def _list_hiding_layers(units: Sequence[ModelUnit]) -> set[int]:
-    """Numbers of the layers that compute while tokens travel; none where all of a pass does."""
-    overlap_with = units[0].partition.overlap_with
-    if overlap_with == "batch":
-        return set()
+    """Numbers of the layers that compute while tokens travel, where not all of a pass does."""
+    is_shared = units[0].partition.overlap_with == "shared"
     return {
         unit.first + i
         for unit in units
         for i, layer in enumerate(unit.layers)
-        if (is_shared_expert(layer) if overlap_with == "shared" else layer.experts > 0)
+        if (is_shared_expert(layer) if is_shared else layer.experts > 0)
     }
 
 

@@ -56,6 +56,7 @@ class LayerWork(NamedTuple):
         is_backward: Whether this is (part of) the layer's backward pass.
         width: `Layer.width` on this GPU.
         wait_count: Number of collectives that the pass waits for.
+        has_partner: Whether its tokens travel beside a pass of another microbatch.
     """
 
     layer: int
@@ -65,6 +66,7 @@ class LayerWork(NamedTuple):
     is_backward: bool = False
     width: int = 0
     wait_count: int = 0
+    has_partner: bool = False
 
 
 @dataclass(frozen=True)
