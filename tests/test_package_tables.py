@@ -329,7 +329,13 @@ SCHEMAS = {
     "programs/job_records/timeouts.toml": table({"open_mpi": WORDS, "operations": NAMES}),
     "topology/files/collsim_yaml.toml": table(dict.fromkeys(("top", "cable", "machine"), listed(WORD))),
     "topology/files/nccl_xml.toml": table({"attributes": named(listed(WORD, 0))}),
-    "train/measured_steps.toml": table({"names": NAMES, "gpus": listed(named({}))}),
+    "train/measured_steps.toml": table(
+        {
+            "names": NAMES,
+            "gpus": listed(named({})),
+            "recipes": listed(table({"rows": NAMES}, columns=NAMES, mode=NAMES, compute=named(NUMBER))),
+        }
+    ),
     "train/workload/collective_model.toml": table({"algorithms": NAMES}),
     "viz/diagnosis/job_links.toml": table({"kinds": named(listed(WORD))}),
     "app/pages/program/examples.toml": EXAMPLES,

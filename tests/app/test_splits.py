@@ -283,5 +283,19 @@ def test_routing_of_experts_is_chosen_on_the_page():
         micro_batch=1, dtype="bfloat16", recompute="selective", memory="1TB",
     )  # fmt: skip
     assert sent(at, "collsim_splits")["step"]["time"] == pytest.approx(step.time) != pytest.approx(even)
+    assert not {"A token crosses", "Nodes of a token"} & set(names)  # the experts are within a node
     assert "Buffers" in [box.label for box in at.selectbox]
     assert "Tokens to experts" not in [box.label for box in opened("split").selectbox]
+
+
+def test_a_token_crosses_once_to_a_node_where_experts_fill_several():
+    """Two nodes of two GPUs that share a layer each: four GPUs of a node for the experts; all of it goes back, too."""
+    at = opened("split", split="tensor(2) * expert(8) * zero(1)", model="mixtral-8x7b", nodes="2", batch="64")
+    splits = []
+    for label, value in (("A token crosses", "4"), ("Nodes of a token", "1"), ("A token crosses", "0")):
+        next(box for box in at.selectbox if box.label == label).select(value).run()
+        assert not at.exception
+        splits.append(str(at.query_params["split"]))
+    assert ["per_node=4" in text for text in splits] == [True, True, False]
+    assert ["max_nodes=1" in text for text in splits] == [False, True, False]
+    assert "Nodes of a token" not in [box.label for box in at.selectbox]

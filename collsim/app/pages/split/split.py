@@ -12,7 +12,7 @@ import streamlit as st
 import collsim as cs
 from collsim.collective import Load
 from collsim.train.parallel.combined_split import as_split
-from collsim.train.parallel.model_parallel import ExpertParallel
+from collsim.train.parallel.model_parallel import ExpertParallel, TensorParallel
 from collsim.train.workload.expert_load import OVERLAPS
 from collsim.units import format_time
 from collsim.viz.sentences.words import format_decimal_bytes
@@ -74,15 +74,23 @@ def _choose_routing(choice: SplitChoice) -> None:
     part = _find_experts(choice)
     if part is None or part.size == 1:
         return
-    row = st.columns(4, vertical_alignment="bottom", gap="small")
     offered: dict[str, dict[object, str]] = {
         "imbalance": {word: t(f"split.imbalance.{word}") for word in get_args(Load)},
         "capacity_factor": {0.0: t("split.capacity.none"), 1.0: "1", 1.25: "1.25", 1.5: "1.5", 2.0: "2"},
         "padded": {False: t("split.padded.no"), True: t("split.padded.yes")},
+        "per_node": _list_node_sizes(choice, part.size),
+        "max_nodes": {0: t("split.nodes.all")},
         "overlap_with": {word: t(f"split.overlap.{word}") for word in OVERLAPS},
     }
     if not part.capacity_factor:  # nothing to fill buffers up to
         del offered["padded"]
+    if part.per_node:
+        nodes = part.size // part.per_node
+        offered["max_nodes"].update((2**i, str(2**i)) for i in range((nodes - 1).bit_length()))
+    for name in ("per_node", "max_nodes"):  # nothing to choose from
+        if len(offered[name]) == 1 and not getattr(part, name):
+            del offered[name]
+    row = st.columns(max(4, len(offered)), vertical_alignment="bottom", gap="small")
     for column, (name, words) in zip(row, offered.items(), strict=False):
         current = getattr(part, name)
         labels = {repr(value): label for value, label in words.items()}
@@ -92,6 +100,16 @@ def _choose_routing(choice: SplitChoice) -> None:
             choose_start(
                 f"split_{name}", t(f"split.{name}"), labels, repr(current), partial(_on_routing_picked, name, words)
             )
+
+
+def _list_node_sizes(choice: SplitChoice, experts: int) -> dict[object, str]:
+    """Whether a token goes once to a node: where the GPUs that share the experts fill several nodes."""
+    tensor = as_split(cs.train.parse_strategy(choice.split)).find_part(TensorParallel)
+    local = cs.machine(choice.machine).ranks // (tensor.size if tensor else 1)
+    sizes: dict[object, str] = {0: t("split.node.no")}
+    if 1 < local < experts and experts % local == 0:
+        sizes[local] = t("split.node.yes", gpus=local)
+    return sizes
 
 
 def _find_experts(choice: SplitChoice) -> ExpertParallel | None:
@@ -105,8 +123,9 @@ def _on_routing_picked(name: str, words: Mapping[object, str], picked: str, befo
     if value is None or _find_experts(choice) is None:
         return
     options = {name: value}
-    if name == "capacity_factor" and not value:
-        options["padded"] = False
+    without: dict[str, dict[str, object]] = {"capacity_factor": {"padded": False}, "per_node": {"max_nodes": 0}}
+    if not value:
+        options |= without.get(name, {})
     split = as_split(cs.train.parse_strategy(choice.split)).with_options(**options)
     remember(PAGE, replace(choice, split=split.label))
     forget("split_split")
