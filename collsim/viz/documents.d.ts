@@ -2,18 +2,14 @@
 
 /** What was run. */
 export interface TimelineMeta {
-  id: string;
   title: Record<string, string>;
   collective: string;
-  algorithm: string;
-  topology: string;
   ranks: number;
   endpoints: number;
   chunks: number;
   slots: number;
   channels: number;
   nbytes: number;
-  dtype: string;
   engine: string;
   sharing: string;
   time: number;

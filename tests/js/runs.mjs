@@ -61,10 +61,8 @@ export function ring4({ engine = "lockstep" } = {}) {
   return {
     schema: SCHEMA,
     meta: {
-      id: "ring4",
       title: text("ring"),
       collective: "allreduce",
-      algorithm: "ring",
       ranks: n,
       endpoints: n,
       chunks: n,

@@ -268,13 +268,6 @@ def test_too_many_transfers_say_what_to_choose_instead():
     assert "<iframe" not in trace._repr_html_(), "a notebook then shows the figures alone"
 
 
-def test_equal_runs_have_equal_ids_and_others_do_not():
-    ids = [
-        build_timeline(run("allreduce_ring", cs.topology.switch(4), n))["meta"]["id"] for n in ("1MiB", "1MiB", "2MiB")
-    ]
-    assert ids[0] == ids[1] != ids[2]
-
-
 def test_fewer_ranks_than_the_topology_has():
     topology = machine("dgx-a100", nodes=2)
     schedule = cs.schedule("allreduce_ring", ranks=4)

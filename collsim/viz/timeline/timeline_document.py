@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -332,37 +331,19 @@ def _describe_run(trace: Trace) -> TimelineMeta:
     if isinstance(trace, MergedTrace):
         title = concurrent_timeline.build_title(trace)
     return {
-        "id": _hash_run(trace),
         "title": map_languages(title),
         "collective": s.collective,
-        "algorithm": s.name,
-        "topology": trace.topology.name,
         "ranks": s.ranks,
         "endpoints": s.endpoints,
         "chunks": s.chunks,
         "slots": s.slots,
         "channels": s.channels,
         "nbytes": int(trace.nbytes),
-        "dtype": trace.dtype,
         "engine": trace.engine,
         "sharing": "fair" if trace.conditions is None else trace.conditions.sharing,
         "time": round(trace.time, 12),
         "version": collsim.__version__,
     }
-
-
-def _hash_run(trace: Trace) -> str:
-    """A hash of what was run and what came out: equal runs have equal ids."""
-    s, links = trace.schedule, trace.topology.links
-    named = f"{s.label} {trace.topology.name} {trace.nbytes} {trace.dtype} {trace.engine} {trace.time!r}"
-    digest = hashlib.sha256(named.encode())
-    columns: list[npt.ArrayLike] = [links.src, links.dst, links.bandwidth, links.alpha]
-    columns += [trace.link_bytes, trace.timing.step_end]
-    for p in s.patterns:
-        columns += [p.src, p.dst, p.chunk, p.into, p.reduce, np.array([p.times, p.shift, p.modulus, p.width])]
-    for array in columns:
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _describe_stage(layout: StageLayout) -> TimelineStage:

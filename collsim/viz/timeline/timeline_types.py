@@ -12,18 +12,14 @@ TextPair = dict[str, str]
 class TimelineMeta(TypedDict):
     """What was run."""
 
-    id: str
     title: TextPair
     collective: str
-    algorithm: str
-    topology: str
     ranks: int
     endpoints: int
     chunks: int
     slots: int
     channels: int
     nbytes: int
-    dtype: str
     engine: str
     sharing: str
     time: float
