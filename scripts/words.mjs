@@ -8,7 +8,7 @@ const NOTE = "// Written by scripts/words.mjs (`npm run build`) from the folders
 /** Files of words that are parts of others, and in which. */
 const PARTS = {
   export: ["player", "race", "simple", "step"],
-  transport: ["lanes", "program", "race", "rivals", "step"],
+  transport: ["lanes", "player", "program", "race", "rivals", "simple", "step"],
 };
 
 /** The languages that have words for JavaScript, English first. */

@@ -6,7 +6,7 @@ import test from "node:test";
 import { TOKENS } from "../../collsim/viz/player/model/look.js";
 import { timeMarks } from "../../collsim/viz/player/model/units.js";
 import { dressRoot } from "../../collsim/viz/player/ui/shell.js";
-import { dragTime, transportKeys, turnTo } from "../../collsim/viz/transport/transport.js";
+import { dragTime, transportKeys, turnTo } from "../../collsim/viz/player/ui/transport.js";
 
 /** A clock that notes what is done to it. */
 function clockOf(t, total) {
@@ -83,7 +83,7 @@ test("a turn stops at the next moment that is far enough, and at an end where th
 test("a pointer that is held down on the track moves time, and a finger scrolls the page where it should", () => {
   const seen = [],
     box = boxOf();
-  dragTime(box, (event) => seen.push(event.x), { isTrack: (target) => target === "track", isScrolled: true });
+  dragTime(box, (event) => seen.push(event.x), { isTrack: ({ target }) => target === "track", isScrolled: true });
   box.send("pointermove", { x: 0 });
   box.send("pointerdown", { x: 1 });
   box.send("pointermove", { x: 2 });
@@ -95,4 +95,13 @@ test("a pointer that is held down on the track moves time, and a finger scrolls 
   box.send("pointermove", { x: 7, pointerType: "touch" });
   assert.deepEqual(seen, [1, 2, 6]);
   assert.deepEqual(box.captured, [7], "a finger is not captured");
+  box.send("pointerup");
+  for (const [kind, x] of [
+    ["pointerdown", 10],
+    ["pointermove", 11],
+    ["pointermove", 14],
+    ["pointermove", 11],
+  ])
+    box.send(kind, { x, clientX: x });
+  assert.deepEqual(seen.slice(3), [10, 14, 11], "a press that trembles is a click, until it is dragged");
 });

@@ -5,7 +5,7 @@ import { createPlayer } from "../player/ui/player.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { unpack } from "../player/model/read.js";
 import { actOnKey } from "../player/ui/keys.js";
-import { transportKeys } from "../transport/transport.js";
+import { transportKeys } from "../player/ui/transport.js";
 import { pickWords } from "../words/choice.js";
 
 /**

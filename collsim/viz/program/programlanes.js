@@ -8,7 +8,7 @@ import buttonsSheet from "../transport/buttons.css" with { type: "text" };
 import programSheet from "./programlanes.css" with { type: "text" };
 import { createChart, createCursor } from "../transport/lanechart.js";
 import { createTimed } from "../transport/timed.js";
-import { createTransport, drawTransport } from "../transport/transport.js";
+import { createTransport, drawTransport } from "../player/ui/transport.js";
 import { PROGRAM } from "../words/words.js";
 import { LINES_AT_CURSOR, LINES_POINTED_AT, LINES_REQUESTED, LINE_POINTED_AT, announce } from "./sourcelines.js";
 

@@ -4,7 +4,7 @@ import { el, setAttributes, setText, swatch } from "../player/draw/elements.js";
 import { pace, progress } from "./pace.js";
 import { buildRaceLine } from "./racetransport.js";
 import { drawTraffic } from "./traffic.js";
-import { drawTransport, mirrorClock } from "../transport/transport.js";
+import { drawTransport, mirrorClock } from "../player/ui/transport.js";
 import { NB, fmtRate, fmtShare, threeDigits, timeUnit } from "../player/model/units.js";
 import { fill, ordinal } from "../words/choice.js";
 

@@ -1,7 +1,7 @@
 // What a person can do with a race: buttons, keys, scrubber.
 
 import { el } from "../player/draw/elements.js";
-import { createTransport, dragTime, turnTo } from "../transport/transport.js";
+import { createTransport, dragTime, turnTo } from "../player/ui/transport.js";
 
 /** The line under the bars: the controls, and {scrub, line}, the last of which holds all of them. */
 export function buildRaceLine(race) {

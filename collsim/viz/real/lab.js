@@ -7,7 +7,7 @@ import { withPlayback } from "../player/playback.js";
 import { createCursor, labelIn, lightUp, followPointer, rect, spanOf, text } from "../transport/lanechart.js";
 import { clockKeys } from "../player/ui/keys.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime } from "../transport/transport.js";
+import { dragTime } from "../player/ui/transport.js";
 import { drawLateness } from "./latebars.js";
 import { AXIS, LOOK, MARGINS, MIN_WIDTH, NAME, createLabChart } from "./labchart.js";
 import { LAB } from "../words/words.js";

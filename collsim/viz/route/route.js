@@ -8,7 +8,7 @@ import routeMarkup from "./route.html" with { type: "text" };
 import { stageFor } from "../player/model/inside.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { mirrorClock, turnTo } from "../transport/transport.js";
+import { mirrorClock, turnTo } from "../player/ui/transport.js";
 import { createSeveral, inColumns, playerOf, setHeights } from "../hosts/several.js";
 import routeSheet from "./route.css" with { type: "text" };
 

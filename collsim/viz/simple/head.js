@@ -58,7 +58,7 @@ export function buildCards(simple) {
   const by = all.cards > 1 ? "cards" : "channels",
     count = all[by],
     on = simple.all;
-  const head = on ? words.back[by] : fill(words.use[by], { count });
+  const head = on ? words.single[by] : fill(words.use[by], { count });
   const bar = (name, time, now) =>
     spell(
       `bar${now ? " now" : ""}`,

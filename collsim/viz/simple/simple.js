@@ -1,7 +1,7 @@
 // collsim simple: one run as a picture, a sentence and a button. The loop of a ring is drawn here, all else by a
 // player.
 
-import { clearCanvas, icon, media, nameButton, readMarkup, setText } from "../player/draw/elements.js";
+import { clearCanvas, media, readMarkup, setText } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
 import { TOKENS } from "../player/model/look.js";
 import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
@@ -26,7 +26,7 @@ import menuSheet from "../player/export/menu.css" with { type: "text" };
 import slideSheet from "../player/export/slide.css" with { type: "text" };
 import simpleMarkup from "./simple.html" with { type: "text" };
 import simpleSheet from "./simple.css" with { type: "text" };
-import { toggleFullScreen } from "../transport/transport.js";
+import { createTransport, drawTransport, nameTransport, toggleFullScreen } from "../player/ui/transport.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { cabledRanks } from "./cables.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
@@ -96,14 +96,16 @@ async function hear(simple, listeners) {
 function buildParts(simple) {
   Object.assign(simple, readMarkup(simpleMarkup));
   simple.bar = buildTimebar(simple);
-  simple.play.onclick = () => toggle0(simple);
-  simple.back.onclick = () => step0(simple, -1);
-  simple.next.onclick = () => step0(simple, 1);
+  const { root, clock } = simple,
+    acts = { play: () => toggle0(simple) };
+  simple.transport = createTransport({ root, clock, turn: (by) => step0(simple, by), acts });
+  const { back, play, next } = simple.transport.buttons;
+  simple.buttons.prepend(back, play, next);
   simple.asks.onclick = () => setPredict(simple);
   simple.buttons.append(simple.guide.open);
   simple.key.before(simple.bar.box);
   simple.mid.append(simple.guide.box);
-  simple.root.append(simple.head, simple.error, simple.mid);
+  root.append(simple.head, simple.error, simple.mid);
 }
 
 /** The menu of files. */
@@ -232,8 +234,7 @@ function dress0(simple) {
   root.setAttribute("aria-label", simple.words.label);
   simple.player?.set({ language: data.language, theme: data.theme });
   const { words } = simple;
-  nameButton(simple.back, words.backward);
-  nameButton(simple.next, words.forward);
+  nameTransport(simple.transport, words);
   simple.asks.title = words.predictHelp;
   setText(simple.key, words.key);
   simple.exports.set(words.exports, data.exports);
@@ -261,9 +262,9 @@ function dressState(simple) {
 }
 
 function showPlay(simple) {
-  const { play, clock, words } = simple;
-  play.replaceChildren(icon(clock.playing ? "pause" : "play"), clock.playing ? words.pause : words.play);
-  simple.root.dataset.playing = String(clock.playing);
+  const { root, transport, clock, words } = simple;
+  drawTransport(transport, clock, words);
+  root.dataset.playing = String(clock.playing);
 }
 
 function arrange0(simple) {

@@ -2,7 +2,7 @@
 
 import { disc, fillRect, put, stroke } from "../player/draw/canvas.js";
 import { clearCanvas, el, setAttributes } from "../player/draw/elements.js";
-import { dragTime } from "../transport/transport.js";
+import { dragTime } from "../player/ui/transport.js";
 import { textAt } from "../player/model/read.js";
 import { timeMarks, timeUnit } from "../player/model/units.js";
 import { fill } from "../words/choice.js";

@@ -6,7 +6,7 @@ import { NB, timeMarks, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createTimed } from "../transport/timed.js";
-import { createTransport, dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, mirrorClock } from "../player/ui/transport.js";
 import { LANES } from "../words/words.js";
 import { createChart, createTrack, lightUp, timeAxis } from "../transport/lanechart.js";
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
@@ -233,7 +233,7 @@ function dragLanes(ui) {
     if (view) ui.clock.seek(view.chart.timeAt(ev));
   };
   for (const area of [ui.rows, ui.scrub]) {
-    dragTime(area, seek, { isTrack: (target) => Boolean(target.closest?.(".field,.scrub")) });
+    dragTime(area, seek, { isTrack: ({ target }) => Boolean(target.closest?.(".field,.scrub")) });
     area.addEventListener("pointerdown", (ev) => hoverLanes(ui, ev, true));
     area.addEventListener("pointermove", (ev) => {
       if (!ev.buttons) hoverLanes(ui, ev, false);

@@ -11,7 +11,7 @@ import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./s
 import storySheet from "./story.css" with { type: "text" };
 import { reckon, spoken } from "./values.js";
 import { actOnKey } from "../player/ui/keys.js";
-import { toggleFullScreen } from "../transport/transport.js";
+import { toggleFullScreen } from "../player/ui/transport.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
 import { STORY } from "../words/words.js";
 

@@ -3,7 +3,7 @@
 
 import { el, segment, setText, svg, swatch } from "../player/draw/elements.js";
 import { createTimed } from "../transport/timed.js";
-import { createTransport, dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, mirrorClock } from "../player/ui/transport.js";
 import { fmtBytes, timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
@@ -153,7 +153,7 @@ function drawRivals(race) {
 /** A track is the scrubber. */
 function dragTracks(race) {
   const seek = (ev) => race.clock.seek(race.chart.timeAt(ev));
-  dragTime(race.tracks, seek, { isTrack: (target) => Boolean(target.closest?.("svg.at")), isScrolled: true });
+  dragTime(race.tracks, seek, { isTrack: ({ target }) => Boolean(target.closest?.("svg.at")), isScrolled: true });
 }
 
 export default component((box) => withPlayback("rivals", createRivals(box)));

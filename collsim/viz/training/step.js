@@ -10,7 +10,7 @@ import { drawChanges } from "./changes.js";
 import { happening, momentsOf } from "./stepgeometry.js";
 import { BUCKET_HUES } from "../player/model/look.js";
 import { createTimed } from "../transport/timed.js";
-import { createTransport, dragTime, drawTransport, mirrorClock } from "../transport/transport.js";
+import { createTransport, dragTime, drawTransport, mirrorClock } from "../player/ui/transport.js";
 import { STEP } from "../words/words.js";
 import { drawLanes } from "./steplanes.js";
 import { drawFunnel, drawPanel, followInside, forgetPlayer, openNamed, openOf, outside } from "./collectivepanel.js";
@@ -162,7 +162,7 @@ function alongChain({ clock, data }) {
 /** The time column is the scrubber, but for the boxes that open something. */
 function dragOver(ui) {
   const seek = (ev) => ui.clock.seek(ui.chart.timeAt(ev));
-  const isTrack = (target) => Boolean(target.closest?.("svg.time")) && !target.closest("[data-name]");
+  const isTrack = ({ target }) => Boolean(target.closest?.("svg.time")) && !target.closest("[data-name]");
   dragTime(ui.lanes, seek, { isTrack, isScrolled: true });
 }
 

@@ -3,7 +3,7 @@
 import { createClock } from "../player/model/clock.js";
 import { actOnKey } from "../player/ui/keys.js";
 import { createCard } from "../player/ui/shell.js";
-import { transportKeys, turnTo } from "./transport.js";
+import { transportKeys, turnTo } from "../player/ui/transport.js";
 
 const SECONDS = 24; // on screen at speed 1, for the longest run, unless a card says otherwise
 

@@ -41,8 +41,8 @@ export const LANES = /* @__PURE__ */ joinWords("lanes", {
   zh: [zh_lanes, zh_transport],
 });
 export const PLAYER = /* @__PURE__ */ joinWords("player", {
-  en: [en_player, en_export],
-  zh: [zh_player, zh_export],
+  en: [en_player, en_export, en_transport],
+  zh: [zh_player, zh_export, zh_transport],
 });
 export const PROGRAM = /* @__PURE__ */ joinWords("program", {
   en: [en_program, en_transport],
@@ -57,8 +57,8 @@ export const RIVALS = /* @__PURE__ */ joinWords("rivals", {
   zh: [zh_rivals, zh_transport],
 });
 export const SIMPLE = /* @__PURE__ */ joinWords("simple", {
-  en: [en_simple, en_export],
-  zh: [zh_simple, zh_export],
+  en: [en_simple, en_export, en_transport],
+  zh: [zh_simple, zh_export, zh_transport],
 });
 export const SPLITS = /* @__PURE__ */ joinWords("splits", {
   en: [en_splits],

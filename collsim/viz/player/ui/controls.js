@@ -2,7 +2,6 @@
 
 import { invalidate, stateOf, toast, wordsOf } from "./context.js";
 import { pointIn } from "../draw/elements.js";
-import { copyText } from "../export/copy.js";
 import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
 import { actOnKey, clockKeys, speedKeys } from "./keys.js";
@@ -10,6 +9,7 @@ import { goInto, nextNode } from "./nodes.js";
 import { busiest } from "../model/load.js";
 import { mistakeTime, nextStart, stepAt } from "../model/model.js";
 import { chartsOf } from "../charts/rows.js";
+import { createTransport, dragTime, shareMoment } from "./transport.js";
 
 function nextChart(ui) {
   const names = chartsOf(ui.model);
@@ -77,60 +77,55 @@ export function present(ui, on = !ui.state.present, slide = false) {
   parts.root.focus({ preventScroll: true });
 }
 
-/** Copy the address of this moment. */
-export async function shareLink(ui) {
+const turn = (ui, by) => (by > 0 ? stepForward(ui) : stepBack(ui));
+
+/** The bar of buttons, laid out in the card. */
+export function buildTransport(ui) {
+  const { parts, clock } = ui,
+    { root, tr, stepno, speedWord } = parts,
+    ofRun = (act) => () => ui.model && act(ui),
+    acts = {
+      toMistake: ofRun(seekMistake),
+      loop: () => toggleLoop(ui),
+      busy: ofRun(seekBusiest),
+      link: () => shareRun(ui),
+      full: () => present(ui),
+    },
+    bar = createTransport({ root, clock, turn: (by) => turn(ui, by), acts });
+  bar.moves.classList.add("lead");
+  tr.prepend(bar.moves);
+  stepno.after(bar.time);
+  speedWord.after(bar.speeds);
+  tr.append(bar.tools);
+  return bar;
+}
+
+function shareRun(ui) {
   const { t, view, node } = stateOf(ui),
-    moment = String(Number(t.toPrecision(6))),
-    url = new URL(location.href);
-  if (!/^(https?|file):/.test(url.protocol)) {
-    toast(ui, wordsOf(ui).noLink);
-    return;
-  }
-  if (ui.opts.link === "hash" || url.protocol === "file:") {
-    const language = ui.state.language;
-    url.hash = String(new URLSearchParams({ t: moment, view, lang: language, ...(node != null && { node }) }));
-  } else {
-    url.searchParams.set("t", moment);
-    url.searchParams.set("view", view);
-    if (node == null) url.searchParams.delete("node");
-    else url.searchParams.set("node", String(node));
-  }
-  toast(ui, (await copyText(url.href, ui.parts.card)) ? wordsOf(ui).copied : url.href);
+    isHash = ui.opts.link === "hash",
+    values = { t, view, ...(isHash && { lang: ui.state.language }), node };
+  return shareMoment(values, { root: ui.parts.card, words: wordsOf(ui), tell: (text) => toast(ui, text), isHash });
 }
 
-function timeAt(ui, ev) {
-  const { parts, state, model } = ui,
-    [x] = pointIn(parts.scrubCanvas, ev);
-  return Math.min(1, Math.max(0, (x - state.geo.x0) / state.geo.tw)) * model.total;
-}
-
-export function dragTime(ui, box) {
+/** Pressing and dragging on the time of `box` moves the clock; a press on the number of a step goes to its start. */
+export function dragRun(ui, box) {
   const { parts, state, clock } = ui;
-  let from = null;
-  const move = (ev) => {
-    if (from && Math.abs(ev.clientX - from.x) > 2) from.moved = true;
-    if (from?.moved) clock.seek(timeAt(ui, ev));
-  };
-  box.addEventListener("pointerdown", (ev) => {
-    const [x, y] = pointIn(box, ev),
-      { x0, tw } = state.geo;
-    if (!ui.model || ev.button || (!state.narrow && x < x0 - 8) || x > x0 + tw + 8) return;
-    from = { x: ev.clientX, y, moved: false };
+  const seek = (ev) => {
+    const { model } = ui,
+      [x] = pointIn(parts.scrubCanvas, ev),
+      t = Math.min(1, Math.max(0, (x - state.geo.x0) / state.geo.tw)) * model.total,
+      s = stepAt(model, t),
+      isNumber = ev.type === "pointerdown" && box === parts.scrub && pointIn(box, ev)[1] > 30 * state.zoom;
     clock.loop = null;
-    box.setPointerCapture?.(ev.pointerId);
-  });
-  box.addEventListener("pointermove", move);
-  box.addEventListener("pointerup", (ev) => {
-    if (!from) return;
-    const onCell = box === parts.scrub && from.y > 30 * state.zoom,
-      t = timeAt(ui, ev),
-      s = stepAt(ui.model, t);
-    if (!from.moved) clock.seek(onCell && s >= 0 ? ui.model.step0[s] : t); // a click on a step number goes to its start
-    from = null;
-  });
-  box.addEventListener("pointercancel", () => {
-    from = null;
-  });
+    clock.seek(isNumber && s >= 0 ? model.step0[s] : t);
+  };
+  const isTrack = (ev) => {
+    if (!ui.model || ev.button) return false;
+    const [x] = pointIn(box, ev),
+      { x0, tw } = state.geo;
+    return (state.narrow || x >= x0 - 8) && x <= x0 + tw + 8;
+  };
+  dragTime(box, seek, { isTrack });
 }
 
 export function onKey(ui, ev) {
@@ -138,7 +133,7 @@ export function onKey(ui, ev) {
 }
 
 const keysOf = (ui) => ({
-  ...clockKeys({ clock: ui.clock, turn: (by) => (by > 0 ? stepForward(ui) : stepBack(ui)) }),
+  ...clockKeys({ clock: ui.clock, turn: (by) => turn(ui, by) }),
   ...speedKeys(ui.clock),
   End: () => ui.clock.seek(ui.model.total),
   b: () => seekBusiest(ui),

@@ -1,9 +1,8 @@
 // What changes with the run, the language, the theme or the size, but not with time: words, legend, layout.
 
-import { SPEEDS } from "../model/clock.js";
 import { buildCrumbs } from "./crumbs.js";
 import { forgetDrawn, invalidate, report, sayProblem, themeOf, wordsOf } from "./context.js";
-import { el, nameButton, segment } from "../draw/elements.js";
+import { el, segment } from "../draw/elements.js";
 import { buildLegend } from "./legend.js";
 import { hideTip } from "./pointer.js";
 import { narrowStage, stageFor } from "../model/inside.js";
@@ -13,6 +12,7 @@ import { KEY_SCALE } from "../draw/ruler.js";
 import { dressRoot } from "./shell.js";
 import { buildWords } from "./text.js";
 import { fmtBytes, fmtRate, fmtSpan, three, timeUnit } from "../model/units.js";
+import { nameTransport } from "./transport.js";
 import { fill } from "../../words/choice.js";
 
 export function dress(ui) {
@@ -26,9 +26,8 @@ export function dress(ui) {
   }
   delete parts.root.dataset.error;
   buildChoices(ui, words);
-  for (const name of ["first", "back", "next", "loop", "busy", "link", "full"]) nameButton(parts[name], words[name]);
-  nameButton(parts.wrong, words.toMistake);
-  parts.wrong.style.display = model.mistake ? "" : "none";
+  nameTransport(ui.bar, words);
+  ui.bar.buttons.toMistake.style.display = model.mistake ? "" : "none";
   ui.exports.set(words.exports, ui.opts.exports);
   parts.patterns.textContent = state.patterns ? words.noPatterns : words.patterns;
   parts.patterns.setAttribute("aria-pressed", String(state.patterns));
@@ -52,12 +51,11 @@ export function dress(ui) {
   ui.editor?.update();
 }
 
-/** What can be chosen: the view, the speed, the chart, and what the bars of the chart show. */
+/** What can be chosen: the view, the chart, and what the bars of the chart show. */
 function buildChoices(ui, w) {
-  const { parts, state, model, clock } = ui,
+  const { parts, state, model } = ui,
     named = (names, words = w) => names.map((name) => [name, words[name]]);
   segment(parts.views, named(["physical", "logical"]), state.view, (v) => setView(ui, v), w.view);
-  segment(parts.speeds, SPEEDS, clock.speed, clock.setSpeed, w.speed);
   segment(parts.chart, named(chartsOf(model), w.charts), state.chart, (v) => setChart(ui, v), w.chartsLabel);
   const setMode = (v) => {
     state.mode = v;
@@ -158,7 +156,7 @@ export function arrange(ui) {
   state.kinds =
     state.view === "physical" && model.key.length > (compact ? 1 : 0) && !opts.marks && (!st.key || k < KEY_SCALE);
   state.zoom = state.present ? 1.5 : 1;
-  parts.tr.querySelector(".lead").style.width = state.narrow ? "" : "198px";
+  ui.bar.moves.style.width = state.narrow ? "" : "198px";
   arrangePanels(ui);
   state.matW = state.narrow ? Math.min(inner, 640) : 400;
   state.matH = state.narrow ? 480 : Math.max(300, state.stageH + (st.key ? 4 : 28));

@@ -4,10 +4,9 @@ import { idsOfStep } from "../model/order.js";
 import { drawCable } from "../draw/cable.js";
 import { stroke } from "../draw/canvas.js";
 import { cellAt, finishedAt, landedBy, waitingAt } from "../model/cells.js";
-import { SPEEDS } from "../model/clock.js";
 import { showNode } from "./crumbs.js";
 import { colorsOf, report, themeOf, wordsOf } from "./context.js";
-import { clearCanvas, el, segment, sizeCanvas } from "../draw/elements.js";
+import { clearCanvas, el, sizeCanvas } from "../draw/elements.js";
 import { keyShare, sameWords } from "../draw/key.js";
 import { useClass } from "../model/load.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
@@ -25,16 +24,9 @@ import { drawJourney, drawTokens } from "../draw/tokens.js";
 import { fmtRate, fmtShare } from "../model/units.js";
 
 export function onClock(ui, cause) {
-  const { parts, model, clock } = ui;
+  const { model, clock } = ui;
   if (ui.dead || !model) return;
-  if (cause === "tick") {
-    render(ui);
-    return;
-  }
   if (cause === "seek" && clock.loop) clock.loop = stepSpan(ui);
-  if (cause === "speed") {
-    segment(parts.speeds, SPEEDS, clock.speed, clock.setSpeed, wordsOf(ui).speed);
-  }
   render(ui);
   if (cause === "pause" || cause === "end") report(ui, cause, 0);
   else if (cause === "seek" && !clock.playing) report(ui, cause, 350);

@@ -14,20 +14,8 @@ import {
   wordsOf,
 } from "./context.js";
 import { copyText } from "../export/copy.js";
-import {
-  dragTime,
-  onKey,
-  present,
-  seekBusiest,
-  seekMistake,
-  shareLink,
-  stepBack,
-  playStep,
-  stepForward,
-  toggleLoop,
-} from "./controls.js";
+import { buildTransport, dragRun, onKey, playStep, present } from "./controls.js";
 import { applyTheme, arrange, dress, setPatterns, turnChannel } from "./dress.js";
-import { togglePlay } from "./keys.js";
 import { onClock, render } from "./frame.js";
 import { download } from "../export/download.js";
 import { createExportMenu } from "../export/menu.js";
@@ -71,6 +59,7 @@ export function createPlayer(host, opts = {}) {
     copy: (text) => copyMachine(ui, text),
     redraw: () => invalidate(ui),
   });
+  ui.bar = buildTransport(ui);
   ui.exports = buildExports(ui);
   wire(ui);
   const stopListening = listen(ui);
@@ -134,7 +123,7 @@ function buildExports(ui) {
       place: () => (ui.model?.nsteps ? `step=${ui.view.s + 1}` : `t=${Number(stateOf(ui).t.toPrecision(6))}`),
       say: (text) => toast(ui, text),
     });
-  parts.full.before(menu.box);
+  ui.bar.buttons.full.before(menu.box);
   return menu;
 }
 
@@ -217,16 +206,7 @@ function destroy(ui) {
 }
 
 function wire(ui) {
-  const { parts, state, clock, opts } = ui;
-  parts.play.onclick = () => togglePlay(clock);
-  parts.first.onclick = () => clock.seek(0);
-  parts.back.onclick = () => stepBack(ui);
-  parts.next.onclick = () => stepForward(ui);
-  parts.loop.onclick = () => toggleLoop(ui);
-  parts.busy.onclick = () => ui.model && seekBusiest(ui);
-  parts.wrong.onclick = () => ui.model && seekMistake(ui);
-  parts.link.onclick = () => shareLink(ui);
-  parts.full.onclick = () => present(ui);
+  const { parts, state, opts } = ui;
   parts.skip.onclick = () => opts.onSkip?.();
   parts.channel.onchange = () => {
     state.channel = Number(parts.channel.value);
@@ -264,8 +244,8 @@ function wire(ui) {
     for (const kind of ["pointermove", "pointerdown"]) canvas.addEventListener(kind, (ev) => move(ui, ev));
     canvas.addEventListener("pointerleave", () => hideTip(ui));
   }
-  dragTime(ui, parts.scrub);
-  dragTime(ui, parts.rows);
+  dragRun(ui, parts.scrub);
+  dragRun(ui, parts.rows);
 }
 
 // ---- the timeline

@@ -2,12 +2,13 @@
 
 import { cellAt, doneAt } from "../model/cells.js";
 import { isHeld, wordsOf } from "./context.js";
-import { el, icon, setAttributes, setText } from "../draw/elements.js";
+import { el, setAttributes, setText } from "../draw/elements.js";
 import { busySeconds, linkBytes, usedLinks } from "../model/load.js";
 import { phaseOf } from "../model/model.js";
 import { linkName, nameOf } from "../model/names.js";
 import { textAt } from "../model/read.js";
 import { NB, fmtBytes, fmtRate, fmtShare, fmtSpan, timeUnit } from "../model/units.js";
+import { drawTransport } from "./transport.js";
 import { fill } from "../../words/choice.js";
 
 export function buildWords(ui) {
@@ -67,17 +68,12 @@ export function mirror(ui) {
     ended = view.t >= model.total && model.n > 0,
     phase = sayPhase(ui, s);
   setText(parts.stepno, n ? fill(words.step, { step: s + 1, steps: n }) : "–");
-  setText(parts.clock, `${unit.num(view.t)} / ${unit.num(model.total)}${NB}${unit.unit}`);
+  drawTransport(ui.bar, clock, words, `${unit.num(view.t)} / ${unit.num(model.total)}${NB}${unit.unit}`);
   setText(parts.real, n ? fill(words.real, { time: fmtSpan(clock.base * clock.speed) }) : "");
-  const label = clock.playing ? words.pauseLabel : words.playLabel;
-  if (parts.play.getAttribute("aria-label") !== label) {
-    parts.play.replaceChildren(icon(clock.playing ? "pause" : "play"), el("span", label));
-    parts.play.setAttribute("aria-label", label);
-    parts.play.title = clock.playing ? words.pause : words.play;
-  }
-  parts.loop.setAttribute("aria-pressed", String(!!clock.loop));
-  parts.full.setAttribute("aria-pressed", String(state.present));
-  for (const name of ["play", "first", "back", "next", "loop", "busy"]) parts[name].disabled = !(model.total > 0);
+  const { buttons } = ui.bar;
+  buttons.loop.setAttribute("aria-pressed", String(!!clock.loop));
+  buttons.full.setAttribute("aria-pressed", String(state.present));
+  for (const name of ["play", "first", "back", "next", "loop", "busy"]) buttons[name].disabled = !(model.total > 0);
   narrate(ui, isHeld(ui) ? "held" : `s${s}${ended ? "end" : ""}`, ended, phase);
   const { rank, chunk, step } = model.mistake ?? {},
     t = Number(view.t.toPrecision(9));
