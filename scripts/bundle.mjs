@@ -12,21 +12,25 @@ const PACKAGE = fileURLToPath(new URL("../collsim/", import.meta.url));
 export const FOLDER = resolve(PACKAGE, "viz/bundles");
 
 /** What a host mounts: modules, below the package, of whose exports the default is left, as hosts may give others a
- * meaning (anywidget takes `render`). */
+ * meaning (anywidget takes `render`). Pictures with a player in them are one bundle, whose default has them by name: the
+ * app sends the player once for all of its pages. */
 const COMPONENTS = {
   editor: "app/pages/write/codeeditor.js",
   job: "viz/diagnosis/jobpicture.js",
   lab: "viz/real/lab.js",
   lab_step: "viz/real/labstep.js",
   lanes: "viz/splits/lanes.js",
+  pictures: {
+    player: "viz/player/host.js",
+    race: "viz/race/race.js",
+    route: "viz/route/route.js",
+    simple: "viz/simple/simple.js",
+    step: "viz/training/step.js",
+  },
   player: "viz/player/host.js",
   program: "viz/program/programlanes.js",
-  race: "viz/race/race.js",
   rivals: "viz/training/rivals.js",
-  route: "viz/route/route.js",
-  simple: "viz/simple/simple.js",
   splits: "viz/splits/splitmap.js",
-  step: "viz/training/step.js",
   story: "viz/story/story.js",
   switches: "app/shell/switches.js",
 };
@@ -59,15 +63,22 @@ const SHORTENED = {
   },
 };
 
+/** The module of which a bundle is built: what it exports, or runs. */
+function entryOf(name) {
+  const component = COMPONENTS[name];
+  if (!component) return `import "./${PAGES[name]}";`;
+  if (typeof component === "string") return `export { default } from "./${component}";`;
+  const imports = Object.entries(component).map(([part, path]) => `import ${part} from "./${path}";`);
+  return `${imports.join("\n")}\nexport default { ${Object.keys(component).join(", ")} };`;
+}
+
 /** A bundle: its text, and the modules in it, below the package. */
 async function bundleOf(name) {
-  const path = COMPONENTS[name] ?? PAGES[name];
+  const component = COMPONENTS[name] ?? PAGES[name],
+    paths = typeof component === "string" ? component : Object.values(component).join(",");
   const { outputFiles, metafile } = await build({
     absWorkingDir: PACKAGE,
-    stdin: {
-      contents: name in COMPONENTS ? `export { default } from "./${path}";` : `import "./${path}";`,
-      resolveDir: PACKAGE,
-    },
+    stdin: { contents: entryOf(name), resolveDir: PACKAGE },
     bundle: true,
     charset: "utf8",
     format: name in COMPONENTS ? "esm" : "iife",
@@ -76,7 +87,7 @@ async function bundleOf(name) {
     metafile: true,
     minify: true,
     plugins: [SHORTENED],
-    banner: { js: `/* collsim: built from ${path} by "npm run build"; edit the sources. */` },
+    banner: { js: `/* collsim: built from ${paths} by "npm run build"; edit the sources. */` },
     target: "es2022",
     write: false,
   });

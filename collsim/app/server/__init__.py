@@ -8,6 +8,7 @@ code before anything of the app runs (`access_control`), and what one client and
 from .addresses import listens_on_loopback
 from .invitation import Invitation, create_invitation
 from .join_code import render_qr_svg
+from .page_delivery import write_loader
 from .rerun_queue import ServerBusy
 from .session_client import get_session_client, is_local_session
 from .startup import PAGES, build_middleware, get_rerun_queue, register_shutdown, register_startup, run_lifespan
@@ -26,4 +27,5 @@ __all__ = [
     "register_startup",
     "render_qr_svg",
     "run_lifespan",
+    "write_loader",
 ]

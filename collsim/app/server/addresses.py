@@ -74,6 +74,11 @@ def _find_default_address() -> str:
 
 def _build_url(host: str) -> str:
     scheme = "https" if config.get_option("server.sslCertFile") else "http"
-    base = str(config.get_option("server.baseUrlPath") or "").strip("/")
     netloc = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{netloc}:{config.get_option('server.port')}/{base + '/' if base else ''}"
+    return f"{scheme}://{netloc}:{config.get_option('server.port')}{get_base_path()}/"
+
+
+def get_base_path() -> str:
+    """Return the path before all paths of the app, such as `/lab`; empty where there is none."""
+    path = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{path}" if path else ""

@@ -22,7 +22,7 @@ from collsim.errors import CollsimError
 from collsim.plugins import SWITCH, disable
 
 from .access_control import AccessControl
-from .addresses import build_local_url, list_class_urls, listens_on_loopback
+from .addresses import build_local_url, get_base_path, list_class_urls, listens_on_loopback
 from .clients import ClientLimits, Clients
 from .connections import install_limits, raise_file_limit
 from .content_policy import ContentPolicy
@@ -56,8 +56,7 @@ def build_middleware(build_first_frame: Callable[[Scope, str], str]) -> list[Mid
     join_code = get_join_code()
     if join_code is not None and os.environ.get(SWITCH) != "1":
         disable()  # packages that the owner installed are not for the class
-    path = str(config.get_option("server.baseUrlPath") or "").strip("/")
-    base = f"/{path}" if path else ""
+    base = get_base_path()
     limits = read_limits()
     install_limits(limits.pages)
     if join_code is not None:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from collsim.viz.hosts.bundle import read_bundle
 from collsim.viz.race.race_document import RacingRun, describe_runners
 
+from ..server import write_loader
 from .filebox import hear_export
 from .session import get_language, is_dark
 
@@ -39,15 +39,15 @@ def look() -> dict[str, str]:
 
 
 def mount_bundle(name: str, key: str, data: Mapping[str, Any], **listeners: Any) -> None:
-    """Mount the component of a bundle, with the language and the theme.
+    """Mount a component that is loaded from its bundle, with the language and the theme.
 
     Args:
-        name: Of the bundle.
+        name: Of the component.
         key: Of the component, one for each place.
         data: What its module takes; its `id` names what is drawn, and the same name means that nothing starts again.
         **listeners: Called when the component changes a value, as `on_NAME_change`.
     """
-    mount = st.components.v2.component(f"collsim_{name}", js=read_bundle(name))
+    mount = st.components.v2.component(f"collsim_{name}", js=write_loader(name))
     mount(key=key, data={**look(), **data}, **listeners)
 
 

@@ -2,7 +2,7 @@
 // When Streamlit's component stands below it, this very picture moves in there.
 
 import { withPlayback } from "../player/playback.js";
-import { createSimple } from "./simple.js";
+import simplePage, { createSimple } from "./simple.js";
 
 const LONGEST_WAIT = 20_000; // ms until the frame makes room, whatever Streamlit does
 
@@ -53,6 +53,7 @@ function look() {
 frame.classList.toggle("dark", isDark);
 frame.style.colorScheme = isDark ? "dark" : "light";
 performance.mark("collsim-first");
+globalThis.collsimOnPage = { simple: simplePage }; // the app need not load it for its component
 component.update({ ...JSON.parse(run.textContent), theme: isDark ? "dark" : "light" });
 globalThis.collsimFirst = {
   moveTo(box, listeners) {

@@ -9,7 +9,9 @@ import pytest
 from starlette.responses import StreamingResponse
 
 from collsim.app.entry import first_frame
+from collsim.app.server import page_delivery
 from collsim.app.server.page_delivery import PageDelivery
+from collsim.viz.hosts.bundle import read_bundle
 
 PAGE = b"<html><body><div id=root></div></body></html>"
 SCRIPT = b"export const one = 1;\n" * 200
@@ -154,3 +156,37 @@ def test_the_frame_is_the_run_that_the_first_page_opens_with(monkeypatch):
         assert said["language"] == language
         assert [one["time"] for one in said["runs"]] == [one.time for one in shown.runs]
     assert set(first_frame._FRAMES) == {"en", "zh"}
+
+
+def load_component(name):
+    """The path of a component's bundle, and what its module takes from it."""
+    return re.search(
+        r'new URL\("([^"]+)", location.origin\)\)\)\.default(\S*);', page_delivery.write_loader(name)
+    ).groups()
+
+
+@pytest.mark.parametrize("name", sorted({*page_delivery._PICTURES, *page_delivery._NAMES} - {"pictures"}))
+def test_the_module_of_a_component_is_a_file_that_a_browser_keeps(name):
+    behind = Streamlit()
+    layer = PageDelivery(behind, "/lab")
+    path, part = load_component(name)
+    status, headers, body = got(layer, f"/lab{path}", accept_encoding="gzip")
+    text = gzip.decompress(body).decode()
+    assert (status, headers[b"content-encoding"]) == (200, b"gzip")
+    assert b"immutable" in headers[b"cache-control"]
+    assert got(layer, f"/lab{path}")[2].decode() == text == read_bundle("pictures" if part else name)
+    assert behind.asked == []
+    assert re.search(rf"[{{,]{name}[:,}}]", text.rpartition("export")[0][-400:]) if part else not part
+    got(layer, f"/lab/bundles/{name}.0123456789abcdef.js")
+    assert len(behind.asked) == 1, "an older text has another path"
+
+
+def test_streamlit_does_not_take_the_module_of_a_component_for_the_name_of_a_file():
+    assert "\n" in page_delivery.write_loader("player").strip()
+
+
+def test_the_first_page_goes_compressed(frames):
+    layer = PageDelivery(Streamlit(), build_first_frame=first_frame.build_first_frame)
+    _, headers, body = got(layer, "/", accept="text/html", accept_encoding="gzip")
+    assert headers[b"content-encoding"] == b"gzip"
+    assert b"<i>frame</i>" in gzip.decompress(body)
