@@ -14,11 +14,21 @@ function recorder(texts) {
   return new Proxy({}, { get: (_, name) => answers[name] ?? (() => {}), set: () => true });
 }
 
-function drawnOf(draw, of) {
+/** Elements that keep what is written into them, for the chapter that is drawn as SVG. */
+const texts = { drawn: [] };
+globalThis.document = /** @type {any} */ ({
+  createElement: () => ({ getContext: () => recorder([]) }),
+  createElementNS: () => ({
+    setAttribute() {},
+    append: (...kids) => texts.drawn.push(...kids.filter((kid) => typeof kid === "string")),
+  }),
+});
+
+function drawnOf({ draw, svg: isSvg }, of) {
   return SHARES.map((share) => {
-    const texts = [];
-    draw(recorder(texts), { ...of, share });
-    return { share, texts };
+    texts.drawn = [];
+    draw(isSvg ? { replaceChildren() {} } : recorder(texts.drawn), { ...of, share });
+    return { share, texts: texts.drawn };
   });
 }
 
@@ -28,7 +38,7 @@ const answers = settings.map((setting) => {
     said = spoken(values, facts, WORDS.en),
     colors = new Proxy({}, { get: () => "#000" }),
     of = { w: 700, h: 310, colors, v: values, r: facts, said, slim: false, data: story, words: WORDS.en.figure };
-  return { said, drawn: Object.fromEntries(CHAPTERS.map(({ key, draw }) => [key, drawnOf(draw, of)])) };
+  return { said, drawn: Object.fromEntries(CHAPTERS.map((chapter) => [chapter.key, drawnOf(chapter, of)])) };
 });
 const chapters = CHAPTERS.map(({ key }) => [key, Object.values(WORDS.en.chapters[key].text)]);
 process.stdout.write(JSON.stringify({ answers, chapters }));

@@ -1,4 +1,4 @@
-// The pictures that compare: bytes over N, time over N, network cards, a step of training.
+// The pictures that compare: bytes over N, time over N, network cards.
 
 import { box, fillRect, fitFont, put, slant, stroke } from "../player/draw/canvas.js";
 import { fmtBytes, fmtSpan, niceStep, three, timeUnit } from "../player/model/units.js";
@@ -135,73 +135,5 @@ function machines(ctx, colors, { x, y, w, h }, used, here) {
   for (const [q, left] of [x, x + w - side].entries()) {
     box(ctx, left, y, side, h, 5, colors.card, here ? colors.ink : colors.edge, here ? 2 : 1);
     put(ctx, String(q), left + side / 2, y + h / 2 + 5, 14, colors.ink, STRONG);
-  }
-}
-
-// ---- chapter 7
-
-export function drawTraining(ctx, fig) {
-  const { w, colors, words, r, data, share, slim } = fig,
-    left = slim ? 8 : 92,
-    longest = Math.max(...data.training.steps.map((s) => s.apart)),
-    scale = (w - left - 14) / longest,
-    rows = { compute: slim ? 40 : 24, network: slim ? 102 : 72 },
-    x = (t) => left + t * scale;
-  for (const stream of ["compute", "network"]) {
-    if (slim) put(ctx, words[stream], left, rows[stream] - 6, 13, colors.ink2);
-    else put(ctx, words[stream], left - 10, rows[stream] + 23, 14, colors.ink2, { align: "right" });
-  }
-  for (const [stream, kind, bucket, t0, t1] of r.step.boxes) {
-    if (!(stream in rows)) continue;
-    const wide = Math.max(1, x(t1) - x(t0) - 1);
-    box(ctx, x(t0), rows[stream], wide, 36, 2, trainingFill(colors, stream, kind, bucket));
-    nameBox(ctx, fig, x(t0), rows[stream], wide, { stream, kind, bucket });
-  }
-  for (const [a, b] of r.step.waits) {
-    hatched(ctx, x(a), rows.compute, x(b) - x(a), 36, colors.wait, colors.card);
-    const text = fill(words.waits, { time: fmtSpan(b - a) });
-    if (fitFont(ctx, text, 13, x(b) - x(a) - 8, true, 11) >= 11) {
-      const wide = ctx.measureText(text).width + 8;
-      box(ctx, (x(a) + x(b) - wide) / 2, rows.compute + 9, wide, 18, 3, colors.card);
-      put(ctx, text, (x(a) + x(b)) / 2, rows.compute + 23, 13, colors.ink, STRONG);
-    }
-  }
-  trainingTotals(ctx, fig, x, rows.network + 66);
-  const now = x(share * r.step.time);
-  stroke(ctx, [now, rows.compute - 8, now, rows.network + 44], 2, colors.ink);
-}
-
-function trainingFill(colors, stream, kind, bucket) {
-  if (stream === "network") return bucket < 0 ? colors.idle : bucket % 2 ? colors.sum2 : colors.done;
-  return kind === "backward" ? (bucket % 2 ? colors.wait : colors.ink3) : colors.idle;
-}
-
-function nameBox(ctx, { colors, words }, x, y, wide, { stream, kind, bucket }) {
-  const text = stream === "network" ? (bucket < 0 ? "" : String(bucket)) : (words[kind] ?? "");
-  const label = kind === "optimizer" ? words.update : text;
-  if (!label || fitFont(ctx, label, 13, wide - 6, true, 11) < 11) return;
-  const dark = stream === "network" ? bucket % 2 === 0 : kind === "backward" && bucket % 2 === 0;
-  put(ctx, label, x + wide / 2, y + 23, 13, dark ? colors.ontext : colors.ink, STRONG);
-}
-
-/** The two ways as bars on the same scale, and the axis. */
-function trainingTotals(ctx, { colors, words, r, slim, h, data }, x, y) {
-  const rows = [
-    [words.overlap, r.step.time, colors.ink],
-    [words.apart, r.step.apart, colors.ink3],
-  ];
-  rows.forEach(([name, time, fill], q) => {
-    const at = y + q * 42;
-    if (slim) put(ctx, name, x(0), at - 4, 13, colors.ink2);
-    else put(ctx, name, x(0) - 10, at + 18, 14, colors.ink2, { align: "right" });
-    box(ctx, x(0), at, x(time) - x(0), 26, 3, fill);
-    put(ctx, fmtSpan(time), x(time) - 8, at + 18, 15, colors.card, { align: "right", bold: true });
-  });
-  const longest = Math.max(...data.training.steps.map((s) => s.apart)),
-    unit = timeUnit(longest),
-    step = niceStep(longest * unit.f, slim ? 4 : 6);
-  for (let t = 0; t <= longest * unit.f; t += step) {
-    put(ctx, `${three(t)}${t ? "" : `\u00a0${unit.unit}`}`, x(t / unit.f), h - 8, 13, colors.ink2, t ? MIDDLE : {});
-    stroke(ctx, [x(t / unit.f), h - 24, x(t / unit.f), h - 20], 1, colors.edge);
   }
 }

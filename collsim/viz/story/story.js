@@ -159,12 +159,12 @@ function recompute(story) {
 
 // ---- a chapter
 
-function buildChapter(story, { key, shares, formula: name, tall, moves, draw }, number) {
+function buildChapter(story, { key, shares, formula: name, svg: isSvg, tall, moves, draw }, number) {
   const { title, text, note } = story.words.chapters[key],
     heading = el("h2", { tabIndex: -1 }, title),
-    canvas = el("canvas", { role: "img", "aria-label": title }),
+    canvas = el(isSvg ? "div.lanes" : "canvas", { role: "img", "aria-label": title }),
     figure = el("figure", canvas),
-    chapter = { key, number, heading, canvas, figure, share: 0, goal: shares[0], playing: false };
+    chapter = { key, number, heading, canvas, isSvg, figure, share: 0, goal: shares[0], playing: false };
   chapter.beats = shares.map((at, q) => ({ chapter, at, box: el("p", ...written(story, text[q + 1])) }));
   const prose = el("div.prose", heading);
   if (name) prose.append(formula(story, name));
@@ -206,14 +206,14 @@ function addPlay(story, chapter) {
   chapter.figure.append(button);
 }
 
-function drawFigure(story, { key, canvas, share, figure: box }, draw, tallest) {
+function drawFigure(story, { key, canvas, isSvg, share, figure: box }, draw, tallest) {
   const wide = Math.floor(box.clientWidth) - 2;
   if (wide < 100 || !story.colors || !story.said) return;
   const slim = wide < 520,
     tall = tallest + (slim && key === "cards" ? 40 : 0),
     { colors, words, values: v, known: r, said: spoken, data } = story,
     figure = { w: wide, h: tall, colors, words: words.figure, v, r, said: spoken, data, share, slim };
-  draw(clearCanvas(canvas, wide, tall), figure);
+  draw(isSvg ? canvas : clearCanvas(canvas, wide, tall), figure);
   box.dataset.share = share.toFixed(3);
 }
 
