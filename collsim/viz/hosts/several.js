@@ -4,8 +4,7 @@ import { createClock } from "../player/model/clock.js";
 import { createPlayer } from "../player/ui/player.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { unpack } from "../player/model/read.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { transportKeys } from "../player/ui/transport.js";
+import { actOnKey, transportKeys } from "../player/ui/transport.js";
 import { pickWords } from "../words/choice.js";
 
 /**

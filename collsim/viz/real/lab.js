@@ -5,9 +5,8 @@ import { timeUnit } from "../player/model/units.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
 import { createCursor, labelIn, lightUp, followPointer, rect, spanOf, text } from "../transport/lanechart.js";
-import { clockKeys } from "../player/ui/keys.js";
 import { createTimed } from "../transport/timed.js";
-import { dragTime } from "../player/ui/transport.js";
+import { clockKeys, dragTime } from "../player/ui/transport.js";
 import { drawLateness } from "./latebars.js";
 import { AXIS, LOOK, MARGINS, MIN_WIDTH, NAME, createLabChart } from "./labchart.js";
 import { LAB } from "../words/words.js";
@@ -19,9 +18,11 @@ const LABELS = 150, // px of the names of rows
   GAP = 38,
   ROW = 34;
 
+/** A lab. Its data are {id, document, language, theme}. */
 const CARD = {
   ...LOOK,
   words: LAB,
+  keeps: ["each"],
   build: buildLab,
   total: totalOf,
   begin: ({ data }, before) => (before?.id === data.id ? undefined : 0.62 * data.document.predicted.time),
@@ -30,19 +31,6 @@ const CARD = {
   tick: seekLab,
   keys: labKeys,
 };
-
-/** Mount a lab into `host`. Its data are {id, document, language, theme}. */
-export function createLab(host) {
-  const { ui, ...timed } = createTimed(host, CARD);
-  return {
-    ...timed,
-    save: () => ({ each: ui.each }),
-    restore({ each }) {
-      ui.each = each;
-      ui.arrange();
-    },
-  };
-}
 
 function buildLab(lab) {
   Object.assign(lab, {
@@ -230,4 +218,4 @@ function sayLab(lab, t) {
     lab.says.replaceChildren(head, ` ${first}${rest}`);
 }
 
-export default component((box) => withPlayback("lab", createLab(box)));
+export default component((box) => withPlayback("lab", createTimed(box, CARD)));

@@ -4,7 +4,7 @@
 import { clearCanvas, media, readMarkup, setText } from "../player/draw/elements.js";
 import { createClock } from "../player/model/clock.js";
 import { TOKENS } from "../player/model/look.js";
-import { index, nextStart, stepAt, stillMoment } from "../player/model/model.js";
+import { index, momentOf, nextStart, paceOf, stepAt } from "../player/model/model.js";
 import { problem, unpack } from "../player/model/read.js";
 import { sayProblem } from "../player/ui/context.js";
 import { createExportMenu } from "../player/export/menu.js";
@@ -13,7 +13,6 @@ import { SvgContext } from "../player/export/svgcontext.js";
 import { drawPage } from "../player/ui/picture.js";
 import { component } from "../player/mount.js";
 import { withPlayback } from "../player/playback.js";
-import { actOnKey, clockKeys, togglePlay } from "../player/ui/keys.js";
 import { createPlayer } from "../player/ui/player.js";
 import { createShell, dressRoot } from "../player/ui/shell.js";
 import { stepBack } from "../player/ui/controls.js";
@@ -26,7 +25,15 @@ import menuSheet from "../player/export/menu.css" with { type: "text" };
 import slideSheet from "../player/export/slide.css" with { type: "text" };
 import simpleMarkup from "./simple.html" with { type: "text" };
 import simpleSheet from "./simple.css" with { type: "text" };
-import { createTransport, drawTransport, nameTransport, toggleFullScreen } from "../player/ui/transport.js";
+import {
+  actOnKey,
+  clockKeys,
+  createTransport,
+  drawTransport,
+  nameTransport,
+  toggleFullScreen,
+  togglePlay,
+} from "../player/ui/transport.js";
 import { buildTimebar, drawTimebar } from "./timebar.js";
 import { cabledRanks } from "./cables.js";
 import { pairsOf, placeTrack, trackOf } from "./track.js";
@@ -197,16 +204,11 @@ const isVoting = ({ data }) => !!data.classroom && !data.classroom.revealed;
 /** Show the run of one card or of all from a moment on; both at the same pace. */
 function begin0(simple, t) {
   const { clock, models } = simple,
-    model = models[simple.all ? 1 : 0],
-    firstModel = models[0];
+    model = models[simple.all ? 1 : 0];
   simple.off();
   simple.model = model;
   simple.pairs = pairsOf(model);
-  simple.off = clock.on(
-    (_, cause) => onTick(simple, cause),
-    model.total,
-    firstModel.total / Math.max(1, Math.min(30, firstModel.nsteps)),
-  );
+  simple.off = clock.on((_, cause) => onTick(simple, cause), model.total, paceOf(models[0]));
   clock.t = Math.min(model.total, Math.max(0, t));
   simple.player?.destroy();
   simple.player = null;
@@ -292,9 +294,7 @@ function arrange0(simple) {
 function render0(simple) {
   const { model, clock, place: layout, size } = simple;
   if (!model || !simple.data || simple.dead) return;
-  const moment = Math.min(clock.t, model.total),
-    t = simple.still.matches && clock.playing ? stillMoment(model, moment) : moment,
-    s = stepAt(model, t),
+  const { t, s } = momentOf(model, clock, simple.still.matches),
     hidden = simple.asked && !simple.asked.shown && !clock.playing ? simple.asked : null;
   if (simple.track && layout) {
     drawTrack(clearCanvas(simple.canvas, size[0], size[1]), { ...simple, asked: hidden, t, s });

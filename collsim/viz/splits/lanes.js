@@ -18,10 +18,15 @@ import lanesMarkup from "./lanes.html" with { type: "text" };
 import lanesSheet from "./lanes.css" with { type: "text" };
 import { fill } from "../words/choice.js";
 
+/**
+ * Runners. Their data are {id, kind, runners: [{variant, name, note, time, share, most, rows | compute, network, level,
+ * figures}], said, microbatches, most, weight_bytes, language, theme, t}.
+ */
 const CARD = {
   className: "ln",
   css: [buttonsSheet, lightSheet, cardsSheet, lanesSheet],
   words: LANES,
+  keeps: ["alone"],
   build: buildLanes,
   total: ({ runners }) => Math.max(...runners.map((run) => run.time)),
   moments: ({ runners }, total) => momentsOfLanes(runners, total),
@@ -31,22 +36,6 @@ const CARD = {
   tick: tickLanes,
   keys: (ui) => Object.fromEntries(ui.data?.runners.map((_, k) => [String(k + 1), () => showAlone(ui, k)]) ?? []),
 };
-
-/**
- * Mount runners into `host`. Their data are {id, kind, runners: [{variant, name, note, time, share, most,
- * rows | compute, network, level, figures}], said, microbatches, most, weight_bytes, language, theme, t}.
- */
-export function createLanes(host) {
-  const { ui, ...timed } = createTimed(host, CARD);
-  return {
-    ...timed,
-    save: () => ({ alone: ui.alone }),
-    restore({ alone }) {
-      ui.alone = alone;
-      ui.arrange();
-    },
-  };
-}
 
 function buildLanes(ui) {
   Object.assign(ui, { views: [], alone: -1, focus: null }, readMarkup(lanesMarkup));
@@ -273,4 +262,4 @@ function focusOn(ui, focus, tip) {
   for (const { chart } of ui.views) lightUp(chart.picture, focus);
 }
 
-export default component((box) => withPlayback("lanes", createLanes(box)));
+export default component((box) => withPlayback("lanes", createTimed(box, CARD)));

@@ -10,8 +10,7 @@ import { formula } from "./formula.js";
 import { enterChapter, followReading, goToChapter, turnChapter, wake } from "./scroll.js";
 import storySheet from "./story.css" with { type: "text" };
 import { reckon, spoken } from "./values.js";
-import { actOnKey } from "../player/ui/keys.js";
-import { toggleFullScreen } from "../player/ui/transport.js";
+import { actOnKey, toggleFullScreen } from "../player/ui/transport.js";
 import { chooseLanguage, pickWords } from "../words/choice.js";
 import { STORY } from "../words/words.js";
 

@@ -19,11 +19,16 @@ import { drawTracks } from "./tracks.js";
 
 const ROUNDS = 6; // how often a token runs along its arc while a collective lasts
 
+/**
+ * A race of steps. Its data are {id, runners: [{strategy, name, reason, time, exposed, bubble, sent, memory, document,
+ * patterns}], language, theme, t}.
+ */
 const CARD = {
   className: "rv",
   css: [buttonsSheet, partsSheet, rivalsSheet],
   hues: BUCKET_HUES,
   words: RIVALS,
+  keeps: ["copies"],
   near: 1 / 200,
   build: buildRivals,
   total: ({ runners }) => Math.max(...runners.map((run) => run.time)),
@@ -33,15 +38,6 @@ const CARD = {
   arrange: arrangeRivals,
   tick: drawRivals,
 };
-
-/**
- * Mount a race of steps into `host`. Its data are {id, runners: [{strategy, name, reason, time, exposed, bubble, sent,
- * memory, document, patterns}], language, theme, t}.
- */
-export function createRivals(host) {
-  const { ui, ...timed } = createTimed(host, CARD);
-  return { ...timed, save: () => ({ copies: ui.copies }), restore: ({ copies }) => showCopies(ui, copies) };
-}
 
 function buildRivals(race) {
   Object.assign(race, {
@@ -156,4 +152,4 @@ function dragTracks(race) {
   dragTime(race.tracks, seek, { isTrack: ({ target }) => Boolean(target.closest?.("svg.at")), isScrolled: true });
 }
 
-export default component((box) => withPlayback("rivals", createRivals(box)));
+export default component((box) => withPlayback("rivals", createTimed(box, CARD)));

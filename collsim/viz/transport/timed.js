@@ -1,9 +1,8 @@
 // A card on one clock: its moments, its keys, and where it stands when other data have come.
 
 import { createClock } from "../player/model/clock.js";
-import { actOnKey } from "../player/ui/keys.js";
 import { createCard } from "../player/ui/shell.js";
-import { transportKeys, turnTo } from "../player/ui/transport.js";
+import { actOnKey, transportKeys, turnTo } from "../player/ui/transport.js";
 
 const SECONDS = 24; // on screen at speed 1, for the longest run, unless a card says otherwise
 
@@ -13,6 +12,7 @@ const SECONDS = 24; // on screen at speed 1, for the longest run, unless a card 
  *   total(data), moments(data, total)   seconds, and the moments to which a turn goes
  *   begin(ui, before)       other data than `before` have come: the moment to go to; undefined to stay
  *   tick(ui)                one frame;  keys(ui)  further keys;  end(ui)
+ *   keeps                   what of `ui` a reader has chosen, by name: it is resumed with the moment
  */
 export function createTimed(host, card) {
   const clock = createClock();
@@ -42,6 +42,11 @@ export function createTimed(host, card) {
       const isAsked = data.t != null && data.t !== ui.data?.t;
       update(data);
       clock.seek((isAsked ? data.t : ui.begin) ?? clock.t);
+    },
+    save: () => Object.fromEntries((card.keeps ?? []).map((name) => [name, ui[name]])),
+    restore(saved) {
+      Object.assign(ui, saved);
+      ui.arrange();
     },
     destroy() {
       clock.pause();

@@ -160,7 +160,7 @@ export function phaseOf(model, s) {
 }
 
 /** In reduced motion time stands at the start, the middle and the end of each step. */
-export function stillMoment(model, t) {
+function stillMoment(model, t) {
   const s = stepAt(model, t),
     a = model.step0[s],
     b = nextStart(model, s),
@@ -168,6 +168,19 @@ export function stillMoment(model, t) {
     share = [0, 0.5].find((_, k) => f < [0.2, 0.7][k]) ?? 0.999;
   return a + (b - a) * share;
 }
+
+/**
+ * What a clock shows of a run: the moment, and its step. Where motion is reduced, a run that plays does not move within
+ * the parts of a step.
+ */
+export function momentOf(model, { t: now, playing }, isStill) {
+  const moment = Math.min(now, model.total),
+    t = isStill && playing && model.nsteps ? stillMoment(model, moment) : moment;
+  return { t, s: stepAt(model, t) };
+}
+
+/** Seconds of a run for each on the screen, at speed 1: about a step, and all of it in 30 s at most. */
+export const paceOf = ({ total, nsteps }) => total / Math.max(1, Math.min(30, nsteps));
 
 /** The number of its collective for each slot. */
 function groupOfSlots(groups, slots) {

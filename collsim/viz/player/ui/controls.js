@@ -4,12 +4,11 @@ import { invalidate, stateOf, toast, wordsOf } from "./context.js";
 import { pointIn } from "../draw/elements.js";
 import { arrange, setChart, setPatterns, setView } from "./dress.js";
 import { stepSpan } from "./frame.js";
-import { actOnKey, clockKeys, speedKeys } from "./keys.js";
 import { goInto, nextNode } from "./nodes.js";
 import { busiest } from "../model/load.js";
 import { mistakeTime, nextStart, stepAt } from "../model/model.js";
 import { chartsOf } from "../charts/rows.js";
-import { createTransport, dragTime, shareMoment } from "./transport.js";
+import { actOnKey, clockKeys, createTransport, dragTime, shareMoment, speedKeys } from "./transport.js";
 
 function nextChart(ui) {
   const names = chartsOf(ui.model);

@@ -12,7 +12,7 @@ import { useClass } from "../model/load.js";
 import { drawLogical, drawLogicalJourney, drawLogicalTokens, logicalLayout } from "../draw/logical.js";
 import { drawLit, drawLogicalLit } from "../draw/lit.js";
 import { drawMatrix } from "../charts/matrix.js";
-import { activeAt, mistakeFrom, stepAt, stillMoment } from "../model/model.js";
+import { activeAt, mistakeFrom, momentOf, stepAt } from "../model/model.js";
 import { textAt } from "../model/read.js";
 import { drawBars, drawRows } from "../charts/rows.js";
 import { pipeRuler } from "../draw/ruler.js";
@@ -48,9 +48,7 @@ function factsAt(ui, model, t, s, act) {
 /** What is to be drawn at this moment; what did not change is taken over from the scene before. */
 function sceneAt(ui) {
   const { state, model, clock, scratch, still, view: before } = ui;
-  const moment = Math.min(clock.t, model.total),
-    t = still.matches && clock.playing && model.nsteps ? stillMoment(model, moment) : moment,
-    s = stepAt(model, t),
+  const { t, s } = momentOf(model, clock, still.matches),
     act = activeAt(model, t, scratch.act),
     wait = waitingAt(model, t, s, scratch.wait),
     hover = before?.hover ?? null;

@@ -20,7 +20,7 @@ import { onClock, render } from "./frame.js";
 import { download } from "../export/download.js";
 import { createExportMenu } from "../export/menu.js";
 import { insideOf, nodeAt, openNode } from "../model/inside.js";
-import { channelShown, index, mistakeTime, slotChannels } from "../model/model.js";
+import { channelShown, index, mistakeTime, paceOf, slotChannels } from "../model/model.js";
 import { clean } from "../model/order.js";
 import { buildCrumbs } from "./crumbs.js";
 import { MachineEditor } from "../edit/machineeditor.js";
@@ -284,11 +284,7 @@ function accept(ui, model, f) {
   opts.node = null;
   ui.shown = state.node == null ? model : openNode(model, state.node);
   ui.off();
-  ui.off = clock.on(
-    (_, cause) => onClock(ui, cause),
-    model.total,
-    model.total / Math.max(1, Math.min(30, model.nsteps)),
-  );
+  ui.off = clock.on((_, cause) => onClock(ui, cause), model.total, paceOf(model));
   clock.loop = null;
   limitClock(ui);
   if (!opts.clock) clock.t = model.mistake && !clock.playing ? mistakeTime(model) : f * model.total;
