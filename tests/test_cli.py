@@ -372,6 +372,14 @@ def test_help_says_which_extra_the_app_needs():
     assert "pip install 'collsim[app]'" in done.stdout
 
 
+def test_an_app_without_its_packages_names_them_and_the_extra(monkeypatch):
+    monkeypatch.setattr(teaching, "find_spec", lambda name: None if name in ("streamlit", "segno") else name)
+    done = collsim("app")
+    assert done.exit_code == 2
+    assert "(streamlit, segno)" in done.stderr
+    assert "pip install 'collsim[app]'" in done.stderr
+
+
 def test_what_is_of_a_class_only_is_refused_without_one():
     for words in (["--address", "teacher.local"], ["--tabs", "40"]):
         done = collsim("app", *words)

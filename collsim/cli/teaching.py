@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -133,6 +134,10 @@ def site(
     print(f"{website.path}: {website.runs} runs, {website.files} files, {size}; open index.html")
 
 
+#: What the extra `app` brings and the app cannot do without (pyproject.toml), as it is imported.
+_APP_PACKAGES = ("streamlit", "uvicorn", "cachetools", "psutil", "segno", "pandas", "matplotlib", "PIL", "networkx")
+
+
 @command("app")
 def app_(
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8501,
@@ -158,11 +163,12 @@ def app_(
 
 def _serve(flags: list[str]) -> None:
     """Run Streamlit in this process, so that whoever stops `collsim app` stops it."""
-    try:
-        import click
-        from streamlit.web.cli import main as streamlit
-    except ImportError as error:
-        raise CollsimError("the app needs Streamlit: pip install 'collsim[app]' ({error})", error=error) from None
+    if missing := [name for name in _APP_PACKAGES if find_spec(name) is None]:
+        message = "the app needs packages that are not installed ({packages}): pip install 'collsim[app]'"
+        raise CollsimError(message, packages=", ".join(missing))
+    import click
+    from streamlit.web.cli import main as streamlit
+
     try:
         streamlit(["run", str(_find_script()), *flags], prog_name="streamlit", standalone_mode=False)
     except click.Abort:  # what click makes of Ctrl-C

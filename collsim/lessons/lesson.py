@@ -213,35 +213,26 @@ class Section:
         run_rows = tuple(tuple((cell,) * len(LANGUAGES) for cell in row) for row in facts.rows)
         table = (*(tuple(map(fill, row)) for row in self.table), *run_rows)
         before, after = (tuple(map(fill, texts)) for texts in (self.before, self.after))
-        hidden = facts.lanes, facts.lanes_after, facts.answer_step
-        return FilledSection(facts.trace, before, question, after, table, self.view, *hidden)
+        return FilledSection(**vars(facts), before=before, question=question, after=after, table=table, view=self.view)
 
 
-@dataclass(frozen=True, eq=False)
-class FilledSection:
-    """A section with its numbers in its texts; all else as in `Section`.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FilledSection(LessonFacts):
+    """A section with its numbers in its texts, and what it takes from runs; all else as in `Section`.
 
     Attributes:
-        trace: The run of the section.
-        before: Paragraphs above the question.
-        question: The question, with its choices and reasons.
-        after: Paragraphs that appear with the answer.
-        table: Rows of the table that appears with the answer.
-        view: The view in which the player begins.
-        lanes: Pictures of rank programs above the question.
-        lanes_after: Pictures of rank programs that appear with the answer.
-        answer_step: The step of the run, counted from 1, in which the answer is seen; None where no step shows it.
+        before: The paragraphs above the question.
+        question: The question, with its choices.
+        after: The paragraphs below the answer.
+        table: Rows of cells; the heads are the first.
+        view: The view that the picture opens with.
     """
 
-    trace: Trace
     before: tuple[Text, ...]
     question: Question
     after: tuple[Text, ...]
     table: tuple[tuple[Text, ...], ...]
     view: str
-    lanes: tuple[LanePicture, ...] = ()
-    lanes_after: tuple[LanePicture, ...] = ()
-    answer_step: int | None = None
 
     @cached_property
     def timeline(self) -> EncodedTimeline:

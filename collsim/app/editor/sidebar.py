@@ -10,7 +10,6 @@ from typing import Any
 import streamlit as st
 
 from collsim.dtypes import list_dtypes
-from collsim.errors import CollsimError
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING
 from collsim.topology.fabrics import FABRICS
@@ -35,7 +34,7 @@ from ..scenario.choice import (
     read_file_fields,
 )
 from ..scenario.custom_machine import OWN
-from ..scenario.outcome import build_topology
+from ..scenario.outcome import ask_topology
 from ..shell.address import get_menu
 from ..shell.controls import (
     ALPHAS,
@@ -236,11 +235,7 @@ def _choose_option(choice: Choice, option: Option, ranks: int, offered: int) -> 
 
 def _place_facts(choice: Choice) -> tuple[int, int]:
     """Ranks, and ring orders on offer; of a machine that cannot be built the page itself says why."""
-    try:
-        topology = build_topology(choice)
-    except CollsimError:
-        return choice.ranks, 1
-    return topology.ranks, count_offered_channels(topology)
+    return ask_topology(choice, lambda topology: (topology.ranks, count_offered_channels(topology)), (choice.ranks, 1))
 
 
 def _choose_channels(current: int | None, offered: int) -> int | None:

@@ -31,13 +31,13 @@ class ConcurrentRuns:
     rows: tuple[tuple[str, int, float, float, float], ...]
 
 
-def find_companions(topology: cs.Topology | None) -> list[str]:
+def find_companions(topology: cs.Topology) -> list[str]:
     """List what can run at the same time on a topology: groups need several nodes with several ranks each.
 
     Args:
         topology: The machine or network; None where it cannot be built.
     """
-    if topology is None or topology.ranks < 2:
+    if topology.ranks < 2:
         return [""]
     sizes = np.unique(_find_nodes(topology), return_counts=True)[1]
     if len(sizes) > 1 and sizes.min() == sizes.max() > 1:

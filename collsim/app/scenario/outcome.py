@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 from cachetools import LRUCache, cached
@@ -64,6 +64,9 @@ MAX_PAGE_RANKS = 256
 
 
 _NO_RANK = "{name}={value} is not a rank; with {ranks} ranks it is 0 to {last}"
+
+
+AnswerT = TypeVar("AnswerT")
 
 
 class Refused(CollsimError):
@@ -156,6 +159,20 @@ def build_topology(choice: MachineChoice) -> cs.Topology:
         choice: The machine or network that is chosen.
     """
     return _build_cached(MachineChoice(**choice.machine_fields))
+
+
+def ask_topology(choice: MachineChoice, question: Callable[[cs.Topology], AnswerT], fallback: AnswerT) -> AnswerT:
+    """What a machine or network has, or a fallback where it cannot be built: the page says why by itself.
+
+    Args:
+        choice: Where something runs.
+        question: Takes it from the topology.
+        fallback: What is taken in place.
+    """
+    try:
+        return question(build_topology(choice))
+    except CollsimError:
+        return fallback
 
 
 @lru_cache(maxsize=32)

@@ -32,6 +32,7 @@ from .outcome import (
     MAX_TRANSFERS,
     Outcome,
     Refused,
+    ask_topology,
     build_outcome,
     build_topology,
     compare,
@@ -272,11 +273,7 @@ def place_choice(choice: Choice, ranks: int) -> Choice:
         choice: The run that is chosen.
         ranks: Number of ranks.
     """
-    try:
-        fits = build_topology(choice).ranks >= ranks
-    except CollsimError:
-        fits = False
-    if fits:
+    if ask_topology(choice, lambda topology: topology.ranks, 0) >= ranks:
         return choice
     return replace(choice, machine="switch", ranks=min(ranks, MAX_RANKS))
 

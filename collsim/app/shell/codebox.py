@@ -3,7 +3,7 @@ to copy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -113,10 +113,7 @@ def draw_run_code(choice: Choice) -> None:
         choice: The run that is chosen.
     """
     used, ranks = _find_options(choice)
-    left = _build_torch_parts(choice, [choice.nbytes], used, ranks)
-    right = [*_build_environment_parts(choice, used), _build_nccl_tests_parts([(choice, used)], ranks)]
-    script, command = snippets.write_python(choice, used), snippets.write_command(choice, used)
-    draw_code(script, command, left, right, texts=(choice.own_text,))
+    draw_real_code(choice, snippets.write_python(choice, used), snippets.write_command(choice, used), used, ranks)
 
 
 def _find_options(choice: Choice) -> tuple[dict[str, Any], int]:
@@ -168,39 +165,20 @@ def draw_race_code(runners: Sequence[Choice]) -> None:
     draw_code(snippets.write_race_python(runs), lines, left, right, texts=texts)
 
 
-def draw_change_code(
-    before: Choice,
-    after: Choice,
-    changed: str,
-    used: dict[str, object],
-    ranks: int,
-    conditions: Mapping[str, object],
-    runs: int,
-    beside: tuple[str, list[str]],
-) -> None:
-    """What-if: a run before and after a change.
+def draw_real_code(choice: Choice, script: str, command: str, used: dict[str, Any], ranks: int, note: str = "") -> None:
+    """Draw code of collsim, and the same run on real hardware.
 
     Args:
-        before: The run before the change.
-        after: The run after the change; it may say only a part of what was changed of the machine.
-        changed: Code that builds the machine after the change.
+        choice: The run.
+        script: Python.
+        command: Of the command line.
         used: Options of the run, channels included.
         ranks: Number of ranks.
-        conditions: Faults as keywords of `simulate`.
-        runs: Number of runs that differ in their jitter.
-        beside: Code for what runs at the same time, and its words of the command.
+        note: A sentence under the command.
     """
-    commands = snippets.write_command(before, used), snippets.write_command(after, used, conditions, beside[1])
-    lines = "\n".join(dict.fromkeys(commands))
-    script = snippets.write_change_python(before, changed, used, conditions, runs, beside[0])
-    left = _build_torch_parts(after, [after.nbytes], used, ranks)
-    notes = []
-    if changed != snippets.write_machine(after):
-        notes = [t("code.edits")]
-    if "background" in conditions:
-        notes += [t("whatif.nocli")]
-    right = [*_build_environment_parts(after, used), _build_nccl_tests_parts([(after, used)], ranks)]
-    draw_code(script, lines, left, right, " ".join(notes), (before.own_text,))
+    left = _build_torch_parts(choice, [choice.nbytes], used, ranks)
+    right = [*_build_environment_parts(choice, used), _build_nccl_tests_parts([(choice, used)], ranks)]
+    draw_code(script, command, left, right, note, (choice.own_text,))
 
 
 def draw_synthesis_code(choice: Choice, used: dict[str, object], changed: str = "", *, switches: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import streamlit as st
 
 import collsim as cs
@@ -14,6 +16,9 @@ from .step_costs import CostOptions, CostsView, list_costs
 from .training_choice import TrainingChoice
 
 _MAX = 1e12
+#: What only models that read tokens are asked for.
+_OF_TOKENS = ("tokens", "parameters", "gpus", "tflops")
+_HELP = {"watts": "costs.watts.help", **dict.fromkeys(_OF_TOKENS[1:], "costs.days.help")}
 
 
 def draw_costs(choice: TrainingChoice) -> None:
@@ -22,18 +27,11 @@ def draw_costs(choice: TrainingChoice) -> None:
     Args:
         choice: Of the page, as far as it decides about times.
     """
-    has_tokens = bool(cs.model(choice.model).tokens)
+    names = [entry.name for entry in fields(CostOptions)]
+    if not cs.model(choice.model).tokens:
+        names = [name for name in names if name not in _OF_TOKENS]
     with st.container(horizontal=True, gap="small"):
-        options = CostOptions(
-            gpu_hour=_ask("gpu_hour"),
-            watts=_ask("watts", t("costs.watts.help")),
-            kwh=_ask("kwh"),
-            epoch=_ask("epoch"),
-            tokens=_ask("tokens") if has_tokens else None,
-            parameters=_ask("parameters", t("costs.days.help")) if has_tokens else None,
-            gpus=_ask("gpus", t("costs.days.help")) if has_tokens else None,
-            tflops=_ask("tflops", t("costs.days.help")) if has_tokens else None,
-        )
+        options = CostOptions(**{name: _ask(name) for name in names})
     costs: CostsView | None = get_exact(list_costs, choice, options)
     if costs is None:
         return
@@ -44,16 +42,10 @@ def draw_costs(choice: TrainingChoice) -> None:
         draw_note(t("costs.unknown"))
 
 
-def _ask(name: str, help: str | None = None) -> float | None:
+def _ask(name: str) -> float | None:
     """A number above 0, or nothing."""
-    value = st.number_input(
-        t(f"costs.{name}"),
-        min_value=0.0,
-        max_value=_MAX,
-        value=None,
-        format="%.10g",
-        key=f"w_cost_{name}",
-        help=help,
-        width=190,
-    )
-    return value or None
+    help = None
+    if name in _HELP:
+        help = t(_HELP[name])
+    key = f"w_cost_{name}"
+    return st.number_input(t(f"costs.{name}"), 0.0, _MAX, None, format="%.10g", key=key, help=help, width=190) or None

@@ -34,6 +34,7 @@ from ...scenario.outcome import (
     MAX_PAGE_RANKS,
     SECONDS_TO_DRAW,
     Refused,
+    ask_topology,
     build_any_topology,
     build_topology,
     estimate_seconds,
@@ -500,10 +501,7 @@ def count_ranks(choice: Choice) -> int:
     Args:
         choice: The run that is chosen.
     """
-    try:
-        return build_topology(choice).ranks
-    except CollsimError:
-        return 0
+    return ask_topology(choice, lambda topology: topology.ranks, 0)
 
 
 def list_companions(choice: Choice) -> list[str]:
@@ -512,10 +510,7 @@ def list_companions(choice: Choice) -> list[str]:
     Args:
         choice: The run that is chosen.
     """
-    try:
-        return find_companions(build_topology(choice))
-    except CollsimError:
-        return find_companions(None)
+    return ask_topology(choice, find_companions, [""])
 
 
 def list_link_kinds(choice: Choice) -> list[str]:
@@ -524,10 +519,7 @@ def list_link_kinds(choice: Choice) -> list[str]:
     Args:
         choice: The run that is chosen.
     """
-    try:
-        return sorted({cable.kind for cable in build_topology(choice).links.cables})
-    except CollsimError:
-        return []
+    return ask_topology(choice, lambda topology: sorted({cable.kind for cable in topology.links.cables}), [])
 
 
 def has_cable(choice: Choice, edit: Edit) -> bool:

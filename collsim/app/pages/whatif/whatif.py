@@ -190,21 +190,25 @@ def _build_synthesis_code(choice: Choice, edit: Edit, switches: bool) -> None:
 
 
 def _draw_code(choice: Choice, edit: Edit) -> None:
-    topology = build_topology(choice)
+    topology, other = build_topology(choice), run_edits.build_changed_topology(choice, edit)
     used = list_used_options(choice, topology)
     before = run_edits.choose_engine(choice, edit)
     after, changed = run_edits.build_code(before, edit)
     conditions = run_edits.build_conditions(choice, edit, topology.ranks)
-    other = run_edits.build_changed_topology(choice, edit)
-    companion_code: tuple[str, list[str]] = ("", [])
+    together, words, runs = "", list[str](), 0
     if edit.companion:
-        companion_code = (
-            companions.write_python(edit.companion, other),
-            companions.write_command(edit.companion, other, choice.algorithm),
-        )
-    codebox.draw_change_code(
-        before, after, changed, used, topology.ranks, conditions, run_edits.RUNS if edit.jitter else 0, companion_code
-    )
+        together = companions.write_python(edit.companion, other)
+        words = companions.write_command(edit.companion, other, choice.algorithm)
+    if edit.jitter:
+        runs = run_edits.RUNS
+    script = snippets.write_change_python(before, changed, used, conditions, runs, together)
+    commands = snippets.write_command(before, used), snippets.write_command(after, used, conditions, words)
+    notes = []
+    if changed != snippets.write_machine(after):
+        notes = [t("code.edits")]
+    if "background" in conditions:
+        notes += [t("whatif.nocli")]
+    codebox.draw_real_code(after, script, "\n".join(dict.fromkeys(commands)), used, topology.ranks, " ".join(notes))
 
 
 def _forget_cable_and_rank() -> None:
