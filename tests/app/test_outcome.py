@@ -9,6 +9,7 @@ import pytest
 from wirings import PCIE_8GPU
 
 import collsim as cs
+from collsim.app.jobs.job_spec import hear_progress
 from collsim.app.scenario.choice import OWN, Choice, list_usual_algorithms
 from collsim.app.scenario.outcome import (
     Refused,
@@ -176,7 +177,8 @@ def test_a_comparison_in_lockstep_is_estimated_as_one_pass_over_all_sizes():
 def test_a_comparison_with_the_event_engine_reports_every_fourth_size_first():
     choice = Choice(machine="ring", ranks=3, engine="event", sizes="1KiB:1MiB:2", algorithms=("allreduce_ring",))
     parts = []
-    table = compare(choice, lambda stage, share, part=None: parts.append((share, part)))
+    with hear_progress(lambda stage, share, part: parts.append((share, part))):
+        table = compare(choice)
     sizes = [sorted(part["nbytes"]) for _, part in parts if part is not None]
     whole = cs.size_range(choice.sizes)
     assert sizes[0] == sorted({*whole[::4], whole[-1]})

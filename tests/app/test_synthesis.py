@@ -15,6 +15,7 @@ from test_whatif import sent, whatif
 
 import collsim as cs
 from collsim.app.jobs.computation import Computation, build_job_key
+from collsim.app.jobs.job_spec import hear_progress
 from collsim.app.pages.whatif import run_edits
 from collsim.app.pages.whatif.cards import list_questions
 from collsim.app.pages.whatif.run_edits import Edit
@@ -123,11 +124,9 @@ def test_the_search_is_a_job_that_can_be_stopped_and_closing_it_stops_it_too(slo
 
 def test_the_bar_goes_forward_while_it_is_looked_for():
     at = []
-    synthesis_result.synthesize_for_run(
-        Choice(machine="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB"),
-        True,
-        lambda stage, share: at.append(share),
-    )
+    choice = Choice(machine="torus", shape="3x3", collective="allgather", algorithm="allgather_ring", nbytes="1MiB")
+    with hear_progress(lambda stage, share, partial: at.append(share)):
+        synthesis_result.synthesize_for_run(choice, True)
     assert len(at) > 3
     assert at == sorted(at)
     assert 0 <= at[0] <= at[-1] <= 1
@@ -148,7 +147,8 @@ def test_what_is_told_of_a_search_is_said_under_the_bar(monkeypatch):
         build_job_key(synthesis_result.synthesize_for_run, (ONE_BOX, True)), synthesis_result.synthesize_for_run, 60.0
     )
     job.began = time.monotonic() - 10
-    synthesis_result._create_reporter(lambda stage, share: setattr(job, "stage", stage))(1, 2, "timing trees")
+    with hear_progress(job.note_progress):
+        synthesis_result._create_reporter()(1, 2, "timing trees")
     assert results._describe_job(job).startswith("Timing the trees, whole and in pieces: about 60")
 
 

@@ -168,11 +168,9 @@ def build_script(choice: InferenceChoice) -> str:
     Args:
         choice: The model and the machine that are chosen.
     """
-    more = ", ".join(f"{name}={getattr(choice, name)}" for name in COUNTS)
-    return (
-        f"import collsim as cs\n\nm = {snippets.write_machine(choice)}\n"
-        f'times = cs.inference.time_inference("{choice.model}", m, {more})\nprint(times.text())\n'
-    ).replace("'", '"')
+    counts = {name: getattr(choice, name) for name in COUNTS}
+    call = snippets.write_call("cs.inference.time_inference", repr(choice.model), "m", **counts)
+    return snippets.write_script(f"m = {snippets.write_machine(choice)}", f"times = {call}", "print(times.text())")
 
 
 def build_command(choice: InferenceChoice) -> str:

@@ -191,12 +191,18 @@ def build_script(choice: ShardingChoice) -> str:
     Args:
         choice: The step and the strategies that are chosen.
     """
-    lines = ["import collsim as cs", "", f"m = {snippets.write_machine(choice)}"]
-    for options in VARIANTS.values():
-        strategy = f"cs.fsdp({', '.join(f'{k}={v}' for k, v in options.items())})"
-        more = f'micro_batch={choice.samples}, dtype="bfloat16"'
-        lines.append(f'print(cs.training_step("{choice.model}", m, parallel={strategy}, {more}))')
-    return "\n".join(lines).replace("'", '"') + "\n"
+    step = {"micro_batch": choice.samples, "dtype": "bfloat16"}
+    calls = [
+        snippets.write_call(
+            "cs.training_step",
+            repr(choice.model),
+            "m",
+            f"parallel={snippets.write_call('cs.fsdp', **options)}",
+            **step,
+        )
+        for options in VARIANTS.values()
+    ]
+    return snippets.write_script(f"m = {snippets.write_machine(choice)}", *(f"print({call})" for call in calls))
 
 
 def build_command(choice: ShardingChoice) -> str:
@@ -207,7 +213,7 @@ def build_command(choice: ShardingChoice) -> str:
     """
     words = ["collsim", "train", choice.model, *snippets.write_machine_words(choice)]
     words += ["--micro-batch", str(choice.samples), "--dtype", "bfloat16", "--parallel"]
-    strategies = [f"fsdp({', '.join(f'{k}={v}' for k, v in options.items())})" for options in VARIANTS.values()]
+    strategies = [snippets.write_call("fsdp", **options) for options in VARIANTS.values()]
     return "\n".join(snippets.join_words([*words, strategy]) for strategy in strategies)
 
 

@@ -99,7 +99,11 @@ def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
         "gpu": [name for name in list_gpus() if _is_of_same_maker(name, base.gpu)],
         "nvlink": [*NVLINK_WORDS, 3, 4, 5],
         "pcie": [3, 4, 5, 6],
-        "cpu": [name for name, each in load_processors().items() if each.is_amd == base.amd_cpu and _is_sold(name)],
+        "cpu": [
+            name
+            for name, each in load_processors().items()
+            if each.is_amd == base.amd_cpu and name not in _KINDS_OF_PROCESSOR
+        ],
     }
     if not any(cable.kind == "upi" for *_, cable in base.connections):
         del candidates["cpu"]
@@ -140,10 +144,6 @@ def find_original_values(topology: cs.Topology) -> dict[str, str | int]:
 def _is_of_same_maker(name: str, other: str) -> bool:
     model, present = find_model(name), find_model(other)
     return model is not None and present is not None and model.is_amd == present.is_amd
-
-
-def _is_sold(processor: str) -> bool:
-    return processor not in _KINDS_OF_PROCESSOR
 
 
 def _fits(base: Machine, parts: dict[str, Any], name: str, value: str | int) -> bool:

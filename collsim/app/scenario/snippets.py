@@ -12,7 +12,7 @@ from collsim.io.nccl.nccl_tests import TESTS
 from collsim.nccl.difference import NCCL_ALGORITHMS
 
 from . import custom_machine
-from .choice import Choice, MachineChoice, build_engine_pair, list_networks, write_network
+from .choice import MACHINE_WORDS, Choice, MachineChoice, build_engine_pair, list_networks, write_network
 from .custom_machine import OWN
 from .machine_edits import write_edit_calls
 
@@ -24,6 +24,26 @@ _PROGRAMS = {collective: program for program, collective in TESTS.items()}
 _DTYPES = {"float16": "half", "float32": "float", "float64": "double", "float8_e4m3": "f8e4m3", "float8_e5m2": "f8e5m2"}
 
 
+def write_call(name: str, *arguments: str, **options: object) -> str:
+    """A call of Python.
+
+    Args:
+        name: What is called.
+        arguments: Code of the arguments.
+        **options: Values of the keywords.
+    """
+    return f"{name}({', '.join([*arguments, *(f'{key}={value!r}' for key, value in options.items())])})"
+
+
+def write_script(*lines: str) -> str:
+    """A script that imports collsim.
+
+    Args:
+        lines: Of the script.
+    """
+    return "\n".join(("import collsim as cs", "", *lines, "")).replace("'", '"')
+
+
 def write_python(choice: Choice, options: Mapping[str, object]) -> str:
     """A script that prints the same figures. `options` are those used, channels included.
 
@@ -31,8 +51,8 @@ def write_python(choice: Choice, options: Mapping[str, object]) -> str:
         choice: The run that is chosen.
         options: Options of the algorithm or format, by name.
     """
-    run = f"t = cs.simulate(s, m, {choice.nbytes!r}{_write_settings(choice)})\nprint(t)\n"
-    return (_write_schedule_lines(choice, options, write_machine(choice)) + run).replace("'", '"')
+    lines = _write_schedule_lines(choice, options, write_machine(choice))
+    return write_script(*lines, f"t = {_write_run(choice)}", "print(t)")
 
 
 def write_synthesis_python(
@@ -47,18 +67,21 @@ def write_synthesis_python(
         changed: Code that builds the machine after the change.
         switches: Whether switches of the machine that reduce may be used.
     """
-    settings = "switches=False"
+    settings = {"switches": False}
     if switches:
-        settings = ""
-    race = f"race = cs.simulate(s, m, {choice.nbytes!r}{_write_settings(choice)}).close_gap({settings})\nprint(race)\n"
-    save = "cs.save(race.schedule, 'synthesized.xml')\n"
-    return (_write_schedule_lines(choice, options, changed or write_machine(choice)) + race + save).replace("'", '"')
+        settings = {}
+    lines = _write_schedule_lines(choice, options, changed or write_machine(choice))
+    race = f"race = {_write_run(choice)}.{write_call('close_gap', **settings)}"
+    return write_script(*lines, race, "print(race)", "cs.save(race.schedule, 'synthesized.xml')")
 
 
-def _write_schedule_lines(choice: Choice, options: Mapping[str, object], machine: str) -> str:
-    """The first lines of a script: the machine and the schedule."""
-    words = ", ".join(["topology=m", *(f"{name}={value!r}" for name, value in options.items())])
-    return f"import collsim as cs\n\nm = {machine}\ns = cs.schedule({choice.algorithm!r}, {words})\n"
+def _write_schedule_lines(choice: Choice, options: Mapping[str, object], machine: str) -> tuple[str, str]:
+    """The machine and the schedule."""
+    return f"m = {machine}", f"s = {write_call('cs.schedule', repr(choice.algorithm), 'topology=m', **options)}"
+
+
+def _write_run(choice: Choice) -> str:
+    return write_call("cs.simulate", "s", "m", repr(choice.nbytes), **_list_settings(choice))
 
 
 def write_machine(choice: MachineChoice, **more: object) -> str:
@@ -72,22 +95,27 @@ def write_machine(choice: MachineChoice, **more: object) -> str:
 
 
 def _write_machine_call(choice: MachineChoice, **more: object) -> str:
-    parts = dict(choice.parts) if choice.on_machine else {}
-    further = [f"{name}={value!r}" for name, value in (parts | more).items()]
+    if choice.machine in list_networks():
+        name, _, rest = write_network(choice).partition("(")
+        return write_call(f"cs.topology.{name}", *map(_write_argument, rest.rstrip(")").split(", ")))
+    settings = _list_machine_settings(choice) | more
     if choice.machine == OWN:
-        facts = custom_machine.read_facts(choice.machine_text)
+        return write_call("cs.load_topology", repr(custom_machine.read_facts(choice.machine_text).file), **settings)
+    return write_call("cs.machine", repr(choice.machine), **settings)
+
+
+def _list_machine_settings(choice: MachineChoice) -> dict[str, object]:
+    """What is set of a machine, as far as it is not as usual, or as its file has it; and its parts."""
+    if choice.machine == OWN:
         settings = custom_machine.build_settings(
             choice.machine_text, choice.nodes, choice.fabric, choice.p2p, choice.gdr
         )
-        words = [repr(facts.file), *(f"{name}={value!r}" for name, value in settings.items()), *further]
-        return f"cs.load_topology({', '.join(words)})"
-    if choice.on_machine:
-        words = [f"nodes={choice.nodes}"] + [f"{name}=False" for name in ("p2p", "gdr") if not getattr(choice, name)]
-        if choice.fabric != "switch":
-            words += [f"fabric={choice.fabric!r}"]
-        return f"cs.machine({choice.machine!r}, {', '.join([*words, *further])})"
-    name, _, rest = write_network(choice).partition("(")
-    return f"cs.topology.{name}({', '.join(map(_write_argument, rest.rstrip(')').split(', ')))})"
+    else:
+        settings = {name: getattr(choice, name) for name in MACHINE_WORDS}
+        settings = {
+            name: value for name, value in settings.items() if name == "nodes" or value != getattr(Choice, name)
+        }
+    return {**settings, **dict(choice.parts)}
 
 
 def _write_argument(word: str) -> str:
@@ -117,22 +145,20 @@ def write_sweep_python(choice: Choice, pairs: Sequence[tuple[str, Mapping[str, o
         choice: The run that is chosen.
         pairs: Algorithms with the options that are tried of each.
     """
-    names = "".join(f"    {name!r},\n" for name in dict.fromkeys(name for name, _ in pairs))
-    engine = build_engine_pair(choice)
-    more = ""
-    if choice.dtype != "float32":
-        more = f", dtype={choice.dtype!r}"
-    if engine != "lockstep":
-        more += f", engine={engine!r}"
-    return (
-        "import collsim as cs\n\n"
-        f"m = {write_machine(choice)}\n"
-        f"names = [\n{names}]\n"
-        f"table = cs.compare({choice.collective!r}, m, cs.size_range({choice.sizes!r}), algorithm=names{more})\n"
-        "times = table.pivot_table(index='nbytes', columns='algorithm', values='time')\n"
-        "print(times)\n"
-        "print('channels × chunks: each the best of', table.attrs['search'])\n"
-    ).replace("'", '"')
+    names = [f"    {name!r}," for name in dict.fromkeys(name for name, _ in pairs)]
+    options: dict[str, object] = {"dtype": choice.dtype, "engine": build_engine_pair(choice)}
+    unusual = {name: value for name, value in options.items() if value != getattr(Choice, name)}
+    sizes = f"cs.size_range({choice.sizes!r})"
+    return write_script(
+        f"m = {write_machine(choice)}",
+        "names = [",
+        *names,
+        "]",
+        f"table = {write_call('cs.compare', repr(choice.collective), 'm', sizes, 'algorithm=names', **unusual)}",
+        "times = table.pivot_table(index='nbytes', columns='algorithm', values='time')",
+        "print(times)",
+        "print('channels × chunks: each the best of', table.attrs['search'])",
+    )
 
 
 def write_race_python(runs: Sequence[tuple[Choice, Mapping[str, object]]]) -> str:
@@ -219,7 +245,7 @@ def write_route_python(choice: Choice, a: int, b: int) -> str:
         a: The rank at which the route begins.
         b: The rank at which it ends.
     """
-    return f"import collsim as cs\n\nm = {write_machine(choice)}\nprint(m.explain({a}, {b}))\n".replace("'", '"')
+    return write_script(f"m = {write_machine(choice)}", f"print(m.explain({a}, {b}))")
 
 
 def write_command(
@@ -271,18 +297,10 @@ def write_machine_words(choice: MachineChoice) -> list[str]:
         return ["--topology-file", EDITED_FILE]
     if choice.machine in list_networks():
         return ["--topology", write_network(choice)]
+    words = ["--machine", choice.machine]
     if choice.machine == OWN:
-        settings = custom_machine.build_settings(
-            choice.machine_text, choice.nodes, choice.fabric, choice.p2p, choice.gdr
-        )
         words = ["--topology-file", custom_machine.read_facts(choice.machine_text).file]
-    else:
-        settings = {"nodes": choice.nodes, "fabric": choice.fabric, "p2p": choice.p2p, "gdr": choice.gdr}
-        settings = {
-            name: value for name, value in settings.items() if name == "nodes" or value != getattr(Choice, name)
-        }
-        words = ["--machine", choice.machine]
-    return words + list_option_words(settings | dict(choice.parts))
+    return words + list_option_words(_list_machine_settings(choice))
 
 
 def join_words(words: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from collsim.topology.parts.gpus import find_announcement
 
 from ..scenario import custom_machine
 from ..scenario.address_parameters import shorten
-from ..scenario.choice import WORDS, list_networks, list_usual_algorithms
+from ..scenario.choice import WORDS, MachineChoice, list_networks, list_usual_algorithms
 from ..scenario.custom_machine import OWN
 from ..scenario.mistakes import write_sentence
 from ..texts import has_text
@@ -111,16 +111,14 @@ def _read_typed(
             chosen.append(value)
             continue
         synonyms = find_synonyms(value, map(str, words))
-        meant = [option for option, text in words.items() if option in synonyms or _is_text(value, text)]
+        meant = [
+            option for option, text in words.items() if option in synonyms or value.strip().lower() == text.lower()
+        ]
         if len(meant) == 1:
             chosen += meant
         else:
             typed.append(value)
     return list(dict.fromkeys(chosen)), typed
-
-
-def _is_text(word: str, text: str) -> bool:
-    return word.strip().lower() == text.lower()
 
 
 def _answer_typed(label: str, typed: Iterable[str], words: Mapping[Any, str]) -> None:
@@ -334,16 +332,15 @@ def draw_tabs(name: str, parts: Mapping[str, Callable[[], None]]) -> None:
 
 @st.fragment
 @queue_reruns
-def draw_folded(name: str, label: str, draw: Callable[[], None], opened: bool = False) -> None:
+def draw_folded(name: str, label: str, draw: Callable[[], None]) -> None:
     """A part under its label that is drawn when it is opened; opening it draws nothing else again.
 
     Args:
         name: Name of the control: the key of its text, and of what it remembers.
         label: The text beside the control.
         draw: Draws the part.
-        opened: Whether the part is open at first.
     """
-    part = st.expander(label, opened, key=f"{WIDGETS}{name}", on_change="rerun")
+    part = st.expander(label, key=f"{WIDGETS}{name}", on_change="rerun")
     if part.open:
         with part:
             draw()
@@ -543,6 +540,17 @@ def label_machine(name: str) -> str:
     if name not in cs.machines():
         return t("place.network", name=label_choice("network", name))
     return cs.machines()[name].write_title(get_language())
+
+
+def label_nodes(choice: MachineChoice) -> str:
+    """A machine with the number of its nodes where there are several: `2 x DGX A100`.
+
+    Args:
+        choice: Where something runs.
+    """
+    if choice.copies == 1:
+        return label_machine(choice.machine)
+    return t("race.nodes", machine=label_machine(choice.machine), count=choice.nodes)
 
 
 def label_choice(kind: str, value: object) -> str:

@@ -55,7 +55,7 @@ def draw_switches(pages: list[str]) -> None:
             data={**words, "isDark": is_dark(), "pages": pages, "theme": get_address_theme()},
             width="content",
             height="content",
-            on_isDark_change=_on_theme_seen,
+            on_isDark_change=lambda: None,  # drawing again is all there is to do
         )
 
 
@@ -86,7 +86,3 @@ def _turn_mode() -> None:
     now.panels = replace(now.panels, mode=mode, cards=cards, predict=False)
     now.start = dict(now.moments.get("explore", {}))
     now.last_run = now.choice, None  # the same run: its moment stays
-
-
-def _on_theme_seen() -> None:
-    """The theme changed under the page: drawing again is all there is to do."""

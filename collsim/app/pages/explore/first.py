@@ -18,7 +18,7 @@ from ...scenario.simple_run import (
     use_single_channel,
 )
 from ...shell.address import finish_controls
-from ...shell.controls import label_algorithm, label_machine
+from ...shell.controls import label_algorithm, label_nodes
 from ...shell.filebox import build_run_exports
 from ...shell.player import mount_simple_page
 from ...shell.results import get_latest
@@ -68,12 +68,9 @@ def _build_data(simple_runs: SimpleView, choice: Choice) -> dict[str, object]:
 
 def _build_title(simple_runs: SimpleView, choice: Choice) -> str:
     """`256 MiB allreduce, ring over 2 x DGX A100 (16 GPUs)`."""
-    machine_label = label_machine(choice.machine)
-    if choice.copies != 1:
-        machine_label = t("race.nodes", machine=machine_label, count=choice.nodes)
     algorithm = label_algorithm(choice.algorithm, choice.collective)
     words = {"nbytes": format_bytes(simple_runs.nbytes), "collective": choice.collective, "algorithm": algorithm}
-    return t("simple.title", machine=machine_label, ranks=simple_runs.ranks, **words)
+    return t("simple.title", machine=label_nodes(choice), ranks=simple_runs.ranks, **words)
 
 
 def _switch(name: str, on: bool) -> None:

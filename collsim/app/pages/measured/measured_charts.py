@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable
 
 import altair as alt
 import pandas as pd
@@ -101,19 +100,13 @@ def name_cause(key: str) -> str:
 # ---- curves --------------------------------------------------------------------------------------------------------
 
 
-Quantity = Literal["time", "busbw"]
-
-
-def draw_curves(
-    table: pd.DataFrame, gap: Gap, run: MeasuredRun, quantities: Sequence[Quantity] = ("time", "busbw")
-) -> None:
+def draw_curves(table: pd.DataFrame, gap: Gap, run: MeasuredRun) -> None:
     """Time and busbw over size: dots measured, a line predicted, dashes for the tuner and for the hypothesis.
 
     Args:
         table: A row for each size.
         gap: What would explain the difference to the model.
         run: The measured run.
-        quantities: A chart for each, side by side.
     """
     table = table.sort_values("nbytes")
     if gap.best is not None:
@@ -121,17 +114,16 @@ def draw_curves(
         under = pd.Series(gap.best.predicted, index=table.index)
         table = table.assign(under=under, under_busbw=factor * table["nbytes"] / under)
     draw_legend(tuner=bool(table["tuner"].notna().any()), under="under" in table)
-    draw_charts(table, quantities)
+    draw_charts(table)
 
 
-def draw_charts(table: pd.DataFrame, quantities: Sequence[Quantity] = ("time", "busbw")) -> None:
+def draw_charts(table: pd.DataFrame) -> None:
     """The curves side by side.
 
     Args:
         table: A row for each size.
-        quantities: A chart for each.
     """
-    for column, what in zip(st.columns(len(quantities), gap="small"), quantities, strict=True):
+    for column, what in zip(st.columns(2, gap="small"), ("time", "busbw"), strict=True):
         with column, st.container(border=True, key=f"card_measured_{what}"):
             charts.draw_chart(f"measured_{what}", _build_curve, table, what)
 

@@ -127,11 +127,13 @@ def _draw_list(choice: HangChoice) -> None:
         draw_part(t("hangs.list"))
         with st.container(key="hanglist"):
             for name, hang in list_hangs().items():
-                st.button(choose_text(hang.title), key=f"hang_{name}", type="tertiary", on_click=_on_pick, args=(name,))
-
-
-def _on_pick(name: str) -> None:
-    remember(PAGE, HangChoice(name))
+                st.button(
+                    choose_text(hang.title),
+                    key=f"hang_{name}",
+                    type="tertiary",
+                    on_click=remember,
+                    args=(PAGE, HangChoice(name)),
+                )
 
 
 def _on_open(hang: Hang, source: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -289,9 +290,11 @@ def _draw_schedule(draft: ProgramDraft, verdict: ProgramVerdict, timeline: dict[
         if verdict.msccl:
             st.download_button(t("program.msccl"), verdict.msccl, "program.xml", key="program_xml", on_click="ignore")
         if st.session_state.get(_RACE) != draft.code:
-            st.button(t("program.race"), key="program_race", on_click=_on_race, args=(draft.code,))
+            st.button(
+                t("program.race"), key="program_race", on_click=st.session_state.__setitem__, args=(_RACE, draft.code)
+            )
     if st.session_state.get(_RACE) == draft.code:
-        draw_box(race_program, draft, close=_on_race_closed)
+        draw_box(race_program, draft, close=partial(st.session_state.pop, _RACE, None))
 
 
 def _on_explore(schedule: str, network: str, nbytes: str) -> None:
@@ -299,14 +302,6 @@ def _on_explore(schedule: str, network: str, nbytes: str) -> None:
     choice = replace(get_session().choice, nbytes=nbytes, engine="event", **read_file_fields(network))
     play_schedule(Upload("program.json", schedule.encode()), choice)
     st.switch_page(get_menu()["explore"])
-
-
-def _on_race(source: str) -> None:
-    st.session_state[_RACE] = source
-
-
-def _on_race_closed() -> None:
-    st.session_state.pop(_RACE, None)
 
 
 _STYLE = read_style("program_page")

@@ -46,6 +46,7 @@ from ...shell.controls import (
     label_algorithm,
     label_choice,
     label_machine,
+    label_nodes,
     label_values,
     list_algorithms,
     number,
@@ -299,6 +300,4 @@ def _label_machine(runner: Choice) -> str:
     if runner.machine in list_networks():
         words = {"ranks": runner.ranks, "bandwidth": add_space(runner.bandwidth), "alpha": add_space(runner.alpha)}
         return t("race.network", machine=label_choice("network", runner.machine), **words)
-    if runner.copies == 1:
-        return label_machine(runner.machine)
-    return t("race.nodes", machine=label_machine(runner.machine), count=runner.nodes)
+    return label_nodes(runner)

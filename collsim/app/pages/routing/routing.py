@@ -218,11 +218,12 @@ def build_script(choice: RoutingChoice) -> str:
     Args:
         choice: What runs and where.
     """
-    machine = snippets.write_machine(choice.compared)
-    return (
-        f"import collsim as cs\n\nm = {machine}\ns = cs.schedule('{choice.algorithm}', topology=m)\n"
-        f"times = cs.analysis.compare_routing(s, m, '{choice.nbytes}', seeds={choice.seeds})\nprint(times)\n"
-    ).replace("'", '"')
+    return snippets.write_script(
+        f"m = {snippets.write_machine(choice.compared)}",
+        f"s = cs.schedule({choice.algorithm!r}, topology=m)",
+        f"times = cs.analysis.compare_routing(s, m, {choice.nbytes!r}, seeds={choice.seeds})",
+        "print(times)",
+    )
 
 
 def build_command(choice: RoutingChoice) -> str:

@@ -21,23 +21,19 @@ def build_script(choice: TrainingChoice) -> str:
         choice: The step of training that is chosen.
     """
     parallel, words = build_arguments(choice)
-    more = "".join(f", {name}={value}" for name, value in words.items())
-    options = "".join(f", {name}={value!r}" for name, value in choice.model_options.items())
     model = repr(choice.model)
-    if options or choice.has_narrow_weights:
-        model = f"cs.model({model}{options})"
+    if choice.model_options or choice.has_narrow_weights:
+        model = snippets.write_call("cs.model", model, **choice.model_options)
     if choice.has_narrow_weights:
         model += f".to({choice.dtype!r})"
+    more = [f"{name}={value}" for name, value in words.items()]
     lines = [
-        "import collsim as cs",
-        "",
         f"m = {snippets.write_machine(choice)}",
-        f"t = cs.training_step({model}, m, parallel={parallel}{more})",
-        *([f"t = t.what_if({', '.join(f'{k}={v!r}' for k, v in choice.switched.items())})"] if choice.switched else []),
-        "print(t)",
-        "print(t.explain())",
+        f"t = {snippets.write_call('cs.training_step', model, 'm', f'parallel={parallel}', *more)}",
     ]
-    return "\n".join(lines).replace("'", '"') + "\n"
+    if choice.switched:
+        lines.append(f"t = {snippets.write_call('t.what_if', **choice.switched)}")
+    return snippets.write_script(*lines, "print(t)", "print(t.explain())")
 
 
 def build_command(choice: TrainingChoice) -> str:

@@ -42,6 +42,7 @@ from ...scenario.choice import (
     list_networks,
 )
 from ...scenario.outcome import build_topology, read_choice
+from ...scenario.snippets import write_call
 
 STRATEGIES = ("ddp", "data_parallel", "parameter_server")
 ATTENTION = ("sdpa", "eager")
@@ -371,16 +372,15 @@ def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, str]]:
     if choice.optimizer != "adam":
         words |= {"optimizer": repr(choice.optimizer)}
     if options := choice.eager_options:
-        values = ", ".join(map(repr, (find_gpu(choice), choice.dtype)))
-        more = "".join(f", {name}={value!r}" for name, value in options.items())
-        words |= {"compute": f"cs.train.get_eager_speed({values}{more})"}
+        speed = repr(find_gpu(choice)), repr(choice.dtype)
+        words |= {"compute": write_call("cs.train.get_eager_speed", *speed, **options)}
     elif choice.speed_of:
         words |= {"compute": repr(choice.speed_of)}
     if choice.interference:
         words |= {"interference": repr(float(choice.interference))}
     if choice.timing != "alone":
         words |= {"network": repr(choice.timing)}
-    return f"cs.{choice.strategy}({', '.join(f'{k}={v!r}' for k, v in list_options(choice).items())})", words
+    return write_call(f"cs.{choice.strategy}", **list_options(choice)), words
 
 
 def list_options(choice: TrainingChoice) -> dict[str, object]:

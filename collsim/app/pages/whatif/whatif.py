@@ -81,18 +81,13 @@ def _reconcile(fields: dict[str, Any], query: Mapping[str, str], complaints: lis
     return Edit()
 
 
-def _on_machine(_choice: Choice) -> Edit:
-    """On another machine it begins anew: a cable of one is not in another."""
-    return Edit()
-
-
 @register_page(
     PAGE,
     40,
     address=replace(run_edits.ADDRESS, agree=_reconcile),
     choice=True,
     moment=("t", "view"),
-    on_machine=_on_machine,
+    on_machine=lambda _: Edit(),  # a cable of one machine is not in another
 )
 def draw() -> None:
     """Draw the page: the run in the sidebar, the changes in a row, then before and after."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 import streamlit as st
@@ -46,16 +47,13 @@ def ask_consent(page: str, draft: DraftT) -> DraftT | None:
     mark = hashlib.sha256(draft.code.encode("utf-8", "replace")).hexdigest()
     if draft.linked and mark not in ran:
         _note(t("write.link"))
-        st.button(t("write.link.run"), key=f"{page}_run_link", type="primary", on_click=_run_it, args=(page,))
+        # Somebody has read the code of the link, and what they type into it is theirs.
+        accept = partial(change_remembered, page, linked=False)
+        st.button(t("write.link.run"), key=f"{page}_run_link", type="primary", on_click=accept)
         return None
     ran.add(mark)
     is_open = detect_isolation() is Isolation.NONE
     return replace(draft, turn=0, linked=False, allow_unsandboxed=is_open)  # type: ignore[type-var]
-
-
-def _run_it(page: str) -> None:
-    """Somebody has read the code of the link, and what they type into it is theirs."""
-    change_remembered(page, linked=False)
 
 
 def _ask_for_consent() -> None:
