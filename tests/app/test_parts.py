@@ -6,6 +6,7 @@ import pytest
 from test_walk import opened
 
 import collsim as cs
+from collsim.app.jobs.job_spec import hear_progress
 from collsim.app.pages.train import step_costs
 from collsim.app.pages.train.step_costs import CostOptions, list_costs
 from collsim.app.pages.train.training_choice import ADDRESS
@@ -74,7 +75,8 @@ def test_the_panel_says_the_digits_of_python():
 def test_rows_are_reported_as_they_are_priced_and_free_changes_first(monkeypatch):
     monkeypatch.setattr(run_upgrades, "_REPORT_EVERY", 0.0)
     choice, reports = ADDRESS.read(QUESTION)[0], []
-    shown = step_costs.list_upgrades(choice, (), lambda stage, share, cells: reports.append((share, cells[0])))
+    with hear_progress(lambda stage, share, cells: reports.append((share, cells[0]))):
+        shown = step_costs.list_upgrades(choice, ())
     counts = [len(rows) for _, rows in reports]
     assert counts == sorted(counts)
     assert len(set(counts)) > 8
