@@ -77,20 +77,28 @@ def predict(
     if measured is not None:
         times = _parse_times(measured)
     network = machine_spec.build_network(assumed=False)
-    notes: list[tuple[str, str]] = []
     selection = parse_ranks(ranks)
     rows: list[dict[str, Any]] = []
+    remarks: list[dict[str, list[str]]] = []
     for size in cs.size_range(nbytes):
         p = cs.nccl.predict_with_simulation(
             collective, network, size, measured=times, launch=launch, version=version, ranks=selection
         )
-        remarks = [p.used_ranks, p.release, p.interval().reason, *p.registered_buffers, *p.notes, *p.assumptions]
-        notes += [(cs.format_bytes(size), str(remark)) for remark in remarks if remark]
         rows.append({name: getattr(p, name) for name in _COLUMNS})
-    for note in merge_notes(notes):
-        print_note(f"collsim: {name_options(note)}")
-    if output.write(rows):
+        kinds = {
+            "notes": (p.used_ranks, p.release, *p.registered_buffers, *p.notes),
+            "assumptions": (p.interval().reason, *p.assumptions),
+        }
+        remarks.append({kind: [name_options(str(each)) for each in texts if each] for kind, texts in kinds.items()})
+    if output.write(rows, [row | of_row for row, of_row in zip(rows, remarks, strict=True)]):
         return
+    texts = [
+        (cs.format_bytes(row["nbytes"]), text)
+        for row, of_row in zip(rows, remarks, strict=True)
+        for text in (*of_row["notes"], *of_row["assumptions"])
+    ]
+    for note in merge_notes(texts):
+        print_note(f"collsim: {note}")
     table = [{name: _format_cell(name, value) for name, value in row.items()} for row in rows]
     show(table, f"{collective} on {network.name}, as nccl-tests would print it")
 

@@ -123,6 +123,8 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "unknown_inputs.DOMAIN_RATIOS": ("read off", "586 to 930 GB/s of 72 GPUs"),
     "unknown_inputs.WITHOUT_GDR": ("read off", "4 of 10 systems of PCIe cards"),
     "unknown_inputs.DIRECT": ("read off", "7 of 15 systems of PCIe cards"),
+    "unknown_inputs.BRIDGE_RATIOS": ("read off", "order of magnitude: one or two of three bridges"),
+    "unknown_inputs.SEVERAL_BRIDGES": ("vendor", "product briefs of A100 and H100 PCIe: 300 GB/s by three bridges"),
     "unknown_inputs.LAUNCHES": ("read off", "order of magnitude: most machines run one of the two"),
     "unknown_inputs.RING_FOR_TREE": (
         "read off",
@@ -158,6 +160,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         "8 GPUs on two trays as fast as on a board (OCI; NVIDIA/nccl issue 2140)",
     ),
     "mpi._FULL_NODES": ("read off", "seven systems with full nodes"),
+    "mpi.MEMORY_RATIOS": ("read off", "seven systems with 8 ranks a node and more"),
     "algorithm_time._PEERS": (
         "read off",
         "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)",
@@ -193,6 +196,8 @@ _NO_CONSTANT = {
         "unknown_inputs._MIN_NARROWING",
         "unknown_inputs.CARD_RATIOS",
         "mpi._GPU_PATHS",
+        "mpi._MEMORY",
+        "mpi._TCP",
         "unknown_inputs._MIN_DEVIATION",
         "unknown_inputs._TWO_NODES",
         "unknown_inputs._FOUR_IN_FIVE",

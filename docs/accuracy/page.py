@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from accuracy import crossval, crossval_mpi, origins, spreads
+from accuracy import crossval, crossval_mpi, later, origins, spreads
 from accuracy.languages import LANGUAGES, Block, Language, Table, Text
 from accuracy.tables import join_tables
 
@@ -78,6 +78,7 @@ def blocks(
         "blind": Text("left_out", {"tables": _blind(blind, "nccl")}) if blind else "",
         "intervals": _intervals() if blind else "",
         "kinds": _kinds() if blind else "",
+        "later": build_later(),
         "mpi_blind": _mpi_blind(mpi_blind, result, described) if mpi_blind else "",
         "differences": _build_separate(calls, described),
         "floors": _floors(calls),
@@ -313,11 +314,38 @@ def _kinds() -> Block:
     for machine in order.index:
         for band in sorted(system.loc[machine].index):
             near, far = system.loc[(machine, band)], kind.loc[(machine, band)]
-            cells = [text for each in (near, far) for text in (f"{each.error:.0%}", *_cover_cells(each))]
+            cells = [text for each in (near, far) for text in _error_cells(each)]
             rows.append([machine, BANDS[band][0], f"{near.runs:.0f}", *cells])
     head = ["machine", "size", "runs"]
     covers = ["covered", "slower", "high / low"]
     return Table([*head, "error, system left out", *covers, "error, kind left out", *covers], rows)
+
+
+def build_later() -> Text:
+    """The runs that were collected afterwards: before anybody looked at them and now, and by kind of machine."""
+    before, now = (later.summarize_later(first, "library") for first in (True, False))
+    rows = [
+        [LIBRARIES[was.library], BANDS[was.band][0], was.runs, *_error_cells(was), *_error_cells(is_now)]
+        for was, is_now in zip(before.itertuples(), now.itertuples(), strict=True)
+    ]
+    covers = ["covered", "slower", "high / low"]
+    kinds = [
+        [each.machine, BANDS[each.band][0], each.runs, *_error_cells(each)]
+        for each in later.summarize_later(True, "machine").itertuples()
+    ]
+    cases = pd.read_csv(later.CASES)
+    blocks: dict[str, Block] = {
+        "count": len(cases),
+        "systems": int(cases.system.nunique()),
+        "bands": Table(["library", "size", "runs", "error, before", *covers, "error, now", *covers], rows),
+        "kinds": Table(["machine", "size", "runs", "median error", *covers], kinds),
+    }
+    return Text("later", blocks)
+
+
+def _error_cells(row: Any) -> tuple[str, ...]:
+    """The median error, the share of measurements inside the intervals and above, and the median width."""
+    return f"{row.error:.0%}", *_cover_cells(row)
 
 
 def _every(result: Accuracy, described: pd.DataFrame) -> Table:

@@ -118,7 +118,11 @@ def mark_covered(table: pd.DataFrame, left_out: LeftOut = "system", level: float
 def covered(table: pd.DataFrame, left_out: LeftOut = "system", by: Sequence[str] = ("library",)) -> pd.DataFrame:
     """By the columns in `by` and band: runs, median error, share of their rows inside and above, every run the same,
     and the median of high / low."""
-    rows = mark_covered(table, left_out)
+    return summarize_covered(mark_covered(table, left_out), by)
+
+
+def summarize_covered(rows: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Summarize rows as `mark_covered` has them, as `covered` says."""
     runs = rows.assign(error=np.expm1(rows.off.abs())).groupby([*by, "band", "run"], sort=True)
     each = runs.agg(
         error=("error", "median"), covered=("inside", "mean"), above=("above", "mean"), wide=("high_over_low", "median")

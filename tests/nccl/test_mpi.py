@@ -221,13 +221,28 @@ def test_cards_that_nobody_stated_are_named_and_widen_the_interval():
         assert not any(str(sentence).startswith(start) for sentence in mpi.list_mpi_assumptions(stated, 64 * M))
         known, wide = (mpi.predict_mpi_interval(case, 64 * M).ratio for case in (stated, guessed))
         assert (wide > 1.1 * known) == ("alone" in str(named[0])), gpu
-    assert "know number and rate" in str(mpi.list_mpi_assumptions(build_case(gpu="none", inter_link=""), 64 * M)[-1])
+    one_rank_a_node = build_case(gpu="none", ranks=4, nodes=4, inter_link="", collective="alltoall")
+    assert "know number and rate" in str(mpi.list_mpi_assumptions(one_rank_a_node, 64 * M)[-1])
 
 
 def test_full_nodes_and_many_tcp_flows_at_a_port_are_doubts():
     full = build_case(gpu="none", ranks=128)
-    assert [entry.name for entry in mpi.predict_mpi_parts(full, 8).unknown_inputs] == ["full nodes"]
+    assert mpi.predict_mpi_parts(full, 8).unknown_inputs[0].name == "full nodes"
     words = {"gpu": "none", "ranks": 48, "nodes": 48, "inter_link": "1x10GbE (TCP sockets)"}
-    for collective, names in (("alltoall", ["incast"]), ("allreduce", []), ("broadcast", [])):
+    for collective, names in (("alltoall", {"incast", "TCP"}), ("allreduce", {"TCP"}), ("broadcast", {"TCP"})):
         inputs = mpi.predict_mpi_parts(build_case(**words, collective=collective), 4 * M).unknown_inputs
-        assert [entry.name for entry in inputs] == names
+        assert {entry.name for entry in inputs} == names
+
+
+def test_memory_of_a_node_and_tcp_are_doubts_where_they_hold_up_a_call():
+    """The sides on which other memory and other sockets lie: slower and faster ones are published."""
+    full, alone = (build_case(gpu="none", ranks=ranks, nodes=4, inter_link="1xHDR200 IB") for ranks in (64, 4))
+    (memory,) = mpi.predict_mpi_parts(full, 64 * M).unknown_inputs
+    assert memory.name == "host memory"
+    assert memory.fast > memory.slow > 0
+    assert mpi.predict_mpi_parts(alone, 64 * M).unknown_inputs == ()
+    fast_wire = build_case(gpu="none", ranks=4, nodes=4, inter_link="1x100GbE (TCP sockets)")
+    (tcp,) = mpi.predict_mpi_parts(fast_wire, 64 * M).unknown_inputs
+    assert tcp.name == "TCP"
+    assert min(tcp.fast, tcp.slow) > 0
+    assert "over TCP is not stated" in str(mpi.list_mpi_assumptions(fast_wire, 64 * M)[0])

@@ -46,6 +46,20 @@ def test_rounds_bytes_and_additions_are_those_of_the_algorithm(operation, name, 
     assert sums(operation, name, 8, 800.0) == pytest.approx((rounds, sent, added))
 
 
+@pytest.mark.parametrize(
+    ("operation", "name"),
+    [("allreduce", "rabenseifner"), ("reduce", "rabenseifner"), ("reduce", "reduce_scatter_gather")],
+)
+def test_rabenseifner_begins_with_the_neighbour(operation, name):
+    """MPICH: "beginning with processes that are distance 1 apart"; so the farthest gets the least, and first gives it
+    back."""
+    rounds = ROUND_COUNTERS[operation][name](8, 800.0)
+    assert [(r.distance, r.nbytes) for r in rounds[:3]] == [(1, 400), (2, 200), (4, 100)]
+    assert [(r.distance, r.nbytes) for r in rounds[3:]] == [(4, 100), (2, 200), (1, 400)]
+    farthest_first = ROUND_COUNTERS["reduce_scatter"]["recursive_halving"](8, 800.0)
+    assert [(r.distance, r.nbytes) for r in farthest_first] == [(4, 400), (2, 200), (1, 100)]
+
+
 def test_every_algorithm_that_a_library_may_choose_is_counted():
     for operation in ROUND_COUNTERS:
         names = {name for name, _ in openmpi.get_algorithm_names(operation).values()}

@@ -104,6 +104,7 @@ class Placement:
         cards: network cards of a node; 0 on one node.
         card_rate: B/s of one card; 0 on one node.
         net: kind of network, `ib`, `tcp` ...; `none` on one node.
+        flow_ratio: what one rank moves over the network at most, over `Wire.flow`.
     """
 
     ranks: int
@@ -111,6 +112,7 @@ class Placement:
     cards: float
     card_rate: float
     net: str
+    flow_ratio: float = 1.0
 
     @property
     def local_ranks(self) -> float:
@@ -188,7 +190,7 @@ def _time_between(message_round: Round, placement: Placement, host: Host, far: f
     wire = _get_wire(placement)
     cards = placement.cards * placement.card_rate * wire.carries
     alone = min(wire.rails, placement.cards) * placement.card_rate * wire.carries
-    rate = min(alone, cards / far, wire.flow)
+    rate = min(alone, cards / far, wire.flow * placement.flow_ratio)
     waits = wire.latency + host.span * math.log2(placement.nodes / 2)
     if message_round.nbytes <= wire.eager:
         return waits, message_round.nbytes / host.copy + (message_round.sends - 1) * message_round.nbytes / rate

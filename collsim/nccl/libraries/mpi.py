@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,10 @@ from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interva
 from ..model.unknown_inputs import (
     CARD_RATIOS,
     CARDS_MEASUREMENT,
+    TCP_ASSUMPTION,
+    TCP_MEASUREMENT,
+    TCP_RATIOS,
+    TCP_WIRE,
     UnknownInput,
     compute_deviations,
     describe_cards,
@@ -162,15 +166,29 @@ _DISJOINT = (5, 0)
 #: Ranks of a node beyond which all of its cores are taken to be busy.
 _MANY = 16
 #: Standard deviations of the logarithm of the time on nodes of more ranks than that, where containers, cores shared
-#: with the system and the placement of ranks are not stated: per system, four in five of seven took 0.3 to 2.7 times
-#: as long as counted at middle sizes, and 0.6 to 10 times at small ones.
+#: with the system and the placement of ranks are not stated: per system, four in five of seven took 0.6 to 10 times as
+#: long as counted at small sizes. What memory makes of larger ones is in `MEMORY_RATIOS`.
 _FULL_NODES = UnknownInput(
     "full nodes",
     Sentence("how full nodes run (containers, placement of ranks, cores for the system) is not stated"),
     Sentence("the time of one small call over all nodes"),
-    fast=0.9,
+    fast=0.4,
     slow=1.8,
 )
+#: Probabilities of what the memory of a node passes and adds, over `Host`: of seven published systems with 8 ranks a
+#: node and more, three are within a fifth of it, two have 2 and 5 times as much, and two that run in containers half or
+#: less (docs/accuracy.md).
+MEMORY_RATIOS: Mapping[float, float] = {0.5: 1 / 7, 2.0: 1 / 7, 5.0: 1 / 7}
+#: Name of the doubt about the network cards, which is named where it has no effect, too: somebody left it out.
+_CARDS = "NIC rate"
+_MEMORY = UnknownInput(
+    "host memory",
+    Sentence("what the memory of a node passes between its ranks is not stated: as in published runs"),
+    Sentence("the time of one large call inside a node"),
+    fast=0.0,
+    slow=0.0,
+)
+_TCP = UnknownInput("TCP", TCP_ASSUMPTION, TCP_MEASUREMENT, fast=0.0, slow=0.0)
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
 _YEAR_OF_41 = 2021
 #: Buffers in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
@@ -351,35 +369,61 @@ def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
     aside = 0.0
     if not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower()):
         aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / apply_cache(Host(), nbytes).fresh
-    parts = _time_rounds(rounds, placement, nbytes, aside)
+    parts = _time_rounds(rounds, placement, Host(), nbytes, aside)
     inputs: tuple[UnknownInput, ...] = ()
+
+    def measure(unknown_input: UnknownInput, others: Iterable[tuple[float, Placement, Host]]) -> UnknownInput:
+        times = ((share, _time_rounds(rounds, other, host, nbytes, aside).total) for share, other, host in others)
+        return _measure_input(unknown_input, times, parts.total)
+
     if network.guessed:
         ratios = CARD_RATIOS["slingshot"] if network.guessed == "slingshot" else HOST_NIC_RATIOS
-        others = ((share, replace(placement, card_rate=network.rate * ratio)) for ratio, share in ratios.items())
-        times = [(share, _time_rounds(rounds, other, nbytes, aside).total) for share, other in others]
-        inputs += (_build_card_input(network, times, parts.total),)
-    if nodes > 1 and ranks / nodes > _MANY:
+        inputs += (measure(_describe_card_input(network), _list_cards(placement, ratios)),)
+    if network.net == "tcp":
+        flows = ((share, replace(placement, flow_ratio=ratio), Host()) for ratio, share in TCP_RATIOS.items())
+        inputs += (measure(_TCP, (*flows, *_list_cards(placement, TCP_WIRE))),)
+    if ranks > nodes:
+        memories = ((share, placement, _scale_memory(ratio)) for ratio, share in MEMORY_RATIOS.items())
+        inputs += (measure(_MEMORY, memories),)
+    if ranks / nodes > _MANY:
         inputs += (_FULL_NODES,)
     if network.net == "tcp" and kind != "broadcast":
         inputs += _list_incast(rounds, placement, parts.total)
-    return replace(parts, unknown_inputs=sort_inputs(inputs))
+    named = (entry for entry in inputs if entry.has_effect or entry.name == _CARDS)
+    return replace(parts, unknown_inputs=sort_inputs(named))
 
 
-def _time_rounds(rounds: Rounds, placement: Placement, nbytes: int, aside: float) -> MpiParts:
+def _time_rounds(rounds: Rounds, placement: Placement, host: Host, nbytes: int, aside: float) -> MpiParts:
     """Seconds of the rounds of a call, and of copies aside (s) that are no message."""
-    host = apply_cache(Host(), nbytes)
+    cached_host = apply_cache(host, nbytes)
     waits, moves = (
         sum(terms)
-        for terms in zip(*(round_time(message_round, placement, host) for message_round in rounds), strict=True)
+        for terms in zip(*(round_time(message_round, placement, cached_host) for message_round in rounds), strict=True)
     )
-    return MpiParts(host.call + waits, moves + aside)
+    return MpiParts(cached_host.call + waits, moves + aside)
 
 
-def _build_card_input(network: NetworkCards, times: Iterable[tuple[float, float]], seconds: float) -> UnknownInput:
-    """The doubt about the network cards, from probabilities and times with others."""
+def _list_cards(placement: Placement, ratios: Mapping[float, float]) -> Iterator[tuple[float, Placement, Host]]:
+    """Cards of other rates, with their probabilities."""
+    for ratio, share in ratios.items():
+        yield share, replace(placement, card_rate=placement.card_rate * ratio), Host()
+
+
+def _scale_memory(ratio: float) -> Host:
+    host = Host()
+    return replace(host, memory=host.memory * ratio, stream=host.stream * ratio)
+
+
+def _measure_input(unknown_input: UnknownInput, times: Iterable[tuple[float, float]], seconds: float) -> UnknownInput:
+    """The doubt about an input, from probabilities of other values and the times with them."""
     fast, slow = compute_deviations([(share, math.log(other / seconds)) for share, other in times])
+    return replace(unknown_input, fast=fast, slow=slow)
+
+
+def _describe_card_input(network: NetworkCards) -> UnknownInput:
+    """The doubt about the network cards, not yet measured."""
     assumption = describe_cards(network.guessed, network.cards, network.rate)
-    return UnknownInput("NIC rate", assumption, CARDS_MEASUREMENT, fast, slow)
+    return UnknownInput(_CARDS, assumption, CARDS_MEASUREMENT, fast=0.0, slow=0.0)
 
 
 def _list_incast(rounds: Rounds, placement: Placement, seconds: float) -> tuple[UnknownInput, ...]:
@@ -478,16 +522,16 @@ def _predict_smoothly(case: Any, nbytes: int, known: Constants) -> MpiParts:
     others = [(share, replace(rates, move=rates.move * ratio)) for ratio, share in MOVE_RATIOS.items()]
     if path not in ("yes", "no"):
         others.append((STAGED, replace(rates, step=rates.step + STAGED_COPIES)))
-    times = [(share, _time_smoothly(case, kind, nbytes, other, known, network).total) for share, other in others]
-    fast, slow = compute_deviations([(share, math.log(seconds / parts.total)) for share, seconds in times])
-    inputs: tuple[UnknownInput, ...] = (replace(_GPU_PATHS[path if path in _GPU_PATHS else ""], fast=fast, slow=slow),)
+    times = ((share, _time_smoothly(case, kind, nbytes, other, known, network).total) for share, other in others)
+    path_input = _GPU_PATHS[path if path in _GPU_PATHS else ""]
+    inputs: tuple[UnknownInput, ...] = (_measure_input(path_input, times, parts.total),)
     if network.guessed:
         slower = (
             (share, network._replace(rate=network.rate * ratio))
             for ratio, share in CARD_RATIOS[network.guessed].items()
         )
-        times = [(share, _time_smoothly(case, kind, nbytes, rates, known, other).total) for share, other in slower]
-        inputs += (_build_card_input(network, times, parts.total),)
+        times = ((share, _time_smoothly(case, kind, nbytes, rates, known, other).total) for share, other in slower)
+        inputs += (_measure_input(_describe_card_input(network), times, parts.total),)
     return replace(parts, unknown_inputs=sort_inputs(inputs))
 
 

@@ -59,17 +59,27 @@ def _list_doubling_rounds(n: int, size: float, adds: bool) -> Rounds:
     )
 
 
-def _list_halving_rounds(n: int, size: float, adds: bool, odd: bool = True) -> Rounds:
-    """Half of the buffer with the farthest partner, a quarter with the next ..."""
+def _list_halving_rounds(n: int, size: float, adds: bool, odd: bool = True, nearest_first: bool = False) -> Rounds:
+    """Half of the buffer with the farthest partner, a quarter with the next ...; or with the nearest one first."""
     p = _find_largest_power(n)
     extra = (Round(1, size, 1, size if adds else 0.0),) if odd and n != p else ()
-    steps = ((size / 2 ** (k + 1), p >> (k + 1)) for k in range(_count_levels(p)))
-    return extra + tuple(Round(1, part, far, part if adds else 0.0) for part, far in steps)
+    parts = [size / 2 ** (k + 1) for k in range(_count_levels(p))]
+    distances = [p >> (k + 1) for k in range(_count_levels(p))]
+    if nearest_first:
+        distances.reverse()
+    return extra + tuple(Round(1, part, far, part if adds else 0.0) for part, far in zip(parts, distances, strict=True))
 
 
-def _list_rabenseifner_rounds(n: int, size: float) -> Rounds:
-    back = (Round(r.repeats, r.nbytes, r.distance) for r in reversed(_list_halving_rounds(n, size, False)))
-    return (*_list_halving_rounds(n, size, True), *back)
+def _list_rabenseifner_rounds(n: int, size: float, odd: bool = True) -> Rounds:
+    """Halving that begins with the neighbour, and the same way back (MPICH
+    src/mpi/coll/allreduce/allreduce_intra_reduce_scatter_allgather.c, "beginning with processes that are distance 1
+    apart"; Open MPI ompi/mca/coll/base/coll_base_reduce.c, "recursive vector halving and recursive distance doubling").
+    So half of the buffer stays in the node, and little crosses the network.
+
+    `odd`: whether ranks beyond a power of two get the result, too.
+    """
+    back = reversed(_list_halving_rounds(n, size, False, odd, nearest_first=True))
+    return (*_list_halving_rounds(n, size, True, nearest_first=True), *back)
 
 
 def _list_ring_rounds(n: int, size: float, adds: bool = False, both: bool = False) -> Rounds:
@@ -162,8 +172,7 @@ _REDUCE: Mapping[str, RoundCounter] = {
     **dict.fromkeys(("binary", "in-order_binary"), lambda n, s: _list_binary_rounds(n, s, True)),
     "binomial": lambda n, s: _list_tree_rounds(n, s, 2, True),
     "knomial": lambda n, s: _list_tree_rounds(n, s, _RADIX, True),
-    "rabenseifner": lambda n, s: (*_list_halving_rounds(n, s, True), *_list_growing_rounds(n, s)),
-    "reduce_scatter_gather": lambda n, s: (*_list_halving_rounds(n, s, True), *_list_growing_rounds(n, s)),
+    **dict.fromkeys(("rabenseifner", "reduce_scatter_gather"), lambda n, s: _list_rabenseifner_rounds(n, s, odd=False)),
 }
 _ALLGATHER: Mapping[str, RoundCounter] = {
     "linear": lambda n, s: (Round(1, s / n, n // 2, sends=n - 1), *_list_tree_rounds(n, s, 2, False)),

@@ -59,6 +59,11 @@ DIRECT = 7 / 15
 #: GPUs of a later generation have switches.
 MESH, CUBE, MESH_GPUS = 5 / 10, 2 / 3, 4
 _VOLTA = 70
+#: Probabilities of what bridges between two cards carry over all that the cards can have: an A100 or H100 needs three
+#: (NVIDIA, product briefs), and two H100 whose bridges nobody counted move 116 GB/s (NVIDIA/nccl-tests issue 194).
+BRIDGE_RATIOS: Mapping[float, float] = {1 / 3: 0.1, 2 / 3: 0.1}
+#: B/s in one direction from which on two cards have more than one bridge: an A100 or H100 has 300 by three.
+SEVERAL_BRIDGES = 2e11
 #: Probability of either way to launch where it is not stated; the rest is between them.
 LAUNCHES: Mapping[str, float] = {"one process": 0.35, "process per gpu": 0.35}
 #: Nodes beyond which other traffic and paths of a network that is shared slow a call, and by how much: 7 of 66 runs
@@ -122,7 +127,7 @@ class UnknownInput:
     def sentence(self) -> Sentence:
         """What was assumed, and where four in five times lie for this doubt alone, as factors on the predicted time,
         where it makes a difference that is known."""
-        if self.variance <= _MIN_DEVIATION**2:
+        if not self.has_effect:
             return self.assumption
         template = "{assumption} (alone, it puts four in five measurements at {low} to {high} of the predicted time)"
         low, high = math.exp(-_FOUR_IN_FIVE * self.fast), math.exp(_FOUR_IN_FIVE * self.slow)
@@ -137,6 +142,11 @@ class UnknownInput:
     def variance(self) -> float:
         """Sum of both variances."""
         return self.fast**2 + self.slow**2
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether it makes a difference to the time."""
+        return self.variance > _MIN_DEVIATION**2
 
 
 @dataclass(frozen=True)
@@ -297,11 +307,22 @@ def _describe_board(facts: Facts) -> Sentence:
     rate = format_bandwidth(facts.link_rate)
     if facts.is_amd:
         return Sentence("links inside a node not stated: xGMI between any two GPUs, {rate} a GPU", rate=rate)
-    return Sentence("links inside a node not stated: an NVSwitch board, {rate} a GPU", rate=rate)
+    template = "links inside a node not stated: an NVSwitch board, {rate} a GPU"
+    if facts.local_ranks > MESH_GPUS and facts.cc > _VOLTA:
+        template = (
+            "links inside a node not stated: an NVSwitch board, {rate} a GPU, as all published systems of more than "
+            "four such GPUs have"
+        )
+    return Sentence(template, rate=rate)
 
 
 def _list_wirings(call: Call) -> Iterator[tuple[float, Call]]:
     yield DIRECT, _change_facts(call, wiring="pcie")
+
+
+def _list_bridges(call: Call) -> Iterator[tuple[float, Call]]:
+    for ratio, share in BRIDGE_RATIOS.items():
+        yield share, _change_facts(call, link_rate=call.facts.link_rate * ratio)
 
 
 def _list_host(call: Call) -> Iterator[tuple[float, Call]]:
@@ -352,6 +373,8 @@ CARD_RATIOS: Mapping[str, Mapping[float, float]] = {"nic_rate": NIC_RATIOS, "sli
 CARDS_MEASUREMENT = Sentence(
     "number and rate of the network cards (ibstat, ethtool), or the time of one large call between two nodes"
 )
+TCP_ASSUMPTION = Sentence("what a CPU moves over TCP is not stated: sockets, cores and virtual machines differ")
+TCP_MEASUREMENT = Sentence("the time of one large call over two nodes")
 _RULES = (
     _Rule(
         "NIC rate",
@@ -373,8 +396,8 @@ _RULES = (
         "TCP",
         lambda call: call.facts.net == "tcp" and call.facts.nodes > 1,
         _list_tcp,
-        lambda _: Sentence("what a CPU moves over TCP is not stated: sockets, cores and virtual machines differ"),
-        Sentence("the time of one large call over two nodes"),
+        lambda _: TCP_ASSUMPTION,
+        TCP_MEASUREMENT,
     ),
     _Rule(
         "GPUDirect RDMA",
@@ -398,6 +421,15 @@ _RULES = (
             "links inside a node not stated: PCIe {generation} without P2P, through host memory", generation=facts.pcie
         ),
         Sentence("whether GPUs reach one another directly (nvidia-smi topo -p2p r)"),
+    ),
+    _Rule(
+        "bridges",
+        lambda call: call.facts.wiring == "bridge" and call.facts.link_rate >= SEVERAL_BRIDGES,
+        _list_bridges,
+        lambda facts: Sentence(
+            "number of NVLink bridges not stated: all, {rate} in one direction", rate=format_bandwidth(facts.link_rate)
+        ),
+        Sentence("the NVLinks between the two cards (nvidia-smi topo -m, nvidia-smi nvlink -s)"),
     ),
     _Rule(
         "host memory",
@@ -469,7 +501,7 @@ def list_unknown_inputs(call: Call) -> tuple[UnknownInput, ...]:
     expected_time = compute_time(call).total
     rules = [rule for rule in _RULES if rule.is_unknown(call)]
     inputs = [(rule.is_always_named, rule.measure(call, expected_time)) for rule in rules]
-    return sort_inputs(entry for is_named, entry in inputs if is_named or entry.variance > _MIN_DEVIATION**2)
+    return sort_inputs(entry for is_named, entry in inputs if is_named or entry.has_effect)
 
 
 def sort_inputs(inputs: Iterable[UnknownInput]) -> tuple[UnknownInput, ...]:
