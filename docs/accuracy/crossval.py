@@ -39,6 +39,8 @@ _NVLINK = ("nvlink-70", "nvlink-80", "nvlink-90", "nvlink-100")
 _RDMA, _SOFTWARE = ("ib", "roce"), ("efa", "tcp", "tcpx", "tcpxo")
 _NETWORKS = (*_RDMA, "slingshot", *_SOFTWARE)
 _NEAR = (*FABRICS, "pcie", "host")
+#: Constants of what a launch costs.
+_LAUNCH = ("launch", "launch_p2p", "launch_per_gpu", "launch_each", "kernel", "kernel_p2p", "blocks", "peer")
 
 #: What is known without any run: NCCL's link speeds over nominal ones (src/graph/topo.h), between two AMD sockets 16
 #: GB/s where a slot has 24, its step latencies as they are, what a channel moves (tuning.cc), a NIC that carries its
@@ -82,30 +84,13 @@ PRIOR = LinkParameters(
 
 #: Turned for all at once ...
 _SINGLE: Knobs = {
-    **{
-        name: ((name, ()),)
-        for name in (
-            "launch",
-            "launch_p2p",
-            "launch_per_gpu",
-            "launch_each",
-            "kernel",
-            "kernel_p2p",
-            "blocks",
-            "peer",
-            "step_without_gdr",
-            "rendezvous",
-            "chain",
-            "fill_pcie",
-        )
-    },
+    **{name: ((name, ()),) for name in (*_LAUNCH, "step_without_gdr", "rendezvous", "chain", "fill_pcie")},
     **{f"{name} {p}": ((name, (p,)),) for name in ("fill", "fade", "channel") for p in c.PROTOCOLS},
     "wait LL": (("wait", ("LL", "LL128")),),
     "wait Simple": (("wait", ("Simple",)),),
     **{f"nvls {cc}": (("nvls_carries", (cc,)),) for cc in MEASURED.nvls_carries},
     "steps of NVLS": (("step_bulk", ("nvls",)),),
-    **{name: ((name, ()),) for name in ("host_one_way", "crossing")},
-    **{name: ((name, ()),) for name in ("without_gdr", "host_bridge")},
+    **{name: ((name, ()),) for name in ("host_one_way", "crossing", "without_gdr", "host_bridge")},
     "sends between": (("net_p2p", ()),),
 }
 #: ... for a family ...
@@ -135,10 +120,6 @@ _KIND: Knobs = {
 KNOBS: Knobs = {**_SINGLE, **_FAMILY, **_KIND}
 #: What a launch costs, what a link carries, and the pipeline: few systems say the first (who launches is mostly not in
 #: the tables), what is published of the second is better than a handful of runs, and of the third nothing is published.
-_LAUNCH = (
-    *("launch", "launch_p2p", "launch_per_gpu", "launch_each"),
-    *("kernel", "kernel_p2p", "blocks", "peer"),
-)
 _RATES = ("carries", "nvls_carries", "host_one_way", "crossing", "without_gdr", "host_bridge")
 _PIPELINE = ("fill", "fade", "wait")
 

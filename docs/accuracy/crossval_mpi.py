@@ -34,15 +34,7 @@ Floats = npt.NDArray[np.float64]
 _SLOW = Rates(1e-5, 2e-6, 5e9, 5e9)
 #: Round numbers for a GPU's buffers: a message between nodes takes 2 us (what vendors of RDMA networks say), one inside
 #: half of that, a call 10 us more; cards carry their rate less headers. For host memory what is published of two ranks.
-PRIOR = Constants(
-    gpu=_SLOW,
-    cray=_SLOW,
-    inside=0.5,
-    peer=5e-7,
-    fill=1.0,
-    fade=100.0,
-    wire=0.95,
-)
+PRIOR = Constants(gpu=_SLOW, cray=_SLOW, inside=0.5, peer=5e-7, fill=1.0, fade=100.0, wire=0.95)
 _PULL, _SCALE, _NUDGE = 0.4, 0.25, 1e-4  # pull and width as for a family of links in `crossval`
 
 

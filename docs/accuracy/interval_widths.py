@@ -135,19 +135,18 @@ def find_quantile(values: Floats, weights: Floats, level: float) -> float:
     return float(values[order][min(int(np.searchsorted(heap, level)), len(order) - 1)])
 
 
-def compute_deviations(rows: Residuals, side: Side, parts: Floats, rest: float = REST) -> Floats:
+def compute_deviations(rows: Residuals, side: Side, parts: Floats) -> Floats:
     """Compute the standard deviation of each row on a side.
 
     Args:
         rows: residuals.
         side: towards shorter or longer times.
         parts: standard deviations of the three parts of each row.
-        rest: the standard deviation that no part explains.
 
     Returns:
         Standard deviations of the logarithm of the time.
     """
-    result: Floats = np.sqrt(((rows.shares * parts) ** 2).sum(axis=1) + rows.inputs[side] ** 2 + rest**2)
+    result: Floats = np.sqrt(((rows.shares * parts) ** 2).sum(axis=1) + rows.inputs[side] ** 2 + REST**2)
     return result
 
 
@@ -280,14 +279,10 @@ def _find_scales(hidden: _Hidden, strangers: _Hidden) -> tuple[Scales, Scales]:
             for band, part in enumerate(PARTS):
                 here, there = hidden.rows.band == band, strangers.rows.band == band
                 leaning, k = hidden.leaning[here], COLUMNS.index(part)
-                for scale, values, weights in (
-                    (known, scores[here], weight[here] * (1 - leaning)),
-                    (
-                        unknown,
-                        np.concatenate([scores[here], others[there]]),
-                        np.concatenate([weight[here] * leaning, _match(far[there], weight[here] * leaning)]),
-                    ),
-                ):
+                both = np.concatenate([scores[here], others[there]])
+                leant = np.concatenate([weight[here] * leaning, _match(far[there], weight[here] * leaning)])
+                near = (known, scores[here], weight[here] * (1 - leaning))
+                for scale, values, weights in (near, (unknown, both, leant)):
                     if weights.sum() > 0:
                         found = find_quantile(values, weights, (1 + LEVEL) / 2) / NORMAL
                         scale[side][k] *= max(found, 1 / MAX_SCALE)

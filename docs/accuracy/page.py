@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from accuracy import crossval, crossval_mpi, later, origins, spreads
-from accuracy.languages import LANGUAGES, Block, Language, Table, Text
+from accuracy.languages import LANGUAGES, Block, Table, Text
 from accuracy.tables import join_tables
 
 from collsim.nccl.measured.prediction_accuracy import (
@@ -49,18 +49,6 @@ WIDTH_GOALS = {
 }
 #: What is left out, and how the page says it.
 _LEFT_OUT = {"system": "systems", "kind": "kinds of machine", "gpu": "GPUs", "source": "sources"}
-
-
-def page(
-    result: Accuracy,
-    predicted: Sequence[PredictedRow],
-    described: pd.DataFrame,
-    blind: Mapping[str, Accuracy] | None = None,
-    mpi_blind: Mapping[str, Accuracy] | None = None,
-    language: Language = "en",
-) -> str:
-    """The page as Markdown in one language, see `blocks`."""
-    return Text("accuracy", blocks(result, predicted, described, blind, mpi_blind)).markdown(language)
 
 
 def blocks(
@@ -175,23 +163,14 @@ def _cover_cells(row: Any) -> tuple[str, str, str]:
 
 
 def _bands(result: Accuracy, library: str, tuner: bool = True) -> Table:
-    rows = []
-    for name, row in result.summarize_bands(library).iterrows():
-        shares = [f"{row[k]:.0%}" for k in ("within_125", "within_16", "rows_125", "rows_16")]
-        rows.append(
-            [name, f"{row.runs:.0f}", f"{row.error:.1%}", *shares, *([f"{row.tuner_error:.0%}"] if tuner else [])]
-        )
-    head = [
-        "size",
-        "runs",
-        "median error",
-        "runs within 1.25x",
-        "1.6x",
-        "rows within 1.25x",
-        "1.6x",
-        *(["NCCL's tuner"] if tuner else []),
+    head = ["size", "runs", "median error", "runs within 1.25x", "1.6x", "rows within 1.25x", "1.6x", "NCCL's tuner"]
+    shares = ("within_125", "within_16", "rows_125", "rows_16", "tuner_error")
+    count = len(head) if tuner else -1
+    rows = [
+        [name, f"{row.runs:.0f}", f"{row.error:.1%}", *(f"{row[share]:.0%}" for share in shares)][:count]
+        for name, row in result.summarize_bands(library).iterrows()
     ]
-    return Table(head, rows)
+    return Table(head[:count], rows)
 
 
 def _blind(results: Mapping[str, Accuracy], library: str) -> Block:
@@ -238,16 +217,9 @@ def _build_separate(calls: Sequence[Call], described: pd.DataFrame) -> Block:
         return ""
     rows = []
     for name, pairs in select_separate(calls, described).groupby("band", sort=False):
-        off = float(pairs.log_ratio.abs().median())
-        rows.append(
-            [
-                name,
-                len(pairs),
-                f"{np.expm1(off):.0%}",
-                f"{np.expm1(off / 2):.0%}",
-                f"{np.expm1(pairs.log_ratio.abs().max()):.0%}",
-            ]
-        )
+        off = pairs.log_ratio.abs()
+        figures = (off.median(), off.median() / 2, off.max())
+        rows.append([name, len(pairs), *(f"{np.expm1(figure):.0%}" for figure in figures)])
     return Table(["size", "pairs", "difference", "least error", "largest difference"], rows)
 
 
@@ -272,13 +244,9 @@ def _constants(calls: Sequence[Call], described: pd.DataFrame) -> Table:
     runs = [(case_id, "" if system is None else str(system[case_id])) for case_id, *_ in calls]
     rows = []
     for known in origins.table([crossval.sample(p, seconds) for _, p, seconds in calls], runs):
-        behind = (
-            ""
-            if known.runs is None
-            else f"runs: {known.runs}, systems: {known.systems}"
-            if known.runs
-            else "none: its family's"
-        )
+        behind = "" if known.runs is None else "none: its family's"
+        if known.runs:
+            behind = f"runs: {known.runs}, systems: {known.systems}"
         rows.append([f"`{known.name}`", known.value, known.kind, known.source, behind])
     return Table(["constant", "value", "kind", "source or start of the fit", "behind it"], rows)
 
@@ -356,16 +324,8 @@ def _every(result: Accuracy, described: pd.DataFrame) -> Table:
         case: Any = info.loc[str(case_id)]
         said = f"{case.ranks}x {case.gpu}, {case.nodes} node" + ("s" if case.nodes != "1" else "")
         source = f"[source]({case['source']})" if str(case.get("source", "")).startswith("http") else ""
-        rows.append(
-            [
-                case_id,
-                case.collective,
-                said,
-                group.algorithm.iloc[0],
-                *(ratios.get(name, "") for name, *_ in BANDS),
-                source,
-            ]
-        )
+        figures = [ratios.get(name, "") for name, *_ in BANDS]
+        rows.append([case_id, case.collective, said, group.algorithm.iloc[0], *figures, source])
     return Table(["run", "collective", "machine", "algorithm", *(name for name, *_ in BANDS), ""], rows)
 
 

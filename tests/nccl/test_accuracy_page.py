@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from accuracy import origins
+from accuracy import later, origins
 from accuracy.languages import LANGUAGES, QUOTED, Table, Text, render_markdown, template, translate, words
-from accuracy.page import of_result
-from accuracy.tables import join_tables
+from accuracy.page import build_later, of_result
+from accuracy.tables import FITTED_SETS, UNSEEN_SETS, join_tables
 
 from collsim.nccl.measured.prediction_accuracy import OTHER_THAN_NODES, predict_rows, read_tables, summarize_accuracy
 
@@ -95,7 +95,7 @@ def test_the_chinese_page_has_no_english_but_names_code_and_quotations():
 def test_the_committed_page_has_every_text_and_every_constant_as_they_are_now(language):
     """Between what is filled in, the files of `pages/`; of each constant all but the runs behind it."""
     page = committed(language)
-    texts = [template(name, language) for name in ("accuracy", "left_out", "intervals", "mpi_left_out")]
+    texts = [template(name, language) for name in ("accuracy", "left_out", "intervals", "later", "mpi_left_out")]
     fixed = [part for text in texts for part in re.split(r"(?<!{){[a-z_:,]+}(?!})", text) if part.strip()]
     assert len(fixed) >= 20
     assert [part for part in fixed if part.format() not in page] == []
@@ -103,6 +103,27 @@ def test_the_committed_page_has_every_text_and_every_constant_as_they_are_now(la
     made = ["| " + " | ".join(translate(cell, language) for cell in row) + " |" for row in rows]
     assert len(made) > 100
     assert [row for row in made if row not in page] == [], "run make docs"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_has_the_runs_collected_afterwards_as_they_are_predicted_now(language):
+    """And as they were before: then the model missed half of its MPI runs, now it covers most of them."""
+    assert build_later().markdown(language) in committed(language)
+    before, now = (later.summarize_later(first, "library").set_index(["library", "band"]) for first in (True, False))
+    assert before.loc[("mpi", 1)].covered < 0.5 < 0.7 < now.loc[("mpi", 1)].covered
+    assert (before.xs("nccl").error == now.xs("nccl").error).all()  # no term of NCCL's times came from them
+
+
+@needs_tables
+def test_the_runs_collected_afterwards_are_of_no_other_collection():
+    """Two runs that share a size and a time over 100 us by chance share few; a copy shares all."""
+    names = [f"measured{suffix}.csv" for suffix in (*FITTED_SETS, *UNSEEN_SETS)]
+    known, ours = (pd.concat(map(pd.read_csv, paths)) for paths in ([TABLES / name for name in names], [later.TIMES]))
+    keys = {(size, time) for size, time in zip(known.size_bytes, known.time_us, strict=True)}
+    large = ours[ours.time_us > 100]
+    shared = pd.Series([pair in keys for pair in zip(large.size_bytes, large.time_us, strict=True)], large.index)
+    assert (shared.groupby(large.case_id).sum() <= 1).all()
+    assert large.case_id.nunique() > 20
 
 
 def test_every_constant_says_in_chinese_where_it_comes_from():

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from accuracy import crossval_mpi
-from accuracy.page import page
+from accuracy.languages import Text
+from accuracy.page import blocks
 
 from collsim.errors import FormatError
 from collsim.nccl import evaluate_accuracy
@@ -127,7 +128,9 @@ def test_an_error_is_the_same_whichever_way_it_goes_and_the_page_says_how_it_is_
     result = summarize_accuracy(found, described, rows, failed)
     errors = result.cases.set_index("case_id").error
     assert [errors["just"], errors["fast"], errors["slow"]] == pytest.approx([0, 9, 9])
-    assert "max(predicted / measured, measured / predicted) - 1" in page(result, found, described)
+    assert "max(predicted / measured, measured / predicted) - 1" in Text(
+        "accuracy", blocks(result, found, described)
+    ).markdown("en")
     committed = (Path(__file__).parents[2] / "docs" / "accuracy.md").read_text(encoding="utf-8")
     assert "max(predicted / measured, measured / predicted) - 1" in committed
 
@@ -154,7 +157,7 @@ def test_the_farthest_off_come_first_be_they_too_fast_or_too_slow(tables):
     assert list(result.sort_by_error().case_id) == list(result.sort_by_error("nccl").case_id) == list(took)
     for text in (
         str(result).partition("Farthest off")[2],
-        page(result, found, described).partition("## Largest errors first")[2],
+        Text("accuracy", blocks(result, found, described)).markdown("en").partition("## Largest errors first")[2],
     ):
         assert sorted(took, key=text.index) == list(took)
 

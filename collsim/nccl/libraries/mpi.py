@@ -185,10 +185,8 @@ _MEMORY = UnknownInput(
     "host memory",
     Sentence("what the memory of a node passes between its ranks is not stated: as in published runs"),
     Sentence("the time of one large call inside a node"),
-    fast=0.0,
-    slow=0.0,
 )
-_TCP = UnknownInput("TCP", TCP_ASSUMPTION, TCP_MEASUREMENT, fast=0.0, slow=0.0)
+_TCP = UnknownInput("TCP", TCP_ASSUMPTION, TCP_MEASUREMENT)
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
 _YEAR_OF_41 = 2021
 #: Buffers in GPU memory with Open MPI over UCX (reductions go through the host); the same with Cray MPICH.
@@ -423,7 +421,7 @@ def _measure_input(unknown_input: UnknownInput, times: Iterable[tuple[float, flo
 def _describe_card_input(network: NetworkCards) -> UnknownInput:
     """The doubt about the network cards, not yet measured."""
     assumption = describe_cards(network.guessed, network.cards, network.rate)
-    return UnknownInput(_CARDS, assumption, CARDS_MEASUREMENT, fast=0.0, slow=0.0)
+    return UnknownInput(_CARDS, assumption, CARDS_MEASUREMENT)
 
 
 def _list_incast(rounds: Rounds, placement: Placement, seconds: float) -> tuple[UnknownInput, ...]:

@@ -439,22 +439,28 @@ def _list_times(run: MeasuredRun, links: LinkParameters, settings: Mapping[str, 
 # ---- what changes
 
 
+def _change_where(applies: Callable[[Facts], bool], **changes: object) -> Change:
+    """Other facts, of the machines that a condition holds of."""
+    return lambda facts: replace(facts, **changes) if applies(facts) else None  # type: ignore[arg-type]
+
+
+def _halve_where(applies: Callable[[Facts], bool], rate: Literal["link_rate", "nic_rate"]) -> Change:
+    """Half of a rate, of the machines that a condition holds of."""
+    return lambda facts: _change_where(applies, **{rate: getattr(facts, rate) / 2})(facts)
+
+
+def _uses_rdma(facts: Facts) -> bool:
+    return facts.nodes > 1 and facts.net != "tcp"
+
+
+def _is_on_pcie(facts: Facts) -> bool:
+    return facts.wiring in ("pcie", "host")
+
+
 def _disable_p2p(facts: Facts) -> Facts | None:
     if facts.wiring == "none" or (facts.wiring == "host" and not facts.staged_between_switches):
         return None
     return replace(stage_through_host(facts), staged_between_switches=False)
-
-
-def _enable_p2p(facts: Facts) -> Facts | None:
-    if facts.wiring == "host":
-        return replace(facts, wiring="pcie")
-    return None
-
-
-def _place_on_two_sockets(facts: Facts) -> Facts | None:
-    if facts.wiring not in ("pcie", "host") or facts.crosses_sockets:
-        return None
-    return replace(facts, crosses_sockets=True, wired_nodes=None)
 
 
 def _share_uplink(facts: Facts) -> Facts | None:
@@ -470,21 +476,9 @@ def _lower_pcie(facts: Facts) -> Facts | None:
         return None
     slower = PCIE_GBPS[facts.pcie - 1] / PCIE_GBPS[facts.pcie]
     inside = facts.link_rate
-    if facts.wiring in ("pcie", "host"):
+    if _is_on_pcie(facts):
         inside = facts.link_rate * slower
     return replace(facts, pcie=facts.pcie - 1, link_rate=inside)
-
-
-def _reduce_slot_width(facts: Facts) -> Facts | None:
-    if facts.wiring in ("pcie", "host"):
-        return replace(facts, link_rate=facts.link_rate / 2)
-    return None
-
-
-def _reduce_nvlink(facts: Facts) -> Facts | None:
-    if facts.wiring in FABRICS:
-        return replace(facts, link_rate=facts.link_rate / 2)
-    return None
 
 
 def _remove_links(lost: int) -> Change:
@@ -553,65 +547,27 @@ def _use_host_network(rate: float) -> Change:
     return change
 
 
-def _disable_gdr(facts: Facts) -> Facts | None:
-    if facts.nodes > 1 and facts.gdr is not False and facts.net != "tcp":
-        return replace(facts, gdr=False)
-    return None
-
-
-def _enable_gdr(facts: Facts) -> Facts | None:
-    if facts.nodes > 1 and facts.gdr is False and facts.net != "tcp":
-        return replace(facts, gdr=True)
-    return None
-
-
-def _use_one_nic(facts: Facts) -> Facts | None:
-    if facts.nodes > 1 and facts.nics > 1:
-        return replace(facts, nics=1.0)
-    return None
-
-
-def _halve_network(facts: Facts) -> float | None:
-    if facts.nodes > 1:
-        return 0.5
-    return None
-
-
-def _reduce_network_rate(facts: Facts) -> Facts | None:
-    if facts.nodes > 1:
-        return replace(facts, nic_rate=facts.nic_rate / 2)
-    return None
-
-
-def _use_tcp(facts: Facts) -> Facts | None:
-    if facts.nodes > 1 and facts.net != "tcp":
-        return replace(facts, net="tcp", gdr=False)
-    return None
-
-
-def _use_rdma(facts: Facts) -> Facts | None:
-    if facts.nodes > 1 and facts.net == "tcp":
-        return replace(facts, net="roce", gdr=None)
-    return None
-
-
 #: What a hypothesis changes of the facts of a machine; those of several changes, of which the best fitting counts.
 _CHANGES: dict[str, tuple[Change, ...]] = {
     "p2p_off": (_disable_p2p,),
-    "p2p_on": (_enable_p2p,),
-    "gdr_off": (_disable_gdr,),
-    "gdr_on": (_enable_gdr,),
-    "tcp": (_use_tcp,),
-    "rdma": (_use_rdma,),
-    "one_nic": (_use_one_nic,),
-    "half_network": (_reduce_network_rate,),
-    "one_qp": (_reduce_network_rate,),
+    "p2p_on": (_change_where(lambda facts: facts.wiring == "host", wiring="pcie"),),
+    "gdr_off": (_change_where(lambda facts: _uses_rdma(facts) and facts.gdr is not False, gdr=False),),
+    "gdr_on": (_change_where(lambda facts: _uses_rdma(facts) and facts.gdr is False, gdr=True),),
+    "tcp": (_change_where(_uses_rdma, net="tcp", gdr=False),),
+    "rdma": (_change_where(lambda facts: facts.nodes > 1 and facts.net == "tcp", net="roce", gdr=None),),
+    "one_nic": (_change_where(lambda facts: facts.nodes > 1 and facts.nics > 1, nics=1.0),),
+    "half_network": (_halve_where(lambda facts: facts.nodes > 1, "nic_rate"),),
+    "one_qp": (_halve_where(lambda facts: facts.nodes > 1, "nic_rate"),),
     "split_domain": (_split_domain,),
     "pcie_older": (_lower_pcie,),
-    "pcie_width": (_reduce_slot_width,),
-    "two_sockets": (_place_on_two_sockets,),
+    "pcie_width": (_halve_where(_is_on_pcie, "link_rate"),),
+    "two_sockets": (
+        _change_where(
+            lambda facts: _is_on_pcie(facts) and not facts.crosses_sockets, crosses_sockets=True, wired_nodes=None
+        ),
+    ),
     "shared_uplink": (_share_uplink,),
-    "half_nvlink": (_reduce_nvlink,),
+    "half_nvlink": (_halve_where(lambda facts: facts.wiring in FABRICS, "link_rate"),),
     "wrong_interface": tuple(map(_use_host_network, _HOST_NETWORKS)),
     "acs": (_route_through_root, *map(_slow_down_peers, _THROUGH_ROOT)),
     "nvlink_lost": tuple(map(_remove_links, _LOST_LINKS)),
@@ -622,8 +578,8 @@ _NETWORK_SHARES: dict[str, tuple[NetworkShare, ...]] = {
         *(_slow_down_cards(share=share) for share in _THROUGH_ROOT),
         *(_slow_down_cards(rate=rate) for rate in _THROUGH_ROOT_RATES),
     ),
-    "half_network": (_halve_network,),
-    "one_qp": (_halve_network,),
+    "half_network": (lambda facts: 0.5 if facts.nodes > 1 else None,),
+    "one_qp": (lambda facts: 0.5 if facts.nodes > 1 else None,),
 }
 #: In the order in which people look for them.
 HYPOTHESES = tuple(

@@ -39,6 +39,8 @@ _UNSAID = {"gdr": "", "algo": "auto", "proto": "auto", "launch": "", "nccl_versi
 _LARGEST, _MAX_RANKS = 2**50, 2**24
 #: Columns of the ends of an interval.
 _ENDS = ("time_us_low", "time_us_high")
+#: Columns of the summary of a run in one class of sizes.
+_CASE_COLUMNS = "case_id library kind band rows error ratio within_1.25 within_1.6 tuner_error algorithm"
 _LIBRARY = {"nccl": "NCCL and RCCL", "mpi": "MPI (OSU)"}
 _NODES = "more nodes"
 #: Pairs that differ in another thing than the number of nodes, together.
@@ -493,26 +495,11 @@ def _summarize_cases(usable: pd.DataFrame, described: pd.DataFrame) -> pd.DataFr
                     "ratio": float(np.exp(np.log(rows.ratio).median())),
                     "within_1.25": float((off <= np.log(1.25)).mean()),
                     "within_1.6": float((off <= np.log(1.6)).mean()),
-                    "tuner_error": float(compute_relative_error(rows.tuner).median())
-                    if rows.tuner.notna().any()
-                    else np.nan,
+                    "tuner_error": float(compute_relative_error(rows.tuner).median()),
                     "algorithm": "/".join(sorted(set(rows.algorithm))),
                 }
             )
-    columns = [
-        "case_id",
-        "library",
-        "kind",
-        "band",
-        "rows",
-        "error",
-        "ratio",
-        "within_1.25",
-        "within_1.6",
-        "tuner_error",
-        "algorithm",
-    ]
-    return pd.DataFrame(summaries, columns=columns)
+    return pd.DataFrame(summaries, columns=_CASE_COLUMNS.split())
 
 
 def _summarize(cases: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:

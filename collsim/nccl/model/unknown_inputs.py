@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import Sentence
 from ...units import format_bandwidth, format_time
@@ -105,6 +105,10 @@ _MIN_NARROWING = 0.02
 _MIN_DEVIATION = 0.01  # standard deviation of a logarithm below which an input makes no difference
 
 
+#: Probabilities of other machines than the one of a call, and the call on them.
+Alternatives = Iterator[tuple[float, Call]]
+
+
 @dataclass(frozen=True)
 class UnknownInput:
     """Something that nobody stated and that changes the time.
@@ -120,8 +124,8 @@ class UnknownInput:
     name: str
     assumption: Sentence
     measurement: Sentence
-    fast: float
-    slow: float
+    fast: float = 0.0
+    slow: float = 0.0
 
     @property
     def sentence(self) -> Sentence:
@@ -156,7 +160,7 @@ class _Rule:
 
     name: str
     is_unknown: Callable[[Call], bool]
-    list_alternatives: Callable[[Call], Iterator[tuple[float, Call]]]
+    list_alternatives: Callable[[Call], Alternatives]
     describe: Callable[[Facts], Sentence]
     measurement: Sentence
     is_always_named: bool = False
@@ -219,12 +223,21 @@ def _change_links(call: Call, **changes: object) -> Call:
     return replace(call, links=links)
 
 
+def _scale_links(call: Call, factor: float, *names: str) -> Call:
+    return _change_links(call, **{name: getattr(call.links, name) * factor for name in names})
+
+
+def _vary(ratios: Mapping[Any, float], change: Callable[[Call, Any], Call]) -> Callable[[Call], Alternatives]:
+    """Alternatives of one input from its values with their probabilities."""
+    return lambda call: ((share, change(call, value)) for value, share in ratios.items())
+
+
 def _scale_network(call: Call, factor: float) -> Call:
     carries = call.links.carries
     return _change_links(call, carries={**carries, call.facts.net: carries[call.facts.net] * factor})
 
 
-def _list_nics(call: Call) -> Iterator[tuple[float, Call]]:
+def _list_nics(call: Call) -> Alternatives:
     for ratio, share in CARD_RATIOS[find_guessed_cards(call.facts.guessed)].items():
         yield share, _change_facts(call, nic_rate=call.facts.nic_rate * ratio)
 
@@ -263,14 +276,14 @@ def describe_cards(guessed: str, cards: float, rate: float) -> Sentence:
     return Sentence(template, cards=f"{cards:g}", rate=format_bandwidth(rate))
 
 
-def _list_tcp(call: Call) -> Iterator[tuple[float, Call]]:
+def _list_tcp(call: Call) -> Alternatives:
     for ratio, share in TCP_RATIOS.items():
-        yield share, _change_links(call, tcp_per_nic=call.links.tcp_per_nic * ratio)
+        yield share, _scale_links(call, ratio, "tcp_per_nic")
     for ratio, share in TCP_WIRE.items():
         yield share, _scale_network(call, ratio)
 
 
-def _list_providers(call: Call) -> Iterator[tuple[float, Call]]:
+def _list_providers(call: Call) -> Alternatives:
     links, net = call.links, call.facts.net
     yield PROVIDER_SHARES["no rendezvous"], _change_links(call, eager={**links.eager, net: math.inf})
     yield PROVIDER_SHARES["no GDRCopy"], _change_links(call, software={**links.software, net: COPY_WITHOUT_GDRCOPY})
@@ -278,16 +291,12 @@ def _list_providers(call: Call) -> Iterator[tuple[float, Call]]:
         yield PROVIDER_SHARES["slow flags"], _scale_network(call, FLAGS_RATIO)
 
 
-def _list_channels(call: Call) -> Iterator[tuple[float, Call]]:
+def _list_channels(call: Call) -> Alternatives:
     filled = count_filled_channels(call.algorithm, call.protocol, call.comm, call.nbytes)
     yield SLOW_CHANNELS, _change_links(call, kernel=call.links.kernel + CHANNEL_WITH_FLAGS * (filled - 1))
 
 
-def _list_gdr(call: Call) -> Iterator[tuple[float, Call]]:
-    yield WITHOUT_GDR, _change_facts(call, gdr=False)
-
-
-def _list_boards(call: Call) -> Iterator[tuple[float, Call]]:
+def _list_boards(call: Call) -> Alternatives:
     """NVLinks without a switch, with what NCCL would choose there."""
     facts = call.facts
     wiring, share, reached = "mesh", MESH, (facts.local_ranks - 1) / (MESH_GPUS - 1)
@@ -316,43 +325,7 @@ def _describe_board(facts: Facts) -> Sentence:
     return Sentence(template, rate=rate)
 
 
-def _list_wirings(call: Call) -> Iterator[tuple[float, Call]]:
-    yield DIRECT, _change_facts(call, wiring="pcie")
-
-
-def _list_bridges(call: Call) -> Iterator[tuple[float, Call]]:
-    for ratio, share in BRIDGE_RATIOS.items():
-        yield share, _change_facts(call, link_rate=call.facts.link_rate * ratio)
-
-
-def _list_host(call: Call) -> Iterator[tuple[float, Call]]:
-    links = call.links
-    for ratio, share in HOST_RATIOS.items():
-        changes = {name: getattr(links, name) * ratio for name in ("host_one_way", "host_memory")}
-        yield share, _change_links(call, **changes)
-
-
-def _list_staged_cards(call: Call) -> Iterator[tuple[float, Call]]:
-    for ratio, share in STAGED_CARD_RATIOS.items():
-        yield share, _change_links(call, without_gdr=call.links.without_gdr * ratio)
-
-
-def _list_domains(call: Call) -> Iterator[tuple[float, Call]]:
-    for ratio, share in DOMAIN_RATIOS.items():
-        yield share, _change_links(call, nvls_domain=call.links.nvls_domain * ratio)
-
-
-def _list_launches(call: Call) -> Iterator[tuple[float, Call]]:
-    for launch, share in LAUNCHES.items():
-        yield share, _change_facts(call, launch=launch)
-
-
-def _list_crowded(call: Call) -> Iterator[tuple[float, Call]]:
-    for ratio, share in CROWDED_RATIOS.items():
-        yield share, _scale_network(call, ratio)
-
-
-def _list_gpus(call: Call) -> Iterator[tuple[float, Call]]:
+def _list_gpus(call: Call) -> Alternatives:
     links = call.links
     for ratio, share in GPU_RATIOS.items():
         scaled = _change_links(call, kernel=links.kernel / ratio, kernel_p2p=links.kernel_p2p / ratio)
@@ -362,10 +335,6 @@ def _list_gpus(call: Call) -> Iterator[tuple[float, Call]]:
             pcie = tuple((direct / ratio, staged / ratio) for direct, staged in loads.pcie)
             scaled = replace(scaled, loads=replace(loads, gpu=loads.gpu / ratio, pcie=pcie))
         yield share, scaled
-
-
-def _is_over_trays(call: Call) -> bool:
-    return call.facts.has_nvswitch and call.facts.trays > 1
 
 
 #: By what nobody stated of the network cards: probabilities of their rate over that of the usual card.
@@ -402,21 +371,21 @@ _RULES = (
     _Rule(
         "GPUDirect RDMA",
         lambda call: call.facts.gdr is None and call.facts.is_pcie_card and call.facts.nodes > 1,
-        _list_gdr,
+        _vary({False: WITHOUT_GDR}, lambda call, gdr: _change_facts(call, gdr=gdr)),
         lambda _: Sentence("GPUDirect RDMA not stated: on"),
         Sentence("whether NCCL's log (NCCL_DEBUG=INFO) says GDRDMA"),
     ),
     _Rule(
         "staged cards",
         lambda call: call.facts.gdr is False and call.facts.net in ("ib", "roce", "efa") and call.facts.nodes > 1,
-        _list_staged_cards,
+        _vary(STAGED_CARD_RATIOS, lambda call, ratio: _scale_links(call, ratio, "without_gdr")),
         lambda _: Sentence("what a network card gets through host memory is not stated: as in published runs"),
         Sentence("the time of one large call between two nodes"),
     ),
     _Rule(
         "links",
         lambda call: "wiring" in call.facts.guessed and call.facts.wiring == "host",
-        _list_wirings,
+        _vary({"pcie": DIRECT}, lambda call, wiring: _change_facts(call, wiring=wiring)),
         lambda facts: Sentence(
             "links inside a node not stated: PCIe {generation} without P2P, through host memory", generation=facts.pcie
         ),
@@ -425,7 +394,7 @@ _RULES = (
     _Rule(
         "bridges",
         lambda call: call.facts.wiring == "bridge" and call.facts.link_rate >= SEVERAL_BRIDGES,
-        _list_bridges,
+        _vary(BRIDGE_RATIOS, lambda call, ratio: _change_facts(call, link_rate=call.facts.link_rate * ratio)),
         lambda facts: Sentence(
             "number of NVLink bridges not stated: all, {rate} in one direction", rate=format_bandwidth(facts.link_rate)
         ),
@@ -434,14 +403,14 @@ _RULES = (
     _Rule(
         "host memory",
         lambda call: call.facts.wiring == "host",
-        _list_host,
+        _vary(HOST_RATIOS, lambda call, ratio: _scale_links(call, ratio, "host_one_way", "host_memory")),
         lambda _: Sentence("what host memory and the root complex carry is not stated: as in published runs"),
         Sentence("the time of one large call inside a node"),
     ),
     _Rule(
         "NVLink domain",
-        _is_over_trays,
-        _list_domains,
+        lambda call: call.facts.has_nvswitch and call.facts.trays > 1,
+        _vary(DOMAIN_RATIOS, lambda call, ratio: _scale_links(call, ratio, "nvls_domain")),
         lambda facts: Sentence(
             "an NVLink domain of {hosts} trays, whose switches reduce as published runs say", hosts=facts.hosts
         ),
@@ -464,14 +433,14 @@ _RULES = (
     _Rule(
         "launch",
         lambda call: not call.facts.launch and call.facts.ranks_per_host > 1,
-        _list_launches,
+        _vary(LAUNCHES, lambda call, launch: _change_facts(call, launch=launch)),
         lambda _: Sentence("launch mode not stated: between one process for all GPUs of a node and one for each"),
         Sentence("who launches (launch=), or the time of the smallest call"),
     ),
     _Rule(
         "congestion",
         lambda call: call.facts.nodes >= CROWD,
-        _list_crowded,
+        _vary(CROWDED_RATIOS, _scale_network),
         lambda facts: Sentence(
             "{nodes} nodes with the network to themselves: other traffic is not stated", nodes=facts.nodes
         ),
