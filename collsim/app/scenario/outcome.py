@@ -17,6 +17,7 @@ import pandas as pd
 from cachetools import LRUCache, cached
 
 import collsim as cs
+from collsim.analysis.device_names import name_link, name_links
 from collsim.analysis.endpoint_names import name_box
 from collsim.analysis.ranking import round_time
 from collsim.analysis.run_facts import RunFacts
@@ -33,7 +34,6 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.topology.files.effects import describe_effects, find_effects
 from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
-from collsim.viz.sentences.names import name_link, name_links
 from collsim.viz.sentences.time_sentences import describe_bottleneck
 from collsim.viz.timeline.timeline_document import MAX_TRANSFERS as MAX_PLAYED
 from collsim.viz.timeline.timeline_document import build_encoded_timeline

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import collsim as cs
+from collsim.analysis.device_names import name_link
 from collsim.errors import Sentence
 from collsim.locale import LANGUAGES, Text
 from collsim.sweep import gap_closing
 from collsim.sweep.gap_closing import SynthesisRace
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED
 from collsim.viz.race.race_document import Runner, build_runner
-from collsim.viz.sentences.names import name_link
 
 from ..jobs.job_spec import is_compiled, job, report_progress
 from ..scenario.choice import Choice

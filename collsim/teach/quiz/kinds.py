@@ -13,11 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ...analysis.device_names import name_device, name_link
 from ...analysis.endpoint_names import name_endpoint
 from ...collective import get_collective
 from ...locale import Text, build_text, join_texts, repeat_text
 from ...simulate import Trace
-from ...topology import Topology
 from ...units import format_bandwidth, format_bytes, format_percent, format_time
 from ...verify import Terms, list_contributions
 from .question import Alternative, Question
@@ -246,7 +246,7 @@ def _ask_link_bytes(run: QuestionRun, random: Random) -> Question | None:
     """Bytes over one directed link."""
     t = run.trace
     link = int(random.choice(run.used[: max(4, len(run.used) // 2)]))
-    value, name = int(t.link_bytes[link]), t.topology.link_name(link)
+    value, name = int(t.link_bytes[link]), name_link(t, link)
     crossing = value / t.nbytes
     ask = _text("how_many_bytes_cross", name=name)
     explanation = _text("cross_buffers_other_direction", size=format_bytes(value), buffers=f"{crossing:.4g}")
@@ -269,8 +269,8 @@ def _ask_busiest_link(run: QuestionRun, random: Random) -> Question | None:
     picked = [*list(kinds.values())[:3], *idle][:3]
     links = [int(random.choice(best)), *picked]
     order = random.permutation(len(links))
-    names = [t.topology.link_name(k) for k in links]
-    choices = [Alternative(repeat_text(name), _explain_share(run, k)) for name, k in zip(names, links, strict=True)]
+    names = [name_link(t, k) for k in links]
+    choices = [Alternative(name, _explain_share(run, k)) for name, k in zip(names, links, strict=True)]
     ask = _text("which_these_links_bottleneck")
     explanation = _text(
         "carries_at_run",
@@ -309,15 +309,17 @@ def _ask_hops(run: QuestionRun, random: Random) -> Question | None:
         return None
     a, b = name_endpoint(t.schedule, src), name_endpoint(t.schedule, dst)
     ask = _text("how_many_links_does", a=a, b=b)
-    return Question("number", "hops", ask, _explain_hops(t.topology, route), len(route), "count")
+    return Question("number", "hops", ask, _explain_hops(t, route), len(route), "count")
 
 
-def _explain_hops(topology: Topology, route: Sequence[int]) -> Text:
+def _explain_hops(trace: Trace, route: Sequence[int]) -> Text:
     """The way, link by link, and its latency."""
-    names, links, hops = topology.devices.name, topology.links, len(route)
-    path = " → ".join([str(names[links.src[k]]) for k in route] + [str(names[links.dst[route[-1]]])])
+    links = trace.topology.links
+    devices = [*(int(links.src[k]) for k in route), int(links.dst[route[-1]])]
+    names = [name_device(trace, device) for device in devices]
+    path = tuple(" → ".join(name[k] for name in names) for k in range(len(names[0])))
     alpha = format_time(float(links.alpha[route].sum()))
-    return _text("way_of_links", way=path, hops=hops, alpha=alpha)
+    return _text("way_of_links", way=path, hops=len(route), alpha=alpha)
 
 
 # ---- time

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.device_names import name_device
 from ...errors import Sentence
 from ...locale import Text
 from ...registry import schedule
@@ -17,7 +18,6 @@ from ...schedule import freeze
 from ...simulate import simulate
 from ...steps import copy
 from ..sentences import words
-from ..sentences.names import name_device
 from ..timeline.timeline_document import build_timeline, encode
 from ..timeline.timeline_types import EncodedTimeline, Timeline
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ...analysis.device_names import name_link
 from ...analysis.endpoint_names import name_endpoint, name_helpers, name_ranks
 from ...analysis.moments import Moment, count_goal
 from ...analysis.run_facts import RunFacts
@@ -24,7 +25,6 @@ from ...registry import find_schedule_algorithm
 from ...schedule import Schedule
 from ...verify import Counts
 from . import words
-from .names import name_link
 
 if TYPE_CHECKING:
     from ...simulate import Trace

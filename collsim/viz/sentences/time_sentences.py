@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...analysis.device_names import name_link
 from ...analysis.run_facts import MAX_TRANSFERS_RERUN, RunFacts
 from ...locale import Text, build_text, join_texts, list_items, map_languages, repeat_text
 from ...units import format_bytes, format_percent
 from . import words
-from .names import name_link
 
 if TYPE_CHECKING:
     import pandas as pd

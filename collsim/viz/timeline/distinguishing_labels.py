@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from ...analysis.device_names import name_device_kind
 from ...locale import Text, build_text, join_texts, list_items, repeat_text
 from ...topology.network import DEVICE_KINDS
 from ...units import format_percent
 from ..sentences import words
-from ..sentences.names import name_device_kind
 
 if TYPE_CHECKING:
     from ...simulate import Trace

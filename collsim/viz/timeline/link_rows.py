@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...analysis.device_names import name_link
 from ...analysis.run_facts import RunFacts
 from ...locale import Text, build_text, list_items, map_languages, repeat_text
 from ...topology.network import DEVICE_KINDS
 from ...units import format_percent
 from ..sentences import words
-from ..sentences.names import name_link
 from .distinguishing_labels import distinguish_labels
 from .timeline_types import LinkRow
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 import collsim as cs
+from collsim.analysis.device_names import name_device, name_link
 from collsim.errors import CollsimError
 from collsim.locale import Text
 from collsim.simulate import ConcurrentTrace
 from collsim.viz.race.race_document import Runner, build_runner
-from collsim.viz.sentences.names import name_device, name_link
 from collsim.viz.sentences.time_sentences import describe_busiest_cable
 from collsim.viz.sentences.words import name_kind
 

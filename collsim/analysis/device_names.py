@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...analysis.endpoint_names import name_box
-from ...locale import Text, build_text, has_text, repeat_text
+from ..locale import Text, build_text, has_text, repeat_text
+from .endpoint_names import name_box
 
 if TYPE_CHECKING:
-    from ...simulate import Trace
+    from ..simulate import Trace
 
 
 def name_device_kind(kind: str) -> Text:
