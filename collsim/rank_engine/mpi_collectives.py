@@ -6,10 +6,12 @@ non-blocking one (`Ibcast`).
 
 from __future__ import annotations
 
+import ast
 import inspect
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -147,88 +149,90 @@ def _store(buffer: Buffer, values: np.ndarray) -> None:
         target.reshape(-1)[: numbers.size] = numbers
 
 
-def _only_if(condition: bool, finish: Finish) -> Finish:
-    """A result that some ranks have; the others have None."""
-    if condition:
-        return finish
-    return lambda values: None
+def find_result(word: str, values: Values, rank: int, root: int, reduce: Callable[[Values], Value]) -> Value:
+    """What a collective gives a rank, of the values of all; None for nothing.
+
+    Args:
+        word: of mpi4py in lower case and without `v`.
+        values: in the order of ranks.
+        rank: its position.
+        root: that of the rank that sends to all or receives from all.
+        reduce: makes one value of several.
+    """
+    if word in ("gather", "reduce") and rank != root:
+        return None
+    if word in ("gather", "allgather"):
+        return list(values)
+    if word in ("reduce", "allreduce"):
+        return reduce(values)
+    if word == "bcast":
+        return values[root]
+    if word == "scatter":
+        return values[root][rank]
+    # Prefix sums need the values of lower ranks only, which the order of `values` gives.
+    if word == "scan":
+        return reduce(values[: rank + 1])
+    if word == "exscan" and rank:
+        return reduce(values[:rank])
+    if word in ("alltoall", "reduce_scatter", "reduce_scatter_block"):
+        parts = [value[rank] for value in values]
+        return parts if word == "alltoall" else reduce(parts)
+    return None
 
 
-# ---- objects -------------------------------------------------------------------------------------------------------
+def _build_finish(comm: RankCommunicator, word: str, arguments: Arguments) -> Finish:
+    reduce = partial(_reduce, op=arguments.get("op", "SUM"))
+    return lambda values: find_result(word, values, comm.rank, arguments.get("root", -1), reduce)
+
+
+# ---- objects and buffers -------------------------------------------------------------------------------------------
 
 
 def _share_objects(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
     """Collectives of objects, by their words."""
-    value, root, op = arguments.get("sendobj"), arguments.get("root", -1), arguments.get("op", "SUM")
-    rank, is_root = comm.rank, comm.rank == root
-    finish: dict[str, Finish] = {
-        "barrier": lambda values: None,
-        "bcast": lambda values: values[root],
-        "gather": _only_if(is_root, list),
-        "scatter": lambda values: values[root][rank],
-        "allgather": list,
-        "alltoall": lambda values: [parts[rank] for parts in values],
-        "reduce": _only_if(is_root, lambda values: _reduce(values, op)),
-        "allreduce": lambda values: _reduce(values, op),
-        # Prefix sums need the values of lower ranks only, which the order of `values` gives.
-        "scan": lambda values: _reduce(values[: rank + 1], op),
-        "exscan": _only_if(rank > 0, lambda values: _reduce(values[:rank], op)),
-    }
+    value = arguments.get("sendobj")
     if word == "alltoall":
         value = list(arguments["sendobj"])
-    return CollectiveArguments(_list_reductions(arguments), value, finish[word], (0, _describe_root(arguments)))
-
-
-# ---- buffers -------------------------------------------------------------------------------------------------------
+    extent = (0, _describe_root(arguments))
+    return CollectiveArguments(_list_reductions(arguments), value, _build_finish(comm, word, arguments), extent)
 
 
 def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
     """Collectives of buffers, by their words in lower case and without `v`."""
     send, receive = arguments.get("sendbuf", arguments.get("buf")), arguments.get("recvbuf", arguments.get("buf"))
-    root, op, rank = arguments.get("root", -1), arguments.get("op", "SUM"), comm.rank
-    size, is_root = comm.size, comm.rank == root
+    find, size, extent = _build_finish(comm, word, arguments), comm.size, (0, _describe_root(arguments))
+    value: object = None
     # IN_PLACE: what is sent lies in the receive buffer already.
-    signature, source = _list_reductions(arguments), send
+    source = send
     if send is IN_PLACE:
         source = receive
     if word == "scatter":
-        parts = None
-        if is_root:
-            parts = [part.copy() for part in _find_parts(send).cut(size)]
-        return CollectiveArguments(
-            signature, parts, lambda values: _scatter(receive, values[root][rank]), (0, _describe_root(arguments))
-        )
-    if word in ("alltoall", "reduce_scatter", "reduce_scatter_block"):
-        counts = arguments.get("recvcounts")
+        if comm.rank == arguments["root"]:
+            value = [part.copy() for part in _find_parts(send).cut(size)]
+    elif word in ("alltoall", "reduce_scatter", "reduce_scatter_block"):
         cut = _find_parts(source)
-        if counts is not None:
+        if (counts := arguments.get("recvcounts")) is not None:
             cut = _Parts(find_array(source), tuple(counts))
-        parts = [part.copy() for part in cut.cut(size)]
-        if word == "alltoall":
-            return CollectiveArguments(
-                signature, parts, lambda values: _fill(receive, [value[rank] for value in values])
-            )
+        value = [part.copy() for part in cut.cut(size)]
         # Sizes must agree between ranks only for a reduction; parts of an alltoall may differ.
-        extent = find_array(source).nbytes, str(find_array(source).dtype)
-        return CollectiveArguments(
-            signature, parts, lambda values: _store(receive, _reduce([value[rank] for value in values], op)), extent
-        )
-    if send is IN_PLACE and word in ("gather", "allgather"):
-        source = _find_parts(receive).cut(size)[rank]
-    array = find_array(source)
-    finish: dict[str, Finish] = {
-        "bcast": lambda values: _store(receive, values[root]),
-        "gather": _only_if(is_root, lambda values: _fill(receive, values)),
-        "allgather": lambda values: _fill(receive, values),
-        "reduce": _only_if(is_root, lambda values: _store(receive, _reduce(values, op))),
-        "allreduce": lambda values: _store(receive, _reduce(values, op)),
-        "scan": lambda values: _store(receive, _reduce(values[: rank + 1], op)),
-        "exscan": _only_if(rank > 0, lambda values: _store(receive, _reduce(values[:rank], op))),
-    }
-    extent = (array.nbytes, f"{array.dtype} {_describe_root(arguments)}".rstrip())
-    if word in ("gather", "allgather"):
-        extent = (0, _describe_root(arguments))  # parts may be of several sizes; the receiver's buffer decides
-    return CollectiveArguments(signature, array.copy(), finish[word], extent)
+        if word != "alltoall":
+            extent = find_array(source).nbytes, str(find_array(source).dtype)
+    else:
+        if send is IN_PLACE and word in ("gather", "allgather"):
+            source = _find_parts(receive).cut(size)[comm.rank]
+        array = find_array(source)
+        value = array.copy()
+        if word not in ("gather", "allgather"):  # parts may be of several sizes; the receiver's buffer decides
+            extent = (array.nbytes, f"{array.dtype} {_describe_root(arguments)}".rstrip())
+
+    def finish(values: Values) -> None:
+        result = find(values)
+        if isinstance(result, list):
+            _fill(receive, result)
+        elif result is not None and receive is not IN_PLACE:
+            _store(receive, result)
+
+    return CollectiveArguments(_list_reductions(arguments), value, finish, extent)
 
 
 def _list_reductions(arguments: Arguments) -> tuple[Hashable, ...]:
@@ -240,11 +244,6 @@ def _describe_root(arguments: Arguments) -> str:
     if "root" not in arguments:
         return ""
     return f"root {arguments['root']}"
-
-
-def _scatter(receive: Buffer, part: np.ndarray) -> None:
-    if receive is not IN_PLACE:
-        _store(receive, part)
 
 
 def _fill(receive: Buffer, values: Sequence[np.ndarray]) -> None:
@@ -299,26 +298,50 @@ def install_collectives(kind: type[RankCommunicator]) -> None:
             setattr(kind, f"I{spelling.lower()}", _make_nonblocking(f"I{spelling.lower()}", word, buffers, shares))
 
 
-def _parse_parameters(parameters: str) -> inspect.Signature:
-    names: list[inspect.Parameter] = []
-    defaults: dict[str, object] = {"0": 0, "None": None, "'SUM'": "SUM"}
-    for parameter in filter(None, parameters.split(", ")):
-        name, _, default = parameter.partition("=")
-        value = defaults.get(default, inspect.Parameter.empty)
-        names.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value))
-    return inspect.Signature(names)
+def parse_parameters(text: str) -> inspect.Signature:
+    """Parameters of a call of a library.
+
+    Args:
+        text: as in a `def` of Python, with literals as defaults.
+    """
+    node = ast.parse(f"lambda {text}: 0", mode="eval").body
+    assert isinstance(node, ast.Lambda)
+    defaults = [ast.literal_eval(default) for default in node.args.defaults]
+    absent = [inspect.Parameter.empty] * (len(node.args.args) - len(defaults))
+    return inspect.Signature(
+        [
+            inspect.Parameter(parameter.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+            for parameter, default in zip(node.args.args, [*absent, *defaults], strict=True)
+        ]
+    )
 
 
-def _bind(
-    signature: inspect.Signature, call: str, size: int, args: Sequence[object], kwargs: Mapping[str, object]
-) -> Arguments:
-    """The arguments of a call by name."""
+def bind_arguments(
+    signature: inspect.Signature, call: str, args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, Value]:
+    """The arguments of a call by name.
+
+    Args:
+        signature: of the call.
+        call: its name, for the error.
+        args: without names.
+        kwargs: with names.
+
+    Raises:
+        TypeError: They do not fit the parameters.
+    """
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise TypeError(f"{call}{signature}: {error}") from None
     bound.apply_defaults()
-    arguments = dict(bound.arguments)
+    return dict(bound.arguments)
+
+
+def _bind(
+    signature: inspect.Signature, call: str, size: int, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Arguments:
+    arguments = bind_arguments(signature, call, args, kwargs)
     if not 0 <= arguments.get("root", 0) < size:
         raise ValueError(f"MPI_ERR_ROOT: {call} has root={arguments['root']!r}, the communicator has {size} ranks")
     if arguments.get("op", "SUM") not in OPERATIONS:
@@ -329,7 +352,7 @@ def _bind(
 
 
 def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., Blocking]:
-    signature = _parse_parameters(parameters)
+    signature = parse_parameters(parameters)
 
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> Blocking:
         arguments = _bind(signature, call, self.size, args, kwargs)
@@ -345,7 +368,7 @@ def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Call
                 return (yield from self.send_from_root(call, values, root))
             if call in ("gather", "reduce"):
                 values = yield from self.collect_at_root(call, arguments["sendobj"], root)
-                return _only_if(self.rank == root, share(self, word, arguments).finish)(values)
+                return share(self, word, arguments).finish(values)
         return (yield from self.start_collective(call, share(self, word, arguments), root).wait())
 
     collective.__name__ = call
@@ -354,7 +377,7 @@ def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Call
 
 
 def _make_nonblocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., object]:
-    signature = _parse_parameters(parameters)
+    signature = parse_parameters(parameters)
 
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> object:
         arguments = _bind(signature, call, self.size, args, kwargs)

@@ -13,8 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..package_data import TomlTable, read_toml
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Contributions, Engine, MessagePost, PostedCall, require_tag
+from .mpi_collectives import bind_arguments, find_result, parse_parameters
 from .stand_ins.tensors import KnownModule, build_torch_module
 
 
@@ -27,10 +29,7 @@ class ProcessGroup:
 
 
 Tensor: TypeAlias = np.ndarray
-#: Where nothing of a collective's buffers has to agree.
-_NO_TENSOR: Tensor = np.empty(0)
 Group = ProcessGroup | None  # None for all ranks
-Store = Callable[[Contributions], None]  # writes the result of a collective into the caller's buffers
 
 
 class AsyncWork:
@@ -112,17 +111,10 @@ class TorchDistributed:
         rank: this rank.
 
     Shared parameters:
-        tensor, output, output_tensor: What is sent, or filled in place when the call is complete.
-        tensor_list, gather_list, output_tensor_list: A tensor for each rank of the group, filled in place; where only
-            one rank gets them, None on the others.
-        input_tensor, input_list, input_tensor_list, scatter_list: What this rank contributes; a list has a tensor for
-            each rank of the group, and is None where only another rank gives them.
-        object_list: Replaced in place by that of the source.
+        tensor: What is sent, or filled when the call is complete.
         src, dst: Global rank, also in a group; None as source of a receive takes a message of any rank.
         group_src, group_dst: In place of these, the number in the group.
-        op: Reduction, a key of `REDUCTIONS`.
         group: None for all ranks.
-        async_op: Return an AsyncWork at once in place of waiting.
         tag: Of the message; sends and receives of one tag meet.
     """
 
@@ -218,287 +210,55 @@ class TorchDistributed:
             raise ValueError(f"{name}={rank}: global rank {rank} is not part of the group of ranks {members}")
         return members.index(int(rank or 0))
 
-    # ---- collectives
+    # ---- collectives: `torch_dialect.toml` has what each of them does
 
-    def _collective(
-        self,
-        call: str,
-        store: Store,
-        group: Group,
-        async_op: bool,
-        *agreed: Hashable,
-        tensor: Tensor = _NO_TENSOR,
-        value: object = None,
-        root: int = -1,
-    ) -> Blocking:
-        """Post a collective; `store` gets the values of all when it is waited for.
-
-        `agreed` is the same on all ranks, as are size and type of `tensor`. A rank puts in `value`, or a copy of the
-        tensor.
-        """
-        _require_tensor(tensor, "a collective")
-        group = group or self.world
+    def _start_collective(self, call: str, row: TomlTable, arguments: Mapping[str, Any]) -> Blocking:
+        """Post a collective; the result goes into this rank's buffers when it is waited for."""
+        group, name, op = arguments["group"] or self.world, row.get("root", ""), arguments.get("op", "SUM")
+        root, members = -1, group.members
+        extent: Any = arguments.get(row.get("extent", ""))
+        if "extent" in row:
+            _require_tensor(extent, call)
+        if name:
+            root = self._find_root(arguments[name], name, group)
         # As in torch: ranks outside the group return at once, with a warning there.
-        if self.rank not in group.members:
+        if self.rank not in members:
             return None
+        position, size = members.index(self.rank), len(members)
+        _check_list(call, row, arguments, size, is_root=root in (-1, position))
+        target: Any
+        sent: Any
+        target, sent = (
+            _cut(arguments[row[key]], arguments.get(sizes), size) if sizes else arguments.get(row.get(key, ""))
+            for key, sizes in zip(("fills", "sends"), row.get("cuts", ("", "")), strict=True)
+        )
         post = CollectivePost(self.rank, call, self.engine.line_of_call(), communicator=group.name, root=root)
-        post.signature, post.value = (call, *agreed), value
-        if tensor is not _NO_TENSOR:
-            post.extent = tensor.nbytes, str(tensor.dtype)
-            if value is None:
-                post.value = tensor.copy()
-        self.engine.post_collective(post, group.members)
-        work = AsyncWork(post, lambda: store(post.result))
-        if async_op:
+        post.signature = (call, *(arguments[key] for key in ("op", name) if key in arguments))
+        post.value = _copy_sent(sent, is_object="object" in call)
+        if "extent" in row:
+            post.extent = extent.nbytes, str(extent.dtype)
+        elif row.get("result") == "alltoall":
+            post.signature = (call, str(sent[0].dtype))
+        self.engine.post_collective(post, members)
+
+        def reduce(values: Sequence[Tensor]) -> Tensor:
+            if isinstance(values, Contributions):  # the same sum for all ranks
+                total: Tensor = values.compute_once(op, lambda: _reduce(values, op, size))
+                return total
+            return _reduce(values, op, size)
+
+        def store() -> None:
+            result = find_result(row.get("result", ""), post.result, position, root, reduce)
+            if isinstance(target, list) and row["result"] == "scatter":
+                target[0] = result
+            elif result is not None:
+                _store(target, result)
+
+        work = AsyncWork(post, store)
+        if arguments.get("async_op"):
             return work
         yield from work.wait()
         return None
-
-    def barrier(self, group: Group = None, async_op: bool = False, **_: object) -> Blocking:
-        """Wait for all members."""
-        return self._collective("barrier", _store_nothing, group, async_op)
-
-    def all_reduce(self, tensor: Tensor, op: str = "SUM", group: Group = None, async_op: bool = False) -> Blocking:
-        """Every rank gets the reduction of all."""
-        _require_tensor(tensor, "all_reduce")
-        members = len((group or self.world).members)
-
-        def store(values: Contributions) -> None:
-            total = values.compute_once(op, lambda: _reduce(values, op, members))
-            tensor[...] = total.reshape(tensor.shape)
-
-        return self._collective("all_reduce", store, group, async_op, op, tensor=tensor)
-
-    def reduce(
-        self, tensor: Tensor, dst: int | None = None, op: str = "SUM", group: Group = None, async_op: bool = False
-    ) -> Blocking:
-        """One rank gets the reduction of all."""
-        members, root = len((group or self.world).members), self._find_root(dst, "dst", group)
-
-        def store(values: Contributions) -> None:
-            if self.rank == dst:
-                tensor[...] = _reduce(values, op, members).reshape(tensor.shape)
-
-        return self._collective("reduce", store, group, async_op, op, dst, tensor=tensor, root=root)
-
-    def broadcast(
-        self, tensor: Tensor, src: int | None = None, group: Group = None, async_op: bool = False
-    ) -> Blocking:
-        """Every rank gets what one has."""
-        root = self._find_root(src, "src", group)
-
-        def store(values: Contributions) -> None:  # gloo: a smaller message fills the beginning
-            tensor.reshape(-1)[: values[root].size] = values[root].reshape(-1)
-
-        return self._collective("broadcast", store, group, async_op, src, tensor=tensor, root=root)
-
-    def all_gather(
-        self, tensor_list: Sequence[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
-    ) -> Blocking:
-        """Every rank gets what all have, a tensor each."""
-        members = len((group or self.world).members)
-        if len(tensor_list) != members:
-            raise RuntimeError(f"all_gather: the list has {len(tensor_list)} tensors, and there are {members} ranks")
-
-        def store(values: Contributions) -> None:
-            _fill_tensors(tensor_list, values)
-
-        return self._collective("all_gather", store, group, async_op, tensor=tensor)
-
-    def all_gather_into_tensor(
-        self, output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
-    ) -> Blocking:
-        """Every rank gets what all have, in one tensor."""
-
-        def store(values: Contributions) -> None:
-            output_tensor[...] = np.concatenate([v.reshape(-1) for v in values]).reshape(output_tensor.shape)
-
-        return self._collective("all_gather_into_tensor", store, group, async_op, tensor=input_tensor)
-
-    def gather(
-        self,
-        tensor: Tensor,
-        gather_list: Sequence[Tensor] | None = None,
-        dst: int | None = 0,
-        group: Group = None,
-        async_op: bool = False,
-    ) -> Blocking:
-        """One rank gets what all have, a tensor each."""
-        root, members = self._find_root(dst, "dst", group), len((group or self.world).members)
-        if self.rank == dst and (gather_list is None or len(gather_list) != members):
-            # torch checks the list before it sends, so the error is at the call.
-            raise ValueError(f"gather: rank {dst} wants gather_list= with a tensor for each of the {members} ranks")
-        if self.rank != dst and gather_list:
-            raise ValueError(f"gather: gather_list= is for rank {dst} alone")
-
-        def store(values: Contributions) -> None:
-            if gather_list:
-                _fill_tensors(gather_list, values)
-
-        return self._collective("gather", store, group, async_op, dst, tensor=tensor, root=root)
-
-    def scatter(
-        self,
-        tensor: Tensor,
-        scatter_list: Sequence[Tensor] | None = None,
-        src: int | None = 0,
-        group: Group = None,
-        async_op: bool = False,
-    ) -> Blocking:
-        """Every rank gets one of the tensors that one rank has."""
-        members, root = (group or self.world).members, self._find_root(src, "src", group)
-        position = members.index(self.rank)
-        if self.rank == src:
-            _check_scatter(tensor, scatter_list or (), len(members))
-        elif scatter_list:
-            raise ValueError(f"scatter: scatter_list= is for rank {src} alone")
-
-        def store(values: Contributions) -> None:
-            tensor[...] = values[root][position]
-
-        parts = [part.copy() for part in scatter_list or ()]
-        return self._collective("scatter", store, group, async_op, src, tensor=tensor, value=parts, root=root)
-
-    def reduce_scatter(
-        self,
-        output: Tensor,
-        input_list: Sequence[Tensor],
-        op: str = "SUM",
-        group: Group = None,
-        async_op: bool = False,
-    ) -> Blocking:
-        """Every rank gets one part of the reduction of all; a tensor for each part."""
-        return self._scatter_sum("reduce_scatter", output, input_list, op, group, async_op)
-
-    def reduce_scatter_tensor(
-        self, output: Tensor, input: Tensor, op: str = "SUM", group: Group = None, async_op: bool = False
-    ) -> Blocking:
-        """Every rank gets one part of the reduction of all."""
-        parts = np.split(input.reshape(-1), len((group or self.world).members))
-        return self._scatter_sum("reduce_scatter_tensor", output, parts, op, group, async_op)
-
-    def _scatter_sum(
-        self, call: str, output: Tensor, parts: Sequence[Tensor], op: str, group: Group, async_op: bool
-    ) -> Blocking:
-        """Reduce part by part, and give each rank its own."""
-        members = (group or self.world).members
-        position = members.index(self.rank)
-
-        def store(values: Contributions) -> None:
-            output[...] = _reduce([value[position] for value in values], op, len(members)).reshape(output.shape)
-
-        value = [part.copy() for part in parts]
-        return self._collective(call, store, group, async_op, op, tensor=output, value=value)
-
-    def all_to_all(
-        self,
-        output_tensor_list: Sequence[Tensor],
-        input_tensor_list: Sequence[Tensor],
-        group: Group = None,
-        async_op: bool = False,
-    ) -> Blocking:
-        """Every rank gets one tensor from each."""
-        return self._exchange("all_to_all", output_tensor_list, input_tensor_list, group, async_op)
-
-    def all_to_all_single(
-        self,
-        output: Tensor,
-        input: Tensor,
-        output_split_sizes: Sequence[int] | None = None,
-        input_split_sizes: Sequence[int] | None = None,
-        group: Group = None,
-        async_op: bool = False,
-    ) -> Blocking:
-        """Every rank gets one part of each rank's tensor."""
-        members = len((group or self.world).members)
-        outputs, inputs = _cut(output, output_split_sizes, members), _cut(input, input_split_sizes, members)
-        return self._exchange("all_to_all_single", outputs, inputs, group, async_op)
-
-    def _exchange(
-        self, call: str, outputs: Sequence[Tensor], inputs: Sequence[Tensor], group: Group, async_op: bool
-    ) -> Blocking:
-        """Send one part to each rank, and get one from each."""
-        position = (group or self.world).members.index(self.rank)
-
-        def store(values: Contributions) -> None:
-            for target, parts in zip(outputs, values, strict=True):
-                target[...] = parts[position].reshape(target.shape)
-
-        value = [part.copy() for part in inputs]
-        return self._collective(call, store, group, async_op, str(value[0].dtype), value=value)
-
-    def all_gather_object(self, object_list: list[Any], obj: object, group: Group = None) -> Blocking:
-        """Every rank gets an object of each."""
-
-        def store(values: Contributions) -> None:
-            object_list[:] = values
-
-        return self._collective("all_gather_object", store, group, False, value=obj)
-
-    def broadcast_object_list(self, object_list: list[Any], src: int = 0, group: Group = None) -> Blocking:
-        """Every rank gets one rank's objects."""
-        root = (group or self.world).members.index(src)
-
-        def store(values: Contributions) -> None:
-            object_list[:] = values[root]
-
-        return self._collective("broadcast_object_list", store, group, False, src, value=list(object_list))
-
-    def gather_object(
-        self, obj: object, object_gather_list: list[object] | None = None, dst: int = 0, group: Group = None
-    ) -> Blocking:
-        """One rank gets an object of each.
-
-        Args:
-            obj: Of this rank.
-            object_gather_list: On that rank a list with a place for each; None on others.
-            dst: Global rank.
-            group: None for all ranks.
-        """
-        root = self._find_root(dst, "dst", group)
-        if self.rank == dst and object_gather_list is None:
-            raise ValueError(f"gather_object: rank {dst} wants object_gather_list= with a place for each rank")
-
-        def store(values: Contributions) -> None:
-            if self.rank == dst and object_gather_list is not None:
-                object_gather_list[:] = values
-
-        return self._collective("gather_object", store, group, False, dst, value=obj, root=root)
-
-    def scatter_object_list(
-        self,
-        scatter_object_output_list: list[object],
-        scatter_object_input_list: list[object] | None = None,
-        src: int = 0,
-        group: Group = None,
-    ) -> Blocking:
-        """Every rank gets one of the objects that one rank has.
-
-        Args:
-            scatter_object_output_list: Its first element becomes this rank's object.
-            scatter_object_input_list: On that rank an object for each; None on others.
-            src: Global rank.
-            group: None for all ranks.
-        """
-        root, members = self._find_root(src, "src", group), (group or self.world).members
-        if self.rank == src and len(scatter_object_input_list or ()) != len(members):
-            raise ValueError(f"scatter_object_list: rank {src} gives an object for each of the {len(members)} ranks")
-
-        def store(values: Contributions) -> None:
-            scatter_object_output_list[0] = values[root][members.index(self.rank)]
-
-        value = list(scatter_object_input_list or ())
-        return self._collective("scatter_object_list", store, group, False, src, value=value, root=root)
-
-    def monitored_barrier(self, group: Group = None, timeout: object = None, wait_all_ranks: bool = False) -> Blocking:
-        """Wait for all members; here it does not give up.
-
-        Args:
-            group: None for all ranks.
-            timeout: Not used.
-            wait_all_ranks: Not used.
-        """
-        return self._collective("monitored_barrier", _store_nothing, group, False)
 
     # ---- groups and start
 
@@ -620,21 +380,58 @@ def _require_tensor(tensor: object, call: str) -> None:
         raise TypeError(f"{call} wants a tensor, not {type(tensor).__name__}")
 
 
-def _store_nothing(values: Contributions) -> None:
-    """What a barrier does with the values of all."""
+def _check_list(call: str, row: TomlTable, arguments: Mapping[str, Any], size: int, *, is_root: bool) -> None:
+    """Refuse a list that has not an item for each rank, as torch does before anything is sent."""
+    if "per_rank" not in row:
+        return
+    name = row["per_rank"]
+    items = arguments[name] or ()
+    if is_root and len(items) != size:
+        things = "objects" if "object" in call else "tensors"
+        raise ValueError(f"{call}: {name}= has {len(items)} {things}, and there are {size} ranks")
+    if not is_root and items and "object" not in call:
+        raise ValueError(f"{call}: {name}= is for rank {arguments[row['root']]} alone")
+    if call == "scatter":
+        tensor = arguments["tensor"]
+        for position, part in enumerate(items):
+            if part.shape != tensor.shape:
+                raise RuntimeError(f"scatter: tensor {position} of the list is {part.shape}, the output {tensor.shape}")
 
 
-def _fill_tensors(tensors: Sequence[Tensor], values: Contributions) -> None:
-    for tensor, value in zip(tensors, values, strict=True):
-        tensor[...] = value
+def _copy_sent(sent: object, *, is_object: bool) -> object:
+    """What a rank puts in: copies of tensors; objects as they are, since all ranks share one memory."""
+    if isinstance(sent, list | tuple):
+        return list(sent) if is_object else [part.copy() for part in sent]
+    return sent.copy() if isinstance(sent, Tensor) and not is_object else sent
 
 
-def _check_scatter(tensor: Tensor, parts: Sequence[Tensor], members: int) -> None:
-    if len(parts) != members:
-        raise ValueError(f"scatter: the list has {len(parts)} tensors, and there are {members} ranks")
-    for position, part in enumerate(parts):
-        if part.shape != tensor.shape:
-            raise RuntimeError(f"scatter: tensor {position} of the list is {part.shape}, the output {tensor.shape}")
+def _store(target: Any, result: Any) -> None:
+    """Put a result into a tensor, a list of tensors or a list of objects."""
+    if isinstance(target, Tensor):
+        if isinstance(result, list):
+            result = np.concatenate([value.reshape(-1) for value in result])
+        # gloo: a smaller broadcast fills the beginning
+        target.reshape(-1)[: result.size] = result.reshape(-1)
+    elif target and isinstance(target[0], Tensor):
+        for tensor, value in zip(target, result, strict=True):
+            tensor[...] = value.reshape(tensor.shape)
+    else:
+        target[:] = result
+
+
+def _make_collective(call: str, row: TomlTable) -> Callable[..., Blocking]:
+    signature = parse_parameters(row["parameters"])
+
+    def collective(self: TorchDistributed, *args: object, **kwargs: object) -> Blocking:
+        return self._start_collective(call, row, bind_arguments(signature, call, args, kwargs))
+
+    collective.__name__ = call
+    collective.__doc__ = f"`{call}{signature}` of torch.distributed."
+    return collective
+
+
+for _call, _row in read_toml(__file__, "torch_dialect.toml").items():
+    setattr(TorchDistributed, _call, _make_collective(_call, _row))
 
 
 def _cut(tensor: Tensor, sizes: Sequence[int] | None, members: int) -> list[Tensor]:

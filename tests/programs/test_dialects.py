@@ -249,3 +249,18 @@ def test_a_program_is_held_to_the_collective_that_it_claims(name, ranks, run_pro
     head += "    rank, size = dist.get_rank(), dist.get_world_size()\n"
     assert run_program(head + body, ranks, name, nbytes="100B").verdict == "right"
     assert run_program(head + body.replace(word, wrong), ranks, name, nbytes="100B").verdict == "wrong"
+
+
+def test_objects_are_scattered_and_broadcast_whole_and_as_they_were(run_program):
+    source = TORCH + (
+        "rank, size = dist.get_rank(), dist.get_world_size()\n"
+        "parts, words = [0], ['abc', None, [1, 2]] if rank == 0 else [0, 0, 0]\n"
+        "dist.scatter_object_list(parts, ['abc', None, [1, 2]] if rank == 0 else None, src=0)\n"
+        "dist.broadcast_object_list(words, src=0)\n"
+        "words[0:1], got = (['x'], words[0])\n"
+        "result = [parts, words, got]\n"
+    )
+    run = run_program(source, 3)
+    assert [list(result) for result in run.results] == [
+        [[part], ["x", None, [1, 2]], "abc"] for part in ("abc", None, [1, 2])
+    ]
