@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .display.markup import align_columns
 from .dtypes import Longs
 from .errors import ScheduleError, Sentence, Words, require_word
 from .errors.attributes import NamesNearAttributes
@@ -329,9 +330,7 @@ class Schedule(NamesNearAttributes):
         columns = min(self.steps, most_steps)
         header = ["", *(f"step {k}" for k in range(1, columns + 1))]
         lines = [header, *([name, *row] for name, row in zip(names, cells, strict=True))]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
-        text = [repr(self)[1:-1].removeprefix("Schedule ")]
-        text += ["  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        text = [repr(self)[1:-1].removeprefix("Schedule "), align_columns(lines)]
         left_out = []
         if self.endpoints > len(names):
             left_out.append(f"{self.endpoints - len(names)} more endpoints")

@@ -321,3 +321,8 @@ def test_a_sentence_calls_things_by_other_names_in_its_parts_too_and_keeps_them_
         assert text.text("zh").count("GPU 0 → 网卡 0") == 2
         assert "node0" not in text.text("en") + text.text("zh")
     assert "node0/nic0" in str(sentence)
+
+
+@pytest.mark.parametrize(("count", "text"), [(1, "1 node {a|b} 'x'"), (3, "3 nodes {a|b} 'x'")])
+def test_a_sentence_chooses_a_word_by_a_number(count, text):
+    assert str(cs.CollsimError("{count} {count:node|nodes} {{a|b}} {name!r}", count=count, name="x")) == text

@@ -301,7 +301,16 @@ SCHEMAS = {
     ),
     "diagnosis/causes.toml": named(CAUSE),
     "diagnosis/job.toml": table({"machines": NAMES}),
-    "diagnosis/readers/host_tools.toml": table({"line": listed(table({"kind": WORD, "value": {}, "pattern": WORDS}))}),
+    "diagnosis/readers/tool_lines.toml": table(
+        {"line": listed(table({"tool": TEXT, "kind": WORD, "pattern": WORDS}, word=WORDS, read=WORD, value={}))}
+    ),
+    "rank_engine/torch_dialect.toml": named(
+        table(
+            {"parameters": WORDS},
+            **dict.fromkeys(("sends", "fills", "extent", "result", "root", "per_rank"), WORD),
+            cuts=listed({"type": "string"}),
+        )
+    ),
     "app/scenario/pytorch.toml": table(
         {
             **dict.fromkeys(("script", "parts", "exchange"), WORDS),
@@ -342,7 +351,7 @@ SCHEMAS = {
     "app/pages/write/examples.toml": named({"anyOf": [EXAMPLES["additionalProperties"], NAMES]}),
     "cli/help.toml": named(named(WORDS)),
     "io/nccl/nccl_log_lines.toml": table(
-        {"line": listed(table(dict.fromkeys(("kind", "word", "pattern", "value"), WORDS)))}
+        {"line": listed(table(dict.fromkeys(("kind", "word", "pattern"), WORDS), read=WORDS, value={"const": 1}))}
     ),
     "locale/glossary.csv": columns(**dict.fromkeys(("section", "term", "meaning"), SOME), chinese=".+", refused=".*"),
     "locale/zh/glossary.csv": columns(term=SOME, meaning=SOME),

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from ..display.markup import format_table
+
 ReportFormat = Literal["markdown", "html"]
 #: Rows of a table, the first of them its head; or a text.
 Block: TypeAlias = (
@@ -53,7 +55,4 @@ def _escape_markup(text: str) -> str:
 def _write_html(block: Block) -> str:
     if block[0] != "table":
         return f"<{_TAGS[block[0]]}>{html.escape(block[1])}</{_TAGS[block[0]]}>"
-    head, *rows = [[html.escape(cell) for cell in row] for row in block[1]]
-    lines = [f"<tr><th>{'</th><th>'.join(head)}</th></tr>"]
-    lines += [f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows]
-    return "<table>" + "\n".join(lines) + "</table>"
+    return format_table(block[1][1:], block[1][0])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from html import escape
 from typing import TypeVar
 
 from ..errors import UnknownEntryError, describe_unknown
 from ..errors.dependencies import pandas as pd
+from .markup import align_columns, format_table
 
 T = TypeVar("T")
 Row = Mapping[str, object]
@@ -70,19 +70,11 @@ class Catalog(Mapping[str, T]):
         if not rows:
             return "(no entries)"
         cells = [list(rows[0]), *([_shorten(format_cell(value)) for value in row.values()] for row in rows)]
-        widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells
-        )
+        return align_columns(cells)
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        head = "".join(f"<th>{escape(heading)}</th>" for heading in (rows[0] if rows else ()))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(format_cell(value))}</td>" for value in row.values()) + "</tr>"
-            for row in rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return format_table((map(format_cell, row.values()) for row in rows), rows[0] if rows else ())
 
 
 def format_cell(value: object) -> str:

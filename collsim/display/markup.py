@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from .palette import NUMBER_UNIT_SPACE
 
@@ -35,6 +35,21 @@ _MARKDOWN_LIST = re.compile(r"\A(\d*)([-+.)])")
 _MARKDOWN_SHORTCUT = re.compile(r"(?<=:)(?=//|[\w+/-]+:)|(?<=@)(?=\w)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
+def align_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Write a table as text, its columns two spaces apart, without spaces at the ends of lines.
+
+    Args:
+        rows: Cells of each row, as many in each.
+
+    Examples:
+        >>> print(align_columns([["rank", "time"], ["0", "1 ms"]]))
+        rank  time
+        0     1 ms
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
 def format_table(rows: Iterable[Iterable[str]], heads: Iterable[str] = (), attributes: str = "") -> str:
     """Write a table as HTML.
 
@@ -47,7 +62,8 @@ def format_table(rows: Iterable[Iterable[str]], heads: Iterable[str] = (), attri
     head = "".join(f"<th>{escape_text(text)}</th>" for text in heads)
     if head:
         lines.insert(0, head)
-    return f"<table {attributes}>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    start = f"<table {attributes}".rstrip()
+    return f"{start}>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
 def escape_markdown(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Number
 from pathlib import Path
@@ -23,6 +24,10 @@ _LONGEST_LIST = 600
 _MAX_NAMES = 64
 #: Python itself refuses to write whole numbers of more than 4,300 digits.
 _MAX_BITS = 512
+
+
+#: `{count:node|nodes}`: the first word for 1, as in the catalogs of `locale`.
+_CHOICE = re.compile(r"\{(\w+):([^{}|]*)\|([^{}|]*)\}")
 
 
 class Sentence:
@@ -298,6 +303,8 @@ def _fill_template(template: str, values: dict[str, object], language: str) -> s
     """The template with its values in it. It never fails, since it is used where something went wrong already."""
     if not values:
         return template
+    if "|" in template:
+        template = _CHOICE.sub(lambda match: match[2 if str(values.get(match[1])) == "1" else 3], template)
     texts = {name: value.text(language) if isinstance(value, _HAS_TEXT) else value for name, value in values.items()}
     with contextlib.suppress(Exception):  # a value that cannot be written, or not as its field wants it
         return template.format_map(texts)

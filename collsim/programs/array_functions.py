@@ -7,6 +7,7 @@ name says, changes that are known to help are made and called in the same way; t
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 Kind = Literal["sum", "gather"]
 #: What a function should do, by its name in lower case without underscores.
 _KINDS: dict[str, Kind] = read_toml(__file__, "array_functions.toml")["kinds"]
+#: Each node's buffer begins as its own block; and a ring in which a node's buffer goes to the next one.
+_START = re.compile(r"for (?P<node>\w+) in .+:\n    (?P<buffers>\w+)\[(?P=node)\]\[:\] = (?P<blocks>\w+)\[(?P=node)\]")
+_RING = re.compile(
+    r"for (?P<step>\w+) in .+:\n    for (?P<node>\w+) in .+:\n"
+    r" {8}(?P<name>\w+) = \((?P=node) \+ 1\) % (?P<nodes>.+)(?:\n {8}.+)+"
+)
 NODES = (2, 3, 4)  # numbers of nodes with which a function is called
 _BASE = 1_000  # each block has a power of it, so that the digits of a sum are how often each block is in it
 
@@ -261,94 +268,36 @@ def _copy_shared_arrays(source: str, definition: ast.FunctionDef) -> Iterator[tu
 def _pass_blocks_on(source: str, definition: ast.FunctionDef) -> Iterator[tuple[Sentence, str]]:
     """A ring in which each node keeps one place for all blocks: each block gets its own place, and a node passes on
     the one that came last."""
-    start = next(filter(None, map(_read_start, definition.body)), None)
-    ring = next((node for node in definition.body if isinstance(node, ast.For) and _find_target(node)), None)
-    if start is None or ring is None or not isinstance(ring.target, ast.Name):
+    starts, rings = (_match_statement(form, definition.body) for form in (_START, _RING))
+    if starts is None or rings is None:
         return
-    inner = ring.body[0]
-    target = _find_target(ring)
+    (first, start), (ring, target) = starts, rings
+    inner, step = ring.body[0], target["step"]
     assert isinstance(inner, ast.For)
-    assert target is not None
-    step = ring.target.id
     lines = source.splitlines()
     if step == "_":
         step = "step"
         lines[ring.lineno - 1] = lines[ring.lineno - 1].replace("for _ in", "for step in", 1)
     statements = [
-        f"block = ({target.node} - {step}) % {target.nodes}",
-        f"{start.buffers}[{target.name}][block] = {start.buffers}[{target.node}][block]",
+        f"block = ({target['node']} - {step}) % {target['nodes']}",
+        f"{start['buffers']}[{target['name']}][block] = {start['buffers']}[{target['node']}][block]",
     ]
     # From the end on, so that the lines before keep their numbers.
     changed = replace_statements("\n".join(lines), inner.body, 1, len(inner.body) - 1, statements)
-    own_block = f"{start.buffers}[{start.node}][{start.node}] = {start.blocks}[{start.node}]"
-    changed = replace_statements(changed, start.loop.body, 0, 0, [own_block])
+    own_block = f"{start['buffers']}[{start['node']}][{start['node']}] = {start['blocks']}[{start['node']}]"
+    changed = replace_statements(changed, first.body, 0, 0, [own_block])
     label = Sentence(
         "each node keeps its own block in its place (line {first}), and passes on the block that came last "
         "(line {line})",
-        first=start.loop.body[0].lineno,
+        first=first.body[0].lineno,
         line=inner.body[1].lineno,
     )
     yield label, changed
 
 
-@dataclass(frozen=True)
-class _Start:
-    """`for i in ...: buffers[i][:] = blocks[i]`."""
-
-    loop: ast.For
-    buffers: str
-    blocks: str
-    node: str
-
-
-def _read_start(statement: ast.stmt) -> _Start | None:
-    match statement:
-        case ast.For(
-            target=ast.Name(id=node),
-            body=[
-                ast.Assign(
-                    targets=[
-                        ast.Subscript(
-                            value=ast.Subscript(value=ast.Name(id=buffers), slice=ast.Name(id=first)),
-                            slice=ast.Slice(lower=None, upper=None, step=None),
-                        )
-                    ],
-                    value=ast.Subscript(value=ast.Name(id=blocks), slice=ast.Name(id=second)),
-                )
-            ],
-        ) if node == first == second:
-            return _Start(statement, buffers, blocks, node)
-    return None
-
-
-@dataclass(frozen=True)
-class _Target:
-    """`name = (node + 1) % nodes`."""
-
-    name: str
-    node: str
-    nodes: str
-
-
-def _find_target(loop: ast.For) -> _Target | None:
-    """The node that blocks go to, set at the begin of the only loop in a loop, which has more statements."""
-    match loop.body:
-        case [
-            ast.For(
-                target=ast.Name(id=node),
-                body=[
-                    ast.Assign(
-                        targets=[ast.Name(id=name)],
-                        value=ast.BinOp(
-                            left=ast.BinOp(left=ast.Name(id=first), op=ast.Add(), right=ast.Constant(value=1)),
-                            op=ast.Mod(),
-                            right=nodes,
-                        ),
-                    ),
-                    _,
-                    *_,
-                ],
-            )
-        ] if node == first:
-            return _Target(name, node, ast.unparse(nodes))
+def _match_statement(form: re.Pattern[str], statements: Sequence[ast.stmt]) -> tuple[ast.For, re.Match[str]] | None:
+    """The first loop that is written in a form, as `ast.unparse` writes it."""
+    for statement in statements:
+        if isinstance(statement, ast.For) and (match := form.fullmatch(ast.unparse(statement))) is not None:
+            return statement, match
     return None

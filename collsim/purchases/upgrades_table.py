@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
-from ..display.markup import escape_text
+from ..display.markup import align_columns, escape_text, format_table
 from ..display.progress import open_progress
 from ..errors import CollsimError, require_list, require_word
 from ..errors.dependencies import pandas as pd
@@ -272,11 +272,7 @@ class Upgrades:
         lines = [self.explanation()]
         if cells:
             table = [list(cells[0]), *(list(row.values()) for row in cells)]
-            widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
-            lines += [
-                "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-                for line in table
-            ]
+            lines.append(align_columns(table))
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -287,9 +283,7 @@ class Upgrades:
         body = f"<p>{escape_text(self.explanation())}</p>"
         if not cells:
             return body
-        heads = "".join(f"<th>{escape_text(name)}</th>" for name in cells[0])
-        rows = "".join(f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in row.values())}</tr>" for row in cells)
-        return f"{body}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        return body + format_table((row.values() for row in cells), cells[0])
 
 
 def format_saving(seconds: float) -> str:

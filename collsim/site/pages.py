@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..display.markup import escape_text
+from ..display.markup import escape_text, format_table
 from ..display.palette import build_css_variables
 from ..lessons.chapters import LESSONS, SECTIONS
 from ..lessons.lesson import FilledSection, LanePicture
@@ -129,8 +129,7 @@ def _build_conclusion(key: str, filled_section: FilledSection, language: str) ->
         filled_section.lanes_after, k
     )
     if filled_section.table:
-        rows = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in filled_section.table]
-        body += "<table>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</table>"
+        body += format_table([cell[k] for cell in row] for row in filled_section.table)
     folded = (
         f"<details><summary>{escape_text(get_text('following', language))}</summary>{body}</details>" if body else ""
     )

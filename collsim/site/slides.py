@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from ..display.markup import escape_text
+from ..display.markup import escape_text, format_table
 from ..errors import CollsimError, require_language, require_path
 from ..files import require_writable_file, write_text
 from ..lessons.chapters import LESSONS
@@ -134,9 +134,8 @@ def _build_answers(filled_section: FilledSection, k: int) -> str:
 
 
 def _build_table(rows: Sequence[Sequence[Text]], k: int) -> str:
-    head, *others = ["".join(f"<td>{escape_text(cell[k])}</td>" for cell in row) for row in rows]
-    heads = head.replace("td>", "th>")
-    return f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in others)}</table>"
+    head, *others = [[cell[k] for cell in row] for row in rows]
+    return format_table(others, head)
 
 
 def _build_paragraphs(texts: Sequence[Text], k: int) -> str:

@@ -199,6 +199,8 @@ def test_a_bundle_of_one_job_is_no_fleet():
 def test_too_few_nodes_are_refused(tmp_path):
     with pytest.raises(cs.CollsimError, match="files of 2 nodes"):
         compare_nodes(Fleet(1, 2).write(tmp_path))
+    with pytest.raises(cs.CollsimError, match="files of 1 node;"):
+        compare_nodes({"n1/a.txt": "x"})
 
 
 @pytest.mark.slow

@@ -79,20 +79,6 @@ def read_node_counts(lines: Sequence[str]) -> Iterator[Stated]:
             is_table = False
 
 
-def read_table_head(lines: Sequence[str]) -> Iterator[Stated]:
-    """Read where nccl-tests' table begins; `io.nccl.nccl_tests` reads its rows.
-
-    Args:
-        lines: of any text.
-
-    Yields:
-        Number of the line from 1, kind of the fact, and its value.
-    """
-    for number, line in enumerate(lines, 1):
-        if re.search(r"\bsize\s+count\s+type\b.{0,80}\bbusbw\b", line) is not None:
-            yield number, "run.table", True
-
-
 def read_table_document(lines: Sequence[str]) -> Iterator[Stated]:
     """Read what nccl-tests writes with -J: times, at the lines of their sizes, GPUs and hosts, and NCCL's variables.
 

@@ -50,28 +50,6 @@ def read_nvlink_status(lines: Sequence[str]) -> Iterator[Stated]:
                 active += 1
 
 
-def read_gpu_names(lines: Sequence[str]) -> Iterator[Stated]:
-    """Read names of GPUs: `nvidia-smi -L` and `nvlink -s`, nccl-tests' list of devices, p2pBandwidthLatencyTest.
-
-    Args:
-        lines: of any text.
-
-    Yields:
-        Number of the line from 1, kind of the fact, and its value.
-    """
-    forms = (
-        re.compile(r"^\s*GPU \d{1,4}: ([^(]{3,80}?) \(UUID"),
-        re.compile(r"#\s+Rank\s+\d{1,7} .{0,120}device\s+\d{1,4} \[[^\]]{1,40}\] (.{3,80})$"),
-        re.compile(r"^Device: \d{1,4}, ([^,]{3,80}), pciBusID"),
-        re.compile(r"^Device \d{1,4}: ([^(]{3,80}?)(?: \([\da-fA-F:.]{4,20}\))?$"),
-        re.compile(r"_CudaDeviceProperties\(name='([^']{3,80})'"),
-    )
-    for number, line in enumerate(lines, 1):
-        for form in forms:
-            if (match := form.search(line)) is not None:
-                yield number, "gpu.name", match[1].strip()
-
-
 #: Words of `nvidia-smi topo -p2p`: chipset, GPU, topology not supported, disabled by the registry; OK and unknown.
 _REFUSED_PEERS = frozenset({"CNS", "GNS", "TNS", "DR"})
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...io.nccl.nccl_log_facts import Stated
-from ...package_data import read_toml
+from ...io.nccl.nccl_log_facts import Stated, load_line_forms, read_line
+
+_DRIVER_LINES, _HOST_LINES = (load_line_forms(__file__, "tool_lines.toml", tool) for tool in ("driver", "host"))
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,7 @@ def read_driver(lines: Sequence[str]) -> Iterator[Stated]:
     """
     is_listing = False
     for number, line in enumerate(lines, 1):
-        if (
-            match := re.search(r"Driver Version: (\d[\d.]{1,20})\s+CUDA Version: (\d{1,2}\.\d{1,2})", line)
-        ) is not None:
-            yield number, "driver.version", match[1]
-            yield number, "driver.cuda", tuple(map(int, match[2].split(".")))
+        yield from read_line(_DRIVER_LINES, number, line)
         if re.match(r"^\$ ?(?:sudo )?lsmod", line) is not None:
             is_listing = True
             yield number, "module.listing", True
@@ -57,10 +54,6 @@ def read_driver(lines: Sequence[str]) -> Iterator[Stated]:
             is_listing = False
         elif is_listing and (module := re.match(r"^([\w-]{2,60})\s+\d{1,12}\s+\d{1,6}\b", line)) is not None:
             yield number, "module.loaded", module[1].replace("-", "_")
-        if (kernel := re.match(r"^(\d)\.(\d{1,3})\.\d{1,4}[-.\w]{0,60}$", line)) is not None:
-            yield number, "kernel.version", (int(kernel[1]), int(kernel[2]))
-        if (module := re.search(r"NVRM version: NVIDIA UNIX (Open )?", line)) is not None:
-            yield number, "driver.is_open", module[1] is not None
 
 
 def read_pcie(lines: Sequence[str]) -> Iterator[Stated]:
@@ -125,21 +118,9 @@ def read_host(lines: Sequence[str]) -> Iterator[Stated]:
         ) is not None:
             yield number, "host.shm_bytes", _parse_size(shm[1])
         is_bond = is_bond or line.startswith("Bonding Mode:")
-        if line.startswith("Bonding Mode:"):
-            yield number, "bond.mode", line.partition(":")[2].strip()
         if is_bond and (speed := re.match(r"^Speed: (\d{1,7}) Mbps", line)) is not None:
             yield number, "bond.port_gbits", int(speed[1]) / 1000
-        if re.search(r"/dev/infiniband.{0,4}: No such file or directory", line) is not None:
-            yield number, "container.no_rdma_devices", True
-        for kind, value, form in _HOST_LINES:
-            if form.search(line) is not None:
-                yield number, kind, value
-
-
-_HOST_LINES: tuple[tuple[str, object, re.Pattern[str]], ...] = tuple(
-    (line["kind"], line["value"], re.compile(line["pattern"]))
-    for line in read_toml(__file__, "host_tools.toml")["line"]
-)
+        yield from read_line(_HOST_LINES, number, line)
 
 
 def _parse_size(text: str) -> int:

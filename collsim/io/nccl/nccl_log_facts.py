@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ...package_data import read_toml
 
@@ -56,7 +57,7 @@ def _name_choice(word: str, names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class _Form:
+class LineForm:
     """A line that states something.
 
     Attributes:
@@ -73,22 +74,61 @@ class _Form:
 
 
 _READERS: dict[str, Callable[[re.Match[str]], object]] = {
-    "text": lambda match: match[1],
+    "text": lambda match: match[1].strip(),
     "texts": lambda match: match.groups(),
     "number": lambda match: int(match[1]),
     "counts": lambda match: tuple(map(int, match.groups())),
     "enabled": lambda match: match[1] == "Enabled",
+    "present": lambda match: match[1] is not None,
     "absent": lambda match: match[1] is None,
     "flag": lambda match: match[1] == "1",
-    "one": lambda _: 1,
     "variable": lambda match: (match[1], match[2]),
     "cards": lambda match: tuple(_CARDS.findall(match[1].partition("; OOB")[0])),
     "choice": _read_choice,
 }
-_FORMS = tuple(
-    _Form(line["kind"], line["word"], re.compile(line["pattern"]), _READERS[line["value"]])
-    for line in read_toml(__file__, "nccl_log_lines.toml")["line"]
-)
+
+
+def load_line_forms(module: str, name: str, tool: str | None = None) -> tuple[LineForm, ...]:
+    """Load forms of lines from a table that lies next to a module.
+
+    Args:
+        module: its `__file__`.
+        name: of the table, whose lines have the word of a reader (`read`), or a value.
+        tool: whose lines alone are taken; None for all.
+    """
+    rows = (row for row in read_toml(module, name)["line"] if row.get("tool") == tool)
+    return tuple(
+        LineForm(
+            row["kind"],
+            row.get("word", ""),
+            re.compile(row["pattern"]),
+            _READERS[row["read"]] if "read" in row else partial(_return_value, row["value"]),
+        )
+        for row in rows
+    )
+
+
+def _return_value(value: object, match: re.Match[str]) -> object:
+    return value
+
+
+def read_line(forms: Sequence[LineForm], number: int, line: str) -> Iterator[Stated]:
+    """Read what a line states.
+
+    Args:
+        forms: to look for.
+        number: of the line.
+        line: without its end.
+
+    Yields:
+        A fact for each form that it has.
+    """
+    for form in forms:
+        if form.word in line and (match := form.pattern.search(line)) is not None:
+            yield number, form.kind, form.read(match)
+
+
+_FORMS = load_line_forms(__file__, "nccl_log_lines.toml")
 
 
 def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
@@ -118,10 +158,7 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
         if (host := _HOST.search(line)) is not None and host[1] not in hosts:
             hosts.add(host[1])
             yield number, "nccl.host", host[1]
-        # As above: each form has a word that must be in the line.
-        for form in _FORMS:
-            if form.word in line and (match := form.pattern.search(line)) is not None:
-                yield number, form.kind, form.read(match)
+        yield from read_line(_FORMS, number, line)
 
 
 def _list_messages(lines: Sequence[str]) -> Iterator[tuple[int, str]]:

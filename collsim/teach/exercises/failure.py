@@ -3,6 +3,7 @@ step."""
 
 from __future__ import annotations
 
+from ...display.markup import align_columns
 from ...errors import CollsimError, Sentence
 from ...locale import translate
 from ...schedule import Schedule
@@ -27,10 +28,7 @@ def draw_failure(schedule: Schedule, step: int | None, rank: int | None) -> str:
     rows = [["", *(f"step {k + 1}" for k in columns)]]
     for number, name in enumerate(names):
         rows.append([name, *(_mark_cell(cells[number][k], number == rank and k == step) for k in columns)])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+    return align_columns(rows)
 
 
 def _mark_cell(cell: str, here: bool) -> str:
