@@ -293,7 +293,7 @@ SCHEMAS = {
         dict.fromkeys(
             (
                 *("launchers", "shells", "wrappers", "naming_options", "torchrun_options", "backends", "sharded"),
-                *("frameworks", "calls_of_all", "questions"),
+                *("frameworks", "calls_of_all", "gathering_calls", "questions"),
             ),
             listed(TEXT),
         ),
