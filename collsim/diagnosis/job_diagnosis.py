@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import CollsimError, Sentence, Words, require_flags
+from ..errors.keywords import check_keywords
 from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
@@ -301,6 +302,7 @@ class Diagnosis:
         return json.dumps(document, ensure_ascii=False, indent=2)
 
 
+@check_keywords
 def diagnose(
     *pieces: str | Path | Mapping[str, str],
     anonymize: bool = False,

@@ -14,7 +14,15 @@ from ..units import parse_bytes
 
 
 class Transfer(NamedTuple):
-    """One transfer of a step."""
+    """One transfer of a step.
+
+    Attributes:
+        src: Endpoint that sends.
+        dst: Endpoint that receives.
+        chunk: Slot of the sender that is read.
+        into: Slot of the receiver that is written.
+        adds: Is the sent value added to the slot? It replaces what is there otherwise.
+    """
 
     src: int
     dst: int

@@ -509,6 +509,7 @@ def _build_flow_trace(flows: Flows, topology: Topology, sharing: str, timing: Ti
     return FlowTrace(topology, flows.src, flows.dst, flows.nbytes, sharing, begin, finish, timing)
 
 
+@check_keywords
 def simulate_many(
     schedule: Schedule,
     topology: TopologyLike,
