@@ -342,7 +342,7 @@ SCHEMAS = {
         {
             "names": NAMES,
             "gpus": listed(named({})),
-            "recipes": listed(table({"rows": NAMES}, columns=NAMES, mode=NAMES, compute=named(NUMBER))),
+            "recipes": listed(table({"rows": NAMES}, columns=NAMES, settings=NAMES, mode=NAMES, compute=named(NUMBER))),
         }
     ),
     "train/workload/collective_model.toml": table({"algorithms": NAMES}),

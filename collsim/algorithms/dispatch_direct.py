@@ -67,7 +67,7 @@ def _count_sent(n, per_node, topology, local_experts, top_k, max_nodes):
     source="DeepEP csrc/kernels/intranode.cu (is_token_in_rank: a token once to a rank)",
     chunks=count_chunks,
     shares=build_token_shares,
-    most_ranks=64,
+    most_ranks=128,
 )
 def dispatch_direct(n, per_node=8, topology=None, local_experts=8, top_k=8, max_nodes=0):
     """Each token goes at once to every rank that has an expert of it, once to a rank.

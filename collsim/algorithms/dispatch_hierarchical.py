@@ -33,7 +33,7 @@ def _count_sent(n, per_node, topology, local_experts, top_k, max_nodes):
     "DeepSeek-AI 2024 (arXiv 2412.19437), section 3.2.2",
     chunks=count_chunks,
     shares=build_token_shares,
-    most_ranks=64,
+    most_ranks=128,
 )
 def dispatch_hierarchical(n, per_node=8, topology=None, local_experts=8, top_k=8, max_nodes=0):
     """Two steps: across to the rank of the same place in each node, then on inside the node.

@@ -1,7 +1,8 @@
 """A table of measured training steps, and what `training_step` says of each: how a row becomes a call.
 
 Columns that are read: model, hidden, layers, heads, seq, batch, micro_batch, precision, gpus, gpu_type, nodes,
-nic_per_node_GBps, tp, pp, schedule, interleave, mode, value, unit. `docs/training.md` says what each of them becomes.
+nic_per_node_GBps, tp, pp, schedule, interleave, overlap, graphs, mode, value, unit, note. `docs/training.md` says what
+each of them becomes.
 No constant belongs to a source of measurements.
 """
 
@@ -17,7 +18,7 @@ from functools import cache, lru_cache, reduce
 from operator import mul
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..errors import CollsimError, Sentence, require_path
 from ..files import create_file, guard_cell, locate_csv_line, open_csv, read_csv_columns, refuse, unguard_cell
@@ -213,6 +214,7 @@ def _apply_recipes(row: Mapping[str, str]) -> tuple[dict[str, str], dict[str, An
         patterns = recipe["rows"].items()
         if all(re.match(pattern, row.get(name) or "", re.IGNORECASE) for name, pattern in patterns):
             filled |= recipe.get("columns", {})
+            filled |= {name: value for name, value in recipe.get("settings", {}).items() if not filled.get(name)}
             compute |= recipe.get("compute", {})
             for name, value in recipe.get("mode", {}).items():
                 filled["mode"] = re.sub(rf"\b{name}=\S*", f"{name}={value}", filled["mode"])
@@ -377,10 +379,10 @@ def _apply_row_conditions(fast: GpuSpeed, row: Mapping[str, str]) -> GpuSpeed:
         return fast.with_triton()
     if _MEGATRON in row["mode"]:
         fast = fast.with_cudnn()
-        if _has_graphs(row):
+        if row.get("graphs"):
             return fast.with_graphs()
         if (_search_number(r"EP=(\d+)", row["mode"]) or 1) > 1:
-            return fast.with_separate_experts(_parse_eight_bits(row))
+            return fast.with_separate_experts(_parse_expert_precision(row))
     return fast
 
 
@@ -410,7 +412,7 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
     if e > 1:
         node = _count_expert_node(row, e, t)
         limit = _LIMITED_NODES if "deepseek" in row["model"].lower() and node * _EXPERT_GROUPS == e else 0
-        parts.append(expert(e, node, overlap_with=_find_expert_overlap(row), max_nodes=limit))
+        parts.append(expert(e, node, overlap_with=cast(OverlapWith, row.get("overlap") or "nothing"), max_nodes=limit))
     if p > 1:
         parts.append(_parse_pipeline(row, p, scatter=t > 1 and not _has_sequence_parallelism(mode)))
     if dp * c > 1 or not parts:
@@ -424,7 +426,7 @@ def _parse_parallel(row: Mapping[str, str], gpus: int, box: Topology) -> tuple[P
 
 #: Groups of DeepSeek-V3's experts, and those that a token goes to (Megatron-Bridge, deepseek_provider.py:
 #: moe_router_num_groups, moe_router_group_topk). A group is a node where the experts are on so many nodes.
-_EXPERT_GROUPS, _LIMITED_NODES = 8, 4
+_EXPERT_GROUPS, _LIMITED_NODES, _GPUS_OF_NODE = 8, 4, 8
 
 
 def _count_expert_node(row: Mapping[str, str], e: int, t: int) -> int:
@@ -438,53 +440,12 @@ def _count_expert_node(row: Mapping[str, str], e: int, t: int) -> int:
     return 0
 
 
-#: Mixtures of Megatron-Bridge that are timed without the host since that release: whole iterations are CUDA graphs,
-#: tokens travel while another microbatch computes, and one kernel does the products of all experts (pull requests 3983,
-#: 4173, 4211 and 4226: MXFP8 on GB200 and GB300, and on B300 that of Qwen3; cuda_graph_impl="full_iteration").
-_GRAPHS_SINCE = (26, 6)
-#: Release since which all mixtures may hide how tokens travel, and GPUs of a node.
-_OVERLAP_SINCE, _GPUS_OF_NODE = (25, 11), 8
-
-
-def _read_release(row: Mapping[str, str]) -> tuple[int, ...]:
-    """Year and month of NVIDIA's container, by the row's note."""
-    match = re.match(r"(\d\d)\.(\d\d)\b", row.get("note") or "")
-    return tuple(map(int, match.groups())) if match else ()
-
-
-def _parse_eight_bits(row: Mapping[str, str]) -> str:
-    """Which 8 bits products are in: `mxfp8`, `fp8`; empty for others."""
+def _parse_expert_precision(row: Mapping[str, str]) -> str:
+    """What `GpuSpeed.with_separate_experts` calls the type of products."""
     low = row.get("precision", "").lower()
     if low.startswith(("mxfp8", "fp8-mx")):
         return "mxfp8"
-    return "fp8" if low.startswith("fp8") else ""
-
-
-def _has_graphs(row: Mapping[str, str]) -> bool:
-    is_rack = row["gpu_type"].startswith(("GB200", "GB300"))
-    has_recipe = is_rack or (row["gpu_type"].startswith("B300") and "qwen3" in row["model"].lower())
-    return (
-        has_recipe
-        and _search_number(r"EP=(\d+)", row["mode"]) is not None
-        and _parse_eight_bits(row) == "mxfp8"
-        and _read_release(row) >= _GRAPHS_SINCE
-    )
-
-
-def _find_expert_overlap(row: Mapping[str, str]) -> OverlapWith:
-    """What computes while tokens travel, by the recipes of Megatron-Bridge. In nodes of eight it is another microbatch
-    where a GPU has several stages: DeepSeek since 25.09, others since 25.11 (scripts/performance/run_script.py of
-    v0.1.0, A2A_1F1B; workload_base_configs.py of v0.2.0 to v0.5.0, moe_a2a_overlap). In 25.09 it is DeepSeek's shared
-    expert elsewhere (run_script.py, moe_shared_expert_overlap)."""
-    mode, release, is_deepseek = row["mode"], _read_release(row), "deepseek" in row["model"].lower()
-    if _MEGATRON not in mode:
-        return "nothing"
-    if _has_graphs(row):
-        return "batch"
-    stages, is_rack = _search_number(r"VP=(\d+)", mode) or 1, row["gpu_type"].startswith("GB")
-    if stages > 1 and not is_rack and (is_deepseek or release >= _OVERLAP_SINCE):
-        return "batch"
-    return "shared" if is_deepseek and release and release < _OVERLAP_SINCE else "nothing"
+    return "fp8" if low.startswith("fp8") else "16 bits"
 
 
 def _parse_pipeline(row: Mapping[str, str], p: int, scatter: bool) -> ParallelStrategy:

@@ -56,6 +56,13 @@ def test_a_card_sends_what_the_formula_says():
     assert count_across(few).max() < 0.65 * count * tokens
 
 
+def test_a_dispatch_of_128_ranks_moves_what_it_promises():
+    s = cs.schedule("dispatch_hierarchical", ranks=128)
+    cs.verify(s)
+    with pytest.raises(cs.CollsimError, match="more than 128"):
+        cs.schedule("dispatch_direct", ranks=136)
+
+
 def test_the_race_of_tokens_to_experts_is_won_by_who_crosses_once():
     times = [runner.time for runner in lineup.run_field(lineup.READY["dispatch"]).runners]
     assert times[0] > times[1] > 1.5 * times[2]

@@ -421,6 +421,11 @@ def test_a_table_without_rows_keeps_its_columns(tmp_path):
         ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.04.01"}, cs.expert(64)),
         ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06 NeMo"}, cs.expert(64, overlap_with="batch")),
         ({"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06", "precision": "BF16"}, cs.expert(64)),
+        # what a row says itself counts
+        (
+            {"model": "DeepSeekV3", "gpu_type": "GB300", "note": "26.06", "overlap": "experts"},
+            cs.expert(64, overlap_with="experts"),
+        ),
         # run_script.py of v0.1.0: moe_shared_expert_overlap where A2A_1F1B is off
         ({"model": "DeepSeekV3", "gpu_type": "GB200", "note": "25.09"}, cs.expert(64, overlap_with="shared")),
     ],

@@ -435,6 +435,8 @@ def test_products_of_experts_are_as_slow_as_their_launches():
         assert apart.estimate_seconds(1e6, 0, ops, **work) == pytest.approx(launched)
         assert apart.estimate_seconds(1e15, 0, ops, **work) == fused.estimate_seconds(1e15, 0, ops, **work)
     assert apart.with_graphs().estimate_seconds(1e6, 0, 8, "moe", 16) < 1e-6
+    with pytest.raises(cs.CollsimError, match="unknown precision None; known: 16 bits, fp8, mxfp8"):
+        fused.with_separate_experts(None)
 
 
 def test_a_pass_beside_another_takes_as_long_as_its_host():
@@ -473,7 +475,7 @@ def test_clamps_and_biases_of_gpt_oss_have_kernels_of_their_own_where_its_produc
         layer = layers[f"h.0.mlp.{part}"]
         for is_backward in (False, True):
             work = LayerWork(0, layer.flops * (1 + is_backward), 1e9, 4.0, is_backward, 2)
-            apart = fused.with_separate_experts("bf16").estimate_layer_seconds(work, layer)
+            apart = fused.with_separate_experts().estimate_layer_seconds(work, layer)
             moved = 2 * accesses[is_backward] * 4096 * 4 * 2880
             added = apart - fused.estimate_layer_seconds(work, layer)
             assert added == pytest.approx(moved / (8e12 * 0.73), rel=1e-9, abs=1e-12)

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...dtypes import find_itemsize
-from ...errors import CollsimError, describe_unknown
+from ...errors import CollsimError, describe_unknown, require_word
 from ...topology.parts.gpus import load_gpu_speeds
 
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ _ALIGNED = 8
 #: of GPT-2's on A100 (112,046 tokens/s with 50,257 words, 127,345 with 50,304: rasbt/LLMs-from-scratch,
 #: ch05/10_llm-training-speed, steps 8 and 9).
 _UNALIGNED = 3.0
+#: Kernels of a product of one expert, forward and backward, with casts and orders of scales.
+_EXPERT_LAUNCHES = {"16 bits": (1.0, 2.0), "fp8": (2.0, 3.0), "mxfp8": (4.0, 7.0)}
 #: s more that the host needs in each pass for an expert whose tokens travel beside another microbatch. Megatron-LM then
 #: runs a layer as four nodes, each an autograd graph with a stream and events (core/pipeline_parallel/utils.py,
 #: ScheduleNode), and computes the gradients of each expert's weights later (delay_wgrad_compute; TransformerEngine,
@@ -276,7 +278,7 @@ class GpuSpeed:
         forward, back = (share * part for share, part in zip(self.flash_shares, _TRITON, strict=True))
         return replace(self, flash_shares=(forward, back), flash_half_tokens=_TRITON_HALF)
 
-    def with_separate_experts(self, precision: str) -> GpuSpeed:
+    def with_separate_experts(self, precision: str = "16 bits") -> GpuSpeed:
         """Return the same GPU, where Transformer Engine's GroupedLinear launches the products of experts one by one.
 
         A product is one in the forward pass and two in the backward pass; in 8 bits what it reads is cast before, and
@@ -285,13 +287,15 @@ class GpuSpeed:
         before Megatron-Bridge 26.06: its issue 2885).
 
         Args:
-            precision: Type of the products: mxfp8, fp8 or another.
+            precision: Type of the products: `16 bits`, `fp8` or `mxfp8`.
 
         Returns:
             The slower GPU.
+
+        Raises:
+            CollsimError: For another word.
         """
-        casts, swizzles = float("fp8" in precision), 2.0 * (precision == "mxfp8")
-        launches = (1 + casts + swizzles, 2 + casts + 2 * swizzles)
+        launches = _EXPERT_LAUNCHES[require_word("precision", precision, _EXPERT_LAUNCHES)]
         return replace(self, expert_launches=launches, partner_launch_time=_PARTNER)
 
     def with_graphs(self) -> GpuSpeed:
