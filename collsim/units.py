@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
-from typing import Any, SupportsFloat, TypeAlias, cast
+from typing import Any, NoReturn, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -85,16 +85,11 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
     else:
         size = _parse_number(value, what)
     if size < 0:
-        raise CollsimError(
-            "{what}={value} is negative; a size is 0 bytes or more", what=what, value=format_value(value)
-        )
+        _refuse_value("{what}={value} is negative; a size is 0 bytes or more", what, value)
     if size > MAX_BYTES:
-        raise CollsimError(
-            "{what}={value} is more than 1 EiB; is the unit right?", what=what, value=format_value(value)
-        )
+        _refuse_value("{what}={value} is more than 1 EiB; is the unit right?", what, value)
     if abs(size - round(size)) > 1e-6 * max(1.0, size * 1e-9):
-        message = "{what}={value} is {size:g} bytes; a size is a whole number of bytes"
-        raise CollsimError(message, what=what, value=format_value(value), size=size)
+        _refuse_value("{what}={value} is {size:g} bytes; a size is a whole number of bytes", what, value, size=size)
     return round(size)
 
 
@@ -121,14 +116,15 @@ def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
         if unit == "":
             result = number
         elif rate is None:
-            message = "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'"
-            raise CollsimError(message, what=what, value=format_value(value))
+            _refuse_value(
+                "{what}={value} has no time in its unit; write for example '25GB/s' or '400Gbit/s'", what, value
+            )
         else:
             result = number * _find_byte_factor(rate[1], value, what, b_is_bit=rate[2] == "ps")
     else:
         result = _parse_number(value, what)
     if not result > 0:
-        raise CollsimError("{what}={value} must be more than 0 bytes per second", what=what, value=format_value(value))
+        _refuse_value("{what}={value} must be more than 0 bytes per second", what, value)
     return float(result)
 
 
@@ -152,20 +148,16 @@ def parse_time(value: object, what: Words = "alpha") -> float:
     if isinstance(value, str):
         number, unit = _split_unit(value, what)
         if unit and unit not in _SECONDS:
-            message = "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns"
-            raise CollsimError(message, what=what, value=format_value(value), unit=format_value(unit))
+            _refuse_value(
+                "{what}={value}: unknown unit of time {unit}; use s, ms, us or ns", what, value, unit=format_value(unit)
+            )
         result = number * _SECONDS[unit or "s"]
     else:
         result = _parse_number(value, what)
     if result < 0:
-        raise CollsimError("{what}={value} is negative; a time is 0 s or more", what=what, value=format_value(value))
+        _refuse_value("{what}={value} is negative; a time is 0 s or more", what, value)
     if result > _LONGEST:
-        raise CollsimError(
-            "{what}={value} is too long; a time is at most {most:g} s",
-            what=what,
-            value=format_value(value),
-            most=_LONGEST,
-        )
+        _refuse_value("{what}={value} is too long; a time is at most {most:g} s", what, value, most=_LONGEST)
     return float(result)
 
 
@@ -191,21 +183,14 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
         number = int(value) if isinstance(value, str) else _parse_number(value, what)
     except CollsimError:
         raise
-    except ValueError as error:
-        raise CollsimError("{what}={value} is not a whole number", what=what, value=format_value(value)) from error
+    except ValueError:
+        _refuse_value("{what}={value} is not a whole number", what, value)
     if number != int(number):
-        raise CollsimError("{what}={value} is not a whole number", what=what, value=format_value(value))
+        _refuse_value("{what}={value} is not a whole number", what, value)
     if number < least:
-        raise CollsimError(
-            "{what}={value} is too small; {what} is at least {least}", what=what, value=format_value(value), least=least
-        )
+        _refuse_value("{what}={value} is too small; {what} is at least {least}", what, value, least=least)
     if number > _MAX_COUNT:
-        raise CollsimError(
-            "{what}={value} is too large; {what} is at most {most:,}",
-            what=what,
-            value=format_value(value),
-            most=_MAX_COUNT,
-        )
+        _refuse_value("{what}={value} is too large; {what} is at most {most:,}", what, value, most=_MAX_COUNT)
     return int(number)
 
 
@@ -386,6 +371,10 @@ def size_range(spec: str) -> list[int]:
     return sizes
 
 
+def _refuse_value(template: str, what: Words, value: object, **fields: object) -> NoReturn:
+    raise CollsimError(template, what=what, value=format_value(value), **fields)
+
+
 def _split_unit(text: str, what: Words) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -428,29 +417,28 @@ def _find_byte_factor(unit: str, text: object, what: Words, b_is_bit: bool = Fal
 
 def _parse_number(value: object, what: Words) -> float:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "__float__")):
-        message = "{what}={value} is a {kind}; give a number or a text with a unit"
-        raise CollsimError(message, what=what, value=format_value(value), kind=type(value).__name__)
+        _refuse_value(
+            "{what}={value} is a {kind}; give a number or a text with a unit", what, value, kind=type(value).__name__
+        )
     try:
         number = float(cast(SupportsFloat, value))
-    except OverflowError as error:
-        raise CollsimError("{what}={value} is too large a number", what=what, value=format_value(value)) from error
-    except (TypeError, ValueError) as error:
-        raise CollsimError("{what}={value} is not one number", what=what, value=format_value(value)) from error
+    except OverflowError:
+        _refuse_value("{what}={value} is too large a number", what, value)
+    except (TypeError, ValueError):
+        _refuse_value("{what}={value} is not one number", what, value)
     if not math.isfinite(number):
-        raise CollsimError("{what}={value} is not a finite number", what=what, value=format_value(value))
+        _refuse_value("{what}={value} is not a finite number", what, value)
     return number
 
 
 def _require_number(value: object, what: str) -> float:
     """Check that a value to be written is one number; infinity and NaN are."""
     if isinstance(value, (str, bool)) or not hasattr(value, "__float__"):
-        raise CollsimError(
-            "{what}={value} is a {kind}; give a number", what=what, value=format_value(value), kind=type(value).__name__
-        )
+        _refuse_value("{what}={value} is a {kind}; give a number", what, value, kind=type(value).__name__)
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise CollsimError("{what}={value} is not one number", what=what, value=format_value(value)) from error
+    except (TypeError, ValueError, OverflowError):
+        _refuse_value("{what}={value} is not one number", what, value)
 
 
 def _format_three_digits(number: float) -> str:

@@ -48,6 +48,7 @@ SPEAKERS = {
     "build_error": (0,),
     "refuse": (1, 2),
     "_refuse": (4,),
+    "_refuse_value": (0,),
     "declare_menu": (1,),
     "describe_unknown": (0,),
     "create_name_reader": (0,),
