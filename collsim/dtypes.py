@@ -1,7 +1,9 @@
-"""Element types of NCCL (nccl.h ncclDataType_t) and their sizes in bytes; names of the arrays that hold figures."""
+"""Element types of NCCL (nccl.h ncclDataType_t) and their sizes in bytes; names of the arrays that hold figures, and
+when two of them are equal."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TypeAlias
 
 import numpy as np
@@ -13,6 +15,51 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
+
+
+def are_equal(first: object, second: object) -> bool:
+    """Whether two values are equal: arrays by their entries, also those in tuples.
+
+    Args:
+        first: a value.
+        second: another.
+
+    Returns:
+        True where they are.
+
+    Examples:
+        >>> import numpy as np
+        >>> are_equal((np.arange(2), "a"), (np.array([0, 1]), "a")), are_equal(np.arange(2), None)
+        (True, False)
+    """
+    if isinstance(first, np.ndarray):
+        return isinstance(second, np.ndarray) and np.array_equal(first, second)
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return len(first) == len(second) and all(map(are_equal, first, second))
+    return first is second or bool(first == second)
+
+
+class ComparedByFields:
+    """A dataclass with arrays: two are equal where their fields are, but for those with `compare=False`.
+
+    Examples:
+        >>> import numpy as np
+        >>> from dataclasses import dataclass
+        >>> @dataclass(eq=False)
+        ... class Column(ComparedByFields):
+        ...     rows: object
+        >>> Column(np.arange(2)) == Column(np.arange(2))
+        True
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        compared = [field.name for field in fields(self) if field.compare]  # type: ignore[arg-type]
+        return all(are_equal(getattr(self, name), getattr(other, name)) for name in compared)
+
 
 _ITEMSIZE = {
     "int8": 1,

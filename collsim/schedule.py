@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .display.markup import align_columns
-from .dtypes import Longs
+from .dtypes import Longs, are_equal
 from .errors import ScheduleError, Sentence, Words, require_word
 from .errors.attributes import NamesNearAttributes
 from .errors.dependencies import pandas as pd
@@ -138,7 +138,7 @@ class Schedule(NamesNearAttributes):
             self._identity == other._identity
             and dict(self.options) == dict(other.options)
             and self.original == other.original
-            and _compare_dependencies(self.depends, other.depends)
+            and are_equal(self.depends, other.depends)
             and all(a.has_same_rows(b) for a, b in zip(self.each_step(), other.each_step(), strict=True))
         )
 
@@ -368,15 +368,6 @@ class Schedule(NamesNearAttributes):
             for row in range(rows):
                 cells[row].append(_format_cell(received.get(row, [])))
         return names, cells
-
-
-def _compare_dependencies(
-    first: tuple[Longs, Longs] | None,
-    second: tuple[Longs, Longs] | None,
-) -> bool:
-    if first is None or second is None:
-        return first is second
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 def _format_cell(received: list[tuple[str, int, str]]) -> str:

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import Bools, Ints, Longs
+from ..dtypes import Bools, ComparedByFields, Ints, Longs
 from ..errors import Sentence, TopologyError, Words
 from ..steps import HelperLocation
 from .fabrics import Fabric
@@ -88,7 +88,7 @@ class FailedParts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterRouter:
+class ClusterRouter(ComparedByFields):
     """Routes between devices of nodes.
 
     Attributes:
@@ -106,15 +106,8 @@ class ClusterRouter:
     fabric: Fabric | None
     policy: Policy
     lost: frozenset[int] = frozenset()
-    legs: dict[tuple[int, ...], Leg | Sentence] = field(default_factory=dict)
-    chosen: dict[tuple[int, int], int | None] = field(default_factory=dict)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both choose the same routes; those that they have found so far do not count."""
-        if not isinstance(other, ClusterRouter):
-            return NotImplemented
-        fields = ("machine", "nodes", "fabric", "policy", "lost")
-        return all(getattr(self, name) == getattr(other, name) for name in fields)
+    legs: dict[tuple[int, ...], Leg | Sentence] = field(default_factory=dict, compare=False)
+    chosen: dict[tuple[int, int], int | None] = field(default_factory=dict, compare=False)
 
     def __hash__(self) -> int:
         return hash((self.machine.name, self.nodes, self.policy))

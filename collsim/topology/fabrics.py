@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import Longs
+from ..dtypes import ComparedByFields, Longs
 from ..errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ..limits import Extent, require_extent
 from ..units import parse_count
@@ -89,7 +89,7 @@ def _mix_bits(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 @dataclass(frozen=True, eq=False)
-class Fabric:
+class Fabric(ComparedByFields):
     """Switches, the cables between them, and the route between any two ports.
 
     Attributes:
@@ -113,21 +113,12 @@ class Fabric:
     a: Longs
     b: Longs
     uplink: Cable
-    between: SwitchRoute
+    between: SwitchRoute = field(compare=False)  # it follows from the others
     lanes: tuple[int, ...] | None = None
     separate: bool = False
     sharp: bool = False
     choice: PathChoice = _BY_RECEIVER
     upper: tuple[int, Cable] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both are the same switches and cables. Their routes follow from these and the name."""
-        if not isinstance(other, Fabric):
-            return NotImplemented
-        fields = ("name", "switches", "uplink", "lanes", "separate", "sharp", "choice", "upper")
-        return all(getattr(self, name) == getattr(other, name) for name in fields) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("home", "a", "b")
-        )
 
     def __hash__(self) -> int:
         return hash((self.name, self.switches))

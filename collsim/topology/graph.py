@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import Floats, Ints, Longs
+from ..dtypes import ComparedByFields, Floats, Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
 from ..errors.collected_warnings import warn
 from ..errors.dependencies import networkx as nx
@@ -38,7 +38,7 @@ _NO_RANK = ("switch", "sw", "leaf", "spine", "core", "tor", "router", "nvswitch"
 
 
 @dataclass(frozen=True, eq=False)
-class ShortestPaths:
+class ShortestPaths(ComparedByFields):
     """Next hops of shortest paths over the links `src[i] -> dst[i]`, cached per destination.
 
     Attributes:
@@ -55,20 +55,7 @@ class ShortestPaths:
     dst: Ints
     bandwidth: Floats | None = None
     alpha: Floats | None = None
-    cache: dict[int, Longs] = field(default_factory=dict)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both choose the same routes: between the same links, with the same figures where these decide."""
-        if not isinstance(other, ShortestPaths):
-            return NotImplemented
-        columns = zip(
-            (self.src, self.dst, self.bandwidth, self.alpha),
-            (other.src, other.dst, other.bandwidth, other.alpha),
-            strict=True,
-        )
-        return self.devices == other.devices and all(
-            a is b or (a is not None and b is not None and np.array_equal(a, b)) for a, b in columns
-        )
+    cache: dict[int, Longs] = field(default_factory=dict, compare=False)
 
     def __hash__(self) -> int:
         return hash((self.devices, len(self.src)))

@@ -15,7 +15,7 @@ one rule for `simulate`, `compare`, synthesis and all that build on them:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
@@ -27,7 +27,7 @@ from ..limits import Extent, require_extent
 from ..steps import HELPER_LOCATIONS, HelperLocation
 from ..units import parse_count
 from .graph import ShortestPaths
-from .network import DEVICE_KINDS, Devices, Links, Topology
+from .network import DEVICE_KINDS, ComputedNames, Devices, Links, Topology
 
 #: More than any cluster has nodes: beyond it is a typing error.
 _MAX_HELPERS = 2**15
@@ -50,22 +50,20 @@ class HasMemory(Protocol):
         ...
 
 
-class _JoinedNames(Sequence[str]):
+@dataclass(frozen=True, eq=False)
+class _JoinedNames(ComputedNames):
     """Two sequences of names, one after the other."""
 
-    def __init__(self, first: Sequence[str], second: Sequence[str]):
-        self.first, self.second = first, second
+    first: Sequence[str]
+    second: Sequence[str]
 
     def __len__(self) -> int:
         return len(self.first) + len(self.second)
 
-    def __getitem__(self, i):  # type: ignore[no-untyped-def]
-        if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
-        index = int(i) + (len(self) if i < 0 else 0)
-        if index < len(self.first):
-            return self.first[index]
-        return self.second[index - len(self.first)]
+    def name(self, i: int) -> str:
+        if i < len(self.first):
+            return self.first[i]
+        return self.second[i - len(self.first)]
 
 
 def with_helpers(

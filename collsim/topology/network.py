@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from ..dtypes import Floats, Ints, Longs
+from ..dtypes import ComparedByFields, Floats, Ints, Longs
 from ..errors import Sentence, TopologyError, Words, describe_unknown
 from ..errors.attributes import NamesNearAttributes
 from ..errors.dependencies import pandas as pd
@@ -92,6 +92,12 @@ class ComputedNames(Sequence[str]):
         """Name i. Raises IndexError beyond the last."""
         raise NotImplementedError
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return len(self)
+
     @overload
     def __getitem__(self, i: int) -> str: ...
     @overload
@@ -102,7 +108,7 @@ class ComputedNames(Sequence[str]):
         return self.name(int(i) + (len(self) if i < 0 else 0))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Names(ComputedNames):
     """Numbered names: `groups` are (how many, prefix), each counted from 0."""
 
@@ -219,7 +225,7 @@ class _Columns(Sequence[Row]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Devices(_Columns[Device]):
+class Devices(ComparedByFields, _Columns[Device]):
     """Columns, one entry per device; a row of it is a `Device`.
 
     Attributes:
@@ -243,17 +249,6 @@ class Devices(_Columns[Device]):
     def __len__(self) -> int:
         return len(self.kind)
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Devices):
-            return NotImplemented
-        return (
-            np.array_equal(self.kind, other.kind)
-            and np.array_equal(self.node, other.node)
-            and list(self.name) == list(other.name)
-        )
-
     def __hash__(self) -> int:
         return hash((len(self), self.kind[:100].tobytes()))
 
@@ -273,7 +268,7 @@ class Devices(_Columns[Device]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Links(_Columns[Link]):
+class Links(ComparedByFields, _Columns[Link]):
     """Columns, one entry per directed link; a row of it is a `Link`.
 
     Attributes:
@@ -310,16 +305,6 @@ class Links(_Columns[Link]):
             link: Number of the link.
         """
         return self.cables[int(self.cable[link])].kind
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Links):
-            return NotImplemented
-        columns = ("src", "dst", "alpha", "bandwidth", "cable")
-        return self.cables == other.cables and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in columns
-        )
 
     def __hash__(self) -> int:
         return hash((len(self), self.cables))
@@ -468,7 +453,7 @@ class Hop(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Topology(NamesNearAttributes):
+class Topology(ComparedByFields, NamesNearAttributes):
     """A network on which schedules can be timed. Build one with `ring`, `switch`, `machine`, `Topology.from_networkx`
     ...
 
@@ -529,20 +514,6 @@ class Topology(NamesNearAttributes):
         if isinstance(device, str):
             return self.devices[self.device(device)]
         return self.devices[device]
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both have the same name, devices, links, routes, ranks in the same places, ring orders and facts."""
-        if self is other:
-            return True
-        if not isinstance(other, Topology):
-            return NotImplemented
-        scalars = ("name", "ranks", "shape", "reducing", "links", "devices", "next_hop", "router", "facts")
-        return (
-            all(getattr(self, name) == getattr(other, name) for name in scalars)
-            and np.array_equal(self.endpoint_device, other.endpoint_device)
-            and (self.orders is None) == (other.orders is None)
-            and (self.orders is None or np.array_equal(self.orders, other.orders))  # type: ignore[arg-type]
-        )
 
     def __hash__(self) -> int:
         return hash((self.name, self.ranks, len(self.devices), len(self.links)))
