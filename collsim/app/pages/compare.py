@@ -173,7 +173,7 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     for sentence in dict.fromkeys(sentence for p in predictions for sentence in p.registered_buffers):
         draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
     if predictions:
-        last, lead = predictions[-1], t("compare.nccl.name") + choose_text((": ", "："))
+        last, lead = predictions[-1], t("compare.nccl.name") + t("colon")
         draw_assumptions(last.nbytes, last.time, last.interval(), last.assumptions, lead)
     rows = [{"nbytes": p.nbytes, "time": p.time, "busbw": p.busbw, "channels": 1, "chunks": 1} for p in predictions]
     return pd.concat([runnable, pd.DataFrame(rows).assign(name=t("compare.nccl.name"))], ignore_index=True)

@@ -177,11 +177,8 @@ def _format_loss(seconds: float) -> str:
 def _explain_stop(growth_result: GrownStep, name: str) -> str:
     """Why a job stops without a cable, which is named already, and so is not once more as a part of the machine."""
     text = explain(growth_result.lost.attrs["stops"][name])
-    colon = "："
-    if get_language() == "en":
-        colon = ": "
-    if text.startswith(growth_result.machine) and colon in text:
-        return text.partition(colon)[2]
+    if text.startswith(growth_result.machine) and t("colon") in text:
+        return text.partition(t("colon"))[2]
     return text
 
 

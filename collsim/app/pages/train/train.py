@@ -163,7 +163,7 @@ def _draw_headline(step_shown: StepView) -> None:
     if row["bubble"] > 1e-3 * row["time"]:
         notes.append(t("train.exposed.idle", idle=format_time(row["bubble"])))
     number, _, unit = format_time(row["exposed"]).partition(" ")
-    head, _, reason = sentences["network"].partition(choose_text((": ", "：")))
+    head, _, reason = sentences["network"].partition(t("colon"))
     if not reason:
         head = sentences["network"]
     rest = choose_text((" ", "")).join(filter(None, map(sentences.get, ("cards", "overlap", "use", "range"))))

@@ -42,6 +42,7 @@ from ...scenario.outcome import (
     uses_events,
 )
 from ...synthesis.synthesis_result import Synthesized, can_switches_reduce, close_gap, estimate_synthesis
+from ...texts import write_texts
 
 #: Transfers of a run that is changed: both runs are played side by side in the browser.
 MAX_CHANGED = 60_000
@@ -564,13 +565,10 @@ def list_cables(choice: Choice) -> dict[str, Text]:
         if ends not in seen:
             seen.add(ends)
             a, b = sorted(ends)
-            first_name, two = name_device(trace, a), name_device(trace, b)
+            ends_of_cable = {"a": name_device(trace, a), "b": name_device(trace, b)}
             node = max(int(topology.devices.node[a]), int(topology.devices.node[b]))
-            where = ("", "")
+            text = write_texts("whatif.ends", **ends_of_cable)
             if int(topology.devices.node.max(initial=0)) > 0 and node >= 0:
-                where = (f", node {node}", f"，节点 {node}")
-            names_of_cable[f"{names[a]}~{names[b]}"] = (
-                f"{first_name[0]} – {two[0]}{where[0]}",
-                f"{first_name[1]} – {two[1]}{where[1]}",
-            )
+                text = write_texts("whatif.ends.node", **ends_of_cable, node=node)
+            names_of_cable[f"{names[a]}~{names[b]}"] = text
     return names_of_cable
