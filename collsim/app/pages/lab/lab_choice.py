@@ -12,7 +12,14 @@ from collsim.lab.real_run import require_real_size
 from collsim.units import parse_bandwidth, parse_bytes, parse_time
 
 from ...scenario.address_parameters import Control, PageAddress, declare_word, list_words
-from ...scenario.choice import count, create_quantity_reader, declare_menu, declare_number, declare_quantity
+from ...scenario.choice import (
+    count,
+    create_quantity_reader,
+    create_whole_reader,
+    declare_menu,
+    declare_number,
+    declare_quantity,
+)
 
 #: Odd, so that the median run is one of the runs, whose columns can be drawn.
 REPEATS = (1, 3, 9, 25)
@@ -85,7 +92,7 @@ class LabChoice:
     alpha: str = declare_quantity("10ms", _read_time, ("0s", "1ms", "5ms", "10ms", "20ms", "50ms"))
     late: int = declare_word(-1, count("late", MAX_RANKS - 1, 0))
     slow: int = declare_word(-1, count("slow", MAX_RANKS - 1, 0))
-    repeat: int = declare_word(9, count("repeat", max(REPEATS)), control=Control("segments", lambda: REPEATS))
+    repeat: int = declare_word(9, create_whole_reader(REPEATS), control=Control("segments", lambda: REPEATS))
     sheet: str = declare_menu(
         "collective", "sheet", lambda: SHEETS, kind="segments", text="lab.what", names="lab.sheet"
     )
