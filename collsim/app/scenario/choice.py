@@ -298,7 +298,6 @@ def declare_menu(
     what: str,
     known: Callable[[], Iterable[str]],
     *,
-    word: str = "",
     kind: ControlKind = "menu",
     text: str = "",
     names: str = "",
@@ -309,14 +308,11 @@ def declare_menu(
         default: Value of the field in a bare address.
         what: What it is, as the message of an error calls it.
         known: Makes the list.
-        word: Its word in an address; the name of the field unless given.
         kind: As in `Control`.
         text: As in `Control`.
         names: As in `Control`.
     """
-    return declare_word(
-        default, create_name_reader(what, known), word, control=Control(kind, known, text=text, names=names)
-    )
+    return declare_word(default, create_name_reader(what, known), control=Control(kind, known, text=text, names=names))
 
 
 def declare_number(
@@ -344,7 +340,6 @@ def declare_quantity(
     read: Callable[[str], str],
     known: Iterable[str],
     *,
-    text: str = "",
     limit: int = LONGEST,
     instead: str | None = None,
 ) -> str:
@@ -354,23 +349,21 @@ def declare_quantity(
         default: Value of the field in a bare address.
         read: Reads the text; raises CollsimError for one that cannot be.
         known: What is on offer.
-        text: As in `Control`.
         limit: As in `Word`.
         instead: As in `Word`.
     """
     quantities = tuple(known)
-    control = Control("quantity", lambda: quantities, text=text)
+    control = Control("quantity", lambda: quantities)
     return declare_word(default, read, limit=limit, instead=instead, control=control)
 
 
-def declare_switch(default: bool, *, text: str = "") -> bool:
+def declare_switch(default: bool) -> bool:
     """A field that is on or off.
 
     Args:
         default: Value of the field in a bare address.
-        text: As in `Control`.
     """
-    return declare_word(default, read_flag, control=Control("switch", text=text))
+    return declare_word(default, read_flag, control=Control("switch"))
 
 
 def _build_machine_word(name: str, known: Callable[[], object]) -> Word:
