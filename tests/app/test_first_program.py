@@ -2,15 +2,16 @@
 typed."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from collsim.app.entry import ready
 from collsim.app.jobs.computation import build_job_key
 from collsim.app.jobs.worker_pool import get_worker_pool
-from collsim.app.pages.program import program
 from collsim.app.pages.program.program_drafts import ADDRESS, ProgramDraft
 from collsim.app.pages.program.program_verdict import judge_program
+from collsim.app.pages.write import editor
 from collsim.app.shell import controls
 from collsim.sandbox import Isolation, detect_isolation
 
@@ -32,10 +33,11 @@ def test_nothing_runs_at_the_start_without_a_sandbox(monkeypatch):
 def test_the_value_of_a_control_that_is_gone_replaces_no_typed_code(monkeypatch):
     """A slow browser still sends the example that it showed before."""
     values, labels = {"program": ProgramDraft(code="x = 1")}, {"ring": "Ring", "farm": "Farm"}
-    monkeypatch.setattr(program, "get_remembered", values.get)
-    monkeypatch.setattr(program, "remember", values.__setitem__)
-    monkeypatch.setattr(program.st, "session_state", {"w_program_start_ring": "ring", "w_program_start_own": "farm"})
-    controls._on_start_picked("program_start", "ring", labels, program._begin_with)
+    monkeypatch.setattr(editor, "get_remembered", values.get)
+    monkeypatch.setattr(editor, "remember", values.__setitem__)
+    begin = partial(editor._begin_with, "program", "program_collective")
+    monkeypatch.setattr(editor.st, "session_state", {"w_program_start_ring": "ring", "w_program_start_own": "farm"})
+    controls._on_start_picked("program_start", "ring", labels, begin)
     assert values["program"].code == "x = 1"
-    controls._on_start_picked("program_start", "own", labels, program._begin_with)
-    assert values["program"].example == "farm"
+    controls._on_start_picked("program_start", "own", labels, begin)
+    assert values["program"].starter == "farm"

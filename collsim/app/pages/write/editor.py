@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -51,14 +52,16 @@ def choose_starter(page: str, labels: Mapping[str, str], draft: CodeDraft, colle
         draft: The code.
         collective_key: Name of the control of the collective, which starts again.
     """
+    begin = partial(_begin_with, page, collective_key)
+    choose_start(f"{page}_start", t(f"{page}.start"), labels, draft.starter or "own", begin)
 
-    def begin_with(name: str, before: str) -> None:
-        current: CodeDraft = get_remembered(page)
-        if name in current.starters and before == (current.starter or "own"):
-            remember(page, current.with_starter(name))
-            forget(collective_key)
 
-    choose_start(f"{page}_start", t(f"{page}.start"), labels, draft.starter or "own", begin_with)
+def _begin_with(page: str, collective_key: str, name: str, before: str) -> None:
+    """A starting point was picked in place of the one before: its code, and the collective it is for."""
+    draft: CodeDraft = get_remembered(page)
+    if name in draft.starters and before == (draft.starter or "own"):
+        remember(page, draft.with_starter(name))
+        forget(collective_key)
 
 
 def draw_editor(
