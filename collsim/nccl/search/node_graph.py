@@ -8,7 +8,7 @@ Rates are in GB/s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from ...topology.machine_builder import LOC, NVB, NVL, PHB, PXB, PXN, Machine, MachinePaths, Path
@@ -254,7 +254,7 @@ class SearchInput:
     """
 
     devices: tuple[str, ...]
-    connections: tuple[tuple[str, str, Cable], ...]
+    connections: tuple[tuple[str, str, Cable], ...] = field(hash=False)  # hashing every cable takes long
     sm: int
     p2p_over_pcie: bool
     gpu_count: int
