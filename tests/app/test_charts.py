@@ -49,6 +49,9 @@ def test_every_chart_of_a_page_is_valid(drawn, page, query, keys):
     assert set(drawn) >= keys
     for picture in drawn.values():
         picture.to_dict(validate=True)
+    if "tried" in keys:
+        labels = drawn["tried"].data["cause"]
+        assert max(len(line) for label in labels for line in label.splitlines()) <= 26, "a phone has no room for bars"
 
 
 def test_the_schema_can_say_no():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import textwrap
 from collections.abc import Callable
 
 import altair as alt
@@ -35,6 +36,8 @@ from .comparison import Selection
 #: Factor within which a prediction counts as near (docs/accuracy.md).
 NEAR = 1.25
 _MAX_TRIED = 7
+#: Characters of a line beside a bar, in English and in Chinese: on a phone half of the width is left for the bars.
+_LABEL_WIDTH = (26, 18)
 #: What the map of choices shows: numbers of nodes, where something joins them, and sizes a factor of four apart.
 _MAP_NODES = (1, 2, 4, 8, 16, 32)
 #: Colours of NCCL's algorithms on the map.
@@ -221,6 +224,8 @@ def _build_bars(gap: Gap) -> Picture:
     rows = [(t("measured.asis"), gap.distance, "edge")]
     rows += [(name_cause(c.key), c.distance, "full" if c.key in best else "room") for c in gap.candidates[:_MAX_TRIED]]
     frame = pd.DataFrame(rows, columns=["cause", "left", "hue"])
+    labels = [textwrap.wrap(cause, _LABEL_WIDTH[get_language() == "zh"]) for cause in frame["cause"]]
+    frame["cause"] = ["\n".join(lines) for lines in labels]
     frame["text"], dark, tokens = (
         ["".join(format_distance(left)) for left in frame["left"]],
         is_dark(),
@@ -228,11 +233,12 @@ def _build_bars(gap: Gap) -> Picture:
     )
     scale = alt.Scale(domain=[0, 1.5 * max(float(frame["left"].max()), 0.01)], nice=False)
     hues = alt.Scale(domain=tokens, range=[color(token, dark) for token in tokens])
-    y = charts.build_labels_axis("cause", labelPadding=8)
+    y = charts.build_labels_axis("cause", labelPadding=8, labelExpr="split(datum.label, '\\n')")
     base = alt.Chart(frame).encode(x=alt.X("left:Q", title=None, axis=None, scale=scale), y=y)
     words = base.mark_text(align="left", dx=6, fontSize=14, color=color("ink", dark)).encode(text=alt.Text("text:N"))
     bars = base.mark_bar(size=18).encode(color=alt.Color("hue:N", legend=None, scale=hues))
-    return charts.layer(bars, words, height=alt.Step(30), description=t("measured.tried"))
+    step = 18 * max(map(len, labels)) + 8
+    return charts.layer(bars, words, height=alt.Step(step), description=t("measured.tried"))
 
 
 @st.cache_data(max_entries=64, show_spinner=False, hash_funcs={MeasuredRun: pickle.dumps})  # it holds a topology

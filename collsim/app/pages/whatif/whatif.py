@@ -429,7 +429,7 @@ def _draw_tornado(change_shown: Change) -> None:
 
 def _build_savings(frame: pd.DataFrame) -> Picture:
     """A bar for each, with its share; kinds of link in another colour than single cables."""
-    dark, most = is_dark(), max(0.1, 1.15 * float(frame["saved"].max()))
+    dark, most = is_dark(), max(0.1, 1.5 * float(frame["saved"].max()))
     ticks = alt.Axis(format="%", tickCount=5, labelOverlap=True)
     base = alt.Chart(frame).encode(
         y=alt.Y("name:N", sort=list(frame["name"]), title=None, axis=alt.Axis(labelLimit=260)),
