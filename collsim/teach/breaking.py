@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..analysis.device_names import name_device
 from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown, require_language
 from ..locale import LANGUAGES, Text, build_text
 from ..schedule import Schedule, freeze
@@ -234,8 +235,9 @@ def _cut_cable(trace: Trace, random: Random) -> Outcome:
             "no cable carries a byte in this run, so none of them can be the busiest; use a larger nbytes"
         )
     link = int(random.choice(np.flatnonzero(busy > 0.99 * busy.max())))
-    a, b = names[links.src[link]], names[links.dst[link]]
-    what = build_text("teach", "breaking.cable_between_cut", a=a, b=b)
+    src, dst = int(links.src[link]), int(links.dst[link])
+    a, b = names[src], names[dst]
+    what = build_text("teach", "breaking.cable_between_cut", a=name_device(trace, src), b=name_device(trace, dst))
     try:
         after = simulate(trace.schedule, trace.topology.without_link(a, b), trace.nbytes, trace.dtype, trace.engine)
     except TopologyError as error:

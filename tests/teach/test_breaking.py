@@ -164,3 +164,12 @@ def test_a_break_that_costs_nothing_says_so():
         made = break_it(push, "slow", 2, language)  # four share the server's cable, so each needs a quarter of its own
         assert made.trace.time == pytest.approx(push.time)
         assert words in made.verdict
+
+
+def test_a_cut_cable_has_the_names_of_the_picture():
+    two = cs.machine("dgx-a100", nodes=2)
+    trace = cs.simulate(cs.schedule("allreduce_ring", topology=two), two, "1MiB")
+    english, chinese = (break_it(trace, "cut", language=language).what for language in ("en", "zh"))
+    assert re.search(r"between (NIC \d+|the switch|switch) and (NIC \d+|the switch|switch) is cut", english), english
+    assert "网卡" in chinese
+    assert "node" not in english + chinese
