@@ -429,17 +429,21 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
         return {reference.key: entry for reference in references if (entry := reference()) is not None}
 
     def open_block(self, entries: Sequence[Algorithm]) -> Layer:
-        """Open a layer with algorithms; what this thread registers from now on goes into it."""
-        own = _OWN_BLOCKS.get()
+        """Open a layer with algorithms; what this thread registers from now on goes into it.
+
+        Args:
+            entries: the algorithms.
+        """
+        blocks = _OWN_BLOCKS.get()
         for entry in entries:
-            hidden = any(entry.name in block for block in own)
+            hidden = any(entry.name in block for block in blocks)
             if self._users.get(entry.name) is entry and not hidden:
                 self._users.pop(entry.name, None)  # registered for the block from now on
         block = Layer({entry.name: entry for entry in entries})
         self.departed.update(block)
         with self._lock:
             self._blocks = *self._blocks, block
-        _OWN_BLOCKS.set((*own, block))
+        _OWN_BLOCKS.set((*blocks, block))
         return block
 
     def close_block(self, block: Layer) -> None:
@@ -450,9 +454,9 @@ class AlgorithmRegistry(MutableMapping[str, Algorithm]):
 
     def _list_layers(self) -> list[Layer]:
         """In the order in which a name is looked for: blocks of this thread, those of others, then what is in none."""
-        own = _OWN_BLOCKS.get()
-        others = [block for block in self._blocks if not any(block is mine for mine in own)]
-        return [*reversed(own), *reversed(others), self._users]
+        blocks = _OWN_BLOCKS.get()
+        others = [block for block in self._blocks if not any(block is mine for mine in blocks)]
+        return [*reversed(blocks), *reversed(others), self._users]
 
     def make_lasting(self, names: Iterable[str]) -> None:
         """Keep algorithms for the life of the process, whoever else holds them."""
