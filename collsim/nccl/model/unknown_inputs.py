@@ -316,13 +316,13 @@ def _describe_board(facts: Facts) -> Sentence:
     rate = format_bandwidth(facts.link_rate)
     if facts.is_amd:
         return Sentence("links inside a node not stated: xGMI between any two GPUs, {rate} a GPU", rate=rate)
-    template = "links inside a node not stated: an NVSwitch board, {rate} a GPU"
     if facts.local_ranks > MESH_GPUS and facts.cc > _VOLTA:
-        template = (
+        return Sentence(
             "links inside a node not stated: an NVSwitch board, {rate} a GPU, as all published systems of more than "
-            "four such GPUs have"
+            "four such GPUs have",
+            rate=rate,
         )
-    return Sentence(template, rate=rate)
+    return Sentence("links inside a node not stated: an NVSwitch board, {rate} a GPU", rate=rate)
 
 
 def _list_gpus(call: Call) -> Alternatives:
