@@ -90,11 +90,12 @@ def exercise(name: str, language: str = "en") -> Exercise | SettingExercise | Pr
         >>> cs.exercise("ring-allreduce").title
         'Ring allreduce'
     """
+    require_word("exercise", name, [*TASKS, *SETTINGS, *PROGRAMS])
     if name in SETTINGS:
         return settings(language)[name]
     if name in PROGRAMS:
         return ProgramExercise(PROGRAMS[name], require_language(language))
-    return Exercise(TASKS[require_word("exercise", name, [*TASKS, *SETTINGS, *PROGRAMS])], require_language(language))
+    return Exercise(TASKS[name], require_language(language))
 
 
 def settings(language: str = "en") -> dict[str, SettingExercise]:

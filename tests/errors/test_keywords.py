@@ -31,6 +31,7 @@ SWITCH = cs.topology.switch(8)
         (lambda: cs.synthesize("allgather", SWITCH, n=4), "did you mean 'ranks'"),
         (lambda: cs.program("x = 1", world_size=4), "did you mean 'ranks'"),
         (lambda: cs.diagnose("log.txt", modle="gpt2"), "did you mean 'model'"),
+        (lambda: cs.exercise(["ring-allreduce"]), "unknown exercise"),
         (lambda: cs.upgrades(), r"upgrades: missing a required argument: 'run'"),
         (lambda: cs.simulate_many("allreduce_ring", SWITCH, sizes=["1MiB"]), "did you mean 'nbytes'"),
         (lambda: close_gap("allgather", SWITCH, size="1MiB"), "did you mean 'nbytes'"),
