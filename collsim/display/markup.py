@@ -41,6 +41,9 @@ def align_columns(rows: Sequence[Sequence[str]]) -> str:
     Args:
         rows: Cells of each row, as many in each.
 
+    Returns:
+        A line for each row.
+
     Examples:
         >>> print(align_columns([["rank", "time"], ["0", "1 ms"]]))
         rank  time
@@ -57,6 +60,13 @@ def format_table(rows: Iterable[Iterable[str]], heads: Iterable[str] = (), attri
         rows: Cells of each row, as plain text.
         heads: Headings of the columns; none for a table without.
         attributes: Of the element, such as `class="cells"`.
+
+    Returns:
+        The element.
+
+    Examples:
+        >>> format_table([["0"]], ["rank"])
+        '<table><tr><th>rank</th></tr><tr><td>0</td></tr></table>'
     """
     lines = ["".join(f"<td>{escape_text(cell)}</td>" for cell in row) for row in rows]
     head = "".join(f"<th>{escape_text(text)}</th>" for text in heads)

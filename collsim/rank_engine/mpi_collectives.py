@@ -6,8 +6,6 @@ non-blocking one (`Ibcast`).
 
 from __future__ import annotations
 
-import ast
-import inspect
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -298,50 +296,21 @@ def install_collectives(kind: type[RankCommunicator]) -> None:
             setattr(kind, f"I{spelling.lower()}", _make_nonblocking(f"I{spelling.lower()}", word, buffers, shares))
 
 
-def parse_parameters(text: str) -> inspect.Signature:
-    """Parameters of a call of a library.
+def make_binder(call: str, parameters: str) -> Callable[..., dict[str, Value]]:
+    """A function that returns its arguments by name, and refuses wrong ones as the library's call does.
 
     Args:
-        text: as in a `def` of Python, with literals as defaults.
+        call: its name in errors.
+        parameters: as in a `def` of Python.
     """
-    node = ast.parse(f"lambda {text}: 0", mode="eval").body
-    assert isinstance(node, ast.Lambda)
-    defaults = [ast.literal_eval(default) for default in node.args.defaults]
-    absent = [inspect.Parameter.empty] * (len(node.args.args) - len(defaults))
-    return inspect.Signature(
-        [
-            inspect.Parameter(parameter.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
-            for parameter, default in zip(node.args.args, [*absent, *defaults], strict=True)
-        ]
-    )
+    # `inspect.Signature.bind` takes several times as long, and programs make many calls.
+    bind: Callable[..., dict[str, Value]] = eval(f"lambda {parameters}: locals()")
+    bind.__name__ = bind.__qualname__ = call
+    return bind
 
 
-def bind_arguments(
-    signature: inspect.Signature, call: str, args: Sequence[object], kwargs: Mapping[str, object]
-) -> dict[str, Value]:
-    """The arguments of a call by name.
-
-    Args:
-        signature: of the call.
-        call: its name, for the error.
-        args: without names.
-        kwargs: with names.
-
-    Raises:
-        TypeError: They do not fit the parameters.
-    """
-    try:
-        bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(f"{call}{signature}: {error}") from None
-    bound.apply_defaults()
-    return dict(bound.arguments)
-
-
-def _bind(
-    signature: inspect.Signature, call: str, size: int, args: Sequence[object], kwargs: Mapping[str, object]
-) -> Arguments:
-    arguments = bind_arguments(signature, call, args, kwargs)
+def _check_arguments(call: str, size: int, arguments: dict[str, Value]) -> Arguments:
+    """The arguments, whose root and reduction are known."""
     if not 0 <= arguments.get("root", 0) < size:
         raise ValueError(f"MPI_ERR_ROOT: {call} has root={arguments['root']!r}, the communicator has {size} ranks")
     if arguments.get("op", "SUM") not in OPERATIONS:
@@ -352,10 +321,10 @@ def _bind(
 
 
 def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., Blocking]:
-    signature = parse_parameters(parameters)
+    bind = make_binder(call, parameters)
 
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> Blocking:
-        arguments = _bind(signature, call, self.size, args, kwargs)
+        arguments = _check_arguments(call, self.size, bind(*args, **kwargs))
         root = arguments.get("root", -1)
         # As mpi4py does: the root must have one item for each rank, before anything is sent.
         if call == "scatter" and self.rank == root and len(arguments["sendobj"]) != self.size:
@@ -372,17 +341,17 @@ def _make_blocking(call: str, word: str, parameters: str, share: _Share) -> Call
         return (yield from self.start_collective(call, share(self, word, arguments), root).wait())
 
     collective.__name__ = call
-    collective.__doc__ = f"`{call}{signature}` of mpi4py."
+    collective.__doc__ = f"`{call}({parameters})` of mpi4py."
     return collective
 
 
 def _make_nonblocking(call: str, word: str, parameters: str, share: _Share) -> Callable[..., object]:
-    signature = parse_parameters(parameters)
+    bind = make_binder(call, parameters)
 
     def collective(self: RankCommunicator, *args: object, **kwargs: object) -> object:
-        arguments = _bind(signature, call, self.size, args, kwargs)
+        arguments = _check_arguments(call, self.size, bind(*args, **kwargs))
         return self.start_collective(call, share(self, word, arguments), arguments.get("root", -1))
 
     collective.__name__ = call
-    collective.__doc__ = f"`{call}{signature}` of mpi4py."
+    collective.__doc__ = f"`{call}({parameters})` of mpi4py."
     return collective

@@ -16,7 +16,7 @@ import numpy as np
 from ..package_data import TomlTable, read_toml
 from .calls import poll, wait_for
 from .engine import ANY, Blocking, CollectivePost, Contributions, Engine, MessagePost, PostedCall, require_tag
-from .mpi_collectives import bind_arguments, find_result, parse_parameters
+from .mpi_collectives import find_result, make_binder
 from .stand_ins.tensors import KnownModule, build_torch_module
 
 
@@ -225,13 +225,15 @@ class TorchDistributed:
         if self.rank not in members:
             return None
         position, size = members.index(self.rank), len(members)
-        _check_list(call, row, arguments, size, is_root=root in (-1, position))
-        target: Any
-        sent: Any
-        target, sent = (
-            _cut(arguments[row[key]], arguments.get(sizes), size) if sizes else arguments.get(row.get(key, ""))
-            for key, sizes in zip(("fills", "sends"), row.get("cuts", ("", "")), strict=True)
-        )
+        if "per_rank" in row:
+            _check_list(call, row, arguments, size, is_root=root in (-1, position))
+        target: Any = arguments.get(row.get("fills", ""))
+        sent: Any = arguments.get(row.get("sends", ""))
+        if "cuts" in row:
+            target, sent = (
+                _cut(tensor, arguments.get(sizes), size) if sizes else tensor
+                for tensor, sizes in zip((target, sent), row["cuts"], strict=True)
+            )
         post = CollectivePost(self.rank, call, self.engine.line_of_call(), communicator=group.name, root=root)
         post.signature = (call, *(arguments[key] for key in ("op", name) if key in arguments))
         post.value = _copy_sent(sent, is_object="object" in call)
@@ -382,8 +384,6 @@ def _require_tensor(tensor: object, call: str) -> None:
 
 def _check_list(call: str, row: TomlTable, arguments: Mapping[str, Any], size: int, *, is_root: bool) -> None:
     """Refuse a list that has not an item for each rank, as torch does before anything is sent."""
-    if "per_rank" not in row:
-        return
     name = row["per_rank"]
     items = arguments[name] or ()
     if is_root and len(items) != size:
@@ -410,8 +410,12 @@ def _store(target: Any, result: Any) -> None:
     if isinstance(target, Tensor):
         if isinstance(result, list):
             result = np.concatenate([value.reshape(-1) for value in result])
-        # gloo: a smaller broadcast fills the beginning
-        target.reshape(-1)[: result.size] = result.reshape(-1)
+        if result.shape == target.shape:
+            target[...] = result
+        elif result.size == target.size:
+            target[...] = result.reshape(target.shape)
+        else:  # gloo: a smaller broadcast fills the beginning
+            target.reshape(-1)[: result.size] = result.reshape(-1)
     elif target and isinstance(target[0], Tensor):
         for tensor, value in zip(target, result, strict=True):
             tensor[...] = value.reshape(tensor.shape)
@@ -420,13 +424,13 @@ def _store(target: Any, result: Any) -> None:
 
 
 def _make_collective(call: str, row: TomlTable) -> Callable[..., Blocking]:
-    signature = parse_parameters(row["parameters"])
+    bind = make_binder(call, row["parameters"])
 
     def collective(self: TorchDistributed, *args: object, **kwargs: object) -> Blocking:
-        return self._start_collective(call, row, bind_arguments(signature, call, args, kwargs))
+        return self._start_collective(call, row, bind(*args, **kwargs))
 
     collective.__name__ = call
-    collective.__doc__ = f"`{call}{signature}` of torch.distributed."
+    collective.__doc__ = f"`{call}({row['parameters']})` of torch.distributed."
     return collective
 
 

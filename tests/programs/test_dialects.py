@@ -264,3 +264,10 @@ def test_objects_are_scattered_and_broadcast_whole_and_as_they_were(run_program)
     assert [list(result) for result in run.results] == [
         [[part], ["x", None, [1, 2]], "abc"] for part in ("abc", None, [1, 2])
     ]
+
+
+def test_a_result_goes_into_a_tensor_whose_elements_do_not_lie_together(run_program):
+    source = (
+        TORCH + "x = torch.ones(3, 2)\ndist.all_reduce(x[:, 0])\ndist.broadcast(x[:, 1], src=0)\nresult = x.tolist()\n"
+    )
+    assert run_program(source, 2).results[1] == [[2.0, 1.0]] * 3
