@@ -27,7 +27,7 @@ FORESTS = ("allgather", "reduce_scatter", "broadcast", "reduce", "allreduce")
 _GAIN = 1.005  # times the rate of a reduce_scatter and an allgather, for which one pass is worth its longer pipeline
 ROUNDS = -1  # in place of lanes: rounds of nodes
 #: Per effort: trees per share; what part of the optimum is enough; rows of a schedule.
-EFFORT = {"low": (4, 0.97, 100_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
+EFFORT = {"low": (4, 0.97, 200_000), "normal": (16, 0.995, 500_000), "high": (64, 0.9995, 8_000_000)}
 
 
 @dataclass(frozen=True, eq=False)

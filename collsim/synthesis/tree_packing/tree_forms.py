@@ -27,7 +27,7 @@ FIRST_PIECES = 4  # with which rounds begin
 LANES = (2, 3, 6, 9)
 MAX_THOROUGH_RANKS = 64  # of more ranks half as many transfers are timed, and NEAR_OF_MANY is near
 #: Per effort: transfers that may be timed in all.
-TIMED = {"low": 200_000, "normal": 1_500_000, "high": 20_000_000}
+TIMED = {"low": 400_000, "normal": 1_500_000, "high": 20_000_000}
 
 
 @dataclass(eq=False)
