@@ -6,7 +6,7 @@ import test from "node:test";
 import { TOKENS } from "../../collsim/viz/player/model/look.js";
 import { timeMarks } from "../../collsim/viz/player/model/units.js";
 import { dressRoot } from "../../collsim/viz/player/ui/shell.js";
-import { dragTime, transportKeys, turnTo } from "../../collsim/viz/player/ui/transport.js";
+import { dragTime, shareMoment, transportKeys, turnTo } from "../../collsim/viz/player/ui/transport.js";
 
 /** A clock that notes what is done to it. */
 function clockOf(t, total) {
@@ -104,4 +104,29 @@ test("a pointer that is held down on the track moves time, and a finger scrolls 
   ])
     box.send(kind, { x, clientX: x });
   assert.deepEqual(seen.slice(3), [10, 14, 11], "a press that trembles is a click, until it is dragged");
+});
+
+test("a link to a moment keeps the address; a file, and a page that reads it there, has it behind the #", async () => {
+  const told = [],
+    page = /** @type {any} */ (globalThis),
+    words = { noLink: "no link", copied: "copied" },
+    share = (href, values, isHash = false) => {
+      page.location = new URL(href);
+      return shareMoment(values, { root: null, words, tell: (text) => told.push(text), isHash });
+    },
+    copies = [];
+  Object.defineProperty(globalThis, "navigator", {
+    configurable: true,
+    value: { clipboard: { writeText: async (text) => copies.push(text) } },
+  });
+  await share("http://host/race?node=1&nbytes=4", { t: 1.23456789e-3, view: "logical", node: null });
+  await share("file:///race.html#step=3", { t: 2 });
+  await share("https://host/run.html", { t: 2, lang: "zh" }, true);
+  await share("about:srcdoc", { t: 2 });
+  assert.deepEqual(copies, [
+    "http://host/race?nbytes=4&t=0.00123457&view=logical",
+    "file:///race.html#t=2",
+    "https://host/run.html#t=2&lang=zh",
+  ]);
+  assert.deepEqual(told, ["copied", "copied", "copied", "no link"]);
 });
