@@ -1,5 +1,6 @@
 """The pictures of a diagnosed job: which links are used and possible, what is lit, and that no text of it is markup."""
 
+import json
 import re
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ from collsim.diagnosis import list_studied_cases
 from collsim.locale import LANGUAGES
 from collsim.nccl import compare_run
 from collsim.viz.diagnosis.fleet_picture import draw_fleet_picture
-from collsim.viz.diagnosis.job_chart import draw_job_chart
+from collsim.viz.diagnosis.job_chart import describe_job_chart
 from collsim.viz.diagnosis.job_links import describe_links, find_job_links, find_parts
 from collsim.viz.diagnosis.job_picture import draw_job_picture
 
@@ -87,13 +88,13 @@ def test_every_case_is_drawn_with_its_finding_and_no_letter_is_small(key, langua
     assert numbers == {str(k) for k in range(1, len(diagnosis.causes) + 1)}
 
 
-def test_the_chart_has_a_dot_for_each_size_and_says_the_figures_of_the_cost():
+def test_the_chart_has_a_rate_for_each_size_and_says_the_figures_of_the_cost():
     diagnosis = diagnose("p2p_disabled")
     table = compare_run(diagnosis.job.run)
-    chart = draw_job_chart(table)
-    root = ElementTree.fromstring(chart)
-    assert len(root.findall(f".//{SVG}circle")) == len(table)
-    said = " ".join(text.text for text in root.iter(f"{SVG}text"))
+    chart = describe_job_chart(table)
+    assert len(chart["measured"]) == len(chart["sizes"]) == len(table)
+    assert json.loads(json.dumps(chart, allow_nan=False)) == chart
+    said = " ".join(label["words"] for label in chart["labels"])
     assert cs.format_bandwidth(diagnosis.cost.possible) in said
     assert cs.format_bandwidth(diagnosis.cost.measured) in said
 

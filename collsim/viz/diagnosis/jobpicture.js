@@ -1,10 +1,12 @@
-// The machine and the rates of a diagnosed job, drawn by Python as SVG, with the keys of the page. They are parsed as
-// images: a script in one would not run. Findings stand on the page around this component: everything that belongs to
+// The machine of a diagnosed job, drawn by Python as SVG, its rates, and the keys of the page. Pictures of Python are
+// parsed as images: a script in one would not run. Findings stand on the page around this component: everything that belongs to
 // one names its number in `data-findings`, so that choosing a finding leaves its evidence and its parts lit.
 import { parsePicture } from "../player/draw/elements.js";
 import { copyText } from "../player/export/copy.js";
+import { drawJobChart } from "./jobchart.js";
 
-const SHAPES = ["wide", "narrow", "widechart", "narrowchart"];
+/** Pixels that a picture is wide, by its name: of the middle column of a page, and of a phone. */
+const SHAPES = { wide: 544, narrow: 338 };
 const LAYERS = { b: "both", u: "used", c: "could" };
 /** Keys that press or focus what stands on the page, by its selector. */
 const TARGETS = {
@@ -20,11 +22,11 @@ export default function ({ data, parentElement }) {
   const known = states.get(parentElement);
   if (known?.id === data.id) return known.stop;
   known?.stop();
-  for (const shape of SHAPES) {
-    const place = parentElement.querySelector(`.${shape}`);
-    place.replaceChildren();
-    if (!data[shape]) continue;
-    place.append(parsePicture(data[shape]));
+  for (const [shape, width] of Object.entries(SHAPES)) {
+    const show = (name, picture) =>
+      parentElement.querySelector(`.${name}`).replaceChildren(...(picture ? [picture] : []));
+    show(shape, data[shape] && parsePicture(data[shape]));
+    show(`${shape}chart`, data.chart && drawJobChart(data.chart, width));
   }
   const board = new Board(parentElement, data);
   board.connect();
@@ -64,7 +66,7 @@ class Board {
     this.root.querySelector(".top small").textContent = this.data.words.note;
     this.root.querySelector(".machine").hidden = !this.data.wide;
     for (const part of [".layers", ".legend"]) this.root.querySelector(part).hidden = !this.data.layers;
-    this.root.querySelector(".rates").hidden = !this.data.widechart;
+    this.root.querySelector(".rates").hidden = !this.data.chart;
     this.root.querySelector(".mark-h").hidden = !this.data.staged;
     this.root.querySelector(".mark-u").hidden = this.data.staged;
     const { signal } = this.end;

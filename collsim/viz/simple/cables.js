@@ -1,7 +1,7 @@
 // The cables of all network cards: from the card of each GPU in a lane of its own to the switch between the nodes, so
 // that no cable crosses another. Out of a card on the outer line, into it on the inner one.
 
-import { arrow, box, fitFont, put, stroke } from "../player/draw/canvas.js";
+import { arrowOnLine, box, fitFont, put, stroke } from "../player/draw/canvas.js";
 import { fmtRate, percent } from "../player/model/units.js";
 import { fill } from "../words/choice.js";
 
@@ -23,10 +23,15 @@ const sizesOf = (slim) => (slim ? SLIM : WIDE);
  */
 const turned = (slim, [first, second]) => (slim ? [second, first] : [first, second]);
 
+/** Whether a pair of ranks of a track sends between nodes. */
+export function acrossNodes({ panels }) {
+  const node = new Map(panels.flatMap(({ ranks }, p) => ranks.map((rank) => [rank, p])));
+  return ({ src, dst }) => node.get(src) !== node.get(dst);
+}
+
 /** Ranks that send between nodes, where those are more than one of each node: a card and a cable each. */
 export function cabledRanks(track, pairs) {
-  const node = new Map(track.panels.flatMap(({ ranks }, p) => ranks.map((rank) => [rank, p]))),
-    across = [...(pairs?.values() ?? [])].filter(({ src, dst }) => node.get(src) !== node.get(dst));
+  const across = [...(pairs?.values() ?? [])].filter(acrossNodes(track));
   return across.length > track.panels.length ? new Set(across.flatMap(({ src, dst }) => [src, dst])) : new Set();
 }
 
@@ -117,7 +122,8 @@ export function drawCards(ctx, { colors, words, place: layout }, isLit) {
 
 /** Both lines of the cables of lit cards, each in the colour of its use, with an arrowhead where it ends. */
 export function drawCables(ctx, { colors, place: layout, asked }, isLit, classOf) {
-  const { lane } = sizesOf(layout.slim);
+  const { lane } = sizesOf(layout.slim),
+    head = layout.slim ? 6 : 8;
   for (const [rank, { out, into }] of layout.cables) {
     const lit = isLit(rank),
       back = reversed(into),
@@ -130,16 +136,9 @@ export function drawCables(ctx, { colors, place: layout, asked }, isLit, classOf
     ]) {
       const color = lit && !asked ? colors[classOf(rank, end)] : colors.edge;
       stroke(ctx, pts, lit ? 2.2 : 1, color);
-      if (lit) drawHead(ctx, pts, color, layout.slim ? 6 : 8);
+      if (lit) arrowOnLine(ctx, pts, head * 0.6, head, color);
     }
   }
-}
-
-function drawHead(ctx, pts, color, size) {
-  const [x0, y0, x1, y1] = pts.slice(-4),
-    long = Math.hypot(x1 - x0, y1 - y0) || 1,
-    [dx, dy] = [(x1 - x0) / long, (y1 - y0) / long];
-  arrow(ctx, x1 - dx * size * 0.6, y1 - dy * size * 0.6, dx, dy, size, color);
 }
 
 /** The switch, with the receiver of what each cable brings, and in its middle what `lines` say. */

@@ -3,7 +3,7 @@
 import { routeLinks } from "../player/model/hops.js";
 import { panelOf } from "../player/model/names.js";
 import { textAt } from "../player/model/read.js";
-import { gapOfCables, legsOf, placeCables, roomOfCables } from "./cables.js";
+import { acrossNodes, gapOfCables, legsOf, placeCables, roomOfCables } from "./cables.js";
 
 const MAX_RANKS = 24;
 
@@ -85,12 +85,12 @@ export function placeTrack(track, pairs, w, h, slim, cabled = new Set()) {
     standInPanel(layout, panel, p, { from, size, wide, two, outside });
   });
   if (two) layout.gap = turned(slim, { x: size, y: 0, w: gap, h: wide });
-  const node = new Map(track.panels.flatMap(({ ranks }, p) => ranks.map((rank) => [rank, p])));
-  const across = [...pairs.values()].filter(({ src, dst }) => node.get(src) !== node.get(dst));
+  const isAcross = acrossNodes(track),
+    across = [...pairs.values()].filter(isAcross);
   if (cabled.size) Object.assign(layout, placeCables(layout, cabled, { size, gap, across: wide }));
   layout.laned = across.length > track.panels.length;
   for (const [key, pair] of pairs) {
-    const isInside = node.get(pair.src) === node.get(pair.dst),
+    const isInside = !isAcross(pair),
       [src, dst] = [layout.boxes.get(pair.src), layout.boxes.get(pair.dst)],
       legs = layout.laned && !isInside ? legsOf(layout, pair) : [edges(src, dst)];
     layout.lines.set(key, { pts: legs.flat(), legs, across: !isInside });

@@ -3,7 +3,7 @@
 import { idsOfStep } from "../player/model/order.js";
 import { measure, pointAt } from "../player/model/geometry.js";
 import { drawCables, drawCards, drawHub, linesOfHub } from "./cables.js";
-import { arrow, box, disc, fitFont, meter, put, stroke } from "../player/draw/canvas.js";
+import { arrowOnLine, box, disc, fitFont, meter, put, stroke } from "../player/draw/canvas.js";
 import { waitingAt } from "../player/model/cells.js";
 import { hopAt } from "../player/model/hops.js";
 import { linkBytes, stepShare, useClass } from "../player/model/load.js";
@@ -87,13 +87,7 @@ function drawPipe(ctx, view, pair, { pts }) {
   const most = pair.capacity * model.total,
     core = most > 0 ? d * Math.sqrt(Math.min(1, linkBytes(model, pair.slow, t) / most)) : 0;
   if (core > 0.5) stroke(ctx, pts, core, colors[cls]);
-  const [x0, y0, x1, y1] = pts,
-    long = Math.hypot(x1 - x0, y1 - y0) || 1;
-  if (long > 40) {
-    const dx = (x1 - x0) / long,
-      dy = (y1 - y0) / long;
-    arrow(ctx, x1 - dx * 12, y1 - dy * 12, dx, dy, Math.max(9, d * 0.8), colors[cls]);
-  }
+  if (measure(pts).len > 40) arrowOnLine(ctx, pts, 12, Math.max(9, d * 0.8), colors[cls]);
 }
 
 // ---- ranks

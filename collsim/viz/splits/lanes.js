@@ -8,7 +8,7 @@ import { withPlayback } from "../player/playback.js";
 import { createTimed } from "../transport/timed.js";
 import { createTransport, dragTime, drawTransport, mirrorClock } from "../player/ui/transport.js";
 import { LANES } from "../words/words.js";
-import { createChart, createTrack, lightUp, timeAxis } from "../transport/lanechart.js";
+import { createChart, createTrack, distinctTimes, lightUp, timeAxis } from "../transport/lanechart.js";
 import { drawRunner, laneHit, rowsOf, topOfLevel } from "./laneboxes.js";
 import { decimalBytes, figuresOf } from "./lanefigures.js";
 import buttonsSheet from "../transport/buttons.css" with { type: "text" };
@@ -66,11 +66,11 @@ export function unitOfLanes(kind, total) {
 }
 
 function momentsOfLanes(runners, total) {
-  const kinds = new Set();
-  for (const run of runners)
-    for (const row of run.rows ?? [run.compute, run.network]) for (const [a, b] of row.boxes) kinds.add(a).add(b);
-  const listed = [...kinds].sort((a, b) => a - b);
-  return listed.filter((t, k) => k === 0 || t - listed[k - 1] > 1e-7 * total);
+  const rows = runners.flatMap((run) => run.rows ?? [run.compute, run.network]);
+  return distinctTimes(
+    rows.flatMap((row) => row.boxes.flatMap(([a, b]) => [a, b])),
+    1e-7 * total,
+  );
 }
 
 function dressLanes(ui) {

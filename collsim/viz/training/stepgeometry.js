@@ -1,7 +1,7 @@
 // Where things stand on a timeline of a step, and what happens at a moment. Pure functions of the document
 // (viz/training/step_document.py); x from 0 to `width` is time from 0 to its end.
 
-import { pathOf } from "../transport/lanechart.js";
+import { distinctTimes, pathOf } from "../transport/lanechart.js";
 
 /** @import { StepDocument } from "../documents.js" */
 
@@ -54,11 +54,9 @@ export function queueOf(step) {
  * @param {StepDocument} step
  */
 export function momentsOf(step) {
-  const all = [0, step.time];
-  for (const c of step.collectives) all.push(c.ready, c.begin, c.end);
-  for (const b of step.boxes) all.push(b.t0, b.t1);
-  all.sort((a, b) => a - b);
-  return all.filter((t, q) => q === 0 || t - all[q - 1] > 1e-9 * step.time);
+  const ofCollectives = step.collectives.flatMap((c) => [c.ready, c.begin, c.end]),
+    ofBoxes = step.boxes.flatMap((b) => [b.t0, b.t1]);
+  return distinctTimes([0, step.time, ...ofCollectives, ...ofBoxes], 1e-9 * step.time);
 }
 
 /**

@@ -52,6 +52,12 @@ export function spanOf({ across }, t0, t1, least = 1) {
   return { x, wide: Math.max(least, across(t1) - x) };
 }
 
+/** Times in order, without those that are no further than `near` seconds from the one before. */
+export function distinctTimes(times, near) {
+  const sorted = [...times].sort((a, b) => a - b);
+  return sorted.filter((t, q) => q === 0 || t - sorted[q - 1] > near);
+}
+
 /** A vertical rule for each of `marks` = [{t, text}] from `top` to `bottom`, and its text on line `y`. */
 export const timeAxis = ({ across, width, height }, marks, { y, top, bottom = height, rule = "var(--grid)" }) =>
   marks.flatMap(({ t, text: words }) => {

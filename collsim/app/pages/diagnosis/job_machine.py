@@ -24,7 +24,7 @@ from ...styles import read_style
 
 #: Widths of the pictures, px: of the middle column, and of a phone.
 _WIDE, _NARROW = 544, 338
-_SHAPES = ("wide", "narrow", "widechart", "narrowchart")
+_SHAPES = ("wide", "narrow")
 
 
 def draw_job_machine(diagnosis: Diagnosis, machine: str) -> None:
@@ -38,8 +38,12 @@ def draw_job_machine(diagnosis: Diagnosis, machine: str) -> None:
     pictures = dict.fromkeys(_SHAPES, "")
     for shape, width in (("wide", _WIDE), ("narrow", _NARROW)):
         pictures[shape] = job_picture.draw_job_picture(diagnosis, language, width)
-        pictures[f"{shape}chart"] = _draw_chart(diagnosis, language, width)
-    options = {"findings": len(diagnosis.causes), "layers": bool(pictures["wide"]), "staged": _is_staged(diagnosis)}
+    options = {
+        "findings": len(diagnosis.causes),
+        "layers": bool(pictures["wide"]),
+        "staged": _is_staged(diagnosis),
+        "chart": _describe_chart(diagnosis, language),
+    }
     _mount(pictures, diagnosis.report(language), (t("diagnosis.machine"), machine), options)
 
 
@@ -53,29 +57,32 @@ def draw_fleet(fleet: FleetDiagnosis) -> None:
     for shape, width in (("wide", _WIDE), ("narrow", _NARROW)):
         pictures[shape] = fleet_picture.draw_fleet_picture(fleet, width)
     heading = (t("diagnosis.fleet"), t("diagnosis.fleet.note"))
-    _mount(pictures, fleet.report(get_language()), heading, {"findings": 0, "layers": False, "staged": False})
+    _mount(
+        pictures,
+        fleet.report(get_language()),
+        heading,
+        {"findings": 0, "layers": False, "staged": False, "chart": None},
+    )
 
 
-def _mount(
-    pictures: Mapping[str, str], report: str, heading: tuple[str, str], options: Mapping[str, int | bool]
-) -> None:
+def _mount(pictures: Mapping[str, str], report: str, heading: tuple[str, str], options: Mapping[str, object]) -> None:
     """Mount the component with pictures, the report that it copies, a heading with small print, and its options."""
-    identity = hashlib.sha256("".join((*pictures.values(), report)).encode()).hexdigest()[:16]
+    identity = hashlib.sha256("".join((*pictures.values(), str(options), report)).encode()).hexdigest()[:16]
     name = f"collsim_job_picture_{get_language()}"
     mount = st.components.v2.component(name, html=_build_skeleton(), css=_STYLE, js=read_bundle("job"))
     words = {"copy": t("diagnosis.copy"), "copied": t("diagnosis.copied"), "title": heading[0], "note": heading[1]}
     mount(key="job_picture", data={"id": identity, **pictures, **options, "report": report, "words": words})
 
 
-def _draw_chart(diagnosis: Diagnosis, language: str, width: int) -> str:
+def _describe_chart(diagnosis: Diagnosis, language: str) -> job_chart.JobChart | None:
     run = diagnosis.job.run
     if run is None:
-        return ""
+        return None
     try:
         table = compare_run(run)
     except CollsimError:
-        return ""
-    return job_chart.draw_job_chart(table, _list_fault_rates(diagnosis, table), language, width)
+        return None
+    return job_chart.describe_job_chart(table, _list_fault_rates(diagnosis, table), language)
 
 
 def _list_fault_rates(diagnosis: Diagnosis, table: pd.DataFrame) -> list[float]:

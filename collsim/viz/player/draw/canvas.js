@@ -92,6 +92,14 @@ export function arrow(ctx, x, y, dx, dy, size, color) {
   polygon(ctx, [x + long * 0.6, y + wide * 0.6, backX - sideX, backY + sideY, backX + sideX, backY - sideY], color);
 }
 
+/** An arrowhead `back` px before the end of a line through points. */
+export function arrowOnLine(ctx, pts, back, size, color) {
+  const [x0, y0, x1, y1] = pts.slice(-4),
+    long = Math.hypot(x1 - x0, y1 - y0) || 1,
+    [dx, dy] = [(x1 - x0) / long, (y1 - y0) / long];
+  arrow(ctx, x1 - dx * back, y1 - dy * back, dx, dy, size, color);
+}
+
 export function cross(ctx, x, y, r, color) {
   for (const slope of [1, -1]) stroke(ctx, [x - r, y - slope * r, x + r, y + slope * r], 2, color);
 }

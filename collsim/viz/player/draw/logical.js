@@ -1,6 +1,6 @@
 // The same steps without a machine: ranks as cards or circles.
 
-import { arrow, box, disc, fillRect, fitFont, put, stroke, widthOf } from "./canvas.js";
+import { arrowOnLine, box, disc, fillRect, fitFont, put, stroke, widthOf } from "./canvas.js";
 import { cellAt, shareDone } from "../model/cells.js";
 import { measure, pointAt } from "../model/geometry.js";
 import { hopAt, journey } from "../model/hops.js";
@@ -68,6 +68,7 @@ function laidOut(model, nslots, w, h) {
   return { cards: false, r: 4, cw: 8, ch: 8, P: at(8, 8) };
 }
 
+/** The straight line from a to b: border to border, then middle to middle. */
 export function edgeEnds(view, a, b) {
   const { P, cards, cw, ch, r } = view.lay,
     two = view.model.pairs.has(b * view.model.endpoints + a);
@@ -84,7 +85,7 @@ export function edgeEnds(view, a, b) {
   const cut = cards
     ? Math.min(Math.abs(dx) > 1e-6 ? cw / 2 / Math.abs(dx) : 1e9, Math.abs(dy) > 1e-6 ? ch / 2 / Math.abs(dy) : 1e9)
     : r;
-  return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, dx, dy, x0, y0, x1, y1];
+  return [x0 + dx * cut, y0 + dy * cut, x1 - dx * cut, y1 - dy * cut, x0, y0, x1, y1];
 }
 
 /**
@@ -178,8 +179,8 @@ function drawPairs(ctx, view, busy, thick) {
       if (busy.has(key) !== on || (!on && model.pairs.size > MAX_PAIRS)) continue;
       const [from, to] = [Math.floor(key / endpointCount), key % endpointCount],
         round = wayRound(view, from, to),
-        e = round ? [...round.slice(-4), ...headingOf(round)] : edgeEnds(view, from, to),
-        line = round ?? e.slice(6),
+        ends = round ?? edgeEnds(view, from, to),
+        line = round ?? ends.slice(4),
         both = model.pairs.has(to * endpointCount + from),
         wide = round ? Math.min(6, view.lay.r * 0.4) : both ? Math.min(thick, 12) : thick;
       if (!on) {
@@ -190,18 +191,9 @@ function drawPairs(ctx, view, busy, thick) {
       stroke(ctx, line, wide + 1.6, colors.edge);
       stroke(ctx, line, wide, colors.roomtint);
       stroke(ctx, line, Math.max(1.5, wide * 0.36), colors.room);
-      const [, , x, y, dx, dy] = e,
-        back = 6 + wide * 0.3;
-      arrow(ctx, x - dx * back, y - dy * back, dx, dy, 6 + wide * 0.4, colors.room);
+      arrowOnLine(ctx, round ?? ends.slice(0, 4), 6 + wide * 0.3, 6 + wide * 0.4, colors.room);
     }
   }
-}
-
-/** The direction of the last piece of a way. */
-function headingOf(polyline) {
-  const [x0, y0, x1, y1] = polyline.slice(-4),
-    len = Math.hypot(x1 - x0, y1 - y0) || 1;
-  return [(x1 - x0) / len, (y1 - y0) / len];
 }
 
 function drawGoal(ctx, view, x, y) {
