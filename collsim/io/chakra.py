@@ -18,6 +18,7 @@ from ..errors import CollsimError, Sentence
 from ..files import MAX_ELEMENTS, FilePath, create_file, read_bytes, refuse
 from ..package_data import read_csv
 from ..schedule import Schedule
+from ..units import ByteSize
 from .file_formats import register_built_in
 from .transfer_tasks import Transfer, TransferTasks, compute_task_sizes
 
@@ -71,7 +72,7 @@ def _build_message_classes() -> dict[str, Any]:
 # ---- out -----------------------------------------------------------------------------------------------------------
 
 
-def write_chakra(schedule: Schedule, path: FilePath, *, nbytes: Any = None, itemsize: int = 4) -> None:
+def write_chakra(schedule: Schedule, path: FilePath, *, nbytes: ByteSize | None = None, itemsize: int = 4) -> None:
     """Write a schedule as Chakra traces `name.0.et`, `name.1.et` ... beside `path` (name.et), one per endpoint.
 
     Args:

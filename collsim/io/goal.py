@@ -8,10 +8,10 @@ complete) or `irequires` (after it has started). A message matches the receive o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ..files import FilePath, write_text
 from ..schedule import Schedule
+from ..units import ByteSize
 from .file_formats import register_built_in
 from .transfer_tasks import Transfer, TransferTasks, compute_task_sizes
 
@@ -19,7 +19,12 @@ _NS = 1e9
 
 
 def write_goal(
-    schedule: Schedule, path: FilePath, *, nbytes: Any = None, itemsize: int = 4, reduce_rate: float | None = None
+    schedule: Schedule,
+    path: FilePath,
+    *,
+    nbytes: ByteSize | None = None,
+    itemsize: int = 4,
+    reduce_rate: float | None = None,
 ) -> None:
     """Write a schedule as GOAL, its dependencies explicit: what sends a chunk waits for what wrote it.
 

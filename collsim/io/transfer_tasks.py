@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import CollsimError
 from ..files import MAX_ELEMENTS
@@ -31,7 +31,7 @@ class Transfer(NamedTuple):
     adds: bool
 
 
-def compute_task_sizes(schedule: Schedule, nbytes: Any, itemsize: int, what: str) -> list[int]:
+def compute_task_sizes(schedule: Schedule, nbytes: object, itemsize: int, what: str) -> list[int]:
     """Bytes of each slot of a schedule that is written as tasks.
 
     Args:
