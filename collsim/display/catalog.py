@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from ..errors import UnknownEntryError, describe_unknown
 from ..errors.dependencies import pandas as pd
-from .markup import align_columns, format_table
+from . import markup
 
 T = TypeVar("T")
 Row = Mapping[str, object]
@@ -70,11 +70,11 @@ class Catalog(Mapping[str, T]):
         if not rows:
             return "(no entries)"
         cells = [list(rows[0]), *([_shorten(format_cell(value)) for value in row.values()] for row in rows)]
-        return align_columns(cells)
+        return markup.align_columns(cells)
 
     def _repr_html_(self) -> str:
         rows = self.rows()
-        return format_table((map(format_cell, row.values()) for row in rows), rows[0] if rows else ())
+        return markup.format_table((map(format_cell, row.values()) for row in rows), rows[0] if rows else ())
 
 
 def format_cell(value: object) -> str:
