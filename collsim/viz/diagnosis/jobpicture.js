@@ -1,6 +1,6 @@
 // The machine of a diagnosed job, drawn by Python as SVG, its rates, and the keys of the page. Pictures of Python are
-// parsed as images: a script in one would not run. Findings stand on the page around this component: everything that belongs to
-// one names its number in `data-findings`, so that choosing a finding leaves its evidence and its parts lit.
+// parsed as images: a script in one would not run. Findings stand on the page around this component: everything that
+// belongs to one names its number in `data-findings`, so that choosing a finding leaves its evidence and its parts lit.
 import { parsePicture } from "../player/draw/elements.js";
 import { copyText } from "../player/export/copy.js";
 import { drawJobChart } from "./jobchart.js";
