@@ -111,6 +111,7 @@ def test_a_rank_without_a_file_is_named_and_not_blamed(run_program, tmp_path):
     assert report.unread == (2, 3)
     assert report.culprits == ()
     assert "2, 3" in str(report)
+    assert "Nothing in it waits" not in str(cs.programs.load_hang(files[0]))
 
 
 def test_the_ring_of_a_recorder_may_have_lost_old_calls(run_program, tmp_path):

@@ -100,7 +100,9 @@ class HangReport:
     def reason(self) -> Sentence:
         """All findings, and which ranks are not known."""
         words: list[Words] = [finding.sentence for finding in self.findings[:_MAX_VARIANTS]]
-        if not words:
+        if not words and self.unread:
+            words.append(Sentence("What waits is not known: the partners of a call may be ranks without a file."))
+        elif not words:
             words.append(Sentence("Nothing in it waits: every recorded call has ended or has its partners."))
         if self.unread:
             words.append(Sentence("No file of rank {ranks}.", ranks=format_ranks(self.unread)))

@@ -45,7 +45,9 @@ def _draw_report(files: Sequence[tuple[str, bytes]]) -> None:
         draw_error(error)
         return
     head, token = t("program.job.hangs"), "full"
-    if not report.findings:
+    if not report.findings and report.unread:
+        head, token = t("program.job.unknown"), ""
+    elif not report.findings:
         head, token = t("program.job.fine"), "done"
     st.html(format_verdict(head, report.explanation(get_language()), token=token, status=True))
 
