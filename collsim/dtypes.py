@@ -32,8 +32,8 @@ def are_equal(first: object, second: object) -> bool:
         >>> are_equal((np.arange(2), "a"), (np.array([0, 1]), "a")), are_equal(np.arange(2), None)
         (True, False)
     """
-    if isinstance(first, np.ndarray):
-        return isinstance(second, np.ndarray) and np.array_equal(first, second)
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        return first is not None and second is not None and np.array_equal(first, second)  # type: ignore[arg-type]
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(are_equal, first, second))
     return first is second or bool(first == second)
