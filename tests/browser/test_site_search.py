@@ -149,6 +149,10 @@ def address(request):
         server.server_close()
 
 
+#: Whether the line above the results says how many there are, or that there are none.
+ANSWERED = "/\\d|无|没有|No/.test(document.querySelector('.md-search-result__meta').textContent)"
+
+
 def search(tab, query):
     """Pages that the open page's search lists, best first, each once; the address ends as in the result's link."""
     box = tab.locator(".md-search__input")
@@ -156,11 +160,11 @@ def search(tab, query):
         tab.locator("label[for=__search]").first.dispatch_event("click")
     box.focus()
     box.fill("")
-    tab.keyboard.press("End")  # the theme listens to keys: an empty search clears the list
-    tab.wait_for_function("() => !document.querySelector('.md-search-result__item')")
+    tab.keyboard.press("End")  # the theme listens to keys: an empty search clears the list and the line above it
+    tab.wait_for_function(f"() => !document.querySelector('.md-search-result__item') && !{ANSWERED}")
     tab.keyboard.insert_text(query)
     tab.keyboard.press("End")
-    tab.wait_for_function("() => /\\d|无|没有|No/.test(document.querySelector('.md-search-result__meta').textContent)")
+    tab.wait_for_function(f"() => {ANSWERED}")
     links = tab.eval_on_selector_all(".md-search-result__item > a", "links => links.map((link) => link.href)")
     return list(dict.fromkeys(re.sub(r"[?#].*", "", link) for link in links))
 
