@@ -191,8 +191,7 @@ def read_whole_lines(path: FilePath, most: int = MAX_BYTES) -> tuple[str, tuple[
     if len(data) > most:
         read_bytes(path, most)  # refuses it
     lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
-    damaged = [number for number, line in enumerate(lines) if not line.isascii() and _NO_TEXT.search(line)]
-    damaged = sorted({*damaged, *(number for number, line in enumerate(lines) if "\0" in line)})
+    damaged = [n for n, line in enumerate(lines) if "\0" in line or (not line.isascii() and _NO_TEXT.search(line))]
     if 2 * len(damaged) > sum(map(bool, lines)):
         read_text(path, most)  # refuses it
     for number in damaged:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..locale import translate
-from .evidence_pieces import Evidence, EvidencePiece, Fact
+from .evidence_pieces import Evidence, EvidencePiece, Fact, Value
 from .job import list_tested_hosts
 
 #: The model in the name of a GPU: H100 of `NVIDIA H100 80GB HBM3`.
@@ -78,8 +78,11 @@ def find_contradictions(evidence: Evidence) -> tuple[Contradiction, ...]:
 
 def _find_statement(key: str, evidence: Evidence, piece: EvidencePiece) -> Iterator[_Statement]:
     """What a piece says of ranks, GPUs or models, with a line that says it; at most one."""
-    counts = [(f, v) for f, v in evidence.select_values("nccl.ranks", tuple) if f.piece == piece.name]
-    gpus = [(f, v) for f, v in evidence.select_values("nccl.gpu", tuple) if f.piece == piece.name]
+
+    def select(kind: str, value_type: type[Value]) -> list[tuple[Fact, Value]]:
+        return [(fact, value) for fact, value in evidence.select_values(kind, value_type) if fact.piece == piece.name]
+
+    counts, gpus = select("nccl.ranks", tuple), select("nccl.gpu", tuple)
     names = [fact for fact in evidence.select("gpu.name") if fact.piece == piece.name]
     if key == "models":
         models = frozenset(match[0] for fact in names if (match := _MODEL.search(str(fact.value))))
@@ -103,11 +106,9 @@ def _find_statement(key: str, evidence: Evidence, piece: EvidencePiece) -> Itera
         if hosts and names:
             yield _Statement(names[0], len(hosts), piece)
     else:
-        rows = [(f, v) for f, v in evidence.select_values("topology.row", tuple) if f.piece == piece.name]
-        if rows:
+        if rows := select("topology.row", tuple):
             yield _Statement(rows[0][0], len({value[0] for _, value in rows}), piece)
-        files = [(f, v) for f, v in evidence.select_values("topology.gpus", int) if f.piece == piece.name]
-        if files:
+        if files := select("topology.gpus", int):
             yield _Statement(*files[0], piece)
 
 

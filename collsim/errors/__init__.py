@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from ..locale import LANGUAGES, Text, load_messages
+from ..locale import LANGUAGES, Text, choose_words, load_messages
 from ..locale.glossary import find_entries
 from ..locale.synonyms import find_near_names, load_absent_names, simplify_word
 
@@ -24,10 +23,6 @@ _LONGEST_LIST = 600
 _MAX_NAMES = 64
 #: Python itself refuses to write whole numbers of more than 4,300 digits.
 _MAX_BITS = 512
-
-
-#: `{count:node|nodes}`: the first word for 1, as in the catalogs of `locale`.
-_CHOICE = re.compile(r"\{(\w+):([^{}|]*)\|([^{}|]*)\}")
 
 
 class Sentence:
@@ -304,7 +299,7 @@ def _fill_template(template: str, values: dict[str, object], language: str) -> s
     if not values:
         return template
     if "|" in template:
-        template = _CHOICE.sub(lambda match: match[2 if str(values.get(match[1])) == "1" else 3], template)
+        template = choose_words(template, values)
     texts = {name: value.text(language) if isinstance(value, _HAS_TEXT) else value for name, value in values.items()}
     with contextlib.suppress(Exception):  # a value that cannot be written, or not as its field wants it
         return template.format_map(texts)

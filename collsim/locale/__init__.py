@@ -252,18 +252,38 @@ def _fill_placeholders(template: str, values: Mapping[str, object], k: int) -> s
     )
 
 
+def choose_words(template: str, values: Mapping[str, object]) -> str:
+    """Return a template with one of two words for each choice by a number, its other braces as they are.
+
+    Args:
+        template: with choices such as `{count:node|nodes}`.
+        values: of the numbers; without one the second word counts.
+
+    Examples:
+        >>> choose_words("{count:,} {count:node|nodes}", {"count": 1})
+        '{count:,} node'
+    """
+    return _PLACEHOLDER.sub(
+        lambda match: match[0] if match[2] is None else _choose_word(match, values.get(match[1])), template
+    )
+
+
+def _choose_word(match: re.Match[str], value: object) -> str:
+    if str(value) == "1":
+        return match[2]
+    return match[3]
+
+
 def _fill_placeholder(match: re.Match[str], values: Mapping[str, object], k: int) -> str:
-    name, singular, plural = match.groups()
+    name, _, plural = match.groups()
     value_name = name
     if name not in values:
         value_name = name[:1].lower() + name[1:]
         if value_name not in values:
             return match[0]
     value = values[value_name]
-    if singular is not None and str(value) == "1":
-        return singular
     if plural is not None:
-        return plural
+        return _choose_word(match, value)
     if isinstance(value, tuple):
         text = str(value[k])
     elif isinstance(value, str | int | float):  # before the protocol, whose check takes ten times as long

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -138,9 +139,8 @@ def _find_whole_trees(pairs: Pairs, rates: TreeRates, most_trees: int, enough: f
 
 def _iterate_counts(parts: Floats, most_trees: int) -> Iterator[int]:
     """Numbers of trees to try: the smallest of which nothing is lost, as all parts are whole trees; then 1, 2, 3."""
-    counts = np.arange(1, most_trees + 1)
-    lost = [np.abs(parts * count - np.rint(parts * count)).max() for count in counts]
-    yield from counts[np.array(lost) < _LOST][:1].tolist()
+    counts = range(1, most_trees + 1)
+    yield from islice((n for n in counts if np.abs(parts * n - np.rint(parts * n)).max() < _LOST), 1)
     trees = 1
     while True:
         yield trees

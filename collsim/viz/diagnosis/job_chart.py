@@ -65,8 +65,8 @@ def _list_labels(table: pd.DataFrame, with_fault: Sequence[float], language: str
         values["predicted"] = format_bandwidth(with_fault[-1])
 
     def label(key: str, short: str, rate: float) -> ChartLabel:
-        words = (translate(language, "diagnosis", name, **values) for name in (key, short))
-        return {"words": next(words), "short": next(words), "rate": rate}
+        words, shortened = (translate(language, "diagnosis", name, **values) for name in (key, short))
+        return {"words": words, "short": shortened, "rate": rate}
 
     return [
         label("chart.possible", "chart.possible.short", last["predicted_busbw"]),

@@ -5,8 +5,6 @@ import { parsePicture } from "../player/draw/elements.js";
 import { copyText } from "../player/export/copy.js";
 import { drawJobChart } from "./jobchart.js";
 
-/** Pixels that a picture is wide, by its name: of the middle column of a page, and of a phone. */
-const SHAPES = { wide: 544, narrow: 338 };
 const LAYERS = { b: "both", u: "used", c: "could" };
 /** Keys that press or focus what stands on the page, by its selector. */
 const TARGETS = {
@@ -22,7 +20,7 @@ export default function ({ data, parentElement }) {
   const known = states.get(parentElement);
   if (known?.id === data.id) return known.stop;
   known?.stop();
-  for (const [shape, width] of Object.entries(SHAPES)) {
+  for (const [shape, width] of Object.entries(data.widths)) {
     const show = (name, picture) =>
       parentElement.querySelector(`.${name}`).replaceChildren(...(picture ? [picture] : []));
     show(shape, data[shape] && parsePicture(data[shape]));

@@ -23,8 +23,7 @@ from ...shell.session import get_language, t
 from ...styles import read_style
 
 #: Widths of the pictures, px: of the middle column, and of a phone.
-_WIDE, _NARROW = 544, 338
-_SHAPES = ("wide", "narrow")
+_WIDTHS = {"wide": 544, "narrow": 338}
 
 
 def draw_job_machine(diagnosis: Diagnosis, machine: str) -> None:
@@ -35,9 +34,7 @@ def draw_job_machine(diagnosis: Diagnosis, machine: str) -> None:
         machine: its name and size.
     """
     language = get_language()
-    pictures = dict.fromkeys(_SHAPES, "")
-    for shape, width in (("wide", _WIDE), ("narrow", _NARROW)):
-        pictures[shape] = job_picture.draw_job_picture(diagnosis, language, width)
+    pictures = {shape: job_picture.draw_job_picture(diagnosis, language, width) for shape, width in _WIDTHS.items()}
     options = {
         "findings": len(diagnosis.causes),
         "layers": bool(pictures["wide"]),
@@ -53,9 +50,7 @@ def draw_fleet(fleet: FleetDiagnosis) -> None:
     Args:
         fleet: what tells its nodes apart.
     """
-    pictures = dict.fromkeys(_SHAPES, "")
-    for shape, width in (("wide", _WIDE), ("narrow", _NARROW)):
-        pictures[shape] = fleet_picture.draw_fleet_picture(fleet, width)
+    pictures = {shape: fleet_picture.draw_fleet_picture(fleet, width) for shape, width in _WIDTHS.items()}
     heading = (t("diagnosis.fleet"), t("diagnosis.fleet.note"))
     _mount(
         pictures,
@@ -71,7 +66,10 @@ def _mount(pictures: Mapping[str, str], report: str, heading: tuple[str, str], o
     name = f"collsim_job_picture_{get_language()}"
     mount = st.components.v2.component(name, html=_build_skeleton(), css=_STYLE, js=read_bundle("job"))
     words = {"copy": t("diagnosis.copy"), "copied": t("diagnosis.copied"), "title": heading[0], "note": heading[1]}
-    mount(key="job_picture", data={"id": identity, **pictures, **options, "report": report, "words": words})
+    mount(
+        key="job_picture",
+        data={"id": identity, "widths": _WIDTHS, **pictures, **options, "report": report, "words": words},
+    )
 
 
 def _describe_chart(diagnosis: Diagnosis, language: str) -> job_chart.JobChart | None:

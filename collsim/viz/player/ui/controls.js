@@ -76,7 +76,8 @@ export function present(ui, on = !ui.state.present, slide = false) {
   parts.root.focus({ preventScroll: true });
 }
 
-const turn = (ui, by) => (by > 0 ? stepForward(ui) : stepBack(ui));
+/** One step of the run on (`by` > 0) or back. */
+const stepBy = (ui, by) => (by > 0 ? stepForward(ui) : stepBack(ui));
 
 /** The bar of buttons, laid out in the card. */
 export function buildTransport(ui) {
@@ -90,7 +91,7 @@ export function buildTransport(ui) {
       link: () => shareRun(ui),
       full: () => present(ui),
     },
-    bar = createTransport({ root, clock, turn: (by) => turn(ui, by), acts });
+    bar = createTransport({ root, clock, turn: (by) => stepBy(ui, by), acts });
   bar.moves.classList.add("lead");
   tr.prepend(bar.moves);
   stepno.after(bar.time);
@@ -132,7 +133,7 @@ export function onKey(ui, ev) {
 }
 
 const keysOf = (ui) => ({
-  ...clockKeys({ clock: ui.clock, turn: (by) => turn(ui, by) }),
+  ...clockKeys({ clock: ui.clock, turn: (by) => stepBy(ui, by) }),
   ...speedKeys(ui.clock),
   End: () => ui.clock.seek(ui.model.total),
   b: () => seekBusiest(ui),
