@@ -500,8 +500,10 @@ def _import_built_in(name: str) -> None:
 
 def _import_all() -> None:
     """All of our own, then those of other packages, which may not take a name of ours."""
+    registered = _REGISTRY.entries()
     for name in _BUILT_IN:
-        _import_built_in(name)
+        if name not in registered:
+            _import_built_in(name)
     load_plugins("collsim.algorithms", _take_plugin)
 
 

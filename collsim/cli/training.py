@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +30,7 @@ _BACKENDS = (
     "is there NCCL? python -c 'import torch, torch.distributed as d; print(d.is_nccl_available(), "
     "d.is_nccl_available() and torch.cuda.nccl.version())'; without a GPU: --dist-backend gloo"
 )
-STRATEGIES = ("ddp", "data_parallel", "parameter_server")
+_OPPOSITES = {"asynchronous": "synchronous"}  # options that say the opposite of the keyword in Python
 
 
 @dataclass(frozen=True)
@@ -50,33 +51,23 @@ class Splitting:
     accumulate: int | None = None
 
     def build_strategy(self) -> ParallelStrategy:
-        """The value that `training_step` takes."""
-        name = self.parallel.replace("-", "_")
-        if name not in STRATEGIES:
-            return self._parse_product()
-        strategies: dict[str, tuple[Callable[..., ParallelStrategy], tuple[str, ...]]] = {
-            "ddp": (cs.ddp, ("bucket", "hook", "overlap", "view", "find_unused", "no_sync", "accumulate")),
-            "data_parallel": (cs.data_parallel, ("nccl", "accumulate")),
-            "parameter_server": (cs.parameter_server, ("bucket", "servers", "on", "asynchronous", "accumulate")),
-        }
-        build, known = strategies[name]
-        options = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
-        for key in options:
-            if key not in known:
-                raise CollsimError("--{key} is no option of --parallel {name}", key=key.replace("_", "-"), name=name)
-        if options.pop("asynchronous", False):
-            options["synchronous"] = False
-        return build(**options)
-
-    def _parse_product(self) -> ParallelStrategy:
-        """The value where --parallel is written as in Python, with its options inside."""
-        for key, value in vars(self).items():
-            if value is not None and key != "parallel":
-                raise CollsimError("--{key}: write it inside --parallel {name!r}", key=key.replace("_", "-"),
-                                   name=self.parallel)  # fmt: skip
+        """The value that `training_step` takes: a name with the options of its function, or a product in Python."""
+        from collsim.train.parallel.strategy import STRATEGIES
         from collsim.train.parallel.strategy_parser import parse_strategy
 
-        return parse_strategy(self.parallel)
+        name = self.parallel.replace("-", "_")
+        options = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}
+        if not options:
+            return parse_strategy(name if name in STRATEGIES else self.parallel)
+        for key in options:
+            if name not in STRATEGIES:
+                raise CollsimError("--{key}: write it inside --parallel {name!r}", key=key.replace("_", "-"),
+                                   name=self.parallel)  # fmt: skip
+            if _OPPOSITES.get(key, key) not in signature(STRATEGIES[name]).parameters:
+                raise CollsimError("--{key} is no option of --parallel {name}", key=key.replace("_", "-"), name=name)
+        for key in options.keys() & _OPPOSITES.keys():
+            options[_OPPOSITES[key]] = not options.pop(key)
+        return STRATEGIES[name](**options)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,10 @@ class Catalog(Mapping[str, T]):
         except (KeyError, TypeError):
             raise UnknownEntryError(describe_unknown("entry", name, self._entries)) from None
 
+    def __contains__(self, name: object) -> bool:
+        # Without it, asking for a name that is none would write the sentence of the error, which reads the glossary.
+        return isinstance(name, str) and name in self._entries
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 

@@ -40,6 +40,7 @@ def test_figures_are_those_of_the_api():
         (["--parallel", "data-parallel", "--no-nccl"], cs.data_parallel(False)),
         (["--parallel", "parameter_server", "--servers", "2"], cs.parameter_server(2)),
         (["--parallel", "parameter_server", "--asynchronous"], cs.parameter_server(synchronous=False)),
+        (["--parallel", "fsdp", "--accumulate", "2"], cs.fsdp(accumulate=2)),
     ],
 )
 def test_every_option_means_what_it_means_in_the_api(words, way):

@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 import collsim as cs
+from collsim.display import catalog as catalog_module
 from collsim.display.catalog import Catalog
 from collsim.train import Model
 
@@ -49,6 +50,13 @@ def test_a_name_that_a_catalog_lacks_is_answered_with_the_nearest(make, guess, n
         make()[guess]
     assert isinstance(error.value, KeyError)
     assert make().get(guess) is None
+
+
+def test_asking_whether_a_name_exists_writes_no_sentence(monkeypatch):
+    monkeypatch.delattr(catalog_module, "describe_unknown")
+    assert "dgx-h100" in cs.machines()
+    assert "ring" not in cs.machines()
+    assert ["dgx-h100"] not in cs.machines()
 
 
 def test_a_catalog_travels_to_another_process():

@@ -1,12 +1,14 @@
 """Intervals of steps: read from published steps of the kind, and said in both languages."""
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import collsim as cs
 from collsim.train.timing.step_interval import load_step_ratios
+from collsim.train.workload import collective_model
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = cs.machine("dgx-a100")
@@ -95,3 +97,17 @@ def test_the_documentation_has_the_interval_of_every_kind():
         text = (DOCS / page).read_text(encoding="utf-8")
         for ratios in load_step_ratios().values():
             assert f"| {ratios.rows} | {ratios.sources} | {ratios.low:.2f} | {ratios.high:.2f} |" in text
+
+
+def test_the_interval_predicts_no_collective_again(monkeypatch):
+    predict, calls = collective_model.predict, Counter()
+
+    def count(*call):
+        calls[call] += 1
+        return predict(*call)
+
+    monkeypatch.setattr(collective_model, "predict", count)
+    topology = cs.machine("dgx-a100", nodes=2, pcie=5)  # one that no other test has timed collectives on
+    trace = cs.training_step("resnet18", topology, parallel=cs.ddp(), batch=256)
+    assert trace.interval.high > trace.time
+    assert set(calls.values()) == {1}

@@ -4,7 +4,9 @@ Nothing here knows Streamlit."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import collsim as cs
@@ -81,8 +83,11 @@ def write_parts(parts: Parts) -> str:
     return ",".join(f"{name}:{value}" for name, value in parts)
 
 
-def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
+@lru_cache(maxsize=32)
+def list_part_values(topology: cs.Topology) -> Mapping[str, Sequence[str | int]]:
     """List what a machine can have of each part, with its other parts as they are.
+
+    The last ones are kept: each value is tried by building the machine with it, and a page asks at every run.
 
     Args:
         topology: The machine.
@@ -92,7 +97,7 @@ def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
     """
     base = topology.facts.base
     if base is None or not base.of_kind("gpu"):
-        return {}
+        return MappingProxyType({})
     gpus = len(base.of_kind("gpu"))
     candidates: dict[str, list[str | int]] = {
         "gpus": [count for count in (1, 2, 4, 8, 16) if count <= gpus],
@@ -114,8 +119,10 @@ def list_part_values(topology: cs.Topology) -> dict[str, list[str | int]]:
         if topology.facts.options.get("routing") in SEEDED_ROUTINGS:
             candidates["hash_seed"] = list(_SEEDS)
     parts = dict(topology.facts.parts)
-    values = {name: [value for value in each if _fits(base, parts, name, value)] for name, each in candidates.items()}
-    return {name: each for name, each in values.items() if len(each) > 1}
+    values = {
+        name: tuple(value for value in each if _fits(base, parts, name, value)) for name, each in candidates.items()
+    }
+    return MappingProxyType({name: each for name, each in values.items() if len(each) > 1})
 
 
 def find_original_values(topology: cs.Topology) -> dict[str, str | int]:

@@ -283,23 +283,45 @@ def _run_cached(choice: Choice, progress: Progress | None) -> RunFacts:
     return RunFacts(_trace(choice, topology, used, progress))
 
 
-def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
-    return _build_plan_cached(choice.algorithm, topology, tuple(sorted(options.items())))
+def build_plan(
+    choice: Choice,
+    topology: cs.Topology,
+    options: dict[str, Any],
+    most: int = MAX_TRANSFERS,
+    refusal: str = "refused.transfers",
+) -> cs.Schedule:
+    """Build the schedule of a run; the last ones are kept.
+
+    Args:
+        choice: The run that is chosen.
+        topology: Its machine or network.
+        options: Options of its algorithm.
+        most: Transfers that the page runs.
+        refusal: Key of its text about more of them.
+
+    Returns:
+        The schedule: one for the estimate, the run and what is asked about it.
+
+    Raises:
+        CollsimError: For what cannot be.
+        Refused: It has more transfers.
+    """
+    plan = _build_plan_cached(choice.algorithm, topology, tuple(sorted(options.items())))
+    if len(plan) > most:
+        raise Refused(refusal, name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{most:,}")
+    return plan
 
 
 @lru_cache(maxsize=8)
 def _build_plan_cached(algorithm: str, topology: cs.Topology, options: tuple[tuple[str, Any], ...]) -> cs.Schedule:
-    """One schedule for the estimate, the run and what is asked about it."""
     plan: cs.Schedule = cs.schedule(algorithm, topology=topology, **dict(options))
-    if len(plan) > MAX_TRANSFERS:
-        raise Refused("refused.transfers", transfers=f"{len(plan):,}", limit=f"{MAX_TRANSFERS:,}")
     return plan
 
 
 def _trace(
     choice: Choice, topology: cs.Topology, options: dict[str, Any], progress: Progress | None = None
 ) -> cs.Trace:
-    plan = _plan(choice, topology, options)
+    plan = build_plan(choice, topology, options)
     return cs.simulate(
         plan, topology, choice.nbytes, choice.dtype, choice.engine, progress=progress, **build_engine_settings(choice)
     )
@@ -334,7 +356,7 @@ def estimate_outcome(choice: Choice) -> float:
         choice: The run that is chosen.
     """
     topology = build_topology(choice)
-    plan = _plan(choice, topology, list_used_options(choice, topology))
+    plan = build_plan(choice, topology, list_used_options(choice, topology))
     drawn = 0
     if len(plan) <= MAX_PLAYED:
         drawn = len(plan)

@@ -101,6 +101,7 @@ class CollectiveModel:
         self.algorithm = algorithm
         # All of these are caches: a step asks for the same collectives hundreds of times.
         self._seconds: dict[Hashable, float] = {}
+        self._predictions: dict[Hashable, Prediction] = {}
         self._placements: dict[Ranks, NodePlacement] = {}
         self._examples: dict[tuple[Ranks, ...], tuple[Ranks, ...]] = {}
         self._gpu_descriptions: dict[tuple[int, ...], int] = {}
@@ -359,7 +360,10 @@ class CollectiveModel:
         nbytes = task.nbytes
         if task.kind == "alltoallv":
             nbytes = _find_busiest_bytes(task, len(group))
-        return predict(_NCCL_COLLECTIVES[task.kind], machine, nbytes, count)
+        call = _NCCL_COLLECTIVES[task.kind], machine, nbytes, count
+        if call not in self._predictions:
+            self._predictions[call] = predict(*call)
+        return self._predictions[call]
 
     def _select_machine(self, group: Ranks) -> tuple[Topology, int | None]:
         """The machine that NCCL's model times a group on, and how many of its ranks take part; None: all."""

@@ -35,6 +35,7 @@ from ...scenario.outcome import (
     RUNS_OF_OUTCOME,
     SECONDS_TO_DRAW,
     Refused,
+    build_plan,
     build_topology,
     estimate_seconds,
     list_used_options,
@@ -415,10 +416,7 @@ def simulate_runner(choice: Choice) -> Runner:
 
 def _build_plan(choice: Choice) -> tuple[cs.Topology, cs.Schedule]:
     topology = build_topology(choice)
-    options = list_used_options(choice, topology)
-    if len(plan := cs.schedule(choice.algorithm, topology=topology, **options)) > MAX_RACED:
-        raise Refused("race.large", name=choice.algorithm, transfers=f"{len(plan):,}", limit=f"{MAX_RACED:,}")
-    return topology, plan
+    return topology, build_plan(choice, topology, list_used_options(choice, topology), MAX_RACED, "race.large")
 
 
 def find_overtaking(runners: tuple[Choice, ...], times: list[float]) -> tuple[int, int, int] | None:

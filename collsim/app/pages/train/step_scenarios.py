@@ -17,6 +17,7 @@ from collsim.teach import questions
 from collsim.teach.quiz.question import Question
 from collsim.train import StepTrace
 from collsim.train.parallel import buckets
+from collsim.train.parallel.strategy import STRATEGIES
 from collsim.train.step_explanation import explain_change, write_sentences
 from collsim.train.workload.collective_model import CollectiveModel, CollectiveSource
 from collsim.train.workload.step_graph import Ranks, StepTask
@@ -115,15 +116,10 @@ class CollectiveOpened:
 @lru_cache(maxsize=16)
 def time_step(choice: TrainingChoice, collectives: CollectiveSource = "nccl") -> StepTrace:
     """The step without the switches; `collectives` as in `training_step`. Raises CollsimError for what cannot be."""
-    build_strategy: Any = {
-        "ddp": cs.ddp,
-        "data_parallel": cs.data_parallel,
-        "parameter_server": cs.parameter_server,
-    }[choice.strategy]
     return cs.training_step(
         build_model(choice),
         build_topology(choice),
-        parallel=build_strategy(**list_options(choice)),
+        parallel=STRATEGIES[choice.strategy](**list_options(choice)),
         micro_batch=choice.samples,
         dtype=choice.dtype,
         optimizer=choice.optimizer,

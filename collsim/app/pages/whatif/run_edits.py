@@ -36,6 +36,7 @@ from ...scenario.outcome import (
     Refused,
     ask_topology,
     build_any_topology,
+    build_plan,
     build_topology,
     estimate_seconds,
     list_used_options,
@@ -358,7 +359,8 @@ def _run_together(
     if not companions:
         return None
     plan = _plan(choice, topology, options)
-    _require_few(count_transfers(plan, companions, topology))
+    if (count := count_transfers(plan, companions, topology)) > MAX_CHANGED:
+        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MAX_CHANGED:,}")
     return run_together(
         plan,
         companions,
@@ -398,14 +400,7 @@ def _simulate_times(
 
 
 def _plan(choice: Choice, topology: cs.Topology, options: dict[str, Any]) -> cs.Schedule:
-    plan: cs.Schedule = cs.schedule(choice.algorithm, topology=topology, **options)
-    _require_few(len(plan))
-    return plan
-
-
-def _require_few(count: int) -> None:
-    if count > MAX_CHANGED:
-        raise Refused("whatif.large", transfers=f"{count:,}", limit=f"{MAX_CHANGED:,}")
+    return build_plan(choice, topology, options, MAX_CHANGED, "whatif.large")
 
 
 def _run(choice: Choice, topology: cs.Topology, options: dict[str, object], **conditions: object) -> cs.Trace:
