@@ -23,6 +23,7 @@ import numpy.typing as npt
 from .display.catalog import Catalog, Row
 from .dtypes import Bools, Floats, Ints, Longs
 from .errors import CollsimError, format_value, require_word
+from .errors.arguments import check_arguments
 
 Where = Literal["all", "own", "root", "peer", "neighbour", "target", "targets"]
 
@@ -199,6 +200,7 @@ class Collective:
         return count, count * itemsize * ranks
 
 
+@check_arguments
 def find_owners(ranks: int, chunks: int) -> Longs:
     """The rank to whose block each chunk belongs.
 
@@ -217,6 +219,7 @@ def find_owners(ranks: int, chunks: int) -> Longs:
     return np.arange(chunks) // count_chunks_per_rank(ranks, chunks)
 
 
+@check_arguments
 def count_chunks_per_rank(ranks: int, chunks: int) -> int:
     """Count the chunks of one rank's block.
 
@@ -240,6 +243,7 @@ def count_chunks_per_rank(ranks: int, chunks: int) -> int:
     return chunks // ranks
 
 
+@check_arguments
 def find_targets(ranks: int, chunks: int, *, several: bool = False) -> tuple[Longs, Longs]:
     """The ranks that each chunk of an alltoallv, or of a dispatch, is for.
 
@@ -281,6 +285,7 @@ def find_targets(ranks: int, chunks: int, *, several: bool = False) -> tuple[Lon
     return chunk, first // node * node + (first + offset) % node
 
 
+@check_arguments
 def split_evenly(total: int, parts: int) -> Longs:
     """Split a whole number into parts that differ by at most one, the larger ones first.
 
@@ -306,6 +311,7 @@ Load = Literal["even", "zipf", "hot"]
 _HOT = 4.0
 
 
+@check_arguments
 def build_load_profile(n: int, load: str | float = "even") -> Floats:
     """What each of n receivers gets, the largest part first.
 
@@ -331,6 +337,7 @@ def build_load_profile(n: int, load: str | float = "even") -> Floats:
     return profiles[require_word("load", load, profiles)]
 
 
+@check_arguments
 def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tuple[float, ...]:
     """The share of each pair of ranks in what an alltoallv moves, own parts included.
 
@@ -359,6 +366,7 @@ def build_pair_shares(n: int, load: str = "even", amounts: object = None) -> tup
     return tuple((table / table.sum()).ravel().tolist())
 
 
+@check_arguments
 def count_token_visits(nodes: int, ranks: int, experts: int, top_k: int, max_nodes: int = 0) -> tuple[float, ...]:
     """The probabilities that a token has experts on 1, 2 ... ranks of a node, where all choices are equally likely.
 
@@ -459,6 +467,7 @@ _COLLECTIVES = {
 }
 
 
+@check_arguments
 def collectives() -> Catalog[Collective]:
     """The collectives by name.
 
@@ -482,6 +491,7 @@ def _describe_collective(collective: Collective) -> Row:
     }
 
 
+@check_arguments
 def get_collective(name: str) -> Collective:
     """One collective by name.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import require_word
+from .errors.arguments import check_arguments
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -17,6 +18,7 @@ Ints: TypeAlias = npt.NDArray[np.int32]
 Longs: TypeAlias = npt.NDArray[np.int64]
 
 
+@check_arguments
 def are_equal(first: object, second: object) -> bool:
     """Whether two values are equal: arrays by their entries, also those in tuples.
 
@@ -77,6 +79,7 @@ _ITEMSIZE = {
 }
 
 
+@check_arguments
 def list_dtypes() -> tuple[str, ...]:
     """List the names of the element types.
 
@@ -90,6 +93,7 @@ def list_dtypes() -> tuple[str, ...]:
     return tuple(_ITEMSIZE)
 
 
+@check_arguments
 def find_dtype_name(dtype: object) -> str:
     """Find the name of an element type.
 
@@ -111,6 +115,7 @@ def find_dtype_name(dtype: object) -> str:
     return require_word("dtype", name, _ITEMSIZE)
 
 
+@check_arguments
 def find_itemsize(dtype: object) -> int:
     """Find the size of an element.
 

@@ -14,6 +14,8 @@ import json
 import math
 import os
 import re
+import select
+import stat
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -37,6 +39,7 @@ MAX_BYTES = 64 * 2**20
 #: Parts of a document (elements, brackets, tasks): each becomes an object of Python, some hundred bytes long.
 MAX_ELEMENTS = 2_000_000
 _CHUNK = 2**20  # bytes that are read at once
+_PIPE_PATIENCE = 60  # seconds until the first byte of a pipe
 #: What `surrogateescape` makes of bytes that are not UTF-8.
 _NO_TEXT = re.compile("[\udc80-\udcff]")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
@@ -121,7 +124,7 @@ def read_head(path: FilePath, most: int) -> bytes:
 def _read_chunks(path: FilePath, most: int) -> Iterator[bytes]:
     """The first bytes of a file, unzipped, in pieces: of a damaged one those before the damage, then a FormatError."""
     try:
-        with open(require_path(path), "rb") as file:
+        with open(require_path(path), "rb", opener=_open_for_reading) as file:
             head = b""
             if isinstance(file, io.BufferedReader):
                 head = file.peek(2)[:2]
@@ -136,8 +139,27 @@ def _read_chunks(path: FilePath, most: int) -> Iterator[bytes]:
     except (OSError, EOFError, zlib.error) as error:
         name = format_value(Path(path).name or os.fspath(path))
         raise FormatError("{name} cannot be read: {error}", name=name, error=_describe_os_error(error)) from error
+    except FormatError:
+        raise
     except (TypeError, ValueError) as error:
         raise FormatError("{path!r} is not the path of a file", path=path) from error
+
+
+def _open_for_reading(path: str, flags: int) -> int:
+    """Open a file. Of a pipe that nobody writes to, `open` and the first byte would be waited for without an end."""
+    waiting = getattr(os, "O_NONBLOCK", 0)
+    handle = os.open(path, flags | waiting)
+    if not waiting:  # Windows has no such pipes
+        return handle
+    if stat.S_ISFIFO(os.fstat(handle).st_mode) and not select.select([handle], [], [], _PIPE_PATIENCE)[0]:
+        os.close(handle)
+        raise FormatError(
+            "{path} is a pipe, and nothing came through it in {seconds} s",
+            path=format_value(path),
+            seconds=_PIPE_PATIENCE,
+        )
+    os.set_blocking(handle, True)
+    return handle
 
 
 def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
@@ -573,11 +595,14 @@ def name_write_errors(path: FilePath) -> Iterator[None]:
 
 
 @contextmanager
-def replace_file(path: FilePath) -> Iterator[Path]:
+def replace_file(path: FilePath, *, is_private: bool = False) -> Iterator[Path]:
     """Write a file under another name next to it; it takes its own name when the body ends well, and is gone otherwise.
+
+    A file that was there keeps its permissions.
 
     Args:
         path: of the file; a link stays one.
+        is_private: only its owner may read it, and a link in its place is replaced.
 
     Yields:
         The path to write to, of the same suffix.
@@ -586,7 +611,9 @@ def replace_file(path: FilePath) -> Iterator[Path]:
         FormatError: nothing can be written there.
     """
     require_writable_file(require_path(path))
-    target = Path(os.path.realpath(path))  # a link stays one
+    target = Path(path)
+    if not is_private:
+        target = Path(os.path.realpath(path))
     import tempfile
 
     with name_write_errors(path):
@@ -594,7 +621,8 @@ def replace_file(path: FilePath) -> Iterator[Path]:
         os.close(handle)
         try:
             yield Path(temporary)
-            os.chmod(temporary, 0o666 & ~_get_umask())
+            if not is_private:  # as `mkstemp` makes it
+                os.chmod(temporary, _find_mode(target))
             os.replace(temporary, target)
         finally:
             Path(temporary).unlink(missing_ok=True)
@@ -621,10 +649,13 @@ def create_file(path: FilePath) -> Iterator[IO[bytes]]:
             yield raw
 
 
-def _get_umask() -> int:
+def _find_mode(target: Path) -> int:
+    """The permissions of a file, or those that a new one gets."""
+    with suppress(FileNotFoundError):
+        return stat.S_IMODE(os.stat(target).st_mode)
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask
 
 
 def write_text(path: FilePath, parts: str | Iterable[str]) -> None:

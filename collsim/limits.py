@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from .errors import CollsimError, Sentence, Words, join_words
+from .errors.arguments import check_arguments
 from .units import ByteSize, format_bytes, parse_bytes
 
 __all__ = [
@@ -78,6 +79,7 @@ class Extent:
         return _DEVICE * self.devices + _LINK * self.links + _ROW * self.rows + _NUMBER * self.numbers
 
 
+@check_arguments
 def find_memory_limit(default: int | None = None) -> int:
     """Find how much memory something that is built here may take.
 
@@ -100,6 +102,7 @@ def find_memory_limit(default: int | None = None) -> int:
     return default
 
 
+@check_arguments
 def find_row_limit() -> int:
     """Find how many rows a schedule that is built here may have.
 
@@ -114,6 +117,7 @@ def find_row_limit() -> int:
     return find_memory_limit() // _ROW
 
 
+@check_arguments
 @contextmanager
 def within(memory: ByteSize) -> Iterator[None]:
     """Let everything that is built in the body take this much memory, in this thread only.
@@ -139,6 +143,7 @@ def within(memory: ByteSize) -> Iterator[None]:
         _memory_limit.reset(token)
 
 
+@check_arguments
 def require_extent(what: Words, extent: Extent, advice: Words, error: type[CollsimError] = CollsimError) -> None:
     """Check that something is not too large, before it is built.
 
@@ -172,6 +177,7 @@ def require_extent(what: Words, extent: Extent, advice: Words, error: type[Colls
         )
 
 
+@check_arguments
 def require_few(what: Words, count: int, most: int, advice: Words) -> None:
     """Check that there are not too many things that are done one after another.
 

@@ -39,6 +39,7 @@ from .errors import (
     require_text,
     require_word,
 )
+from .errors.arguments import check_arguments, check_call
 from .errors.keywords import require_keywords
 from .locale import LANGUAGES, Text, build_text, complete_text, repeat_text
 from .plugins import list_entries, register_into
@@ -259,6 +260,7 @@ class Algorithm:
         message = "{name}({n}) returned {steps!r}; it must yield its steps: yield copy(...), yield reduce(...)"
         raise ScheduleError(message, name=self.name, n=n, steps=steps)
 
+    @check_call
     def price(
         self, n: int, nbytes: float, alpha: float, beta: float, gamma: float = 0.0, **options: object
     ) -> float | None:
@@ -279,6 +281,7 @@ class Algorithm:
         complete = self._complete_options(n, options)
         return self._evaluate_number("cost", n, {**complete, "K": nbytes, "alpha": alpha, "beta": beta, "gamma": gamma})
 
+    @check_call
     def claim(self, what: Literal["steps", "sent"], n: int, **options: object) -> float | None:
         """The claimed number of steps, or buffers sent by the busiest endpoint, for n ranks and these options.
 
@@ -507,6 +510,7 @@ def _import_all() -> None:
     load_plugins("collsim.algorithms", _take_plugin)
 
 
+@check_arguments
 def algorithm(
     collective: str,
     *,
@@ -604,6 +608,7 @@ def algorithm(
     return register
 
 
+@check_arguments
 @contextmanager
 def registered(*entries: Algorithm) -> Iterator[None]:
     """Register algorithms for the length of a block: `with cs.registered(my_ring): ...`.
@@ -731,6 +736,7 @@ def require_power_of_two(n: int) -> Sentence | None:
     return Sentence("it needs a power of two; the nearest are {below} and {above}", below=below, above=above)
 
 
+@check_arguments
 def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
     """The registered algorithms by name, including those of other installed packages.
 
@@ -815,6 +821,7 @@ def find_schedule_algorithm(schedule: Schedule) -> Algorithm | None:
     return None
 
 
+@check_call
 def schedule(
     name: str | Algorithm, ranks: int | None = None, *, topology: TopologyLike | None = None, **options: object
 ) -> Schedule:

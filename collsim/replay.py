@@ -17,6 +17,7 @@ import numpy.typing as npt
 from .collective import NOTHING, Collective, get_collective
 from .dtypes import Bools, Longs
 from .errors import CollsimError, ScheduleError, format_value, require_short_range, require_word
+from .errors.arguments import check_arguments
 from .limits import Extent, require_extent
 from .schedule import Schedule, format_endpoint
 from .steps import Step
@@ -39,6 +40,7 @@ OPERATORS: dict[str, Combine] = {
 Mover = Callable[[Schedule, Array, Bools, Combine], None]
 
 
+@check_arguments
 def replay(schedule: Schedule, buffers: npt.ArrayLike, op: str = "sum", layout: str | None = None) -> Array:
     """Run a schedule on data.
 

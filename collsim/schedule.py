@@ -21,6 +21,7 @@ import numpy.typing as npt
 from .display.markup import align_columns
 from .dtypes import Longs, are_equal
 from .errors import ScheduleError, Sentence, Words, require_word
+from .errors.arguments import check_call
 from .errors.attributes import NamesNearAttributes
 from .errors.dependencies import pandas as pd
 from .limits import Extent, find_row_limit, require_extent
@@ -202,6 +203,7 @@ class Schedule(NamesNearAttributes):
         table.setflags(write=False)
         return table
 
+    @check_call
     def by_step(self, step: int) -> Transfers:
         """The transfers of one step.
 
@@ -217,6 +219,7 @@ class Schedule(NamesNearAttributes):
         rows: Transfers = self.transfers[self.transfers["step"] == self._require_index("step", step, self.steps)]
         return rows
 
+    @check_call
     def by_rank(self, rank: int) -> Transfers:
         """The transfers that one endpoint sends or receives.
 
@@ -234,6 +237,7 @@ class Schedule(NamesNearAttributes):
         rows: Transfers = t[(t["src"] == rank) | (t["dst"] == rank)]
         return rows
 
+    @check_call
     def by_chunk(self, chunk: int) -> Transfers:
         """The transfers that read or write one slot number.
 
@@ -263,6 +267,7 @@ class Schedule(NamesNearAttributes):
         extra = "".join(f", {k}={v!r}" for k, v in self.options.items())
         return f"{self.name}({self.ranks}{extra})"
 
+    @check_call
     def name_endpoint(self, endpoint: int) -> str:
         """`rank 3`, or `helper 0` for an endpoint beyond the ranks.
 
@@ -311,6 +316,7 @@ class Schedule(NamesNearAttributes):
     def _repr_html_(self) -> str | None:
         return views["html"](self) if "html" in views else None
 
+    @check_call
     def diagram(self, most_ranks: int = 33, most_steps: int = 32) -> str:
         """Text picture: a row per endpoint, a column per step, counted from 1; `+2←3` adds chunk 2 from rank 3, `=2←3`
         copies it.
@@ -340,6 +346,7 @@ class Schedule(NamesNearAttributes):
             text.append(f"({' and '.join(left_out)} not shown)")
         return "\n".join(text)
 
+    @check_call
     def diagram_cells(self, most_ranks: int, most_steps: int) -> tuple[list[str], list[list[str]]]:
         """Row names and cells of `diagram`: what each endpoint receives in each step.
 

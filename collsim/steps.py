@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from .dtypes import Bools, Ints
 from .errors import ScheduleError, format_value, is_list, require_short_range
+from .errors.arguments import check_arguments
 
 #: What a helper endpoint is: a host of its own (a parameter server), the NVSwitch of a node (NVLS), the switch between
 #: the nodes (SHARP), or either of these switches.
@@ -151,6 +152,7 @@ class Step:
         return (slot - offset + (offset + np.int64(k) * self.shift) % self.modulus).astype(np.int32)
 
 
+@check_arguments
 def copy(
     src: npt.ArrayLike,
     dst: npt.ArrayLike,
@@ -187,6 +189,7 @@ def copy(
     return _build_step(src, dst, chunk, into, channel, width, False)
 
 
+@check_arguments
 def reduce(
     src: npt.ArrayLike,
     dst: npt.ArrayLike,
@@ -222,6 +225,7 @@ def reduce(
     return _build_step(src, dst, chunk, into, channel, width, True)
 
 
+@check_arguments
 def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     """`times` steps of one pattern; in each, every chunk moves by `shift` inside its group of `modulus` chunks.
 
@@ -268,6 +272,7 @@ def repeat(step: Step, times: int, shift: int, modulus: int) -> Step:
     return replace(step.repetition(0), times=int(times), shift=int(shift), modulus=int(modulus))
 
 
+@check_arguments
 def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride: int = 1) -> Iterator[Step]:
     """Every chunk goes through the same rounds, one step behind the chunk before it: `len(rounds) + chunks - 1` steps.
 
@@ -312,6 +317,7 @@ def pipeline_chunks(rounds: Iterable[Step | Iterable[Step]], chunks: int, stride
         yield step
 
 
+@check_arguments
 def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """The same steps backwards in time: receivers send to senders, what was copied is reduced and what was reduced is
     copied.
@@ -341,6 +347,7 @@ def reverse(steps: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
         yield replace(step, src=step.dst, dst=step.src, chunk=into, into=chunk, reduce=~step.reduce, shift=-step.shift)
 
 
+@check_arguments
 def together(*parts: Iterable[Step | Iterable[Step]]) -> Iterator[Step]:
     """Several sequences of steps side by side: the first steps of all of them at the same moment, then the second steps
     ...

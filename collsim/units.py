@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import CollsimError, Sentence, Words, format_value
+from .errors.arguments import check_arguments
 
 #: A number of bytes, or text with a unit of bytes: `65536`, `"64KiB"`, `"1GB"`.
 ByteSize: TypeAlias = int | np.integer[Any] | str
@@ -54,6 +55,7 @@ _WHOLE = re.compile(r"\s*\d{1,30}\s*", re.ASCII)
 _BYTES = re.compile(r"(Ki|Mi|Gi|Ti|Pi|[kKMGTP]?)(B|bytes?|bit|bits|b)")
 
 
+@check_arguments
 def parse_bytes(value: object, what: Words = "nbytes") -> int:
     """Read a size.
 
@@ -93,6 +95,7 @@ def parse_bytes(value: object, what: Words = "nbytes") -> int:
     return round(size)
 
 
+@check_arguments
 def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
     """Read a rate.
 
@@ -128,6 +131,7 @@ def parse_bandwidth(value: object, what: Words = "bandwidth") -> float:
     return float(result)
 
 
+@check_arguments
 def parse_time(value: object, what: Words = "alpha") -> float:
     """Read a time.
 
@@ -161,6 +165,7 @@ def parse_time(value: object, what: Words = "alpha") -> float:
     return float(result)
 
 
+@check_arguments
 def parse_count(value: object, what: Words, least: int = 1) -> int:
     """Read a whole number of things.
 
@@ -194,6 +199,7 @@ def parse_count(value: object, what: Words, least: int = 1) -> int:
     return int(number)
 
 
+@check_arguments
 def format_bytes(nbytes: float) -> str:
     """Write a size with three significant digits, in multiples of 1,024.
 
@@ -214,6 +220,7 @@ def format_bytes(nbytes: float) -> str:
     return _format_in_units(_require_number(nbytes, "nbytes"), units, ("B", 1), least=1.0)
 
 
+@check_arguments
 def format_time(seconds: float) -> str:
     """Write a time with three significant digits, in s, ms, µs or ns.
 
@@ -233,6 +240,7 @@ def format_time(seconds: float) -> str:
     return _format_in_units(_require_number(seconds, "seconds"), (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)), ("ns", 1e9))
 
 
+@check_arguments
 def format_energy(kwh: float) -> str:
     """Write an energy with three significant digits, from GWh to µWh; the same in every language.
 
@@ -253,6 +261,7 @@ def format_energy(kwh: float) -> str:
     return _format_in_units(_require_number(kwh, "kwh"), units, ("µWh", 1e9))
 
 
+@check_arguments
 def format_percent(share: float) -> str:
     """Write a share as a percentage with three significant digits.
 
@@ -269,6 +278,7 @@ def format_percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+@check_arguments
 def format_plain(number: float, digits: int = 3) -> str:
     """Write a positive number with some significant digits and without an exponent, its thousands apart.
 
@@ -292,6 +302,7 @@ def format_plain(number: float, digits: int = 3) -> str:
     return text
 
 
+@check_arguments
 def format_bandwidth(rate: float) -> str:
     """Write a rate with three significant digits, in multiples of 1,000 as nccl-tests does.
 
@@ -321,6 +332,7 @@ def _format_in_units(
     return f"{_format_three_digits(number * rest[1])} {rest[0]}"
 
 
+@check_arguments
 def size_range(spec: str) -> list[int]:
     """List the sizes of a sweep, as nccl-tests does for its options -b, -e and -f.
 

@@ -4,7 +4,9 @@ import ast
 import csv
 import io
 import json
+import os
 import random
+import threading
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -13,7 +15,17 @@ import pandas as pd
 import pytest
 
 import collsim as cs
-from collsim.files import format_csv, guard_cell, guard_json, replace_file, require_writable_file, unguard_cell
+from collsim import files
+from collsim.files import (
+    format_csv,
+    guard_cell,
+    guard_json,
+    read_text,
+    replace_file,
+    require_writable_file,
+    unguard_cell,
+    write_text,
+)
 
 PACKAGE = Path(cs.__file__).parent
 SEPARATORS = (",", ";", "\t", "|")
@@ -178,3 +190,29 @@ def test_a_full_disk_is_said_of_the_file_that_was_asked_for(tmp_path):
     assert str(refused.value) == f"cannot write {str(target)!r}: No space left on device"
     assert target.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_read_and_one_that_nobody_writes_to_is_refused(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("a\n" * 100_000,))
+    writer.start()
+    assert read_text(pipe) == "a\n" * 100_000
+    writer.join()
+    monkeypatch.setattr(files, "_PIPE_PATIENCE", 0.1)
+    with pytest.raises(cs.FormatError, match="is a pipe, and nothing came through it"):
+        cs.diagnose(pipe)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_a_file_that_is_written_again_keeps_its_permissions(tmp_path):
+    target = tmp_path / "x.csv"
+    write_text(target, "before")
+    assert target.stat().st_mode & 0o777 == files._find_mode(tmp_path / "new")
+    target.chmod(0o640)
+    write_text(target, "after")
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("after", 0o640)
+    with replace_file(target, is_private=True) as fresh:
+        fresh.write_text("mine")
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("mine", 0o600)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..collective import get_collective
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..topology_names import TopologyLike, resolve_topology
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..nccl import Calibration
 
 
+@check_arguments
 def calibrate(
     log: str | Path | pd.DataFrame, topology: TopologyLike, *, collective: str | None = None, **environment: str
 ) -> Calibration:

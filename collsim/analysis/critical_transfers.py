@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..dtypes import Floats, Longs
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..simulate import Trace
 from ..units import format_time
 
@@ -74,6 +75,7 @@ class CriticalPath:
         return f"<CriticalPath {self}>"
 
 
+@check_arguments
 def critical_path(trace: Trace) -> CriticalPath:
     """Find the chain of transfers that makes a run as long as it is.
 

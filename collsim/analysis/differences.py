@@ -9,6 +9,7 @@ from functools import cached_property
 
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..faults import UnverifiedError, require_right
 from ..simulate import Trace
@@ -132,6 +133,7 @@ def _describe(trace: Trace) -> str:
     return f"{trace.schedule.label} on {trace.topology.name}"
 
 
+@check_arguments
 def compare_runs(a: object, b: object) -> Comparison:
     """Compare two runs of one collective; `a` is the base. They may differ in anything else.
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..simulate import Trace
 from ..topology import Topology
@@ -23,6 +24,7 @@ _STEP = 0.01
 _Row = tuple[str, str, float, float]
 
 
+@check_arguments
 def sensitivity(trace: Trace, most_links: int = 8) -> pd.DataFrame:
     """Measure how the time reacts to each kind of link in use and to the busiest single cables; the largest first.
 

@@ -21,8 +21,8 @@ from ..display.catalog import Catalog
 from ..display.progress import open_progress, require_progress
 from ..dtypes import Floats, Longs
 from ..errors import CollsimError, TopologyError, format_value, require_short_range
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
-from ..errors.keywords import check_keywords
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
 from ..simulate.conditions import Progress
@@ -122,7 +122,7 @@ class RoutingTimes:
         return f"<RoutingTimes {self.routing}: {len(self.times):,} runs, {times}>"
 
 
-@check_keywords
+@check_arguments
 def compare_routing(
     timed: Schedule | Callable[[Topology], float],
     topology: TopologyLike,
@@ -256,6 +256,7 @@ def find_uplinks(topology: Topology) -> Longs:
     return np.flatnonzero(is_switch[topology.links.src] & is_switch[topology.links.dst])
 
 
+@check_arguments
 def count_uplink_flows(trace: Trace) -> tuple[Longs, Floats]:
     """Count the flows that share a cable between switches in the step of a run in which most of them meet on one.
 
@@ -297,6 +298,7 @@ def _count_pairs(step: Step, paths: Paths, endpoints: int) -> npt.NDArray[np.int
     return np.bincount(np.concatenate([*crossed, np.zeros(0, np.int32)]), minlength=len(paths.bandwidth))
 
 
+@check_arguments
 def expected_maximum_load(flows: int, cables: int, switches: int = 1) -> float:
     """Compute the expected number of flows on the busiest cable, where each flow picks one at random.
 

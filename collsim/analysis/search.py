@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, Unpack
 
 from ..collective import get_collective
 from ..errors import CollsimError, Sentence, Words
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
-from ..errors.keywords import check_keywords
 from ..faults import find_fault, require_right
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..registry import schedule as make_schedule
@@ -65,7 +65,7 @@ class Best:
         return f"{self.trace.schedule.label} is the fastest of {len(self.tried)} tried: {self.trace!r}"
 
 
-@check_keywords
+@check_arguments
 def best(
     collective: str,
     topology: TopologyLike,
@@ -279,7 +279,7 @@ class CrossoverSize(int):
 AlgorithmChoice: TypeAlias = str | Algorithm | tuple[str | Algorithm, Mapping[str, Any]]
 
 
-@check_keywords
+@check_arguments
 def crossover(
     a: AlgorithmChoice,
     b: AlgorithmChoice,
@@ -359,7 +359,7 @@ def _split_choice(choice: AlgorithmChoice) -> tuple[str | Algorithm, dict[str, A
     raise CollsimError("algorithm {choice!r} is neither a name nor a (name, {{option: value}}) pair", choice=choice)
 
 
-@check_keywords
+@check_arguments
 def cheapest(
     prices: Mapping[str, float],
     machines: Mapping[str, Topology],

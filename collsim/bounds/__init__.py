@@ -26,7 +26,7 @@ import numpy.typing as npt
 from ..collective import Collective, find_owners, find_targets, get_collective, split_evenly
 from ..dtypes import Floats, Longs, find_itemsize
 from ..errors import CollsimError, require_flags
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..topology import Topology
 from ..topology.parts.rank_selection import restrict_ranks
 from ..topology_names import TopologyLike, resolve_topology
@@ -81,7 +81,7 @@ class Bound:
 _stored_bounds: WeakKeyDictionary[Topology, dict[tuple[object, ...], Bound]] = WeakKeyDictionary()
 
 
-@check_keywords
+@check_arguments
 def lower_bound(
     kind: Collective | str,
     topology: TopologyLike,
@@ -323,6 +323,7 @@ def _find_worst_node(topology: Topology, pairs: Longs) -> Cut | None:
     return max(cuts, key=lambda cut: cut.time, default=None)
 
 
+@check_arguments
 def compute_block_bytes(nbytes: int, n: int, item: int) -> Longs:
     """Bytes of each rank's block: whole elements, the larger blocks first; a last partial element keeps its bytes.
 
@@ -346,6 +347,7 @@ def compute_block_bytes(nbytes: int, n: int, item: int) -> Longs:
     return blocks
 
 
+@check_arguments
 def compute_required_bytes(
     kind: Collective,
     nbytes: int,

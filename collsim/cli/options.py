@@ -174,7 +174,7 @@ class MachineSpec:
 
 def _parse_count_or_word(text: str | None) -> int | str | None:
     """`4` as a number; `machine` checks any other word."""
-    if text is not None and text.isdigit():
+    if text is not None and re.fullmatch("[0-9]{1,9}", text):
         return int(text)
     return text
 

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 import collsim as cs
-from collsim.errors import CollsimError, require_language
+from collsim.errors import CollsimError, format_value, require_language
 from collsim.files import require_writable_file
 from collsim.interrupts import STOPPED, end_process, raise_at_interrupt
 from collsim.locale.glossary import find_entries
@@ -226,7 +226,7 @@ def _describe_os_error(error: OSError) -> str:
     reason = error.strerror or str(error)
     if error.filename is None:
         return reason
-    return f"{str(error.filename)!r}: {reason}"
+    return f"{format_value(str(error.filename))}: {reason}"
 
 
 def _print_version(is_requested: bool) -> None:

@@ -11,6 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from ..errors import CollsimError, Sentence, Words, require_flags
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..units import format_bandwidth, format_bytes
@@ -259,6 +260,7 @@ class FleetDiagnosis:
 _COLUMNS = ("node", "part", "quantity", "value", "usual", "predicted", "ratio", "line")
 
 
+@check_arguments
 def compare_nodes(
     folder: str | Path | Mapping[str, str],
     anonymize: bool = False,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..errors import CollsimError, Sentence, Words, require_flags
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..files import list_files
 from ..locale import translate
 from ..nccl.measured.gaps import Gap, explain_gap
@@ -302,7 +302,7 @@ class Diagnosis:
         return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-@check_keywords
+@check_arguments
 def diagnose(
     *pieces: str | Path | Mapping[str, str],
     anonymize: bool = False,

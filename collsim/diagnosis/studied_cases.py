@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from ..errors.arguments import check_arguments
 from ..locale import translate
 
 _FOLDER = Path(__file__).parent / "cases"
@@ -54,6 +55,7 @@ class StudiedCase:
         return translate(language, "diagnosis", f"case.{self.key}.story")
 
 
+@check_arguments
 @cache
 def list_studied_cases() -> Mapping[str, StudiedCase]:
     """Return all studied cases.

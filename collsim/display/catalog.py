@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from ..errors import UnknownEntryError, describe_unknown
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from . import markup
 
@@ -81,6 +82,7 @@ class Catalog(Mapping[str, T]):
         return markup.format_table((map(format_cell, row.values()) for row in rows), rows[0] if rows else ())
 
 
+@check_arguments
 def format_cell(value: object) -> str:
     """A value of a table as text: numbers with separators, True as yes, False and None as nothing.
 

@@ -12,7 +12,7 @@ from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
-from ..locale import LANGUAGES, Text, choose_words, load_messages
+from ..locale import LANGUAGES, Text, choose_words, language_checks, load_messages
 from ..locale.glossary import find_entries
 from ..locale.synonyms import find_near_names, load_absent_names, simplify_word
 
@@ -540,6 +540,9 @@ def require_language(language: str) -> str:
         'zh'
     """
     return require_word("language", language, LANGUAGES)
+
+
+language_checks.append(require_language)
 
 
 def is_list(value: object) -> TypeGuard[Iterable[Any]]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..steps import copy
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _LATENT: Final = ".attention.keys.down"
 
 
+@check_arguments
 def count_kv_bytes(model: Model, dtype: str = "bfloat16") -> float:
     """Count the bytes of keys and values that the cache keeps of one token, on all GPUs of a replica together.
 
@@ -142,6 +144,7 @@ def name_slowest_link(trace: Trace) -> str:
     return bottleneck.label
 
 
+@check_arguments
 def simulate_kv_transfer(nbytes: ByteSize, machine: TopologyLike, senders: int = 1) -> KvTransfer:
     """Simulate how keys and values of a prompt move from the first node of a machine to the second.
 

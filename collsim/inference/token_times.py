@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 from ..dtypes import find_itemsize
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..nccl import predict
@@ -314,6 +315,7 @@ class InferenceTimes:
         return translate(language, "inference", f"inference.{key}", **values)
 
 
+@check_arguments
 def time_inference(
     model: str,
     machine: TopologyLike,

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from ..display.catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
+from ..errors.arguments import check_arguments
 from ..errors.collected_warnings import warn
-from ..errors.keywords import check_keywords
 from ..files import FilePath, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
 from ..package_data import TomlTable, read_toml
@@ -63,6 +63,7 @@ class Format:
 _FORMATS: dict[str, Format] = {}
 
 
+@check_arguments
 def register(entry: Format) -> Format:
     """Add a format, or replace the one of that name.
 
@@ -117,6 +118,7 @@ def _add(things: object) -> None:
             register(entry)
 
 
+@check_arguments
 def formats() -> Catalog[Format]:
     """The file formats by name, including those of other installed packages.
 
@@ -141,6 +143,7 @@ def _describe_format(entry: Format) -> Row:
     }
 
 
+@check_arguments
 def load(path: FilePath, format: str | None = None, **options: object) -> Any:
     """Load a file. The suffix says which format it is; where several share one, the beginning of the file does.
 
@@ -174,6 +177,7 @@ def load(path: FilePath, format: str | None = None, **options: object) -> Any:
         return entry.read(path, **options)
 
 
+@check_arguments
 def save(thing: object, path: FilePath, format: str | None = None, **options: object) -> Path:
     """Write a thing to a file, whole or not at all.
 
@@ -194,7 +198,7 @@ def save(thing: object, path: FilePath, format: str | None = None, **options: ob
         >>> cs.save(cs.schedule("allreduce_ring", ranks=4), "ring.xml")  # doctest: +SKIP
     """
     target = require_path(path)
-    check_keywords(_find_writer(_find_kind(thing), path, format))(thing, path, **options)
+    check_arguments(_find_writer(_find_kind(thing), path, format))(thing, path, **options)
     return target
 
 
@@ -233,6 +237,7 @@ def _find_writer(holds: str, path: FilePath, format: str | None) -> Callable[...
     raise CollsimError(message, holds=holds, name=Path(path).name, known=", ".join(known) or Sentence("none"))
 
 
+@check_arguments
 def convert(
     source: FilePath, target: FilePath, *, read_as: str | None = None, write_as: str | None = None, **options: object
 ) -> Any:

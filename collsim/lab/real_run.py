@@ -14,7 +14,7 @@ from ..collective import NOTHING, get_collective
 from ..display.progress import open_progress
 from ..dtypes import Bools, Longs, find_itemsize
 from ..errors import CollsimError, require_word
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..registry import schedule as registered
 from ..replay import (
     OPERATORS,
@@ -96,7 +96,7 @@ class RealRun:
         )
 
 
-@check_keywords
+@check_arguments
 def run_for_real(
     schedule: Schedule,
     nbytes: ByteSize | None = None,

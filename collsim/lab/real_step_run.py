@@ -8,7 +8,7 @@ import numpy as np
 
 from ..display.progress import open_progress
 from ..errors import CollsimError, format_value
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..topology import Topology
 from ..train import ParallelStrategy, StepTrace, ddp, training_step
 from ..train.compute.compute_costs import Compute
@@ -37,7 +37,7 @@ _COMPUTE, _ITEM = "20ms", 4
 MAX_LAYERS = 1000
 
 
-@check_keywords
+@check_arguments
 def training_step_for_real(
     model: Model | str,
     ranks: int = 4,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dtypes import Floats
+from ..errors.arguments import check_call
 from ..simulate import Bottleneck, Engine, Trace
 from ..simulate.lockstep import Segments, Timing
 from ..topology import Topology
@@ -156,6 +157,7 @@ class RealTrace(RepeatedRuns, Trace):
             return None
         return replace(bottleneck, busy_share=float(self.link_busy[bottleneck.link] / self.duration))
 
+    @check_call
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The prediction on other links: what was measured cannot be measured again on them.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -38,6 +38,8 @@ def _list_folders() -> dict[Language, Path]:
 
 _FOLDERS = _list_folders()
 LANGUAGES: tuple[Language, ...] = tuple(_FOLDERS)
+#: What refuses a language without texts; `collsim.errors`, which is above this package, adds it.
+language_checks: list[Callable[[str], object]] = []
 #: Folders of other packages, with the texts of what they add.
 _ADDED: list[Path] = []
 
@@ -96,12 +98,16 @@ def translate(language: str, package: str, key: str, /, **values: object) -> str
         **values: what stands where the text has a name in braces; a Text or a sentence in the same language.
 
     Raises:
+        CollsimError: There are no texts in this language.
         KeyError: The package has no such text.
 
     Examples:
         >>> translate("en", "site", "tally", right=3, asked=4)
         '3 of 4 right'
     """
+    if not isinstance(language, str) or language not in LANGUAGES:
+        for check in language_checks:
+            check(language)
     k = LANGUAGES.index(language)
     return _fill_placeholders(_load_templates(package, key)[k], values, k)
 

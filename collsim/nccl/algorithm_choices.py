@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ..errors import CollsimError, require_short_range
+from ..errors.arguments import check_arguments
 from ..topology import Topology
 from ..units import ByteSize, parse_bytes, parse_count
 from .machine.machine_facts import Facts
@@ -52,6 +53,7 @@ def grow_facts(machine: Facts | Topology, nodes: int) -> Facts:
     return replace(facts, ranks=nodes * facts.local_ranks, nodes=nodes, hosts=facts.hosts * nodes // facts.nodes)
 
 
+@check_arguments
 def predict_choices(
     collective: str,
     machine: Facts | Topology,
@@ -152,6 +154,7 @@ class Crossover:
     notes: tuple[str, ...] = ()
 
 
+@check_arguments
 def compare_ring_and_tree(
     machine: Facts | Topology,
     nbytes: Sequence[object] = SIZES,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
 from ..errors import CollsimError, Sentence, Words
+from ..errors.arguments import check_arguments
 from ..locale import Text, build_text, has_text, translate
 from ..package_data import read_toml
 from ..simulate import Trace, simulate
@@ -149,6 +150,7 @@ class Difference:
         return self.text()
 
 
+@check_arguments
 def explain_difference(run: Trace) -> Difference | None:
     """Why NCCL is predicted to take `FAR` times as long as a simulation, or as little; None where it is not.
 
@@ -223,6 +225,7 @@ def _get_nccl_algorithm(run: Trace) -> str | None:
     return NCCL_ALGORITHMS.get(run.schedule.name)
 
 
+@check_arguments
 def predict_with_simulation(
     collective: str,
     machine: Facts | TopologyLike,

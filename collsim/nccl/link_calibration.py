@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import CollsimError, describe_unknown, join_words
+from ..errors.arguments import check_arguments
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.calibrated import LinkFigures, Measured, SizeCorrection, calibrate_links
@@ -193,6 +194,7 @@ class Calibration:
         return "\n".join(lines)
 
 
+@check_arguments
 def fit_calibration(measured: pd.DataFrame, machine: Facts | Topology, **environment: str | None) -> Calibration:
     """Fit the links of one cluster to its own nccl-tests log.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..collective import collectives
 from ..errors import CollsimError, Sentence, describe_unknown
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments, check_call
 from ..topology import Topology
 from ..topology.calibrated import Measured
 from ..topology.files.effects import describe_effects, find_effects
@@ -251,6 +251,7 @@ class Prediction:
             return None
         return self.tuner.time_us * 1e-6
 
+    @check_call
     def predict_on(self, machine: Topology) -> Prediction:
         """The same call with the same settings on another machine.
 
@@ -264,6 +265,7 @@ class Prediction:
             raise CollsimError("this prediction was put together by hand; predict the call on the other machine")
         return replace(self.repeat(machine), machine=machine, repeat=self.repeat)
 
+    @check_call
     def scale(self, factor: float) -> Prediction:
         """Scale the time, by what a calibration found that the model does not explain.
 
@@ -289,7 +291,7 @@ class Prediction:
         )
 
 
-@check_keywords
+@check_arguments
 def predict(
     collective: str,
     machine: Facts | TopologyLike,

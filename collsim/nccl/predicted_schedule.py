@@ -16,6 +16,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Engine, Trace, simulate
@@ -39,6 +40,7 @@ _MAX_CHANNELS, _MAX_CHUNKS = 8, 32
 _MAX_TRANSFERS = 2**16
 
 
+@check_arguments
 def predict_and_simulate(
     collective: str,
     machine: TopologyLike,

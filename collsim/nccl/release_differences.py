@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ..errors import CollsimError, Sentence, require_short_range
+from ..errors.arguments import check_arguments
 from ..topology.machines import machine, machines
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize
@@ -70,6 +71,7 @@ class ReleaseComparison:
         return "\n".join([*sentences, *(note.text(language) for note in self.notes)])
 
 
+@check_arguments
 def compare_releases(
     old: str,
     new: str,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from ..errors.arguments import check_arguments
 from ..topology.parts.sockets import choose_processor
 from .machine.machine_facts import GA102_LINK_GBPS, NVLINK_GBPS, XGMI_GBPS, Facts
 from .machine.network_plugins import find_plugin_settings
@@ -38,6 +39,7 @@ _FAST_CHANNEL, _FEW_CHANNELS = 45.0, 16
 _ROUNDING = 1.0001
 
 
+@check_arguments
 def build_communicator(
     facts: Facts, channels: int | None = None, pat: bool | None = None, graph_search: GraphSearch | None = None
 ) -> Communicator:

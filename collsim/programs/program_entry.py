@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..errors import CollsimError, Sentence, require_flags
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..files import read_source
 from ..rank_engine.execute import StartPlan
 from ..rank_engine.expected import ProgramCollective
@@ -35,7 +35,7 @@ _CONCURRENT = frozenset(("asyncio", "multiprocessing", "threading"))
 _KNOWN_MODULES = ("numpy", "torch", "torch.distributed", "mpi4py", "mpi4py.MPI")
 
 
-@check_keywords
+@check_arguments
 def program(
     source: str | os.PathLike[str] | Callable[..., object],
     ranks: int = 4,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..locale import translate
 from ..topology.parts.gpus import GPUS, find_model
 from ..topology.parts.nvlinks import NVLINK_WORDS
@@ -62,6 +63,7 @@ class WireVariant:
         }
 
 
+@check_arguments
 def compare_wires(run: AnyRun) -> tuple[WireVariant, ...]:
     """Compare a run with the same on the same GPUs, joined by other NVLinks or another PCIe; computing stays as it is.
 

@@ -17,6 +17,7 @@ from numbers import Real
 from typing import Final
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..package_data import read_toml
@@ -137,6 +138,7 @@ class Goodput:
         return translate(language, "words", "sentences").join(sentences)
 
 
+@check_arguments
 def estimate_goodput(
     step: StepTrace,
     *,
@@ -205,6 +207,7 @@ def estimate_goodput(
     return Goodput(step.time, total, mtbf, **seconds, interval=chosen, best_interval=best, sources=tuple(sources))
 
 
+@check_arguments
 def tabulate_goodput(runs: Sequence[Goodput]) -> pd.DataFrame:
     """The runs as a table.
 
@@ -224,6 +227,7 @@ def tabulate_goodput(runs: Sequence[Goodput]) -> pd.DataFrame:
     return pd.DataFrame([run.row() for run in runs])
 
 
+@check_arguments
 def find_best_checkpoint_interval(checkpoint: float, mtbf: float) -> float:
     """Find the interval between checkpoints with the least expected time.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from ..topology import Topology
@@ -85,6 +86,7 @@ class RunningCost:
         return format_time(self.seconds)
 
 
+@check_arguments
 def find_gpu_watts(topology: Topology) -> float | None:
     """The most power of a GPU of this machine, by its data sheet: of the module where it sits on a board, else of the
     card.
@@ -110,6 +112,7 @@ def find_gpu_watts(topology: Topology) -> float | None:
     return model.card_watts
 
 
+@check_arguments
 def estimate_costs(
     step: StepTrace,
     *,
@@ -180,6 +183,7 @@ def _price_steps(
     return RunningCost(stretch, steps, seconds, hours, money, energy)
 
 
+@check_arguments
 def tabulate_costs(costs: tuple[RunningCost, ...]) -> pd.DataFrame:
     """The costs as a table: stretch, steps, seconds, days, gpu_hours, money, kwh.
 

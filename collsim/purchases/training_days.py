@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Real
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..locale import translate
 from ..train import StepTrace
 from ..units import format_plain
@@ -63,6 +64,7 @@ class TrainingDays:
         return self.text()
 
 
+@check_arguments
 def estimate_training_days(
     parameters: float, tokens: float, gpus: float, flops_per_gpu: float, *, recompute: bool = True
 ) -> float:
@@ -97,6 +99,7 @@ def estimate_training_days(
     return flops * tokens * parameters / (gpus * flops_per_gpu) / _DAY
 
 
+@check_arguments
 def estimate_days_like_step(
     step: StepTrace,
     tokens: float,

@@ -12,8 +12,8 @@ from itertools import combinations
 from ..display.markup import align_columns, escape_text, format_table
 from ..display.progress import open_progress
 from ..errors import CollsimError, require_list, require_word
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
-from ..errors.keywords import check_keywords
 from ..locale import LANGUAGES, translate
 from ..units import format_percent, format_time
 from .part_changes import COMPUTING_PARTS, PART_NAMES, PartChange
@@ -316,7 +316,7 @@ def _describe_row(row: Upgrade, before: float, language: str) -> dict[str, objec
     return {"part": row.text(language), **times}
 
 
-@check_keywords
+@check_arguments
 def upgrades(
     run: AnyRun,
     parts: Sequence[str] | None = None,

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dtypes import Floats, Ints, Longs, find_itemsize
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..schedule import Schedule
 from ..steps import HelperLocation
 from ..topology import Topology
@@ -73,6 +74,7 @@ class OrderedRun:
     topology: Topology
 
 
+@check_arguments
 def simulate_ordered(
     launches: Sequence[Launch],
     topology: Topology,

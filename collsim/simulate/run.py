@@ -14,7 +14,8 @@ from ..collective import get_collective
 from ..display.progress import open_progress, require_progress
 from ..dtypes import Floats, Longs, find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
-from ..errors.keywords import check_keywords, require_keywords
+from ..errors.arguments import check_arguments
+from ..errors.keywords import require_keywords
 from ..schedule import Schedule
 from ..topology import Topology
 from ..topology.parts.rank_selection import read_rank_numbers, select_ranks
@@ -89,7 +90,7 @@ def simulate(
 ) -> ConcurrentTrace: ...
 
 
-@check_keywords
+@check_arguments
 def simulate(
     schedule: Schedule | Sequence[Schedule],
     topology: TopologyLike,
@@ -449,7 +450,7 @@ def compute_slot_bytes(schedule: Schedule, nbytes: int, item: int) -> Longs:
     return np.resize(sizes, schedule.slots)
 
 
-@check_keywords
+@check_arguments
 def simulate_flows(
     topology: TopologyLike,
     src: RankSelection | int,
@@ -509,7 +510,7 @@ def _build_flow_trace(flows: Flows, topology: Topology, sharing: str, timing: Ti
     return FlowTrace(topology, flows.src, flows.dst, flows.nbytes, sharing, begin, finish, timing)
 
 
-@check_keywords
+@check_arguments
 def simulate_many(
     schedule: Schedule,
     topology: TopologyLike,
@@ -592,7 +593,7 @@ class Cost(NamedTuple):
     visits: float = 0.0
 
 
-@check_keywords
+@check_arguments
 def expected_cost(
     schedule: Schedule | Sequence[Schedule],
     topology: TopologyLike,

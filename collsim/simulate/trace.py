@@ -16,6 +16,7 @@ from ..bounds import Bound, lower_bound
 from ..collective import get_collective
 from ..dtypes import Floats, Longs
 from ..errors import CollsimError, Sentence
+from ..errors.arguments import check_call
 from ..errors.attributes import NamesNearAttributes
 from ..errors.dependencies import pandas as pd
 from ..schedule import Schedule
@@ -336,6 +337,7 @@ class Trace(NamesNearAttributes):
         t = self.schedule.transfers
         return self.topology.routes(self.placement[t["src"]], self.placement[t["dst"]])
 
+    @check_call
     def usage(self, link: int) -> Usage:
         """What one link carries over time: an exact step function in B/s, and the transfers that make it up.
 
@@ -478,6 +480,7 @@ class Trace(NamesNearAttributes):
         used = np.bincount(links.cable[self.link_bytes > 0], minlength=len(links.cables))
         return sorted({cable.kind for cable, count in zip(links.cables, used, strict=True) if count})
 
+    @check_call
     def run_again(self, topology: Topology, no_bytes: bool = False) -> Trace:
         """The same run, with all its options, with the links of another topology (an edit of this Trace's), or without
         any bytes.
@@ -532,6 +535,7 @@ class Trace(NamesNearAttributes):
             return "reaches it"
         return f"takes {times} times as long"
 
+    @check_call
     def close_gap(
         self,
         *,
@@ -551,6 +555,7 @@ class Trace(NamesNearAttributes):
 
     # ---- showing
 
+    @check_call
     def questions(self, seed: int = 0, count: int = 8, language: str = "en") -> Any:
         """Questions about this very run, with worked answers.
 
@@ -561,6 +566,7 @@ class Trace(NamesNearAttributes):
         """
         return views["questions"](self, seed, count, language)
 
+    @check_call
     def animate(self, language: str = "en", **options: object) -> Any:
         """The player, for a notebook cell.
 
@@ -571,6 +577,7 @@ class Trace(NamesNearAttributes):
         """
         return views["animate"](self, language, **options)
 
+    @check_call
     def save(self, path: str | Path, **options: object) -> Path:
         """Write `x.html` (offline player), `.gif`, `.png`, `.trace.json` (Perfetto) ... by suffix.
 

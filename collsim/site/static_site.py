@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import shutil
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from typing import Any
 import collsim
 
 from ..display.progress import open_progress
-from ..errors import CollsimError, require_language
+from ..errors import CollsimError, require_language, require_path
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
 from ..lessons.lesson import FilledSection
@@ -97,7 +97,7 @@ def build_site(
     Raises:
         CollsimError: For a folder that holds something else.
     """
-    target = Path(out)
+    target = Path(os.path.realpath(require_path(out)))  # a link stays one
     if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not (target / _MARK_FILE).is_file())):
         message = "{target!r} holds something that is not a site of collsim; give a new folder"
         raise CollsimError(message, target=str(target))
@@ -105,13 +105,13 @@ def build_site(
         require_language(language)
     with name_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent) as folder:
+        with tempfile.TemporaryDirectory(prefix=".site-", dir=target.parent, ignore_cleanup_errors=True) as folder:
             work = Path(folder) / "site"
             with open_progress(progress, "runs", "runs done", "name of the run") as report_progress:
                 runs = _write(work, languages, networks, only, report_progress)
             if target.exists():
-                shutil.rmtree(target)
-            shutil.move(work, target)
+                target.rename(Path(folder) / "before")
+            work.rename(target)
         target.chmod(0o755)
     files = [p for p in target.rglob("*") if p.is_file()]
     return Site(target, runs, len(files), sum(p.stat().st_size for p in files))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from ..analysis.ranking import sort_table
 from ..collective import collectives
 from ..errors import CollsimError, describe_unknown, require_flags
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import Trace
@@ -65,7 +65,7 @@ def compare(
 ) -> pd.DataFrame: ...
 
 
-@check_keywords
+@check_arguments
 def compare(
     collective: Model | str,
     topology: TopologyLike,

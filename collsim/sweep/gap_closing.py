@@ -18,8 +18,8 @@ import numpy as np
 from ..analysis.ranking import get_sort_key
 from ..bounds.cuts import Cut
 from ..errors import CollsimError, Sentence, Words, join_words
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
-from ..errors.keywords import check_keywords
 from ..faults import require_right
 from ..registry import algorithms, schedule
 from ..schedule import Schedule
@@ -169,7 +169,7 @@ def _build_row(name: str, trace: Trace, parts: GapParts) -> dict[str, object]:
 # ---- the race ------------------------------------------------------------------------------------------------------
 
 
-@check_keywords
+@check_arguments
 def close_gap(
     collective: str,
     topology: TopologyLike,

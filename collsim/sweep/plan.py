@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 from ..collective import get_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, FormatError, describe_unknown, require_word
+from ..errors.arguments import check_arguments
 from ..files import read_text
 from ..registry import get_algorithm
 from ..simulate import ENGINES
@@ -57,6 +58,7 @@ STEP_KEYS = ("model", "parallel", "topology", "compute", *SEVERAL, "prices")
 _LARGEST = 1_000_000
 
 
+@check_arguments
 def read_plan(path: str | Path) -> dict[str, Any]:
     """Read the arguments for `sweep` from a YAML file.
 

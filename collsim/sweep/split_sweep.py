@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display.progress import open_progress, require_progress
 from ..errors import CollsimError, require_flags
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..topology_names import TopologyLike
 from ..units import ByteSize, parse_count
 from .scenario import MODEL_SOURCES, hash_parts, read_model_version
@@ -32,7 +32,7 @@ _COUNTED = "splits", "done", "in all"
 _PIECE = 256
 
 
-@check_keywords
+@check_arguments
 def best_parallel(
     model: Model | str,
     machine: TopologyLike,

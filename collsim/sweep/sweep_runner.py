@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ..analysis.rank_orders import reorder_ranks
 from ..display.progress import open_progress, require_progress
 from ..errors import CollsimError
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..faults import require_right
 from ..registry import Algorithm, get_algorithm
 from ..registry import schedule as make_schedule
@@ -44,7 +44,7 @@ _COUNTED = "scenarios done", "in all", "seconds"
 _ALONE = 1.0
 
 
-@check_keywords
+@check_arguments
 def sweep(
     collective: OneOrMany[str] = "allreduce",
     algorithm: OneOrMany[AlgorithmEntry] | None = None,

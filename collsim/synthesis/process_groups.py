@@ -17,6 +17,7 @@ from ..collective import Collective, get_collective
 from ..display.progress import open_progress
 from ..dtypes import Floats
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..schedule import Schedule
 from ..simulate import simulate
 from ..simulate.concurrent_results import ConcurrentTrace
@@ -72,6 +73,7 @@ class GroupSchedules:
         return trace
 
 
+@check_arguments
 def synthesize_groups(
     collective: str | Collective,
     topology: TopologyLike,

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..dtypes import Floats, Longs
 from ..errors import TopologyError
+from ..errors.arguments import check_arguments
 from ..topology import Routes, Topology
 from ..topology.graph import ShortestPaths, require_connected
 from ..topology_names import TopologyLike, resolve_topology
@@ -50,6 +51,7 @@ class ChosenRoutes:
         return hops
 
 
+@check_arguments
 def choose_routes(topology: TopologyLike) -> Topology:
     """Give a network of switches routes that spread the traffic between its ranks over its cables.
 

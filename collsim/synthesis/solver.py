@@ -20,6 +20,7 @@ import numpy as np
 from ..collective import Collective, get_collective
 from ..dtypes import Longs
 from ..errors import CollsimError, Sentence, Words
+from ..errors.arguments import check_arguments
 from ..schedule import Schedule, freeze
 from ..steps import Step
 from ..topology import Topology
@@ -70,6 +71,7 @@ class Answer:
         return f"{question}: {'there is none' if self.is_proved else 'not known'}"
 
 
+@check_arguments
 def find_least_steps(
     kind: Collective, topology: Topology, ranks: int | None = None, root: int = 0
 ) -> tuple[int, Sentence]:
@@ -118,6 +120,7 @@ def _count_hops(n: int, src: Longs, dst: Longs) -> Longs:
             return hops
 
 
+@check_arguments
 def solve_exactly(
     kind: Collective | str,
     topology: Topology,

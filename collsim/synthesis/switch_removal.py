@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dtypes import Bools
+from ..errors.arguments import check_arguments
 from ..maxflow import ENDLESS, build_arcs, max_flow
 from ..topology import Topology
 from ..topology.graph import ShortestPaths, build_topology, require_connected
@@ -67,6 +68,7 @@ class SplitNetwork(NamedTuple):
     paths: tuple[RankPath, ...]
 
 
+@check_arguments
 def remove_switches(topology: TopologyLike) -> SplitNetwork:
     """Find a network of ranks alone on which an allgather and a reduce_scatter have the bound of the given network.
 

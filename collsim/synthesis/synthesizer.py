@@ -12,7 +12,7 @@ import numpy as np
 from ..collective import Collective, get_collective
 from ..display.progress import open_progress
 from ..errors import CollsimError, Sentence, require_word
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..topology import Topology
@@ -88,6 +88,7 @@ class Report:
 _reports: dict[int, Report] = {}
 
 
+@check_arguments
 def report(schedule: Schedule) -> Report | None:
     """How a schedule of this process was synthesized, and what is proved of it.
 
@@ -112,7 +113,7 @@ def _store_report(schedule: Schedule, outcome: Report) -> None:
     _reports[id(schedule)] = outcome
 
 
-@check_keywords
+@check_arguments
 def synthesize(
     collective_name: str | Collective,
     topology: TopologyLike,
@@ -171,6 +172,7 @@ def synthesize(
     return outcome.schedule
 
 
+@check_arguments
 def repair(
     schedule: Schedule, topology: TopologyLike, nbytes: ByteSize | None = None, *, ranks: RankSelection | None = None
 ) -> Schedule:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..display.catalog import Catalog
 from ..errors import require_language, require_word
+from ..errors.arguments import check_arguments
 from ..errors.attributes import answer_for_package
 from .breaking import BreakResult, break_it
 from .exercises.exercise import Exercise, Result
@@ -54,6 +55,7 @@ if not TYPE_CHECKING:  # a checker that saw it would let every name pass
     __getattr__, __dir__ = answer_for_package(__name__, __all__)
 
 
+@check_arguments
 def list_exercises(language: str = "en") -> Catalog[Exercise]:
     """All exercises by name, in the order in which they are met.
 
@@ -72,6 +74,7 @@ def list_exercises(language: str = "en") -> Catalog[Exercise]:
     return Catalog(exercises, lambda entry: {"title": entry.title, "collective": entry.task.collective})
 
 
+@check_arguments
 def exercise(name: str, language: str = "en") -> Exercise | SettingExercise | ProgramExercise:
     """One exercise by name: about an algorithm, a setting of a training step (`settings`), or a rank program.
 
@@ -98,6 +101,7 @@ def exercise(name: str, language: str = "en") -> Exercise | SettingExercise | Pr
     return Exercise(TASKS[name], require_language(language))
 
 
+@check_arguments
 def settings(language: str = "en") -> dict[str, SettingExercise]:
     """The exercises that are answered by a value: what to set in a step of training.
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..analysis.device_names import name_device
 from ..errors import CollsimError, ScheduleError, TopologyError, describe_unknown, require_language
+from ..errors.arguments import check_arguments
 from ..locale import LANGUAGES, Text, build_text
 from ..schedule import Schedule, freeze
 from ..simulate import Trace, simulate
@@ -53,6 +54,7 @@ class BreakResult:
         return f"{self.what}\n{self.verdict}"
 
 
+@check_arguments
 def break_it(trace: Trace, how: str = "lose", seed: int = 0, language: str = "en") -> BreakResult:
     """Break one thing of a run.
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..dtypes import Ints, Longs
 from ..errors import CollsimError, Sentence, TopologyError
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..limits import Extent, require_extent
 from ..units import Bandwidth, Duration, format_bandwidth, parse_bandwidth, parse_count, parse_time
 from .cable_figures import parse_cable_alpha, parse_cable_bandwidth
@@ -165,7 +165,7 @@ class Groups:
 # ---- the networks
 
 
-@check_keywords
+@check_arguments
 def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next, and from the last to the first; full duplex, so there are two rings of
     links.
@@ -193,7 +193,7 @@ def ring(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _build_network("ring", (n,), n, a, (a + 1) % n, TorusNextHop((n,), True), bandwidth, alpha, orders=orders)
 
 
-@check_keywords
+@check_arguments
 def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to the next.
 
@@ -218,7 +218,7 @@ def line(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _build_network("line", (n,), n, a, a + 1, TorusNextHop((n,), False), bandwidth, alpha)
 
 
-@check_keywords
+@check_arguments
 def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable from each rank to rank 0, which is the hub and forwards what is not for it.
 
@@ -243,7 +243,7 @@ def star(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _build_network("star", (n,), n, np.zeros(n - 1, np.int64), spoke, Through(0), bandwidth, alpha)
 
 
-@check_keywords
+@check_arguments
 def switch(
     ranks: int, *, helpers: int = 0, reduces: bool = False, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA
 ) -> Topology:
@@ -284,7 +284,7 @@ def switch(
     return network.with_helpers(parse_count(helpers, "helpers", least=0))
 
 
-@check_keywords
+@check_arguments
 def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable of its own between any two ranks: n-1 cables at each rank.
 
@@ -310,7 +310,7 @@ def fully_connected(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Dura
     return _build_network("fully_connected", (n,), n, a, b, go_straight, bandwidth, alpha)
 
 
-@check_keywords
+@check_arguments
 def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """Ranks in heap order: a cable from each rank r > 0 to rank (r-1) // arity.
 
@@ -343,7 +343,7 @@ def tree(ranks: int, *, arity: int = 2, bandwidth: Bandwidth = BANDWIDTH, alpha:
     )
 
 
-@check_keywords
+@check_arguments
 def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A ring along every dimension; rank = row-major position, the last dimension fastest. `torus(4, 4, 4)` has 64
     ranks.
@@ -368,7 +368,7 @@ def torus(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA)
     return _build_grid("torus", sizes, True, bandwidth, alpha)
 
 
-@check_keywords
+@check_arguments
 def mesh(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A line along every dimension; rank = row-major position, the last dimension fastest.
 
@@ -392,7 +392,7 @@ def mesh(*dims: int, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) 
     return _build_grid("mesh", sizes, False, bandwidth, alpha)
 
 
-@check_keywords
+@check_arguments
 def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """A cable between ranks that differ in one bit.
 
@@ -425,7 +425,7 @@ def hypercube(ranks: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration =
     return _build_network("hypercube", (n,), n, a[a < b], b[a < b], flip_bit, bandwidth, alpha)
 
 
-@check_keywords
+@check_arguments
 def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA) -> Topology:
     """k-ary fat tree of switches with k ports, k^3/4 ranks, full bisection (Al-Fares, Loukissas & Vahdat 2008, section
     2.2).
@@ -464,7 +464,7 @@ def fat_tree(k: int, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPH
     return _build_network("fat_tree", (k,), hosts, a, b, Clos(k), bandwidth, alpha, extra=extra)
 
 
-@check_keywords
+@check_arguments
 def dragonfly(
     hosts: int = 2, switches: int = 4, cables: int = 2, *, bandwidth: Bandwidth = BANDWIDTH, alpha: Duration = ALPHA
 ) -> Topology:

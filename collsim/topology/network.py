@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from ..dtypes import ComparedByFields, Floats, Ints, Longs
 from ..errors import Sentence, TopologyError, Words, describe_unknown
+from ..errors.arguments import check_arguments, check_call
 from ..errors.attributes import NamesNearAttributes
 from ..errors.dependencies import pandas as pd
-from ..errors.keywords import check_keywords
 from ..steps import HelperLocation
 from ..units import Bandwidth, Duration, format_bandwidth, format_time
 from .facts import TopologyFacts
@@ -629,6 +629,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
         order = np.argsort(keys, kind="stable")
         return keys[order], order
 
+    @check_call
     def link_between(self, src: npt.ArrayLike, dst: npt.ArrayLike) -> Ints:
         """Ids of the links from devices `src` to neighbouring devices `dst`.
 
@@ -666,6 +667,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
     # ---- names
 
+    @check_call
     def device(self, name: str | int) -> int:
         """Number of a device by name or number.
 
@@ -687,6 +689,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
                 "{name}: {unknown}", name=self.name, unknown=describe_unknown("device", name, self.devices.name[:5000])
             ) from None
 
+    @check_call
     def link_name(self, link: int) -> str:
         """`"node0/gpu3 → node0/nvswitch"`.
 
@@ -695,6 +698,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
         """
         return f"{self.devices.name[self.links.src[link]]} → {self.devices.name[self.links.dst[link]]}"
 
+    @check_call
     def endpoint(self, name: str | int) -> int:
         """An endpoint by number, or by the name of the device it sits on.
 
@@ -729,6 +733,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
     # ---- paths for people
 
+    @check_call
     def route(self, src: str | int, dst: str | int) -> list[Hop]:
         """The links that data cross from one rank (or device of a rank, by name) to another, in order.
 
@@ -755,6 +760,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
             for i, c in zip(route, cable, strict=True)
         ]
 
+    @check_call
     def explain(self, src: str | int, dst: str | int) -> str:
         """A sentence: which way the data go, hop by hop, why that way, and what limits it.
 
@@ -768,6 +774,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
     # ---- what if
 
+    @check_call
     def with_helpers(
         self, count: int, on: HelperLocation = "host", ranks: Sequence[int] | Longs | None = None
     ) -> Topology:
@@ -789,7 +796,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
         return with_helpers(self, count, on, ranks)
 
-    @check_keywords
+    @check_arguments
     def with_link(
         self, a: str | int, b: str | int, *, bandwidth: Bandwidth | None = None, alpha: Duration | None = None
     ) -> Topology:
@@ -824,6 +831,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
         assert isinstance(changed, Topology)
         return changed
 
+    @check_call
     def without_link(self, a: str | int, b: str | int) -> Topology:
         """The same without the cable between devices a and b; what crossed it takes another way.
 
@@ -838,6 +846,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
         return remove_link(self, a, b)
 
+    @check_call
     def without_device(self, device: str | int) -> Topology:
         """The same with all cables of a device gone. Raises TopologyError if a rank sits on it or ranks are cut off.
 
@@ -848,7 +857,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
         return remove_device(self, device)
 
-    @check_keywords
+    @check_arguments
     def scaled(self, kind: str | None = None, by: float = 2.0) -> Topology:
         """The same with the bandwidth of every link of a kind (all links when None) multiplied. Routes stay as they
         are.
@@ -890,6 +899,7 @@ class Topology(ComparedByFields, NamesNearAttributes):
 
     # ---- showing
 
+    @check_call
     def draw(self, ax: object = None, language: str = "en") -> Any:  # matplotlib is known to `viz` alone
         """Draw the network: kinds of link by colour, bandwidth by width; beyond a few nodes a box stands for each.
         Returns the Axes.
@@ -944,6 +954,7 @@ def choose_channels(topology: Topology | None, ranks: int | None = None) -> int:
     return 1
 
 
+@check_arguments
 def build_ring_orders(topology: Topology | None, ranks: int, channels: int) -> Ints:
     """(channels, ranks): the order in which each channel's ring visits the ranks.
 

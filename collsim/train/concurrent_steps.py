@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import Floats, Longs
 from ..errors import CollsimError, require_language
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..locale import join_texts, translate
 from ..topology import Topology
@@ -121,6 +122,7 @@ def _get_link_bytes(trace: StepTrace) -> Longs:
     return trace.link_bytes
 
 
+@check_arguments
 def time_concurrent_steps(traces: Sequence[StepTrace]) -> ConcurrentSteps:
     """Run steps at the same time, all from 0 s: their collectives share links.
 

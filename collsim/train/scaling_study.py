@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from ..errors import CollsimError, Words, require_list, require_word
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
@@ -31,6 +32,7 @@ _INSIDE = ("memory", "upi", "xgmi", "c2c")
 MachineFactory = Callable[[int], Topology]
 
 
+@check_arguments
 def measure_scaling(
     model: Model | str,
     machine: str | MachineFactory,
@@ -157,6 +159,7 @@ def _measure_one_gpu(
     return t.samples_per_second
 
 
+@check_arguments
 def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> pd.DataFrame:
     """What the whole job loses where one GPU computes longer, or one cable is gone: a row for each.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..locale import translate
 from .step_explanation import describe_change
@@ -76,6 +77,7 @@ def _describe_step(trace: StepTrace) -> str:
     return f"{trace.step.model.name}, {trace.step.label} on {trace.topology.name}"
 
 
+@check_arguments
 def compare_steps(a: object, b: object) -> StepComparison:
     """Compare two steps of training, both timed by one model (`time_by_one_model`).
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dtypes import Floats
 from ..errors import CollsimError, Sentence, describe_unknown, join_words, require_flags, require_word
-from ..errors.keywords import check_keywords
+from ..errors.arguments import check_arguments
 from ..rank_engine.garbage_collection import pause_collection
 from ..simulate.conditions import Background
 from ..topology import Topology
@@ -150,7 +150,7 @@ class StepRequest(StepArguments):
     rank_selection: RankSelection | int | None
 
 
-@check_keywords
+@check_arguments
 def training_step(
     model: Model | str,
     machine: TopologyLike,

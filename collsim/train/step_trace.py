@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..dtypes import Floats, Longs
+from ..errors.arguments import check_call
 from ..errors.attributes import NamesNearAttributes
 from ..errors.dependencies import pandas as pd
 from ..simulate.trace import views
@@ -124,6 +125,7 @@ class StepTrace(NamesNearAttributes):
             waiting = self.what_if(overlap=False, coalesce=False).time
         return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager, waiting)
 
+    @check_call
     def time_scaled_collectives(self, ratios: Floats) -> float:
         """Time the step with collectives that take longer or shorter.
 
@@ -318,6 +320,7 @@ class StepTrace(NamesNearAttributes):
 
         return explain_step(self, language)
 
+    @check_call
     def what_if(self, **changes: object) -> StepTrace:
         """The same step with something changed; its `explain()` says what that does, and `was` is this one.
 
@@ -377,6 +380,7 @@ class StepTrace(NamesNearAttributes):
             "tokens_per_second": self.tokens_per_second,
         }
 
+    @check_call
     def plot(self, ax: object = None, language: str = "en") -> Any:  # matplotlib is known to `viz` alone
         """The timeline: two lanes for each kind of GPU, a colour for each bucket; a matplotlib Axes.
 
@@ -386,6 +390,7 @@ class StepTrace(NamesNearAttributes):
         """
         return views["step_plot"](self, ax, language)
 
+    @check_call
     def animate(self, language: str = "en", **options: object) -> Any:
         """Show the timeline to be played, for a notebook cell; the player opens inside its collectives.
 
@@ -415,6 +420,7 @@ class StepTrace(NamesNearAttributes):
 
         return write_script(self)
 
+    @check_call
     def launch_lines(self, init: str = "env://") -> str:
         """The lines that start the script: torchrun on every node (`env://`), or one for each process (`tcp://`).
 
@@ -425,6 +431,7 @@ class StepTrace(NamesNearAttributes):
 
         return write_launch_lines(self, init)
 
+    @check_call
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the step to a file.
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..files import read_source
 from ..locale import translate
 from .article import find_code
@@ -205,6 +206,7 @@ class ScriptReading:
         return json.dumps(self.to_dict(language), ensure_ascii=False, indent=2)
 
 
+@check_arguments
 def read_script(source: str | os.PathLike[str]) -> ScriptReading:
     """Read a training script of PyTorch, a command line that starts one, or an article with both.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .. import nccl, train
 from ..errors import CollsimError
+from ..errors.arguments import check_arguments
 from ..locale import translate
 from ..topology import machine as build_machine
 from ..topology.machines import machines
@@ -63,6 +64,7 @@ class ScriptStep:
         return translate(language, "scripts", "space").join([*sentences, self.trace.explain(language)])
 
 
+@check_arguments
 def predict_step(part: ScriptPart, machine: TopologyLike) -> ScriptStep | None:
     """Predict a step of a script on a machine.
 

@@ -28,6 +28,7 @@ import numpy as np
 from ..collective import get_collective
 from ..dtypes import Bools
 from ..errors import ScheduleError, Sentence
+from ..errors.arguments import check_arguments
 from ..replay import apply_schedule, mark_initial_slots, require_memory, require_schedule
 from ..schedule import Schedule
 from .contributions import (
@@ -61,6 +62,7 @@ __all__ = [
 _NUMBERS = 4  # of 8 bytes for each slot: its value and its weight; whose it should be; what it should hold
 
 
+@check_arguments
 def verify(schedule: Schedule) -> None:
     """Check that a schedule does what its collective promises; return None if it does.
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from ..errors.arguments import check_arguments
 from .hosts.show import Animation, save_run
 from .timeline.timeline_document import build_timeline, decode, encode
 
@@ -39,6 +40,7 @@ def __getattr__(name: str) -> object:
     return import_module(f"collsim.viz.pictures.{name}")
 
 
+@check_arguments
 def animate(trace: Trace, language: str = "en", **options: Unpack[FrameOptions]) -> Animation:
     """The player, for a notebook cell: shows itself, also in exported notebooks without a network.
 
@@ -64,6 +66,7 @@ def animate(trace: Trace, language: str = "en", **options: Unpack[FrameOptions])
     return Animation(trace, language, options)
 
 
+@check_arguments
 def html(trace: Trace) -> str:
     """A run as HTML for a notebook: its figures, and below them the player where the run is not too large to be
     drawn.

@@ -7,7 +7,7 @@ import pytest
 import collsim as cs
 from collsim.collective import get_collective
 from collsim.dtypes import find_itemsize, list_dtypes
-from collsim.errors.keywords import check_keywords
+from collsim.errors.arguments import check_arguments
 from collsim.locale.synonyms import find_synonyms, load_synonyms
 from collsim.sweep import close_gap
 
@@ -113,7 +113,7 @@ def test_a_word_that_is_known_is_no_synonym():
 
 
 def test_a_checked_function_is_what_it_was():
-    @check_keywords
+    @check_arguments
     def add(a, b=2, *, c=0):
         """Add."""
         return a + b + c

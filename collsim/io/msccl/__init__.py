@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...collective import Collective
 from ...errors import CollsimError, FormatError, ScheduleError
+from ...errors.arguments import check_arguments
 from ...errors.collected_warnings import warn
 from ...files import FilePath, refuse
 from ...schedule import Schedule
@@ -26,6 +27,7 @@ _MAX_RACED = 100_000  # instructions of a program that is searched for races
 _MAX_WORK = 10_000_000  # instructions run to find a root
 
 
+@check_arguments
 def read_msccl(
     path: FilePath, *, collective: str | None = None, root: int | None = None, strict: bool = False
 ) -> Schedule:
@@ -182,6 +184,7 @@ def _list_orders(program: Program) -> tuple[Order, ...]:
     return ()
 
 
+@check_arguments
 def write_msccl(
     schedule: Schedule,
     path: FilePath,

@@ -43,7 +43,8 @@ _VIA = re.compile(
     r"(?:\[(?:send|receive)\] )?via (\S{1,80})",
     re.ASCII,
 )
-_COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7})(?: nNodes (\d{1,7}))?", re.ASCII)
+#: A number at the end of a line may be the first digits of one: NCCL writes more words behind both.
+_COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7}) (?:nNodes (\d{1,7}) )?", re.ASCII)
 _NAME = re.compile(r"commId 0x[0-9a-f]{1,16}|splitCount \d{1,9} color -?\d{1,10}", re.ASCII)
 _VERSION = re.compile(r"\b(N|R)CCL version (\d[\w.+-]{0,40})")
 _MAX_RANKS, _MAX_LINES = 65_536, 128 * 2**20

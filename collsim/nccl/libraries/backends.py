@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ...errors import CollsimError, describe_unknown, require_word
+from ...errors.arguments import check_arguments
 from ...package_data import read_toml
 
 _ON = (("gloo", "cpu"), ("gloo", "gpu"), ("mpi", "cpu"), ("mpi", "gpu"), ("nccl", "cpu"), ("nccl", "gpu"))
@@ -24,6 +25,7 @@ _TABLE: dict[str, str] = read_toml(__file__, "backends.toml")["operations"]
 _WORDS = {"y": "yes", "n": "no", "?": "if built for GPUs"}
 
 
+@check_arguments
 def get_support(backend: str, operation: str, device: str) -> str:
     """What PyTorch's documentation says: `yes`, `no`, or `if built for GPUs`.
 
@@ -77,6 +79,7 @@ class BackendAdvice:
         )
 
 
+@check_arguments
 def recommend_backend(
     tensors: str = "gpu",
     *,

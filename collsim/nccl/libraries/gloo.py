@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...errors import CollsimError, describe_unknown
+from ...errors.arguments import check_arguments
 from ...topology import Topology
 from ...units import ByteSize, parse_bytes, parse_count
 from ..machine.machine_facts import PCIE_GBPS, Facts
@@ -135,6 +136,7 @@ def count_segments(n: int, size: int) -> int:
     return -(-max(-(-size // SEGMENT), IN_FLIGHT * n) // n) * n
 
 
+@check_arguments
 def predict_gloo_time(
     collective: str,
     machine: Facts | Topology,
@@ -179,6 +181,7 @@ def predict_gloo_time(
     return copies + (_TIMES[name](facts, size, loopback or Loopback()) if facts.ranks > 1 else 0.0)
 
 
+@check_arguments
 def predict_gloo_interval(
     collective: str,
     machine: Facts | Topology,

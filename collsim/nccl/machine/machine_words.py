@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...errors import CollsimError
+from ...errors.arguments import check_arguments
 from .machine_facts import (
     GA102_LINK_GBPS,
     GPUS,
@@ -96,6 +97,7 @@ class _NodeLinks:
     staged_between_switches: bool = False
 
 
+@check_arguments
 def parse_facts(
     gpu_name: str, ranks: int, nodes: int, intra_link: str, inter_link: str, gdr: str = "", launch: str = ""
 ) -> Facts:

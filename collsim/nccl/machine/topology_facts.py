@@ -9,6 +9,7 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from ...errors import CollsimError, Sentence
+from ...errors.arguments import check_arguments
 from ...topology import Topology
 from ...topology.cables import build_pcie
 from ...topology.machine_builder import LEVELS, LOC, NVB, PIX, Machine, MachinePaths, find_kind
@@ -33,6 +34,7 @@ _ALIKE = 0.05
 _read_topologies: WeakKeyDictionary[Topology, Facts] = WeakKeyDictionary()
 
 
+@check_arguments
 def read_facts(machine: Facts | TopologyLike, ranks: int | str | None = None) -> Facts:
     """Read the facts of a machine from its Topology.
 
@@ -225,6 +227,7 @@ def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> floa
     return present.total_speed / built.total_speed
 
 
+@check_arguments
 def search_graphs(
     machine: Facts | Topology, ranks: int | str | None = None, *, NCCL_CROSS_NIC: int | str | None = None
 ) -> GraphSearch:

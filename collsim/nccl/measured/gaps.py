@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import CollsimError
+from ...errors.arguments import check_arguments
 from ...package_data import read_toml
 from ..machine.machine_facts import PCIE_GBPS, Facts, find_gpu, is_known_gpu, stage_through_host
 from ..model.links import FABRICS, MEASURED, LinkParameters
@@ -224,6 +225,7 @@ def format_distance(distance: float) -> str:
     return f"a factor of {factor:.2g}"
 
 
+@check_arguments
 def explain_gap(run: MeasuredRun, links: LinkParameters = MEASURED) -> Gap:
     """Try every hypothesis on a run; see `Gap`. `cs.diagnose` does so too and weighs what lspci, ibstat and other tools
     print beside the log and the table.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors.arguments import check_arguments
 from ...units import ByteSize, Duration
 from ..bayesian_update import update_prediction
 from ..model.relative_error import compute_relative_error
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+@check_arguments
 def evaluate_measurement_value(run: MeasuredRun) -> pd.DataFrame:
     """A row for no point, the smallest size, the largest beside it, and the middle one.
 

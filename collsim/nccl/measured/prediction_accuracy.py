@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ...errors import CollsimError, FormatError, require_path
+from ...errors.arguments import check_arguments
 from ...files import format_csv, require_writable_file, write_text
 from ..libraries import mpi
 from ..machine.machine_words import parse_facts
@@ -131,6 +132,7 @@ class Accuracy:
         return format_report(self)
 
 
+@check_arguments
 def evaluate_accuracy(cases: str | Path, measured: str | Path, out: str | Path | None = None) -> Accuracy:
     """Predict measured runs from the words that describe their machines, and compare.
 

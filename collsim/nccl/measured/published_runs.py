@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ...errors import CollsimError, describe_unknown
+from ...errors.arguments import check_arguments, check_call
 from ...package_data import read_package_file
 from ...topology import Topology
 from ..machine.machine_facts import Facts
@@ -93,6 +94,7 @@ class MeasuredRun:
         if min(self.nbytes) <= 0 or not all(np.isfinite(t) and t > 0 for t in self.times):
             raise CollsimError("{name}: sizes and times must be positive", name=self.name)
 
+    @check_call
     def predict_sizes(self, links: LinkParameters = MEASURED, **settings: Unpack[PredictOptions]) -> list[Prediction]:
         """The prediction of every size. `settings`: NCCL_ALGO ... instead of the run's own.
 
@@ -105,6 +107,7 @@ class MeasuredRun:
         return [predict(self.collective, machine, n, self.facts.ranks, links=links, **chosen) for n in self.nbytes]
 
 
+@check_arguments
 @cache
 def load_published_runs() -> Mapping[str, MeasuredRun]:
     """The runs that come with collsim, by name.
@@ -121,6 +124,7 @@ def load_published_runs() -> Mapping[str, MeasuredRun]:
     return MappingProxyType({entry["name"]: _build_run(entry) for entry in json.loads(text)["runs"]})
 
 
+@check_arguments
 def get_published_run(name: str) -> MeasuredRun:
     """One of the runs that come with collsim.
 
@@ -209,6 +213,7 @@ def _list_settings(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in pinned if value.lower() not in _AUTO)
 
 
+@check_arguments
 def create_run(
     collective: str,
     machine: Facts | Topology,
@@ -277,6 +282,7 @@ def _take_medians(nbytes: Sequence[int], times: Sequence[float]) -> tuple[tuple[
     return sizes, tuple(float(np.median(by_size[size])) for size in sizes)
 
 
+@check_arguments
 def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFrame:
     """Measured and predicted, a row per size.
 
@@ -333,6 +339,7 @@ def compare_run(run: MeasuredRun, links: LinkParameters = MEASURED) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
+@check_arguments
 def compare_published_runs(runs: Iterable[MeasuredRun] | None = None) -> pd.DataFrame:
     """`compare_run` of many runs under one another, with the columns run, title, title_zh in front.
 

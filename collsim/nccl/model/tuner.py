@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ...errors import CollsimError, Sentence, describe_unknown
+from ...errors.arguments import check_arguments
 from ..search import constants as c
 from . import rccl
 from .releases import CURRENT, Release
@@ -201,6 +202,7 @@ _EXIST = {
 }
 
 
+@check_arguments
 def compute_cost_table(
     collective: str, comm: Communicator, algorithms: str = "", protocols: str = ""
 ) -> tuple[TunerCost, ...]:
@@ -244,6 +246,7 @@ def compute_cost_table(
     return tuple(table)
 
 
+@check_arguments
 def choose_algorithm(
     collective: str, comm: Communicator, nbytes: int, algorithms: str = "", protocols: str = ""
 ) -> TunerChoice:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ...display.catalog import Catalog
+from ...errors.arguments import check_arguments
 from ...locale import Text
 from ...package_data import TomlTable, read_toml
 from ...rank_engine.expected import ProgramCollective, find_collective_name
@@ -72,6 +73,7 @@ class Hang:
         return program(source, ranks, self.collective, nbytes=self.nbytes, allow_unsandboxed=True)
 
 
+@check_arguments
 @cache
 def list_hangs() -> Catalog[Hang]:
     """Ways to hang a job, by name.

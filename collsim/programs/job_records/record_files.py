@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import CollsimError, FormatError
+from ...errors.arguments import check_arguments
 from ...files import FilePath, list_files, read_head, read_json, read_text, refuse
 from .analysis import analyze_record
 from .flight_recorder import RankDump, join_dumps, read_dump
@@ -17,6 +18,7 @@ MAX_FILES = 4_096
 _HEAD = 64 * 1024
 
 
+@check_arguments
 def load_hang(*paths: FilePath) -> HangReport:
     """Read what a hung job wrote, and say which rank is behind, at which call, and who never called.
 

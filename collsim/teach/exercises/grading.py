@@ -6,15 +6,14 @@ nothing that one student's code does can lose another's result.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ...display.progress import open_progress
 from ...errors import CollsimError, describe_unknown, require_language
+from ...errors.arguments import check_arguments
 from ...errors.dependencies import pandas as pd
-from ...files import format_csv, require_writable_file, unguard_cell
+from ...files import format_csv, replace_file, require_writable_file, unguard_cell
 from ...sandbox import Isolation, Limits, NoIsolation, detect_isolation
 from ...sandbox.attempt import Ended, read_attempt
 from ...sandbox.frames import Ending, Kind, read_numbers, read_text, replace_unprintable, split_frames
@@ -31,6 +30,7 @@ COLUMNS = ["student", "exercise", "passed", "reason", "gap", "digest"]
 _DID_NOT_RETURN = "its code was run and ended the grading; start the grading again to go on with the others"
 
 
+@check_arguments
 def grade(
     folder: Path | str,
     *,
@@ -125,6 +125,7 @@ def _grade_all(
     return rows
 
 
+@check_arguments
 def summarize(frame: pd.DataFrame) -> pd.DataFrame:
     """A row per student, a column per exercise in their order with 1 (passed), 0 (not yet) or nothing, and the sum.
 
@@ -283,15 +284,9 @@ def _build_frame(rows: Sequence[dict[str, object]]) -> pd.DataFrame:
 def _write_table(target: Path | None, rows: Sequence[dict[str, object]]) -> None:
     """Write the table so far, whole or not at all; readable by its owner only, and a link in its place is replaced, not
     followed."""
-    if target is None:
-        return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".csv", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(format_csv(_build_frame(rows)))
-        os.replace(name, target)
-    except OSError as error:
-        raise CollsimError("cannot write {target!r}: {problem}", target=str(target), problem=error.strerror) from error
+    if target is not None:
+        with replace_file(target, is_private=True) as fresh:
+            fresh.write_text(format_csv(_build_frame(rows)), encoding="utf-8", newline="")
 
 
 def _read_known_rows(target: Path | None) -> list[dict[str, object]]:

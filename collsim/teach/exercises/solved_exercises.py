@@ -6,9 +6,9 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import tempfile
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from platformdirs import user_data_path
 
 from ...errors import FormatError, format_value
-from ...files import read_json
+from ...errors.arguments import check_arguments
+from ...files import read_json, replace_file
 
 if TYPE_CHECKING:
     from .exercise import Result
@@ -26,6 +27,7 @@ SCHEMA = "collsim.progress/1"
 _MAX_BYTES = 16 * 2**20
 
 
+@check_arguments
 def progress_path() -> Path:
     """The file in which progress is kept: the one that `COLLSIM_PROGRESS` names, else one in this user's data folder.
 
@@ -43,6 +45,7 @@ def progress_path() -> Path:
     return Path(named) if named else user_data_path("collsim", appauthor=False) / "progress.json"
 
 
+@check_arguments
 def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
     """What has been tried: per exercise `passed`, `tries`, `gap` (best), `when` (of the first pass), `code`.
 
@@ -111,11 +114,7 @@ def _read_source(function: Callable[..., Any] | str) -> str:
 def _write(entries: dict[str, dict[str, Any]]) -> None:
     target = progress_path()
     text = json.dumps({"schema": SCHEMA, "exercises": entries}, ensure_ascii=False, indent=1)
-    try:
+    with suppress(OSError, ValueError):  # ValueError: code with characters that are no text
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".progress-", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        os.replace(name, target)
-    except OSError:
-        return
+        with replace_file(target, is_private=True) as fresh:
+            fresh.write_text(text, encoding="utf-8")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import CollsimError, require_language
+from ...errors.arguments import check_arguments
 from ...simulate import Trace
 from ...train import StepTrace
 from ...units import parse_count
@@ -20,6 +21,7 @@ from .step_questions import STEP_ASKERS, QuestionStep
 _MAX_QUESTIONS = 60
 
 
+@check_arguments
 def questions(trace: Trace | StepTrace, seed: int = 0, count: int = 8, language: str = "en") -> list[Question]:
     """Questions about this very run, or step of training, with their answers.
 

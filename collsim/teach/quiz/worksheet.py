@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...errors.arguments import check_arguments
 from ...locale import translate
 from ...schedule import Schedule
 from ...simulate import Trace
@@ -145,6 +146,7 @@ def format_answer(q: Question) -> str:
     return f"{q.answer_text}" + ("." if q.unit == "count" else f" (± {100 * q.tolerance:g} %).")
 
 
+@check_arguments
 def worksheet(trace: Trace, seed: int = 0, count: int = 8, language: str = "en") -> tuple[str, str]:
     """The worksheet and the answer key of a run.
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from os import PathLike
 
 from ...errors import FormatError, require_path
+from ...errors.arguments import check_arguments
 from ...errors.collected_warnings import warn
 from ...files import read_bytes
 from ...limits import FILE_MEMORY, find_memory_limit, within
@@ -33,6 +34,7 @@ class FormatWarning(UserWarning):
     """
 
 
+@check_arguments
 def load_topology(path: str | PathLike[str], **options: object) -> Topology:
     """A topology from a file.
 
@@ -79,6 +81,7 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
 
 
+@check_arguments
 def parse_topology_text(text: str, name: str = "text", **options: object) -> Topology:
     """A topology from text, as `load_topology` reads it from a file; for example pasted into the app.
 

@@ -18,6 +18,7 @@ import numpy as np
 from ...display.catalog import Catalog, Row
 from ...dtypes import Ints
 from ...errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value, require_word
+from ...errors.arguments import check_arguments, check_call
 from ...errors.keywords import require_keywords
 from ...limits import Extent, require_extent
 from ...plugins import load as load_plugins
@@ -46,6 +47,7 @@ _DEFAULTS |= {"oversubscription": 1, "nic": None, "placement": "node", "rates": 
 _CATALOGUE: dict[str, Machine] = {}
 
 
+@check_arguments
 @cache
 def machines() -> Catalog[Machine]:
     """The machines of the catalogue by name, including those of other installed packages.
@@ -78,6 +80,7 @@ def _add(named: object) -> None:
         _CATALOGUE[entry.name] = entry
 
 
+@check_call
 def machine(
     name: str | Machine,
     nodes: int = 1,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
+from ...errors.arguments import check_arguments
 from ...package_data import read_csv
 from ...units import Duration, parse_time
 from .gpu_speeds import GpuSpeed, get_gpu_speed
@@ -436,6 +437,7 @@ def has_measured_operations(gpu: str) -> bool:
     return gpu in _MEASURED_CHIP
 
 
+@check_arguments
 def get_eager_speed(
     gpu: str,
     dtype: str = "float32",

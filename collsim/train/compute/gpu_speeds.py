@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, describe_unknown, require_word
+from ...errors.arguments import check_arguments
 from ...topology.parts.gpus import load_gpu_speeds
 
 if TYPE_CHECKING:
@@ -335,6 +336,7 @@ _OWN_CONSTANTS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+@check_arguments
 @cache
 def list_gpus() -> MappingProxyType[str, str]:
     """GPUs of the catalogue, each with the source of its figures.
@@ -350,6 +352,7 @@ def list_gpus() -> MappingProxyType[str, str]:
     return MappingProxyType({name: row["source"] for name, row in load_gpu_speeds().items()})
 
 
+@check_arguments
 def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     """The speed of a GPU.
 

@@ -16,6 +16,7 @@ from os import PathLike
 from typing import Any
 
 from ...errors import Sentence, format_value
+from ...errors.arguments import check_arguments
 from ...files import MAX_ELEMENTS, read_json, refuse
 
 _MAX_SECONDS = 1e6
@@ -40,6 +41,7 @@ class TorchProfile:
     layer_seconds: dict[str, float] = field(default_factory=dict)
 
 
+@check_arguments
 def read_profile(path: str | PathLike[str], names: Collection[str] = ()) -> TorchProfile:
     """Read a trace of PyTorch's profiler (.json or .json.gz).
 

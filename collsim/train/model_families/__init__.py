@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from ...display.catalog import Catalog, Row
 from ...errors import CollsimError, Sentence, describe_unknown
+from ...errors.arguments import check_arguments
 from ..workload.model import Model
 
 #: The value of an option of a model: tokens of a sample, whether attention is flash, ...
@@ -36,6 +37,7 @@ class _ModelsByName(Mapping[str, Model]):
         return len(_load_builders())
 
 
+@check_arguments
 def models() -> Catalog[Model]:
     """The models of the catalogue by name, each with its default options.
 
@@ -71,6 +73,7 @@ def _load_builders() -> dict[str, Callable[..., Model]]:
     return dict(sorted(builders.items()))
 
 
+@check_arguments
 def model(name: str, **options: ModelOption) -> Model:
     """Build a model of the catalogue.
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_flags
-from ...errors.keywords import check_keywords
+from ...errors.arguments import check_arguments
 from ..workload.step_graph import TaskOptions, TrainingStep
 from .buckets import assign_buckets
 from .strategy import WholeModelStep, WholeModelStrategy, Workload, parse_accumulate, register_strategy
@@ -75,7 +75,7 @@ class DataParallel(WholeModelStrategy):
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def data_parallel(nccl: bool = True, *, accumulate: int | None = None) -> DataParallel:
     """DataParallel as PyTorch 2.13 does it.
 

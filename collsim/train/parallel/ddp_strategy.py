@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ...errors import CollsimError, require_flags, require_word
-from ...errors.keywords import check_keywords
+from ...errors.arguments import check_arguments
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
 from ..workload.step_graph import TrainingStep
@@ -212,7 +212,7 @@ def _format_size(size: object) -> object:
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def ddp(
     bucket: ByteSize | None = None,
     first: ByteSize | None = None,

@@ -17,7 +17,7 @@ from ...errors import (
     require_short_range,
     require_word,
 )
-from ...errors.keywords import check_keywords
+from ...errors.arguments import check_arguments
 from ...limits import MAX_TASKS, require_few
 from ...units import Duration, parse_count, parse_time
 from ..pipelines.pass_orders import SCHEDULES, assign_stages, build_orders
@@ -284,7 +284,7 @@ class Pipeline(ParallelStrategy):
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def tensor(t: int, sequence: bool = False) -> TensorParallel:
     """Tensor parallelism (Megatron-LM): so many GPUs share every layer.
 
@@ -308,7 +308,7 @@ def tensor(t: int, sequence: bool = False) -> TensorParallel:
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def context(c: int) -> ContextParallel:
     """Context parallelism: so many GPUs share every sequence; keys and values go around a ring.
 
@@ -330,7 +330,7 @@ def context(c: int) -> ContextParallel:
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def expert(
     e: int,
     per_node: int = 0,
@@ -398,7 +398,7 @@ def _parse_capacity(value: object) -> float:
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scatter: bool = False) -> Pipeline:
     """Pipeline parallelism: so many GPUs are stages of the model.
 
@@ -446,6 +446,7 @@ def pipeline(p: int, schedule: str = "1f1b", interleave: int | None = None, scat
     return Pipeline(size, schedule, many, scatter)
 
 
+@check_arguments
 def time_schedules(
     p: int,
     microbatches: int,

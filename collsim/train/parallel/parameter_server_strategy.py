@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...errors import CollsimError, require_flags, require_word
-from ...errors.keywords import check_keywords
+from ...errors.arguments import check_arguments
 from ...units import ByteSize, parse_bytes, parse_count
 from ..workload.model import Model
 from ..workload.step_graph import SERVERS, TaskOptions, TrainingStep
@@ -173,7 +173,7 @@ class _Step(WholeModelStep):
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def parameter_server(
     servers: int = 1,
     *,

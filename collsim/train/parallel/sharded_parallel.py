@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError, require_flags
-from ...errors.keywords import check_keywords
+from ...errors.arguments import check_arguments
 from ...units import parse_count
 from .fsdp_sync import FsdpSync
 from .replica_sync import ReplicaSync, ZeroSync
@@ -162,7 +162,7 @@ class Zero(ReplicaStrategy):
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def zero(
     stage: int,
     *,
@@ -279,7 +279,7 @@ class FSDP(ReplicaStrategy):
 
 
 @register_strategy
-@check_keywords
+@check_arguments
 def fsdp(
     reshard_after_forward: bool = True,
     prefetch: bool = True,

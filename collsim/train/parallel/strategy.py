@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, require_word
+from ...errors.arguments import check_arguments
 from ...units import DataType, parse_count
 from ..workload.model import Layer, Model
 from ..workload.step_graph import StepBuilder, TaskOptions, TrainingStep, require_tasks
@@ -519,6 +520,7 @@ class WholeModelStep(StepBuilder):
         return TrainingStep(w.model, label, lanes, self.tasks, *what)
 
 
+@check_arguments
 def count_state_bytes(
     parameters: float, dtype: DataType = "bfloat16", optimizer: str = "adam", shards: int = 1
 ) -> float:

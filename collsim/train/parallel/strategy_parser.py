@@ -8,6 +8,7 @@ from inspect import signature
 from operator import mul
 
 from ...errors import CollsimError, Sentence, describe_unknown, format_value
+from ...errors.arguments import check_arguments
 from ...locale.synonyms import find_synonyms
 from .strategy import STRATEGIES, ParallelStrategy
 
@@ -15,6 +16,7 @@ from .strategy import STRATEGIES, ParallelStrategy
 _LONGEST = 2000
 
 
+@check_arguments
 def parse_strategy(text: str) -> ParallelStrategy:
     """The strategy that a text says: calls with plain values, multiplied, and `.with_rank_order(order)` of a product.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypedDict, get_args
 
 from ...errors import CollsimError, require_flags, require_word
+from ...errors.arguments import check_arguments
 from ...units import parse_count
 from .model import MAX_LAYERS, TOO_MANY_LAYERS, Layer, Model
 
@@ -241,6 +242,7 @@ class _ShapeOptions(TypedDict, total=False):
     window: int
 
 
+@check_arguments
 def transformer(
     h: int,
     layers: int,
@@ -562,6 +564,7 @@ def build_latent_attention(shape: TransformerShape, name: str, query_dim: int, v
 # ---- activations by formula -----------------------------------------------------------------------------------------
 
 
+@check_arguments
 def count_activation_bytes(
     h: int,
     heads: int,
@@ -616,6 +619,7 @@ def count_activation_bytes(
     return size * (10 + (24 + scores) / tensor)
 
 
+@check_arguments
 def count_first_stage_bytes(
     h: int,
     layers: int,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import CollsimError, Sentence, require_language, require_path
+from ...errors.arguments import check_arguments
 from ...files import replace_file, require_writable_file
 from ..timeline.timeline_document import build_encoded_timeline, build_timeline, dump_json, encode
 from ..timeline.timeline_types import Timeline
@@ -102,6 +103,7 @@ def _convert_errors(call: Callable[[], str]) -> str:
 # ---- files
 
 
+@check_arguments
 def save_run(trace: Trace, path: str | PathLike[str], **options: object) -> Path:
     """Write a run to a file; what is written follows from the suffix.
 

@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from ...display import palette as tokens
+from ...errors.arguments import check_arguments
 from ...errors.dependencies import require_package
 from . import colours
 
@@ -56,6 +57,7 @@ def render_png(artist: Artist, dpi: float) -> bytes:
     return out.getvalue()
 
 
+@check_arguments
 def darken(figure: Figure) -> Figure:
     """Give a finished figure the colours of the dark theme, for slides with a dark background.
 

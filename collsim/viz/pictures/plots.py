@@ -18,6 +18,7 @@ from ...analysis.ranking import round_time, sort_table
 from ...analysis.run_facts import RunFacts
 from ...display.markup import bind_units
 from ...errors import CollsimError
+from ...errors.arguments import check_arguments
 from ...units import format_bytes, format_percent
 from ..layout.arrangement import lay_out
 from ..sentences import words
@@ -60,6 +61,7 @@ _LONGEST_ENTRY = 95  # letters of a line of a legend, which is smaller
 _DASHES = ("-", (0, (5, 3)), (0, (1, 1.5)), (0, (7, 2, 1, 2)), (0, (2, 4)))  # lines that lie on each other show through
 
 
+@check_arguments
 def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Time against message size, a line per algorithm and topology, both axes logarithmic. `frame` is what `sweep`
     returns.
@@ -87,6 +89,7 @@ def time_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = 
     return _plot_over_size(frame, "time", write_label(language, "plots.time"), ax, language, logarithmic=True)
 
 
+@check_arguments
 def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Bus bandwidth (nccl-tests) against message size, a line per algorithm and topology; of many the six foremost are
     named, as in `time_over_size`.
@@ -111,6 +114,7 @@ def busbw_over_size(frame: pd.DataFrame, ax: Axes | None = None, language: str =
     return _plot_over_size(frame, "busbw", "busbw, GB/s", ax, language, logarithmic=False)
 
 
+@check_arguments
 def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     """A bar per link in use, the busiest on top: the part of the run in which it could not have carried more, and its
     bytes.
@@ -158,6 +162,7 @@ def link_utilisation(trace: Trace, ax: Axes | None = None, language: str = "en")
     return _clean_axes(ax, "x", language)
 
 
+@check_arguments
 def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     """Bytes that have crossed each class of links so far (one link of it), against time.
 
@@ -199,6 +204,7 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
     return _clean_axes(ax, "y", language)
 
 
+@check_arguments
 def gantt(trace: Trace, ax: Axes | None = None, language: str = "en") -> Axes:
     """When each rank sends: a lane per endpoint; reduces in blue, copies in green.
 
@@ -260,6 +266,7 @@ def _label_lanes(ax: Axes, schedule: Schedule, lanes: int) -> None:
     ax.set_ylim(lanes - 0.4, -0.6)
 
 
+@check_arguments
 def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """The fastest algorithm over size and number of ranks: a cell each, coloured and numbered. `frame` is what `sweep`
     returns for one collective.
@@ -308,6 +315,7 @@ def winner_map(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en"
     return ax
 
 
+@check_arguments
 def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """What doubling each link would save, the largest on top. `frame` is what `sensitivity` returns.
 
@@ -346,6 +354,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -
     return _clean_axes(ax, "x", language)
 
 
+@check_arguments
 def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str = "en") -> Axes:
     """Time against the number of chunks, a line per algorithm, the best ringed and named: too few do not overlap, too
     many pay alpha.
@@ -395,6 +404,7 @@ def time_over_chunks(frame: pd.DataFrame, ax: Axes | None = None, language: str 
     return _clean_axes(ax, "both", language)
 
 
+@check_arguments
 def differences(comparison: Comparison, ax: Axes | None = None, language: str = "en") -> Axes:
     """Bytes over every kind of link in two runs, and the times. `comparison` is what `compare` returns.
 

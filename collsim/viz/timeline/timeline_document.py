@@ -29,6 +29,7 @@ from ...analysis.endpoint_names import name_box
 from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
+from ...errors.arguments import check_arguments
 from ...locale import LANGUAGES, build_text, map_languages
 from ...simulate.concurrent_results import ConcurrentTrace, MergedTrace
 from ..layout.arrangement import lay_out
@@ -69,6 +70,7 @@ _TEXT_RANKS, _TEXT_STEPS = 33, 64
 _MAX_HOPPING, _MAX_FLOWS = 50_000, 100_000
 
 
+@check_arguments
 def build_timeline(
     trace: Trace | ConcurrentTrace | RunFacts, also: npt.NDArray[np.bool_] | None = None, *, inside: bool = True
 ) -> Timeline:
@@ -159,6 +161,7 @@ def _build_columns(
     return document | {name: value for name, value in optional.items() if value is not None}
 
 
+@check_arguments
 def encode(document: Timeline | EncodedTimeline) -> EncodedTimeline:
     """The timeline as a host sends it: itself, or `{"schema", "z"}` with base64 of gzipped JSON where it is large.
 
@@ -181,6 +184,7 @@ def encode(document: Timeline | EncodedTimeline) -> EncodedTimeline:
     return {"schema": document["schema"], "z": base64.b64encode(packed).decode("ascii")}
 
 
+@check_arguments
 def decode(encoded: Mapping[str, object] | str) -> Timeline:
     """The timeline from what `encode` or `dump_json` made.
 

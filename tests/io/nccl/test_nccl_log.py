@@ -6,6 +6,7 @@ import pytest
 
 import collsim as cs
 from collsim.io import convert, load
+from collsim.io.nccl.nccl_log_facts import read_log_facts
 
 PREFIX = "somehost:4711:4712 [0] NCCL INFO "
 
@@ -92,6 +93,21 @@ def test_a_tree_with_two_roots_or_a_circle_is_refused(tmp_path):
     for parent in ((-1, -1, 0, 1), (-1, 2, 3, 1)):
         with pytest.raises(cs.FormatError, match=r"nccl\.log, tree of channel 0: is not a tree"):
             read(tmp_path, log([], [parent]).replace("nRanks", "nranks"))
+
+
+@pytest.mark.parametrize(
+    "cut", ["rank 0 nRanks 1", "rank 0 nRanks 16 nNodes 1", "rank 0 nRanks 16 nNodes 2 localRanks 1"]
+)
+def test_a_number_that_the_end_of_a_log_cuts_is_not_read(tmp_path, cut):
+    """A job that is killed leaves half of a line: `nRanks 1` may be the first digit of 16."""
+    whole = log([range(4)])
+    damaged = f"{whole}{PREFIX}comm 0x55d3 {cut}"
+    assert read(tmp_path, damaged) == read(tmp_path, whole)
+    facts = [
+        [value for _, kind, value in read_log_facts(text.splitlines()) if kind == "nccl.ranks"]
+        for text in (damaged, whole)
+    ]
+    assert facts[0] == facts[1]
 
 
 def test_of_several_communicators_the_largest_is_taken(tmp_path):
