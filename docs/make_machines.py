@@ -37,8 +37,8 @@ _NO_YES = (("no", "yes"), ("否", "是"))
 
 
 def build_machine_tables(language: str = "en") -> str:
-    """Tables of machines, of the links in them, of network cards, and of fabrics. Sources stand as they are written, in
-    English.
+    """Tables of machines, of the links in them, of network cards, and of fabrics. Sources of figures stand as they are
+    written, in English.
 
     Args:
         language: `en` or `zh`.
@@ -53,7 +53,7 @@ def build_machine_tables(language: str = "en") -> str:
     fabrics = [[f"`{name}`", Sentence(about).text(language)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
-            _format_table(_MACHINES[chinese], [_describe_machine(machine, chinese) for machine in machines().values()]),
+            _format_table(_MACHINES[chinese], [_describe_machine(machine, language) for machine in machines().values()]),
             _format_table(_LINKS[chinese], _list_links()),
             _format_table(_CARDS[chinese], cards),
             _format_table(_FABRICS[chinese], fabrics),
@@ -61,15 +61,15 @@ def build_machine_tables(language: str = "en") -> str:
     )
 
 
-def _describe_machine(machine: Machine, chinese: bool) -> list[str]:
+def _describe_machine(machine: Machine, language: str) -> list[str]:
     """A row of the first table; what a machine says of itself is English where it has no Chinese."""
     cards = len(machine.of_kind("nic"))
     return [
         f"`{machine.name}`",
-        machine.describe("zh" if chinese else "en"),
+        machine.describe(language),
         f"{len(machine.ranks)}",
         f"{cards} × {machine.nic}" if cards else "",
-        machine.source,
+        machine.describe_source(language),
     ]
 
 

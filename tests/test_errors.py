@@ -136,6 +136,7 @@ def templates():
     """Every template, and where it stands."""
     found = {join_words.__defaults__[0]: "errors.py"}
     found |= dict.fromkeys(load_absent_names().values(), "locale/synonyms.toml")
+    found |= {machine.source: f"topology/machines/{name}.toml" for name, machine in cs.machines().items()}
     return found | {said.value: where for where, _, _, said in spoken() if is_text(said) and said.value}
 
 

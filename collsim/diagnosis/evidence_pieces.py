@@ -12,6 +12,7 @@ from ..errors import CollsimError, Sentence, Words
 from ..files import read_whole_lines
 from ..io.chakra import iterate_chakra
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
+from ..locale import has_text, translate
 from .readers import TOOL_READERS
 from .readers.execution_traces import write_chakra_node
 from .readers.topology_dumps import read_tree
@@ -77,6 +78,18 @@ class EvidencePiece:
     name: str
     tools: tuple[str, ...]
     first_line: str
+
+    def describe(self, language: str = "en") -> str:
+        """Write what its parts were recognized as; the name of a program is the same in every language.
+
+        Args:
+            language: `en` or `zh`.
+        """
+        names = []
+        for tool in self.tools:
+            key = f"tool.{tool}"
+            names.append(translate(language, "diagnosis", key) if has_text("diagnosis", key) else tool)
+        return translate(language, "words", "items").join(names)
 
 
 @dataclass(frozen=True)

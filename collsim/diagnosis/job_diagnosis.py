@@ -237,7 +237,7 @@ class Diagnosis:
             blocks.append(("text", ""))
         blocks.append(("heading", text("report.pieces")))
         for piece in self.pieces:
-            known = ", ".join(piece.tools) or text("report.unrecognized", line=piece.first_line)
+            known = piece.describe(language) or text("report.unrecognized", line=piece.first_line)
             blocks.append(("item", f"{Path(piece.name).name}: {known}"))
         return [*blocks, *(("item", note) for note in self.list_notes(language))]
 

@@ -317,7 +317,7 @@ def _guess(path: FilePath) -> Format:
         message = "{name}: {written} files can be written, but not be loaded"
         raise FormatError(message, name=Path(path).name, written=written)
     known = _format_names(sharing or (e for e in _load_formats().values() if e.read))
-    message = "{name}: its beginning does not look like any of: {known}; say which with format="
+    message = "{name}: its beginning does not look like any of: {known}; correct it, or name its format"
     raise FormatError(message, name=Path(path).name, known=known)
 
 

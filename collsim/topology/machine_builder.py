@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..errors import TopologyError, describe_unknown
+from ..errors import Sentence, TopologyError, describe_unknown
 from ..locale import has_text, translate
 from .network import DEVICE_KINDS, Cable
 
@@ -145,6 +145,14 @@ class Machine:
         if language == "zh" and self.chinese:
             return self.chinese
         return self.about
+
+    def describe_source(self, language: str) -> str:
+        """Where its wiring comes from; English where there is no translation.
+
+        Args:
+            language: one of `collsim.locale.LANGUAGES`.
+        """
+        return Sentence(self.source).text(language)
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:

@@ -248,3 +248,11 @@ def test_the_chunks_tab_draws_when_it_is_asked(tmp_path):
     before = len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart"))
     fine(at.button(key="chunks_find").click().run())
     assert len(at.get("arrow_vega_lite_chart")) + len(at.get("vega_lite_chart")) == before + 1
+
+
+@pytest.mark.parametrize("name", ["notes.json", "hand-in.xml", "table.csv"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_refusal_names_the_file_as_its_owner_does(name, language):
+    with pytest.raises(CollsimError) as refused:
+        run_files.read_schedule(Upload(name, b'<algo name="x"></algo>'))
+    assert refused.value.text(language).startswith(name)

@@ -6,6 +6,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.run_files import build_file
+
 pytestmark = pytest.mark.browser
 
 SLOW = 120_000
@@ -237,4 +240,16 @@ def test_a_page_that_is_loaded_again_keeps_the_moment_and_the_view(page, app_url
     expect(box).to_have_attribute("data-t", moment)
     page.goto(app_url + "/?network=ring&ranks=4&nbytes=1MiB&mode=full&lang=en")
     expect(player(page, 24)).to_have_attribute("data-t", "0")
+    assert page.errors == []
+
+
+def test_a_schedule_file_that_is_given_leaves_its_own_box_open_and_no_other(page, app_url, tmp_path):
+    (file := tmp_path / "ring.json").write_bytes(build_file(Choice(machine="switch", ranks=8), "json", "en")[1])
+    page.goto(f"{app_url}/explore?mode=full&network=switch&ranks=4")
+    player(page, 24)
+    page.get_by_role("button", name="Your own schedule").click()
+    page.get_by_test_id("stPopoverBody").locator("input[type=file]").set_input_files(file)
+    player(page, 112)
+    expect(page.get_by_role("button", name="Back to the algorithms")).to_be_visible()
+    expect(page.get_by_test_id("stPopoverBody")).not_to_contain_text("Topology text")
     assert page.errors == []

@@ -63,3 +63,31 @@ def test_the_address_of_a_page_is_copied_with_a_click(page, app_url):
     page.get_by_role("button", name="Copy a link to this page").click()
     page.get_by_text("Link copied").first.wait_for(timeout=SLOW)
     assert re.match(rf"{re.escape(app_url)}/race", page.evaluate("navigator.clipboard.readText()"))
+
+
+#: Groups of buttons of which one is cut at an edge.
+CUT = """() => [...document.querySelectorAll("[data-testid=stButtonGroup]")]
+  .filter((group) => [group, ...group.querySelectorAll("*")].some(
+    (e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible"))
+  .map((group) => group.innerText)"""
+
+
+@pytest.mark.parametrize("path", sample(["machines", "race", "measured"], 1))
+def test_no_choice_is_cut_in_a_window_that_is_enlarged_by_half(path, page, app_url):
+    page.set_viewport_size({"width": 1366 * 2 // 3, "height": 768 * 2 // 3})
+    page.goto(f"{app_url}/{path}")
+    page.locator("h1").wait_for(timeout=SLOW)
+    settled(page)
+    assert page.evaluate(CUT) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_is_chosen_is_seen_in_high_contrast(theme, page, app_url):
+    page.emulate_media(forced_colors="active", color_scheme=theme)
+    page.goto(f"{app_url}/explore?mode=full&network=ring&ranks=4")
+    page.locator(".cs[data-transfers]:not([data-transfers='0'])").wait_for(timeout=SLOW)
+    settled(page)
+    ground = "button => getComputedStyle(button).backgroundColor"
+    for chosen, other in (("Full", "Simple"), ("Physical", "Logical")):
+        both = [page.get_by_text(name, exact=True).locator("xpath=ancestor-or-self::button") for name in (chosen, other)]
+        assert both[0].evaluate(ground) != both[1].evaluate(ground), chosen

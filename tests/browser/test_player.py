@@ -176,6 +176,25 @@ def test_without_colours_the_picture_is_grey_and_still_distinguishes_classes(ope
     assert tab.evaluate(coloured, stage) > 3000
 
 
+def test_no_canvas_is_cleared_for_paper_as_that_would_hide_the_canvas_below_it(opened):
+    tab, _ = opened(ring(4))
+    drawn = """() => {
+      const draws = { clearRect: 0, fillText: 0 };
+      for (const name in draws) {
+        const draw = CanvasRenderingContext2D.prototype[name];
+        CanvasRenderingContext2D.prototype[name] = function (...at) {
+          draws[name] += this.canvas.isConnected;
+          return draw.apply(this, at);
+        };
+      }
+      dispatchEvent(new Event("beforeprint"));
+      return draws;
+    }"""
+    draws = tab.evaluate(drawn)
+    assert draws["clearRect"] == 0
+    assert draws["fillText"] > 20
+
+
 def test_more_than_64_ranks_are_folded_and_it_says_so(opened):
     tab, _ = opened(ring(80))
     seek(tab, 0.3)

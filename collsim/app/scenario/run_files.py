@@ -20,13 +20,14 @@ import pandas as pd
 
 import collsim as cs
 from collsim.analysis.run_facts import RunFacts
-from collsim.errors import CollsimError, Words
+from collsim.errors import CollsimError, FormatError, Words
 from collsim.errors.collected_warnings import collect_warnings
 from collsim.io import Format, formats, load
 from collsim.package_data import read_toml
 from collsim.schedule import Schedule
 
 from ..jobs.job_spec import job, report_progress
+from .address_parameters import shorten
 from .choice import MAX_RANKS, Choice, build_engine_settings
 from .outcome import (
     MAX_TRANSFERS,
@@ -60,7 +61,7 @@ class Upload:
     """A file that a person gives to the app.
 
     Attributes:
-        name: Its name; only the suffix is used, which tells the format.
+        name: Its name; its suffix tells the format, and messages name it.
         data: Its content.
     """
 
@@ -256,7 +257,11 @@ def read_schedule(upload: Upload) -> Schedule:
     with tempfile.TemporaryDirectory(prefix="collsim-file-") as folder, collect_warnings():
         path = Path(folder) / f"file{ending or '.json'}"
         path.write_bytes(upload.data)
-        content = load(path)
+        try:
+            content = load(path)
+        except FormatError as error:
+            name = shorten(upload.name)
+            raise FormatError(error.sentence.rename({path.name: (name, name)})) from error
         if hasattr(content, "schedule") and not isinstance(content, Schedule):
             content = content.schedule()
     if not isinstance(content, Schedule):

@@ -218,7 +218,7 @@ def draw_upload() -> None:
     label = t("files.give")
     if upload:
         label = t("files.change", name=upload.name)
-    with st.popover(escape_markdown(label), width="stretch"):
+    with st.popover(escape_markdown(label), width="stretch", key="files_give"):
         draw_note(t("files.note"))
         st.file_uploader(
             t("files.file"), type=run_files.list_suffixes(), key="w_schedule_file", max_upload_size=2, on_change=_take

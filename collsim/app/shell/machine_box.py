@@ -33,7 +33,7 @@ def draw_machine_popover(key: str, width: Literal["stretch", "content"] = "conte
     label = t("own.give")
     if text := get_session().choice.machine_text:
         label = t("own.change", file=custom_machine.read_facts(text).file)
-    with st.popover(escape_markdown(label), width=width):
+    with st.popover(escape_markdown(label), width=width, key=f"own_give_{key}"):
         draw_machine_box(key)
 
 

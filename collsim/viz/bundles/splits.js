@@ -9,6 +9,9 @@ return Object.fromEntries(n)}function be(t){let e={};for(let[n,o]of Object.entri
 &:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 & *{box-sizing:border-box}
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
+@media print{&,& *{print-color-adjust:exact}& canvas{max-width:100%;height:auto!important}}
+@media(forced-colors:active){& :is([aria-pressed=true],[aria-selected=true],.play,.cards){forced-color-adjust:none;
+  background:Highlight!important;color:HighlightText!important}}
 `;function ke(t,{className:e,css:n,arrange:o,isFocusable:r=!1},...i){let s=[Mt,...n].join(`
 `).replaceAll("&",`.${e}`),a=f("style",s),p=f("div",{className:e,role:"group"},a,...i);p.style.setProperty("--font",N),r&&(p.tabIndex=0),t.append(p);let l=typeof ResizeObserver=="function"?new ResizeObserver(()=>o()):null;return l?.observe(p),{root:p,remove(){l?.disconnect(),p.remove()}}}function Et(t,e){let n={data:null},{root:o,remove:r}=ke(t,{...e,arrange:()=>i(!1)});function i(a=!0){let p=o.clientWidth;
 !n.data||!p||!a&&n.rootWidth===p||(n.rootWidth=p,e.arrange(n,p))}return Object.assign(n,{root:o,arrange:i}),o.append(...e.build(n)),{root:o,ui:n,update:a=>{let p=n.data,l=wt(e.words,a.language);Object.assign(n,{data:a,words:l,colors:ve(o,a,e.hues)}),o.setAttribute("aria-label",l.label),e.dress(n,p),i()},destroy:r}}function ve(t,{theme:e,language:n},o={}){let r=e==="dark"?"dark":"light",i={...j[r],

@@ -136,7 +136,7 @@ def format_piece(diagnosis: Diagnosis, piece: EvidencePiece, language: str) -> s
         )
     chips = list(_list_chips(diagnosis, piece))[:_MAX_CHIPS]
     return (
-        f'<div class="dx-piece"><b>{name}</b><span class="tool">{escape_text(", ".join(piece.tools))}</span>'
+        f'<div class="dx-piece"><b>{name}</b><span class="tool">{escape_text(piece.describe(language))}</span>'
         f'<div class="dx-chips">{"".join(chips)}</div></div>'
     )
 

@@ -318,4 +318,4 @@ def _draw_machine_notes(of: Pair, look: Look) -> None:
         return
     plan = cs.machines()[of.machine]
     draw_note(plan.describe(get_language()))
-    draw_note(plan.source)
+    draw_note(plan.describe_source(get_language()))

@@ -115,10 +115,11 @@ export const media = (q) =>
     ? matchMedia(q)
     : { matches: false, addEventListener() {}, removeEventListener() {} };
 
-/** A canvas of so many pixels, empty: its context. */
+/** A canvas of so many pixels, empty: its context. One whose size changes is empty by that. */
 export function clearCanvas(canvas, w, h) {
-  const ctx = sizeCanvas(canvas, w, h);
-  ctx.clearRect(0, 0, w, h);
+  const { width, height } = canvas,
+    ctx = sizeCanvas(canvas, w, h);
+  if (canvas.width === width && canvas.height === height) ctx.clearRect(0, 0, w, h);
   return ctx;
 }
 

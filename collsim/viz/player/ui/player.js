@@ -143,12 +143,16 @@ function listen(ui) {
   return () => end.abort();
 }
 
-/** Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing. */
+/**
+ * Paper shows the light theme and patterns; drawn at once, since nothing is awaited before printing. A printed canvas
+ * repeats what was drawn on it since it was made: to clear one would clear the paper below it, so all begin anew.
+ */
 function dressForPaper(ui, before) {
   const { state } = ui;
   if (before) ui.screen = { theme: state.theme, patterns: state.patterns };
   Object.assign(state, before ? { theme: "light", patterns: true } : ui.screen);
   dress(ui);
+  for (const canvas of ui.parts.root.querySelectorAll("canvas")) canvas.width = 0;
   render(ui);
 }
 
