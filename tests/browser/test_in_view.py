@@ -267,3 +267,13 @@ def test_space_plays_after_the_menu_led_to_a_page_and_not_while_a_text_is_typed(
     page.keyboard.press("Space")
     page.wait_for_timeout(600)
     assert clock.get_attribute("data-t") == still
+
+
+@pytest.mark.parametrize(("machine", "view"), [("dgx-a100&nodes=2", "physical"), ("pcie-8gpu&nodes=4", "logical")])
+def test_a_phone_opens_on_the_machine_unless_that_scrolls_sideways(machine, view, page, app_url):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/explore?mode=full&machine={machine}")
+    player = page.locator(".cs[data-transfers]:not([data-transfers='0'])")
+    player.wait_for(timeout=SLOW)
+    expect(player).to_have_attribute("data-view", view)
+    assert player.locator(".stage").evaluate("e => e.scrollWidth - e.clientWidth") <= 1

@@ -672,6 +672,16 @@ test("the logical picture uses cards for few ranks and circles for many, and the
       assert.ok(Math.hypot(circles.P[a][0] - circles.P[b][0], circles.P[a][1] - circles.P[b][1]) > 2 * circles.r);
 });
 
+test("between the cards of two ranks a token of their size stands free, and can move", () => {
+  const m = index(ring4());
+  for (const width of [590, 640, 700, 820, 1134]) {
+    const { cards, c, cw, ch, P } = logicalLayout(m, 4, width, 340);
+    assert.ok(cards);
+    assert.ok(P[1][0] - P[0][0] - cw >= 1.4 * c, `${width} px: ${c}`);
+    assert.ok(P[2][1] - P[1][1] - ch >= 1.4 * Math.min(52, c));
+  }
+});
+
 test("wrong data is told apart in words", () => {
   const say = (bad) => sayProblem("en", problem(bad));
   assert.match(say(null), /no timeline/);

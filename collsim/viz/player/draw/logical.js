@@ -56,8 +56,9 @@ function laidOut(model, nslots, w, h) {
     for (const c of [60, 52, 44, 36, 30, 26]) {
       const cw = Math.max(nslots * (c + 6) + 22, c >= 44 ? 104 : 88),
         ch = c + (c >= 44 ? 62 : 46),
-        P = G.kind === "ring" && frame ? inFrame(cw, ch) : at(cw, ch); // a ring of cards runs round the frame
-      if (cw < w - 24 && ch < h - 24 && clear(P, cw + 40, ch + 30)) return { cards: true, c, cw, ch, P };
+        P = G.kind === "ring" && frame ? inFrame(cw, ch) : at(cw, ch), // a ring of cards runs round the frame
+        apart = Math.max(40, 1.5 * tokenSize({ cards: true, c })); // between two cards a token stands free, and moves
+      if (cw < w - 24 && ch < h - 24 && clear(P, cw + apart, ch + apart)) return { cards: true, c, cw, ch, P };
     }
   }
   for (let r = 30; r > 3; r -= 0.5) {
@@ -66,6 +67,15 @@ function laidOut(model, nslots, w, h) {
       return { cards: false, r, cw: 2 * r, ch: 2 * r, P };
   }
   return { cards: false, r: 4, cw: 8, ch: 8, P: at(8, 8) };
+}
+
+/**
+ * Pixels of a token between ranks.
+ * @param {{ cards: boolean, c?: number, r?: number }} layout
+ */
+function tokenSize({ cards, c, r }) {
+  if (!cards) return Math.max(10, Math.min(26, r * 1.1));
+  return c >= 36 ? Math.min(52, c) : 26;
 }
 
 /** The straight line from a to b: border to border, then middle to middle. */
@@ -295,7 +305,7 @@ export function drawLogicalTokens(ctx, view) {
   }
   ensurePairs(view);
   const big = view.lay.cards && view.lay.c >= 36,
-    base = big ? Math.min(52, view.lay.c) : view.lay.cards ? 26 : Math.max(10, Math.min(26, view.lay.r * 1.1));
+    base = tokenSize(view.lay);
   for (const i of view.act) {
     if (!inChannel(model, view.channel, i)) continue;
     const key = model.src[i] * model.endpoints + model.dst[i],

@@ -187,10 +187,18 @@ function chooseStage(ui, width) {
   return next;
 }
 
+/** Must the machine be scrolled sideways on a screen that is this wide? */
+export function scrollsSideways({ parts, model }) {
+  const { stage, narrow } = model.tl,
+    room = parts.root.clientWidth - 34; // inside of the card
+  return room < PHONE_WIDTH && stageFor(model.tl, room) !== narrow?.stage && room / stage.w < MIN_SCALE;
+}
+
 /** Pixels of height that the logical view wants. */
 const leastLogical = (leftW, { endpoints }) => (leftW < 700 ? 380 : endpoints <= 4 ? 340 : 420);
 
-const MIN_SCALE = 0.5, // of a stage that is seen whole
+const PHONE_WIDTH = 600,
+  MIN_SCALE = 0.5, // of a stage that is seen whole
   SCROLLING_SCALE = 0.75; // of one that is not
 const MIN_SHARE = 0.7; // of the height that a stage would take on a page of its own
 

@@ -15,7 +15,7 @@ import {
 } from "./context.js";
 import { copyText } from "../export/copy.js";
 import { buildTransport, dragRun, onKey, playStep, present } from "./controls.js";
-import { applyTheme, arrange, dress, setPatterns, turnChannel } from "./dress.js";
+import { applyTheme, arrange, dress, scrollsSideways, setPatterns, turnChannel } from "./dress.js";
 import { onClock, render } from "./frame.js";
 import { download } from "../export/download.js";
 import { createExportMenu } from "../export/menu.js";
@@ -297,7 +297,7 @@ function accept(ui, model, f) {
     opts.t = null;
   }
   clock.t = Math.min(clock.t, clock.limit ?? model.total);
-  state.view ??= parts.root.clientWidth < 600 && model.tl.logical ? "logical" : "physical";
+  state.view ??= model.tl.logical && scrollsSideways(ui) ? "logical" : "physical";
   if (model.groups.length || state.chart === "groups") state.chart = model.groups.length ? "groups" : "links";
   state.slotChannel = slotChannels(model);
   state.channel = channelShown(model, state.slotChannel);
