@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import find_itemsize
 from ..errors import CollsimError
 from ..units import format_time
 from .compute.eager_speed import EagerSpeed
@@ -69,12 +68,12 @@ def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step
 
 def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
     request = trace.request
-    time = format_time(trace.time)
+    time, low, high = map(format_time, (trace.time, trace.interval.low, trace.interval.high))
     which = "a step"
     if request.step == 1:
         which = "the first step"
     peaks = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
-    text = f"{time} for {which} on {trace.topology.name}"
+    text = f"{time} for {which} on {trace.topology.name}, likely {low} to {high}"
     return ScriptedStep(
         build_workload(request), request.parallel, _count_even_nodes(request), text, peaks, *_find_kernels(trace)
     )
@@ -82,14 +81,13 @@ def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
 
 def _find_kernels(trace: StepTrace) -> tuple[str, str, str]:
     """How images lie in memory, the kernels of the optimizer, where its time is of certain ones, and the mode of
-    torch.compile. The shares of GPUs whose operations were not measured are those of convolutions without
-    transpositions: in 16 bits channels_last."""
+    torch.compile."""
     speed = trace.costs.speed
     if isinstance(speed, EagerSpeed):
         return speed.memory_format, speed.optimizer_kernels, speed.compile
-    if speed is not None and find_itemsize(speed.dtype) < find_itemsize("float32"):
-        return "channels_last", "", "none"
-    return "channels_first", "", "none"
+    if speed is None:
+        return "channels_first", "", "none"
+    return speed.memory_format, "", "none"
 
 
 def _count_even_nodes(request: StepRequest) -> int:

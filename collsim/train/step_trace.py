@@ -18,7 +18,8 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
 from .compute.compute_costs import ComputeCosts
-from .compute.eager_speed import EagerSpeed
+from .compute.eager_speed import EagerSpeed, get_eager_speed, has_measured_operations
+from .compute.gpu_speeds import GpuSpeed
 from .memory import Memory
 from .parallel.model_parallel import ExpertParallel
 from .timing.isolated_timing import time_alone
@@ -118,12 +119,23 @@ class StepTrace(NamesNearAttributes):
 
         ends = get_collective_model(self.request).list_interval_ratios(self.step)
         fast, expected, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
-        eager, waiting, speed = 0.0, 0.0, self.costs.speed
-        if isinstance(speed, EagerSpeed) and speed.compile != "none":
-            eager = self.what_if(compute=replace(speed, compile="none")).time
+        eager, waiting, kernels, speed = 0.0, 0.0, 0.0, self.costs.speed
+        if isinstance(speed, EagerSpeed):
+            if speed.compile != "none":
+                eager = self.what_if(compute=replace(speed, compile="none")).time
+        elif self.request.parallel.holds_model and speed is not None and has_measured_operations(speed.gpu):
+            kernels = self._time_eager_kernels(speed)
         if "zero(3" in self.step.label and "coalesce=False" not in self.step.label:
             waiting = self.what_if(overlap=False, coalesce=False).time
-        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager, waiting)
+        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager, waiting, kernels)
+
+    def _time_eager_kernels(self, speed: GpuSpeed) -> float:
+        """Seconds of the step with the kernels of its script, as they were measured on one GPU; 0 where its computing
+        was measured itself."""
+        if self.costs.label != speed.label:
+            return 0.0
+        eager = get_eager_speed(speed.gpu, speed.dtype, memory_format=speed.memory_format)
+        return self.what_if(compute=eager, memory=2**60).time
 
     @check_call
     def time_scaled_collectives(self, ratios: Floats) -> float:

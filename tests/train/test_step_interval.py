@@ -9,6 +9,7 @@ import pytest
 import collsim as cs
 from collsim.train.timing.step_interval import load_step_ratios
 from collsim.train.workload import collective_model
+from collsim.units import format_time
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = cs.machine("dgx-a100")
@@ -67,6 +68,32 @@ def test_zero_3_may_wait_for_its_gathers():
     assert f"it takes {slow:.2f} of that time" in str(zero.interval.reason)
     for other in (plain, fsdp):
         assert other.interval.high / other.time == pytest.approx(high)
+
+
+@pytest.mark.parametrize(
+    ("model", "samples", "dtype", "layout"),
+    [
+        ("gpt2", 32, "bfloat16", "channels_first"),
+        ("bert-large", 16, "bfloat16", "channels_first"),
+        ("resnet50", 64, "float32", "channels_first"),
+        ("mobilenet_v2", 64, "bfloat16", "channels_last"),
+    ],
+)
+def test_replicas_on_measured_gpus_may_be_as_fast_as_one_gpu_alone(model, samples, dtype, layout):
+    """Their script runs the kernels that were measured on one; other GPUs, and measured computing, have no such
+    doubt."""
+    box = cs.machine("dgx-h100")
+    options = {"parallel": cs.ddp(), "micro_batch": samples, "dtype": dtype}
+    alone = cs.train.get_eager_speed("H100", dtype, memory_format=layout)
+    one, eager = (cs.training_step(model, box, ranks=n, compute=alone, **options) for n in (1, 8))
+    many = cs.training_step(model, box, **options)
+    assert many.interval.low < one.time <= eager.time < many.interval.high
+    assert f"it takes {eager.time / many.time:.2f} of that time" in str(many.interval.reason)
+    assert ("memory_format=torch.channels_last" in many.script()) == (layout == "channels_last")
+    assert f"likely {format_time(many.interval.low)} to {format_time(many.interval.high)}" in many.script()
+    for other, compute in ((MACHINE, None), (box, "50ms")):
+        step = cs.training_step(model, other, compute=compute, **options)
+        assert "as measured on one GPU" not in str(step.interval.reason)
 
 
 def test_every_kind_has_ratios_on_both_sides_of_a_width_that_says_something():

@@ -19,12 +19,11 @@ from ...errors import CollsimError, require_word
 from ...errors.arguments import check_arguments
 from ...package_data import read_csv
 from ...units import Duration, parse_time
-from .gpu_speeds import GpuSpeed, get_gpu_speed
+from .gpu_speeds import GpuSpeed, MemoryFormat, get_gpu_speed
 
 if TYPE_CHECKING:
     from ..workload.model import Layer
 
-MemoryFormat = Literal["channels_first", "channels_last"]
 OptimizerKernels = Literal["foreach", "fused"]
 CompileMode = Literal["none", "default", "reduce-overhead"]
 MEMORY_FORMATS = ("channels_first", "channels_last")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...dtypes import find_itemsize
 from ...errors import CollsimError, describe_unknown, require_word
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..workload.model import Layer
     from ..workload.step_graph import LayerWork
 
+MemoryFormat = Literal["channels_first", "channels_last"]
 DTYPES = ("float32", "float16", "bfloat16")
 #: Calculon's systems/a100_80g.json books 15 % of the multiprocessors for communication over NVLink; NCCL's kernels are
 #: the same elsewhere.
@@ -144,6 +145,13 @@ class GpuSpeed:
     def label(self) -> str:
         """The GPU and the type that it computes in."""
         return f"{self.gpu}, {self.dtype}"
+
+    @property
+    def memory_format(self) -> MemoryFormat:
+        """How images lie in memory: the shares are of convolutions without transpositions, in 16 bits channels_last."""
+        if find_itemsize(self.dtype) < find_itemsize("float32"):
+            return "channels_last"
+        return "channels_first"
 
     def estimate_seconds(
         self,
