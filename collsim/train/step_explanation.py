@@ -12,7 +12,7 @@ from ..nccl.machine.topology_facts import build_graph_search, read_facts
 from ..units import format_bytes, format_percent, format_time
 from .memory import MEMORY_KINDS
 from .network_waits import NetworkWait, list_network_waits
-from .step_request import is_known_to_nccl
+from .step_request import is_known_to_nccl, is_timed_by_nccl
 from .step_trace import StepTrace
 
 
@@ -123,9 +123,12 @@ def _describe_change(trace: StepTrace) -> Text | None:
 
 def _note_links_alone(was: StepTrace, trace: StepTrace) -> Text | None:
     """That the links time two steps of which NCCL's model knows only one."""
-    requests = was.request, trace.request
-    unknown = [request.algorithm or request.parallel.label for request in requests if not is_known_to_nccl(request)]
-    if len(unknown) != 1 or {request.collectives for request in requests} != {"links"}:
+    unknown = [
+        one.topology.name if is_known_to_nccl(one.request) else one.request.algorithm or one.request.parallel.label
+        for one in (was, trace)
+        if not is_timed_by_nccl(one)
+    ]
+    if len(unknown) != 1 or {one.request.collectives for one in (was, trace)} != {"links"}:
         return None
     return _text("links_alone", unknown=unknown[0])
 

@@ -85,7 +85,9 @@ def build_record(trace: StepTrace) -> dict[str, object]:
     if (load := trace.expert_load) is not None:
         experts = {"busiest": load.busiest, "dropped": load.dropped}
     figures |= {"exposed_parts": parts, "memory_by_kind": trace.memory.peak(), "experts": experts}
-    figures["notes"] = list(trace.notes)
+    interval = trace.interval
+    ends = {"low": interval.low, "high": interval.high, "kind": interval.kind, "reason": str(interval.reason)}
+    figures |= {"compute": trace.costs.label, "interval": ends, "notes": list(trace.notes)}
     return {**figures, "tasks": tasks}
 
 

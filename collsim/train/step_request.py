@@ -622,8 +622,9 @@ def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
 def time_by_one_model(was: StepTrace, now: StepTrace) -> tuple[StepTrace, StepTrace]:
     """Time two steps that are compared by one model.
 
-    NCCL's model knows launches and protocols, which the links alone do not have, and it knows no parameter server. So
-    where it would time one of the steps and cannot time the other, the links time both.
+    NCCL's model knows launches and protocols, which the links alone do not have. It knows no parameter server, no cable
+    that was changed alone and no PCIe of an unknown generation. So where it would time one of the steps and cannot time
+    the other, the links time both.
 
     Args:
         was: A step.
@@ -633,7 +634,7 @@ def time_by_one_model(was: StepTrace, now: StepTrace) -> tuple[StepTrace, StepTr
         The two; as they are where one model has timed both, or where it knows both and `collectives=` differs, as
         somebody compares the models.
     """
-    known = [is_known_to_nccl(trace.request) for trace in (was, now)]
+    known = [is_timed_by_nccl(trace) for trace in (was, now)]
     if all(known) or (not any(known) and was.request.collectives == now.request.collectives):
         return was, now
     on_links = []
@@ -651,6 +652,16 @@ def is_known_to_nccl(request: StepRequest) -> bool:
         request: Checked arguments of `training_step`.
     """
     return request.parallel.uses_nccl and request.algorithm is None
+
+
+def is_timed_by_nccl(trace: StepTrace) -> bool:
+    """Whether NCCL's model would time all collectives of a step that NCCL has, on its machine as it is.
+
+    Args:
+        trace: The step.
+    """
+    network = get_collective_model(replace(trace.request, collectives="nccl"))
+    return is_known_to_nccl(trace.request) and network.predicts_all(trace.step)
 
 
 def _scale_links(topology: Topology, factor: float) -> Topology:

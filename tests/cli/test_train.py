@@ -238,7 +238,11 @@ def test_how_pytorch_runs_a_model_are_options_of_the_command():
         "resnet50", machine, parallel=cs.ddp(), micro_batch=32, dtype="bfloat16", ranks=1, compute=speed
     )
     done = CliRunner().invoke(app, ["train", *words, *eager, "--json"])
-    assert json.loads(done.stdout)["time"] == same.time
+    record = json.loads(done.stdout)
+    assert (record["time"], record["compute"]) == (same.time, same.costs.label)
+    interval = same.interval
+    assert [record["interval"][name] for name in ("low", "high")] == [interval.low, interval.high]
+    assert record["interval"]["reason"] == str(interval.reason)
     assert speed.forward_launch == pytest.approx(31e-6)
     assert speed.backward_launch / speed.forward_launch == pytest.approx(14 / 20)
     gpt = ["train", "gpt2", "--machine", "dgx-h100", "--ranks", "1", "--micro-batch", "4", "--json"]

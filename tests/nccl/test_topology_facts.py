@@ -171,12 +171,32 @@ def test_pcie_as_a_whole_is_another_generation():
 def test_edits_without_a_word_are_refused_and_those_that_nothing_crosses_are_not():
     server = topology.machine("pcie-8gpu")
     with pytest.raises(CollsimError, match=r"the ring crosses .*cpu.*use simulate"):
-        predict("allreduce", server.scaled(kind="upi", by=0.5), "1MiB")
+        predict("allreduce", server.with_link("node0/cpu0", "node0/memory0", bandwidth="half"), "1MiB")
     fast = topology.machine("dgx-a100")
     assert predict("allreduce", fast.scaled(kind="upi", by=0.5), "1MiB").time == predict("allreduce", fast, "1MiB").time
     switchless = fast.without_link("node0/gpu3", "node0/nvswitch")
     with pytest.raises(CollsimError, match="gpu3 has no NVLink to the NVSwitch"):
         read_facts(switchless)
+
+
+@pytest.mark.parametrize("name", ["pcie-8gpu", "rtx4090-8gpu", "mi300x-8gpu", "workstation-4gpu"])
+def test_a_machine_whose_links_are_all_faster_is_as_much_faster(name):
+    """Of bytes alone: what is staged through host memory crosses PCIe, memory and the link between sockets."""
+    machine = topology.machine(name)
+    slow, built, fast = (
+        predict("allreduce", machine if by == 1 else machine.scaled(by=by), "4GiB").time for by in (0.5, 1, 2)
+    )
+    assert slow / built == pytest.approx(2, rel=0.03)
+    assert built / fast == pytest.approx(2, rel=0.03)
+    if name == "mi300x-8gpu":
+        with pytest.raises(CollsimError, match="scale all its links"):
+            predict("allreduce", machine.with_link("node0/gpu0", "node0/gpu1", bandwidth="half"), "1MiB")
+
+
+def test_the_memory_of_the_host_counts_where_gpus_are_staged_through_it():
+    server = topology.machine("pcie-8gpu")
+    slow = predict("allreduce", server.scaled(kind="memory", by=0.25), "64MiB")
+    assert slow.time > 1.5 * predict("allreduce", server, "64MiB").time
 
 
 XML = """<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">{gpus}</cpu></system>"""

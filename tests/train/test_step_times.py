@@ -159,6 +159,33 @@ def test_a_faster_network_is_never_slower_and_a_view_saves_the_copies():
     assert t.what_if(network=2).previous is t
 
 
+@pytest.mark.parametrize(
+    ("machine", "nodes", "parallel"),
+    [
+        ("pcie-8gpu", 1, cs.ddp()),  # through host memory
+        ("pcie-8gpu", 1, cs.zero(2)),
+        ("mi300x-8gpu", 2, cs.zero(3)),
+        ("hgx-b200", 2, cs.tensor(2) * cs.zero(1)),  # groups that are no even part of a changed machine
+    ],
+    ids=str,
+)
+def test_a_slower_network_makes_no_step_faster(machine, nodes, parallel):
+    """Links at a factor that NCCL's model does not know are timed without it on both sides, and the sentence says so."""
+    model = cs.train.transformer(1024, 4, 16, seq=512)
+    t = cs.training_step(
+        model, cs.machine(machine, nodes=nodes), parallel=parallel, micro_batch=4, compute="20ms", memory="1TB"
+    )
+    for factor in (0.25, 0.5, 1 / 1.5, 1.5, 2, 4):
+        changed = t.what_if(network=factor)
+        was = changed.previous
+        assert (changed.time - was.time) * (1 - factor) > 0, factor
+        assert changed.notes == was.notes
+        on_links = "what the links alone take" in was.notes[0]
+        assert (f"does not know {changed.topology.name}" in changed.explain()) == on_links
+        assert on_links or was is t
+        assert not on_links or machine == "hgx-b200" or factor not in (0.5, 2)
+
+
 def test_the_critical_chain_reaches_from_the_start_to_the_end_without_a_gap():
     t = cs.training_step(RESNET, cs.machine("dgx-1v", nodes=2), parallel=cs.ddp(), batch=16 * 32)
     chain = list(t.critical_path)

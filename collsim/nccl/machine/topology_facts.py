@@ -3,6 +3,7 @@ NICs, levels."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -211,14 +212,23 @@ def _is_amd(machine: Machine) -> bool:
 
 def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> float:
     """What NCCL's rings carry on a mesh of links that was edited, over what they carried as built."""
+    built_machine = topology.facts.machine
+    assert built_machine is not None
     if _is_amd(machine):
+        rates = [
+            [cable.bandwidth for *_, cable in node.connections if cable.kind == "xgmi"]
+            for node in (machine, built_machine)
+        ]
+        if rates[0] and len(rates[0]) == len(rates[1]):
+            shares = [present / built for present, built in zip(*rates, strict=True)]
+            if math.isclose(min(shares), max(shares)):  # all links alike: the rings stay, and are so many times as fast
+                return min(shares)
         raise CollsimError(
             "{name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use simulate()",
             name=topology.name,
         )
     rules = Rules(LEVELS.index(topology.facts.p2p), LEVELS.index(topology.facts.gdr))
-    assert topology.facts.machine is not None
-    present, built = (search_rings(node, gpus, (), rules) for node in (machine, topology.facts.machine))
+    present, built = (search_rings(node, gpus, (), rules) for node in (machine, built_machine))
     if LEVELS.index(present.type_intra) > NVB:
         raise CollsimError(
             "{name}: no ring is left that stays on NVLinks, and NCCL's mixture of NVLink and PCIe is not modelled",

@@ -19,6 +19,9 @@ from ...topology.cluster import ClusterRouter
 from ...topology.machine_builder import Machine
 from ...topology.network import Cable
 
+#: Kinds of cables on the way through host memory, whose flows `host_flows` counts.
+_HOST_KINDS = ("pcie", "memory", "upi", "c2c")
+
 
 @dataclass(frozen=True)
 class WiredNode:
@@ -157,17 +160,19 @@ def _scale_cable(cable: Cable, factor: float) -> Cable:
 
 
 def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: Floats) -> None:
-    """Refuse edits of cables that data cross and that the model has no rate for: all but GPU links, network cards, PCIe
-    as a whole and cables between switches (`fabric_cost` counts what they carry)."""
+    """Refuse edits of cables that data cross and that the model has no rate for: all but GPU links, network cards, the
+    kinds of the way through host memory as a whole, and cables between switches (`fabric_cost` counts what they
+    carry)."""
     present = np.setdiff1d(np.arange(len(shares)), list(router.lost))
     inside_links = 2 * len(router.machine.connections) * router.nodes
-    # Rates of GPU links and cards are in the model, and PCIe's as a whole.
+    # Rates of GPU links and cards are in the model, and those of the way through host memory, each kind as a whole.
     modelled = {"nvlink", "xgmi"}
-    pcie_connections = [j for j, (*_, cable) in enumerate(router.machine.connections) if cable.kind == "pcie"]
-    pcie_links = [2 * connection + direction for connection in pcie_connections for direction in (0, 1)]
-    pcie_shares = shares[:inside_links].reshape(router.nodes, -1)[:, pcie_links]
-    if pcie_shares.size and np.ptp(pcie_shares) == 0:
-        modelled.add("pcie")
+    for kind in _HOST_KINDS:
+        connections = [j for j, (*_, cable) in enumerate(router.machine.connections) if cable.kind == kind]
+        links = [2 * connection + direction for connection in connections for direction in (0, 1)]
+        kind_shares = shares[:inside_links].reshape(router.nodes, -1)[:, links]
+        if kind_shares.size and np.ptp(kind_shares) == 0:
+            modelled.add(kind)
     unmodelled = np.zeros(len(shares), bool)
     unmodelled[present] = np.array([cable.kind not in modelled for cable in topology.links.cables])[
         topology.links.cable
@@ -182,8 +187,8 @@ def _require_modelled_edits(topology: Topology, router: ClusterRouter, shares: F
         if len(changed):
             raise CollsimError(
                 "{name}: the ring crosses {link_name}, which was changed; the model of NCCL knows the rates of "
-                "NVLinks, of network cards and of PCIe as a whole (scaled(kind='pcie')), not of this cable: use "
-                "simulate()",
+                "NVLinks and network cards, and each other kind as a whole (scaled(kind='pcie')), not of this cable: "
+                "use simulate()",
                 name=topology.name,
                 link_name=topology.link_name(int(changed[0])),
             )

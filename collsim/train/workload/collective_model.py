@@ -139,6 +139,18 @@ class CollectiveModel:
             return False  # which of its pairs cross nodes depends on each rank, and the counts do not say it
         return self.find_placement(group).is_even
 
+    def predicts_all(self, step: TrainingStep) -> bool:
+        """Tell whether NCCL's model gives the times of all collectives of a step that NCCL has.
+
+        Args:
+            step: The step.
+
+        Returns:
+            Whether it does; otherwise the links are simulated for some.
+        """
+        tasks = [task for task in self.list_distinct(step) if task.kind in _NCCL_COLLECTIVES and not task.algorithm]
+        return all(self.is_predicted(step.get_ranks(task), task) for task in tasks)
+
     @cached_property
     def numbers_by_node(self) -> Longs:
         """(ranks,) number that each rank has where ranks are numbered node by node, as NCCL numbers them."""
