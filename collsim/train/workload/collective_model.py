@@ -149,7 +149,8 @@ class CollectiveModel:
             Whether it does; otherwise the links are simulated for some.
         """
         tasks = [task for task in self.list_distinct(step) if task.kind in _NCCL_COLLECTIVES and not task.algorithm]
-        return all(self.is_predicted(step.get_ranks(task), task) for task in tasks)
+        examples = ((group, task) for task in tasks for group in self._list_examples(step.get_groups(task)))
+        return all(self.is_predicted(group, task) for group, task in examples)
 
     @cached_property
     def numbers_by_node(self) -> Longs:
