@@ -270,7 +270,9 @@ def _time_change(plain: StepTrace, name: str) -> ChangedStep:
         new = plain.what_if(**CHANGES[name])
     except CollsimError as error:
         return ChangedStep(name, False, plain.time, plain.time, ("", ""), error)
-    return ChangedStep(name, False, plain.time, new.time * plain.step.samples / new.step.samples, explain_change(new))
+    # Where NCCL's model does not know the changed links, these time the step before, too.
+    before = (new.previous or plain).time
+    return ChangedStep(name, False, before, new.time * plain.step.samples / new.step.samples, explain_change(new))
 
 
 def _time_curve(now: StepTrace, choice: TrainingChoice) -> tuple[tuple[int, float], ...]:
