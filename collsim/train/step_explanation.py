@@ -124,11 +124,11 @@ def _describe_change(trace: StepTrace) -> Text | None:
 def _note_links_alone(was: StepTrace, trace: StepTrace) -> Text | None:
     """That the links time two steps of which NCCL's model knows only one."""
     unknown = [
-        one.topology.name if is_known_to_nccl(one.request) else one.request.algorithm or one.request.parallel.label
-        for one in (was, trace)
-        if not is_timed_by_nccl(one)
+        side.topology.name if is_known_to_nccl(side.request) else side.request.algorithm or side.request.parallel.label
+        for side in (was, trace)
+        if not is_timed_by_nccl(side)
     ]
-    if len(unknown) != 1 or {one.request.collectives for one in (was, trace)} != {"links"}:
+    if len(unknown) != 1 or {side.request.collectives for side in (was, trace)} != {"links"}:
         return None
     return _text("links_alone", unknown=unknown[0])
 

@@ -222,7 +222,7 @@ def _compute_ring_share(topology: Topology, machine: Machine, gpus: int) -> floa
         if rates[0] and len(rates[0]) == len(rates[1]):
             shares = [present / built for present, built in zip(*rates, strict=True)]
             if math.isclose(min(shares), max(shares)):  # all links alike: the rings stay, and are so many times as fast
-                return min(shares)
+                return float(min(shares))
         raise CollsimError(
             "{name}: RCCL's rings on a changed xGMI mesh are not modelled; scale all its links, or use simulate()",
             name=topology.name,
