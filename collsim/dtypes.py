@@ -38,6 +38,8 @@ def are_equal(first: object, second: object) -> bool:
         return first is not None and second is not None and np.array_equal(first, second)  # type: ignore[arg-type]
     if isinstance(first, tuple) and isinstance(second, tuple):
         return len(first) == len(second) and all(map(are_equal, first, second))
+    if isinstance(first, tuple) or isinstance(second, tuple):
+        return False  # numpy and pandas would take it for a row
     return first is second or bool(first == second)
 
 

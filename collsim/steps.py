@@ -416,6 +416,7 @@ def _build_step(
     if isinstance(width, bool) or not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
         message = "width={width!r}: one whole number for the whole step, 1 or more; use // to divide"
         raise ScheduleError(message, width=width)
+    width = int(width)  # one of numpy overflows
     columns = {"src": src, "dst": dst, "chunk": chunk, "into": chunk if into is None else into, "channel": channel}
     arrays = [_parse_whole_numbers(name, value) for name, value in columns.items()]
     try:
@@ -426,7 +427,7 @@ def _build_step(
         raise ScheduleError("the arrays of one step differ in length: {shapes}", shapes=shapes) from error
     if len(c) and max(c.max(), i.max()) > 2**31 - width:
         raise ScheduleError("width={width} from chunk {c} goes beyond any chunk", width=width, c=max(c.max(), i.max()))
-    return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=int(width))
+    return Step(s, d, c, c if into is None else i, np.full(len(s), is_reduce), ch, width=width)
 
 
 def _spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> Ints:

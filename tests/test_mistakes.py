@@ -5,10 +5,12 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import collsim as cs
 from collsim import registry
+from collsim.dtypes import are_equal
 from collsim.simulate import expected_cost, simulate_flows
 
 RING = cs.topology.ring(4, bandwidth="25GB/s", alpha="1us")
@@ -248,6 +250,17 @@ def test_infinity_can_be_shown():
 def test_numbers_of_any_kind_make_one_label():
     for chunks in (4, np.int32(4), 4.0, "4"):
         assert cs.schedule("allreduce_tree", ranks=4, chunks=chunks).label == "allreduce_tree(4, chunks=4)"
+
+
+def test_a_width_of_numpy_is_a_number():
+    assert type(cs.copy(0, 1, chunk=0, width=np.int32(3)).width) is int
+
+
+def test_a_tuple_is_compared_with_tuples_alone():
+    row = (np.arange(2), "a")
+    assert not any(
+        are_equal(*pair) for other in (np.float64(2), pd.DataFrame({"a": [1]})) for pair in ((row, other), (other, row))
+    )
 
 
 def test_a_table_of_options_may_be_an_array():

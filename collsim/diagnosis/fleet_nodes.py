@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,7 +86,7 @@ def read_fleet(source: FilePath | Mapping[str, str]) -> FleetTexts:
         owners = _name_owners(list(source))
         return _group_texts((owners[name], name, text) for name, text in source.items())
     folder = require_path(source)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # of a text that no folder can have as a name, too
         raise CollsimError("{path}: a fleet is a folder with the files of its nodes", path=folder.name)
     files = list_files([folder])
     named = name_nodes([file.name for file in files])

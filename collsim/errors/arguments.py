@@ -9,9 +9,10 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from numbers import Integral, Real
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from . import CollsimError, format_value
@@ -22,6 +23,10 @@ Result = TypeVar("Result")
 
 #: Entries of a list whose types are looked at.
 _MAX_ENTRIES = 10_000
+#: From here on a float skips whole numbers.
+_MAX_COUNT = 2**53
+#: Below it a quotient overflows.
+_SMALLEST = 1e-300
 
 
 def check_arguments(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -131,29 +136,47 @@ def _require_fit(
                 message = "{function}: {name}={value} must be of type {type}; help({function}) describes it"
                 described = {"value": format_value(entry), "type": parameter.annotation}
                 raise CollsimError(message, function=function.__name__, name=name, **described) from error
+    for name, value in arguments.items():
+        if _is_extreme(value, error):
+            message = "{function}: {name}={value} is out of range ({error}); help({function}) describes it"
+            described = {"value": format_value(value), "error": error}
+            raise CollsimError(message, function=function.__name__, name=name, **described) from error
 
 
-def _resolve_types(function: Callable[..., object]) -> Mapping[str, Any]:
-    """The types of the parameters, also those that their module imports for type checkers alone; nothing where one is
-    not installed."""
+def _is_extreme(value: object, error: Exception) -> bool:
+    """Whether a number is one that arithmetic fails on: below 0, too large for a float to count, none at all, or a
+    divisor of 0."""
+    if not isinstance(value, int | float):
+        return False
+    return not 0 <= value < _MAX_COUNT or (value < _SMALLEST and isinstance(error, ZeroDivisionError))
+
+
+def _resolve_types(function: Callable[..., object]) -> dict[str, Any]:
+    """The types of the parameters, also those that their module imports for type checkers alone; none of those that
+    cannot be told."""
     module = sys.modules[inspect.unwrap(function).__module__]
     names = dict(vars(module))
-    try:
+    types: dict[str, Any] = {}
+    with suppress(OSError, SyntaxError):  # there is no source
         for statement in ast.parse(inspect.getsource(module)).body:
             if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING":
                 for line in statement.body:
                     names |= _import_names(line, module.__package__)
-        return get_type_hints(function, names)
-    except Exception:  # whatever an annotation holds: the caller has the error that counts
-        return {}
+    for name, annotation in function.__annotations__.items():
+        with suppress(Exception):  # whatever an annotation holds: the caller has the error that counts
+            types |= get_type_hints(SimpleNamespace(__annotations__={name: annotation}), names)
+    return types
 
 
 def _import_names(line: ast.stmt, package: str | None) -> dict[str, object]:
-    """What an import brings in."""
-    if not isinstance(line, ast.ImportFrom):
-        return {}
-    source = import_module("." * line.level + (line.module or ""), package)
-    return {alias.asname or alias.name: getattr(source, alias.name) for alias in line.names}
+    """What an import brings in; nothing of what is not installed."""
+    with suppress(ImportError):
+        if isinstance(line, ast.Import):
+            return {alias.asname or alias.name: import_module(alias.name) for alias in line.names}
+        if isinstance(line, ast.ImportFrom):
+            source = import_module("." * line.level + (line.module or ""), package)
+            return {alias.asname or alias.name: getattr(source, alias.name) for alias in line.names}
+    return {}
 
 
 def _is_of_type(value: Any, expected: Any) -> bool:

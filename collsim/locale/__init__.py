@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -26,14 +27,18 @@ _PLACEHOLDER = re.compile(r"\{(\w+)(?::([^{}|]*)\|([^{}|]*))?\}")
 
 def _list_folders() -> dict[Language, Path]:
     """The folder of each language: English first, then those of this package, then those that the user added."""
-    homes = [Path(__file__).parent]
+    folders = _list_languages(Path(__file__).parent)
     if added := os.environ.get("COLLSIM_LOCALE"):
-        homes.append(Path(added))
-    folders: dict[Language, Path] = {}
-    for home in homes:
-        names = sorted(entry.name for entry in os.scandir(home) if entry.is_dir() and entry.name.isalpha())
-        folders |= {name: home / name for name in names}
+        try:
+            folders |= _list_languages(Path(added))
+        except OSError as error:
+            warnings.warn(f"COLLSIM_LOCALE={added!r} is left out: {error.strerror}", stacklevel=2)
     return folders
+
+
+def _list_languages(home: Path) -> dict[Language, Path]:
+    names = sorted(entry.name for entry in os.scandir(home) if entry.is_dir() and entry.name.isalpha())
+    return {name: home / name for name in names}
 
 
 _FOLDERS = _list_folders()

@@ -120,6 +120,20 @@ def test_an_error_of_a_call_that_fits_stays_what_it_is(values):
         take(**values)
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: cs.collective.count_chunks_per_rank(0, 4), "ranks"),
+        (lambda: cs.collective.build_load_profile(-1), "n"),
+        (lambda: cs.collective.build_load_profile(4, 10**400), "load"),
+        (lambda: cs.collective.find_owners(4, 10**30), "chunks"),
+    ],
+)
+def test_a_number_that_arithmetic_fails_on_is_named(call, name):
+    with pytest.raises(cs.CollsimError, match=f" {name}=.* is out of range"):
+        call()
+
+
 def test_what_a_function_raises_on_purpose_passes():
     @check_call
     def refuse(number: int):

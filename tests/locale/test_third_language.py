@@ -93,3 +93,8 @@ def test_pages_of_the_app_are_drawn_in_it(home):
     counts = dict(line.split() for line in run(home, APP).splitlines() if not line.startswith("["))
     assert all(int(count) > 0 for count in counts.values()), counts
     assert len(counts) == 3
+
+
+def test_a_folder_of_languages_that_is_none_is_left_out_with_a_warning(tmp_path):
+    program = "import warnings\nwith warnings.catch_warnings(record=True) as caught:\n    warnings.simplefilter('always')\n    import collsim.locale\nprint(collsim.locale.LANGUAGES, caught[0].message)"
+    assert run(tmp_path / "none", program).startswith("('en', 'zh') COLLSIM_LOCALE=")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from ...errors import FormatError, format_value
+from ...errors import FormatError, format_value, require_path
 from ...errors.arguments import check_arguments
 from ...files import read_json, replace_file
 
@@ -63,8 +63,8 @@ def progress(file: Path | str | None = None) -> dict[str, dict[str, Any]]:
         >>> cs.teach.progress("new.json")
         {}
     """
-    source = Path(file) if file is not None else progress_path()
-    if not source.is_file():
+    source = require_path(file, "file") if file is not None else progress_path()
+    if not os.path.isfile(source):  # of a text that no file can have as a name, too
         return {}
     try:
         record = read_json(source, _MAX_BYTES)

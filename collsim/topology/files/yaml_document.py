@@ -37,6 +37,7 @@ def compose(text: str, name: str, expected: str) -> Node | None:
     # libyaml's parser is many times faster, but not every wheel of PyYAML has it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     depth = values = 0
+    text = text.encode("utf-8", "replace").decode()  # libyaml takes no lone surrogates, and no class derived from str
     try:
         for event in yaml.parse(text, Loader=loader):
             where: Words = name

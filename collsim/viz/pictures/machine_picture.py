@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ...errors import require_language
 from ...errors.collected_warnings import warn
 from ...errors.dependencies import matplotlib as mpl
 from ...errors.dependencies import require_package
@@ -83,7 +84,7 @@ def choose_language(language: str) -> str:
     if language == "zh" and not any(name in CHINESE for name in find_fonts("zh")):
         warn("no Chinese font is installed (for example Noto Sans CJK SC); the picture is labelled in English")
         return "en"
-    return language
+    return require_language(language)
 
 
 def write_label(language: str, key: str, **values: object) -> str:

@@ -27,7 +27,7 @@ from ..timeline.node_stages import build_drawing
 from . import colours
 from .figure import create_figure, darken, show_in_notebook
 from .lines import MARKERS, PlotLine, draw_lines, name_ends
-from .machine_picture import find_fonts, write_label
+from .machine_picture import choose_language, find_fonts, write_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,6 +181,7 @@ def volume_over_time(trace: Trace, ax: Axes | None = None, language: str = "en")
         >>> plots.volume_over_time(trace).get_xlabel()
         'time, µs'
     """
+    language = choose_language(language)
     ax = _get_axes(ax, 7.2, 4.2)
     unit, factor = _choose_time_unit(trace.time)
     facts = RunFacts(trace)

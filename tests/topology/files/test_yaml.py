@@ -247,3 +247,12 @@ def test_bad_networks_of_astra_sim_are_refused_in_a_short_sentence(change, says)
 def test_the_name_of_a_machine_is_no_file_and_the_error_says_what_makes_it():
     with pytest.raises(cs.FormatError, match=r"cs\.machine\('dgx-a100'\)"):
         cs.load_topology("dgx-a100")
+
+
+def test_a_text_of_a_derived_class_and_one_that_is_no_unicode_are_read_as_any_other():
+    class Text(str):
+        pass
+
+    for text in (Text("speed: 3"), "speed: a\udcff"):
+        with pytest.raises(cs.FormatError, match="unknown key 'speed'"):
+            cs.topology.parse_topology_text(text)
