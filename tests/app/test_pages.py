@@ -10,7 +10,10 @@ from sampling import cross, sample
 from streamlit.testing.v1 import AppTest
 
 import collsim as cs
+from collsim.app.pages import compare as compare_page
 from collsim.app.scenario.choice import Choice
+from collsim.app.scenario.mistakes import remove_chinese_spaces
+from collsim.app.scenario.outcome import NearMiss
 from collsim.app.texts import say
 from collsim.locale import LANGUAGES
 
@@ -262,3 +265,14 @@ def test_every_control_and_figure_of_the_first_page_explains_itself(query):
     assert [w.label for w in controls if not w.help] == []
     head = next(e.proto.body for e in at.get("html") if "cs-head" in e.proto.body)
     assert len(re.findall(r"<small title=.[^\"]+.>", head)) == head.count("<small") == 5
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_takes_as_long_as_the_first_is_not_said_to_take_one_time_as_long(monkeypatch, language):
+    miss = NearMiss("allreduce_ring", "allreduce_tree", 2**20, 1.0004)
+    monkeypatch.setattr(compare_page, "find_near_misses", lambda table: [miss])
+    at = fine(opened(compare, lang=language, sizes="1KiB:1MiB:32", **NETWORK))
+    names = [say(language, f"algorithm.name.{name}") for name in ("ring", "tree")]
+    sentence = say(language, "compare.beside", name=names[0], first=names[1], nbytes="1 MiB")
+    shown = "".join(e.proto.body for e in at.get("html")).replace("\xa0", " ")
+    assert remove_chinese_spaces(sentence[:1].upper() + sentence[1:]) in shown

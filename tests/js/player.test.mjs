@@ -673,12 +673,13 @@ test("the logical picture uses cards for few ranks and circles for many, and the
 });
 
 test("between the cards of two ranks a token of their size stands free, and can move", () => {
-  const m = index(ring4());
+  const model = index(ring4());
   for (const width of [590, 640, 700, 820, 1134]) {
-    const { cards, c, cw, ch, P } = logicalLayout(m, 4, width, 340);
-    assert.ok(cards);
-    assert.ok(P[1][0] - P[0][0] - cw >= 1.4 * c, `${width} px: ${c}`);
-    assert.ok(P[2][1] - P[1][1] - ch >= 1.4 * Math.min(52, c));
+    const layout = logicalLayout(model, 4, width, 340),
+      least = 1.4 * Math.min(52, layout.c);
+    assert.ok(layout.cards);
+    assert.ok(layout.P[1][0] - layout.P[0][0] - layout.cw >= least, `${width} px: ${layout.c}`);
+    assert.ok(layout.P[2][1] - layout.P[1][1] - layout.ch >= least);
   }
 });
 

@@ -141,6 +141,20 @@ test("no name of a finish covers another, however near they end", () => {
   }
 });
 
+test("no pole goes through the name of another flag where there is room beside it", () => {
+  const ends = [
+      { x: 64, long: 100 },
+      { x: 406, long: 120 },
+      { x: 490, long: 160 },
+    ],
+    places = flagPlaces(ends, 567);
+  for (const [n, { left, row, edge }] of places.entries()) {
+    const from = left ? edge - ends[n].long : edge,
+      poles = ends.filter((end, other) => places[other].row < row && from < end.x && end.x < from + ends[n].long);
+    assert.deepEqual(poles, [], `${n}`);
+  }
+});
+
 test("a name without room at its flag is the time alone, so that no name stands at the flag of another", () => {
   const ends = [
     { x: 186, long: 170, short: 26 },

@@ -245,7 +245,10 @@ def _draw_sentences(choice: Choice, leaders: list[str], lead_changes: list[Cross
     for miss in find_near_misses(table)[:1]:
         names = {"name": format_name(miss.algorithm), "first": format_name(miss.first)}
         nbytes = format_bytes(miss.nbytes)
-        lines.append(t("compare.behind", **names, nbytes=nbytes, ratio=f"{miss.ratio:.3g}"))
+        if (ratio := f"{miss.ratio:.3g}") == "1":
+            lines.append(t("compare.beside", **names, nbytes=nbytes))
+        else:
+            lines.append(t("compare.behind", **names, nbytes=nbytes, ratio=ratio))
         if (load := find_load_of_miss(choice, table, miss)) is not None:
             loads = {"slower": format_bytes(load.slower), "faster": format_bytes(load.faster)}
             lines.append(t("compare.load", **names, **loads, nbytes=nbytes, kind=choose_text(name_kind(load.kind))))

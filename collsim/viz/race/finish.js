@@ -29,35 +29,57 @@ export function drawFlags(race) {
 
 const ROWS = [11, 26];
 
-/** Where the names of finishes stand, in the order of `ends` ({x, long, short}, pixels): sides in turn and two rows,
- * the first place where a name covers no other one, or else its `short` form: {left, row, edge, isShort} each. Where
- * there is none, the name is left of the others of its row; `edge` is the end of the name at its flag. */
+/** Where the names of finishes stand, in the order of `ends` ({x, long, short}, pixels): {left, row, edge, isShort}
+ * each. Of all places, sides in turn and two rows, those where least is hidden: a name covers no other one, is whole
+ * rather than its `short` form, and no pole goes through it. `edge` is the end of the name at its flag. */
 export function flagPlaces(ends, width) {
-  const taken = [];
-  return ends.map(({ x, long, short = long }, n) => {
-    const whole = findFree(taken, x, long, { width, n }),
-      at = whole ?? findFree(taken, x, short, { width, n }) ?? leaveLeft(taken, short, n);
-    taken.push(at);
-    return { left: at.left, row: at.row, edge: at.edge, isShort: !whole };
+  let least = Infinity,
+    best = [];
+  const place = (taken, hidden) => {
+    if (hidden >= least) return;
+    const end = ends[taken.length];
+    if (!end) [least, best] = [hidden, taken];
+    else {
+      const tryOut = (at, more) =>
+        place(
+          [...taken, at],
+          taken.reduce((sum, other) => sum + clash(at, other), hidden + more),
+        );
+      listPlaces(end, width, taken.length).forEach((at, k) => tryOut(at, (at.isShort ? 100 : 0) + k / 100));
+      for (const at of leaveLeft(taken, end)) tryOut(at, 500); // far from its flag
+    }
+  };
+  place([], 0);
+  return best;
+}
+
+/** Places of the n-th name, the usual one first. */
+function listPlaces({ x, long, short = long }, width, n) {
+  return [long, short].flatMap((length, isShort) => {
+    const first = x > length + 20 && (n % 2 === 0 || x > width - length - 30),
+      sides = [first, !first].filter((left) => (left ? x > length + 20 : x < width - length - 20));
+    return (sides.length ? sides : [first]).flatMap((left) =>
+      ROWS.map((row) => {
+        const from = left ? x - length - 24 : x;
+        return { x, left, row, from, to: from + length + 24, edge: left ? x - 22 : x + 22, isShort: !!isShort };
+      }),
+    );
   });
 }
 
-/** The first free place of a name `long` px long, the n-th, at a flag; undefined where there is none. */
-function findFree(taken, x, long, { width, n }) {
-  const first = x > long + 20 && (n % 2 === 0 || x > width - long - 30),
-    sides = [first, !first].filter((left) => (left ? x > long + 20 : x < width - long - 20)),
-    from = (left) => (left ? x - long - 24 : x),
-    places = (sides.length ? sides : [first]).flatMap((left) =>
-      ROWS.map((row) => ({ left, row, from: from(left), to: from(left) + long + 24, edge: left ? x - 22 : x + 22 })),
-    );
-  return places.find((at) => taken.every((t) => t.row !== at.row || t.to <= at.from || t.from >= at.to));
+/** Left of all other names of a row. */
+function leaveLeft(taken, { x, long, short = long }) {
+  return ROWS.filter((row) => taken.some((t) => t.row === row)).map((row) => {
+    const to = Math.min(...taken.filter((t) => t.row === row).map((t) => t.from));
+    return { x, left: true, row, from: to - short - 8, to, edge: to - 8, isShort: true };
+  });
 }
 
-/** Left of all other names of a row. */
-function leaveLeft(taken, long, n) {
-  const row = ROWS[n % 2],
-    to = Math.min(...taken.filter((t) => t.row === row).map((t) => t.from));
-  return { left: true, row, from: to - long - 8, to, edge: to - 8 };
+/** How much two names hide of each other. */
+function clash(a, b) {
+  if (a.row === b.row) return a.from < b.to && b.from < a.to ? 1000 : 0;
+  const [lower, higher] = a.row > b.row ? [a, b] : [b, a];
+  return lower.from < higher.x && higher.x < lower.to ? 10 : 0; // its pole goes through the name
 }
 
 /** A flag where each runner ends, with its name and time, or its time where there is no room for both. */
