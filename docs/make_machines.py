@@ -53,7 +53,9 @@ def build_machine_tables(language: str = "en") -> str:
     fabrics = [[f"`{name}`", Sentence(about).text(language)] for name, about in FABRICS.items()]
     return "\n\n".join(
         (
-            _format_table(_MACHINES[chinese], [_describe_machine(machine, language) for machine in machines().values()]),
+            _format_table(
+                _MACHINES[chinese], [_describe_machine(machine, language) for machine in machines().values()]
+            ),
             _format_table(_LINKS[chinese], _list_links()),
             _format_table(_CARDS[chinese], cards),
             _format_table(_FABRICS[chinese], fabrics),

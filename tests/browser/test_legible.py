@@ -89,5 +89,7 @@ def test_what_is_chosen_is_seen_in_high_contrast(theme, page, app_url):
     settled(page)
     ground = "button => getComputedStyle(button).backgroundColor"
     for chosen, other in (("Full", "Simple"), ("Physical", "Logical")):
-        both = [page.get_by_text(name, exact=True).locator("xpath=ancestor-or-self::button") for name in (chosen, other)]
+        both = [
+            page.get_by_text(name, exact=True).locator("xpath=ancestor-or-self::button") for name in (chosen, other)
+        ]
         assert both[0].evaluate(ground) != both[1].evaluate(ground), chosen
