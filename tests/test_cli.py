@@ -411,3 +411,12 @@ def test_verify_leaves_out_what_an_algorithm_refuses_and_says_so(tmp_path):
     assert "correct for n = 2, 4, 6, 8; it does not take 3, 5, 7, 9" in found.output
     none = CliRunner().invoke(app, ["verify", f"{file}:even_ring", "--ranks", "3"])
     assert none.exit_code != 0
+
+
+def test_a_count_of_thousands_of_digits_and_a_path_that_is_too_long_are_mistakes_in_a_few_words(tmp_path):
+    digits = collsim("predict", "allreduce", "--machine", "dgx-a100", "--nics", "9" * 5000)
+    path = collsim("show", "x" * 70_000, "--ranks", "3")
+    for done in (digits, path):
+        assert done.exit_code == 2
+        assert isinstance(done.exception, SystemExit)
+        assert len(done.stderr) < 1000
