@@ -188,12 +188,11 @@ def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
     return text
 
 
-def read_whole_lines(path: FilePath, most: int = MAX_BYTES) -> tuple[str, tuple[Sentence, ...]]:
+def read_whole_lines(path: FilePath) -> tuple[str, tuple[Sentence, ...]]:
     """Read a text file that its writer may have left damaged, as a job does that is killed while it writes.
 
     Args:
         path: of the file.
-        most: bytes that it may have, unzipped.
 
     Returns:
         Its text, with empty lines in place of those that are not whole UTF-8 text, and what was left out.
@@ -204,18 +203,18 @@ def read_whole_lines(path: FilePath, most: int = MAX_BYTES) -> tuple[str, tuple[
     name, notes = Path(path).name, []
     data = bytearray()
     try:
-        for chunk in _read_chunks(path, most + 1):
+        for chunk in _read_chunks(path, MAX_BYTES + 1):
             data += chunk
     except FormatError as error:
         if not data:
             raise
         notes.append(Sentence("{error}; what is before the damage was read", error=error))
-    if len(data) > most:
-        read_bytes(path, most)  # refuses it
+    if len(data) > MAX_BYTES:
+        read_bytes(path)  # refuses it
     lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
     damaged = [n for n, line in enumerate(lines) if "\0" in line or (not line.isascii() and _NO_TEXT.search(line))]
     if 2 * len(damaged) > sum(map(bool, lines)):
-        read_text(path, most)  # refuses it
+        read_text(path)  # refuses it
     for number in damaged:
         lines[number] = ""
     if damaged:
@@ -224,14 +223,13 @@ def read_whole_lines(path: FilePath, most: int = MAX_BYTES) -> tuple[str, tuple[
     return "\n".join(lines), tuple(notes)
 
 
-def read_source(source: str | os.PathLike[str], most: int = MAX_BYTES) -> str:
+def read_source(source: str | os.PathLike[str]) -> str:
     """Read a program that is given as a text or as a file.
 
     A text is never opened as a file, because texts come from addresses and pages, too.
 
     Args:
         source: the text itself, or a Path.
-        most: bytes that a file may have.
 
     Returns:
         The text.
@@ -248,7 +246,7 @@ def read_source(source: str | os.PathLike[str], most: int = MAX_BYTES) -> str:
         'train.py' is the name of a file, and a text is read as the program itself
     """
     if not isinstance(source, str):
-        return read_text(source, most)
+        return read_text(source)
     if re.fullmatch(r"\S{1,400}\.(?:py|sh)(?::\w+)?", source.strip()):
         message = (
             "{source!r} is the name of a file, and a text is read as the program itself; give pathlib.Path({file!r}), "
@@ -509,18 +507,14 @@ def parse_whole_number(
     return value
 
 
-def parse_real_number(
-    path: FilePath, where: Words, name: str, value: object, least: float = 0.0, most: float = 1e18
-) -> float:
-    """Read a finite number from a value of a file.
+def parse_real_number(path: FilePath, where: Words, name: str, value: object) -> float:
+    """Read a number from 0 to 10^18 from a value of a file.
 
     Args:
         path: of the file, for the message.
         where: the place in it.
         name: of the value.
         value: a text, or a value of JSON.
-        least: the smallest that is accepted.
-        most: the largest.
 
     Returns:
         The number.
@@ -536,9 +530,8 @@ def parse_real_number(
     if isinstance(value, str | Real) and not isinstance(value, bool):
         with suppress(ValueError, OverflowError):
             number = float(value)
-    if not least <= number <= most:
-        message = "{name}={value} is not a number from {least:g} to {most:g}"
-        refuse(path, where, message, name=name, value=_shorten(value), least=least, most=most)
+    if not 0 <= number <= 1e18:
+        refuse(path, where, "{name}={value} is not a number from 0 to 1e+18", name=name, value=_shorten(value))
     return number
 
 

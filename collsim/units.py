@@ -303,6 +303,34 @@ def format_plain(number: float, digits: int = 3) -> str:
 
 
 @check_arguments
+def format_numbers(numbers: Iterable[int], most: int = 8) -> Words:
+    """List whole numbers, with ranges in place of three and more that follow one another.
+
+    Args:
+        numbers: in the order of the text.
+        most: numbers and ranges that are written out.
+
+    Returns:
+        The list; it ends with how many numbers it leaves out, where it does.
+
+    Examples:
+        >>> print(format_numbers([0, 1, 2, 3, 8, 12, 13]))
+        0-3, 8, 12, 13
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [part for run in runs for part in ([run] if len(run) > 2 else [[number] for number in run])]
+    names = ", ".join("-".join(map(str, dict.fromkeys((part[0], part[-1])))) for part in parts[:most])
+    if len(parts) <= most:
+        return names
+    return Sentence("{names} and {more} more", names=names, more=sum(map(len, parts[most:])))
+
+
+@check_arguments
 def format_bandwidth(rate: float) -> str:
     """Write a rate with three significant digits, in multiples of 1,000 as nccl-tests does.
 

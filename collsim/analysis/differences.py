@@ -113,12 +113,12 @@ class Comparison:
         changes = [f"{kind} carries {format_bytes(abs(b))} {words[b > 0]}" for kind, b in moved.bytes.items()]
         return f"{first} {'; '.join(changes or self._list_moved()) or 'No link carries more or less'}."
 
-    def _list_moved(self, most: int = 2) -> list[str]:
+    def _list_moved(self) -> list[str]:
         """Where the same bytes took another way: the links that lost and gained the most."""
         by_loss = self.links.sort_values("bytes", kind="stable")
         ends = [
-            *by_loss[by_loss.bytes < 0].head(most).to_dict("records"),
-            *by_loss[by_loss.bytes > 0].tail(most)[::-1].to_dict("records"),
+            *by_loss[by_loss.bytes < 0].head(2).to_dict("records"),
+            *by_loss[by_loss.bytes > 0].tail(2)[::-1].to_dict("records"),
         ]
         return [
             f"{row['link']} carries {format_bytes(row['bytes_b'])} instead of {format_bytes(row['bytes_a'])}"

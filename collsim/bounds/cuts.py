@@ -33,6 +33,7 @@ from ..dtypes import Bools, Floats, Longs
 from ..errors import TopologyError
 from ..maxflow import Arcs, build_arcs, max_flow
 from ..topology import Topology
+from ..topology.graph import format_ranks
 from ..units import format_bandwidth, format_bytes
 
 MAX_WORK = 20_000_000  # ranks times links; about 2 s
@@ -89,18 +90,8 @@ class Cut:
         if len(self.links) > len(named):
             more = f" and {len(self.links) - len(named)} more"
         rate = format_bandwidth(self.bandwidth)
-        needed = f"{format_bytes(round(self.nbytes))} must get {direction} {_format_ranks(self.ranks)}"
+        needed = f"{format_bytes(round(self.nbytes))} must get {direction} {format_ranks(self.ranks)}"
         return f"{needed} over {rate}: {', '.join(named)}{more}"
-
-
-def _format_ranks(ranks: tuple[int, ...]) -> str:
-    """`rank 3`, `ranks 0-7` or `ranks 0, 2, 5`."""
-    if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
-        return f"ranks {ranks[0]}-{ranks[-1]}"
-    more = ""
-    if len(ranks) > _MAX_NAMED:
-        more = f" and {len(ranks) - _MAX_NAMED} more"
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks[:_MAX_NAMED]))}{more}"
 
 
 _cached_route_rates: WeakKeyDictionary[Topology, dict[int, tuple[Floats, Floats]]] = WeakKeyDictionary()

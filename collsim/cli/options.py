@@ -364,23 +364,32 @@ def find_algorithm(name: str, load: Path | None) -> cs.Algorithm:
     return get_algorithm(name)
 
 
-def refuse_options_of_file(
-    name: str, schedule: cs.Schedule, options: Mapping[str, object], ranks: int | str | None
-) -> None:
-    """Raise CollsimError for options of an algorithm, or another number of ranks, where a file holds the schedule.
+def load_stored_schedule(
+    name: str, load: Path | None, options: Mapping[str, object], ranks: int | str | None
+) -> cs.Schedule | None:
+    """The schedule of a file in the place of an algorithm; None where an algorithm is named.
 
     Args:
-        name: Of the file.
-        schedule: The one in it.
+        name: What stands in the place of an algorithm.
+        load: A file to run first, which holds algorithms; None for none.
         options: Those of the command that are an algorithm's.
         ranks: As the command has it; None where it has none.
+
+    Raises:
+        CollsimError: For options of an algorithm, and another number of ranks, beside a file; and as `load_schedule`.
     """
+    schedule = None
+    if load is None:
+        schedule = load_schedule(name)
+    if schedule is None:
+        return None
     if options:
         message = "{name} is the schedule of a file, which has no options; leave out --{option}"
         raise CollsimError(message, name=name, option=next(iter(options)))
     if ranks is not None and str(ranks) != str(schedule.ranks):
         message = "{name} has {count} ranks; leave out --ranks {ranks}"
         raise CollsimError(message, name=name, count=schedule.ranks, ranks=ranks)
+    return schedule
 
 
 def load_schedule(name: str) -> cs.Schedule | None:

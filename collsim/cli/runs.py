@@ -38,10 +38,10 @@ from .options import (
     find_algorithm,
     is_progress_shown,
     load_schedule,
+    load_stored_schedule,
     parse_algorithm_options,
     parse_ranks,
     print_assumptions,
-    refuse_options_of_file,
     require_synthesis,
     require_writable,
 )
@@ -99,9 +99,7 @@ def run(
     """Time one algorithm, or the schedule of a file, on one machine or network. Options of the algorithm itself:
     --channels 8, --root 2 ..."""
     options = parse_algorithm_options(context)
-    selected = parse_ranks(ranks)
-    numbers, count = (selected, len(selected)) if isinstance(selected, list) else (None, selected)
-    build, count = _find_schedule(algorithm, load, count, options)
+    build, numbers, count = _find_schedule(algorithm, load, ranks, options)
     network = machine_spec.build_network(count, assumed=False)
     plan = build(network)
     if beside and synthesize:
@@ -148,17 +146,17 @@ def _print_run_json(trace: cs.Trace, race: SynthesisRace | None) -> None:
 
 
 def _find_schedule(
-    algorithm: str, load: Path | None, ranks: int | None, options: dict[str, object]
-) -> tuple[Callable[[cs.Topology], cs.Schedule], int | None]:
-    """What builds the schedule for a topology, and its number of ranks; a file holds the same for every topology."""
-    stored = None
-    if load is None:
-        stored = load_schedule(algorithm)
-    if stored is None:
-        entry = find_algorithm(algorithm, load)
-        return lambda network: cs.schedule(entry, ranks=ranks, topology=network, **options), ranks
-    refuse_options_of_file(algorithm, stored, options, ranks)
-    return lambda _: stored, stored.ranks
+    algorithm: str, load: Path | None, ranks: str | None, options: dict[str, object]
+) -> tuple[Callable[[cs.Topology], cs.Schedule], list[int] | None, int | None]:
+    """What builds the schedule for a topology (a file holds the same for every one), the numbers of its ranks where
+    they are named, and how many they are."""
+    selected = parse_ranks(ranks)
+    numbers, count = (selected, len(selected)) if isinstance(selected, list) else (None, selected)
+    stored = load_stored_schedule(algorithm, load, options, count)
+    if stored is not None:
+        return lambda _: stored, numbers, stored.ranks
+    entry = find_algorithm(algorithm, load)
+    return lambda network: cs.schedule(entry, ranks=count, topology=network, **options), numbers, count
 
 
 @command(context_settings=EXTRA)
@@ -180,9 +178,7 @@ def routing(
     """Time one algorithm with each routing of a leaf-spine, fat-tree or rail fabric, and over many hash seeds: median,
     99 %, and the most flows that meet on a cable."""
     options = parse_algorithm_options(context)
-    selected = parse_ranks(ranks)
-    numbers, count = (selected, len(selected)) if isinstance(selected, list) else (None, selected)
-    build, count = _find_schedule(algorithm, load, count, options)
+    build, numbers, count = _find_schedule(algorithm, load, ranks, options)
     network = machine_spec.build_network(count)
     plan = build(network)
     cs.verify(plan)
@@ -426,13 +422,9 @@ def _show_times(title: str, rows: list[dict[str, Any]], sizes: list[int]) -> Non
 
 def _split_words(words: list[str], collective: str | None) -> tuple[str, list[cs.Schedule]]:
     """The collective and the schedules of files among the arguments of `compare`."""
-    names, stored = [], []
-    for word in words:
-        schedule = load_schedule(word)
-        if schedule is None:
-            names.append(word)
-        else:
-            stored.append(replace(schedule, name=Path(word).name))
+    entries = list(map(_read_entry, words))
+    names = [entry for entry in entries if isinstance(entry, str)]
+    stored = [entry for entry in entries if isinstance(entry, cs.Schedule)]
     if collective is not None:
         names.append(collective)
     if len(set(names)) > 1:
@@ -448,17 +440,18 @@ def _choose_algorithms(
     """What to compare: the algorithms and files of --algorithm, else all of the collective; then the other files."""
     if named is None and not stored and not synthesize:
         return None
-    entries: list[str | cs.Schedule] = []
-    for name in named or cs.algorithms(collective):
-        schedule = load_schedule(name)
-        if schedule is None:
-            entries.append(name)
-        else:
-            entries.append(replace(schedule, name=Path(name).name))
-    entries += stored
+    entries = [*map(_read_entry, named or cs.algorithms(collective)), *stored]
     if synthesize and SYNTHESIZED not in entries:
         entries.append(SYNTHESIZED)
     return entries
+
+
+def _read_entry(word: str) -> str | cs.Schedule:
+    """The schedule of a file, called as the file; any other word as it is."""
+    schedule = load_schedule(word)
+    if schedule is None:
+        return word
+    return replace(schedule, name=Path(word).name)
 
 
 def _run_race(

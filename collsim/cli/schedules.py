@@ -23,9 +23,8 @@ from .options import (
     TableOutput,
     find_algorithm,
     is_progress_shown,
-    load_schedule,
+    load_stored_schedule,
     parse_algorithm_options,
-    refuse_options_of_file,
     require_writable,
 )
 from .output import print_json, show
@@ -86,14 +85,8 @@ def show_(
     if out is not None:
         require_writable("schedule", out)
     options = parse_algorithm_options(context)
-    stored = None
-    if load is None:
-        stored = load_schedule(algorithm)
-    if stored is None:
-        plan = find_algorithm(algorithm, load)(_RANKS if ranks is None else ranks, **options)
-    else:
-        refuse_options_of_file(algorithm, stored, options, ranks)
-        plan = stored
+    stored = load_stored_schedule(algorithm, load, options, ranks)
+    plan = stored or find_algorithm(algorithm, load)(_RANKS if ranks is None else ranks, **options)
     if out is not None:
         cs.save(plan, out)
     if as_json:
@@ -123,15 +116,12 @@ def verify(
     """Check that an algorithm does what its collective promises, for many numbers of ranks, or that the schedule of a
     file does. Exit code 1 if not. Numbers that the algorithm does not take are left out, and listed."""
     options = parse_algorithm_options(context)
-    stored = None
-    if load is None:
-        stored = load_schedule(algorithm)
+    stored = load_stored_schedule(algorithm, load, options, ranks)
     if stored is None:
         entry = find_algorithm(algorithm, load)
         name, build = entry.name, lambda n: entry(n, **options)
         checked, left_out = _split_rank_counts(entry, _RANK_RANGE if ranks is None else ranks)
     else:
-        refuse_options_of_file(algorithm, stored, options, ranks)
         name, build = algorithm, lambda _: stored
         checked, left_out = [stored.ranks], []
     failed = _find_failures(build, checked, is_progress_shown(progress))
@@ -139,9 +129,9 @@ def verify(
         first = min(failed)
         text = f"{name}: {len(failed)} of {len(checked)} numbers of ranks fail; the first, n={first}:\n{failed[first]}"
     else:
-        text = f"{name}: correct for n = {_format_numbers(checked)}"
+        text = f"{name}: correct for n = {cs.units.format_numbers(checked)}"
         if left_out:
-            text += f"; it does not take {_format_numbers(left_out)}"
+            text += f"; it does not take {cs.units.format_numbers(left_out)}"
     rows = [{"ranks": n, "correct": n not in failed, "error": failed.get(n)} for n in checked]
     if not output.write(rows, {"algorithm": name, "checked": checked, "left_out": left_out, "failed": failed}):
         print(text)
@@ -171,16 +161,6 @@ def _find_failures(build: Callable[[int], cs.Schedule], checked: list[int], bar:
             if tell is not None:
                 tell(done, len(checked))
     return failed
-
-
-def _format_numbers(numbers: list[int]) -> str:
-    """`2 to 33`, or the numbers, at most eight of them."""
-    if len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1:
-        return f"{numbers[0]} to {numbers[-1]}"
-    text = ", ".join(map(str, numbers[:8]))
-    if len(numbers) > 8:
-        text += f" and {len(numbers) - 8} more"
-    return text
 
 
 def _parse_rank_range(text: str) -> list[int]:

@@ -260,9 +260,7 @@ def _describe_collective(row: Mapping[Hashable, object]) -> dict[str, str]:
     ranks, groups = row["ranks"], row["groups"]
     if not isinstance(ranks, tuple) or not ranks:
         return {"bytes": "", "groups": ""}
-    words = f"ranks {', '.join(map(str, ranks[:8]))}"
-    if len(ranks) > 8:
-        words += " ..."
+    words = f"ranks {cs.units.format_numbers(ranks)}"
     if groups != 1:
         words = f"{groups} like {words}"
     return {"bytes": cs.format_bytes(int(str(row["nbytes"]))), "groups": words}
@@ -366,11 +364,11 @@ def train_accuracy(
     as_json: Json = False,
 ) -> None:
     """What training_step says of a table of measured steps, beside what was measured."""
-    from collsim.train.measured_steps import predict_measured_steps as answered
+    from collsim.train.measured_steps import predict_measured_steps
 
     from ..errors.dependencies import pandas
 
-    written = answered(table, out)
+    written = predict_measured_steps(table, out)
     if as_json:
         print_json(pandas.read_csv(written))
     else:
@@ -474,7 +472,11 @@ def upgrades(
             run_options = {"parameters": parameters, "gpus": run_gpus, "flops_per_gpu": flops}
             days = cs.purchases.estimate_days_like_step(step, tokens, **run_options)
     table = cs.upgrades(timed, part, prices, progress=progress)
-    record = {**table.to_record(), "wires": _list_wires(timed), "costs": costs, "days": days}
+    variants = cs.purchases.compare_wires(timed)
+    wires = [
+        {"change": each.change and str(each.change), "time": each.time, "factor": each.factor} for each in variants
+    ]
+    record = {**table.to_record(), "wires": wires, "costs": costs, "days": days}
     if output.write(table.list_records(), record):
         return
     for cost in costs:
@@ -482,7 +484,7 @@ def upgrades(
     if days is not None:
         print(days.text(language))
     _print_table(table, language)
-    show([wires.list_cells(language) for wires in cs.purchases.compare_wires(timed)], "")
+    show([variant.list_cells(language) for variant in variants], "")
 
 
 def _require_step(timed: cs.nccl.Prediction | cs.train.StepTrace, run: str) -> cs.train.StepTrace:
@@ -490,12 +492,6 @@ def _require_step(timed: cs.nccl.Prediction | cs.train.StepTrace, run: str) -> c
     if not isinstance(timed, cs.train.StepTrace):
         raise CollsimError("costs are of a step of training: name a model in place of {run!r}", run=run)
     return timed
-
-
-def _list_wires(timed: cs.nccl.Prediction | cs.train.StepTrace) -> list[dict[str, object]]:
-    """The same GPUs with other wires, as plain values; the machine as it is has no change."""
-    variants = cs.purchases.compare_wires(timed)
-    return [{"change": each.change and str(each.change), "time": each.time, "factor": each.factor} for each in variants]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ..units import format_bandwidth, format_time
 from .rank_worker import build_program
 from .ranks.emulated_network import ImitatedNetwork
 from .ranks.pingpong import ORDER, PIPE, SHARED, SOCKET, read_bytes, receive, write
-from .real_run import MAX_RANKS, count_processors, measure_best_time, measure_message_cost
+from .real_run import count_processors, measure_best_time, measure_message_cost
 
 NAME = "this-computer"
 # Bytes of the two messages that a line is drawn through, round trips of a small one, and tries, of which the best
@@ -142,15 +142,14 @@ class ThisComputer:
         )
 
 
-def calibrate_computer(most: int = 8, report_progress: Callable[[int, int], None] | None = None) -> ThisComputer:
-    """Measure this computer: pipes between two processes, then rings of 2, 4 ... up to `most` processes unpaced.
+def calibrate_computer(report_progress: Callable[[int, int], None] | None = None) -> ThisComputer:
+    """Measure this computer: pipes between two processes, then rings of 2, 4 and 8 processes unpaced.
 
     Args:
-        most: Processes of the largest ring.
         report_progress: Called with (measurements done, in all) before each; None for no calls.
     """
     # Rings of more processes than this say nothing new, and take long.
-    counts = [count for count in (2, 4, 8, 16) if count <= min(most, MAX_RANKS)]
+    counts = (2, 4, 8)
     done, total = 0, 4 + len(counts)
 
     def report() -> None:

@@ -534,24 +534,22 @@ def minimize_squares(
     residuals: Callable[[Floats, Floats], Floats],
     slope: Callable[[Floats, Floats], Floats],
     x: Floats,
-    rounds: int = 25,
 ) -> Floats:
     """Find the smallest sum of squares near a point (Levenberg-Marquardt); stops when a round gains less than 1 in
-    10,000.
+    10,000, and after 25 rounds.
 
     Args:
         seconds: Logarithms of the predicted times, of parameters.
         residuals: What is squared, of parameters and these logarithms.
         slope: (residuals, parameters) derivatives, of the same.
         x: (parameters,) where the search begins.
-        rounds: Most rounds.
 
     Returns:
         (parameters,) at the minimum.
     """
     damping, now = 1e-2, seconds(x)
     current = residuals(x, now)
-    for _ in range(rounds):
+    for _ in range(25):
         jacobian, before = slope(x, now), float(current @ current)
         for _ in range(8):
             square = jacobian.T @ jacobian

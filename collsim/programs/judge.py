@@ -40,6 +40,7 @@ from ..simulate import FlowTrace, Trace, simulate, simulate_flows
 from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
+from ..units import format_numbers
 from .fixes import Fix, Rerun, find_fixes
 from .job_records.analysis import analyze_record
 from .job_records.flight_recorder import write_dump
@@ -580,7 +581,7 @@ def _describe_crossed_groups(execution: Execution) -> Words | None:
     by_rank = {wait.rank: wait for wait in execution.waits}
     calls = []
     for wait in (by_rank[rank] for rank in cycles[0][:_MAX_SHOWN]):
-        ranks = {"members": _format_ranks(groups.get(wait.rank, ())), "peers": _format_ranks(wait.peers)}
+        ranks = {"members": format_numbers(groups.get(wait.rank, ())), "peers": format_numbers(wait.peers)}
         message = "rank {rank} waits in {call} (line {line}) of the group of ranks {members} for rank {peers}"
         calls.append(Sentence(message, rank=wait.rank, call=wait.call, line=wait.line, **ranks))
     message = "{calls}: ranks that are in several groups have to call them in one order."
@@ -599,16 +600,9 @@ def _describe_calls(waits: Sequence[RankWait]) -> list[Words]:
     for wait in waits:
         by_call.setdefault((wait.call, wait.line), []).append(wait.rank)
     return [
-        Sentence("rank {ranks} in {call} (line {line})", ranks=_format_ranks(ranks), call=call, line=line)
+        Sentence("rank {ranks} in {call} (line {line})", ranks=format_numbers(ranks), call=call, line=line)
         for (call, line), ranks in by_call.items()
     ]
-
-
-def _format_ranks(ranks: Sequence[int]) -> str:
-    """`0`, `0, 2` or `1-3`."""
-    if len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1:
-        return f"{ranks[0]}-{ranks[-1]}"
-    return ", ".join(map(str, ranks[:_MAX_SHOWN]))
 
 
 def _describe_wait(wait: RankWait) -> Words:

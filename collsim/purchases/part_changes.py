@@ -26,8 +26,6 @@ FREE_PARTS = ("gdr", "p2p", "pxn", "bucket", "overlap", "algorithm")
 COMPUTING_PARTS = ("gpus", "nodes", "gpu")
 #: Bucket sizes that are tried beside the one of the step; PyTorch's own is 25 MiB.
 BUCKET_SIZES = ("5MiB", "10MiB", "50MiB", "100MiB", "250MiB")
-#: Faster cards of a kind that are tried, the nearest first.
-_MAX_RATES = 4
 #: A faster GPU has so many times the peak, or it is not worth a row.
 _FASTER = 1.25
 #: Faster GPUs that are tried, the nearest first.

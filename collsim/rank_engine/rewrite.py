@@ -28,6 +28,7 @@ from ..errors import CollsimError
 from .pasted_source import describe_syntax_error
 from .stand_ins.internal_names import require_plain_name
 
+_FILE_NAME = "<program>"  # in tracebacks
 #: The name of the function that holds the statements of a module.
 MODULE_FUNCTION = "module_of_program"
 #: Names in the rewritten code that the engine supplies.
@@ -79,12 +80,11 @@ class RewrittenProgram:
         return next((library for library in ("torch", "mpi4py") if library in names), "")
 
 
-def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
+def rewrite(source: str) -> RewrittenProgram:
     """Rewrite a program so that each of its functions is a generator.
 
     Args:
         source: Python source.
-        filename: the name that tracebacks show.
 
     Returns:
         The program, compiled.
@@ -98,8 +98,8 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
         {'run': ('rank', 'size')}
     """
     try:
-        compile(source, filename, "exec", dont_inherit=True)  # finds what a parser does not, such as a return outside
-        tree = ast.parse(source, filename)
+        compile(source, _FILE_NAME, "exec", dont_inherit=True)  # finds what a parser does not, such as a return outside
+        tree = ast.parse(source, _FILE_NAME)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 0
         message = str(getattr(error, "msg", error))
@@ -127,7 +127,7 @@ def rewrite(source: str, filename: str = "<program>") -> RewrittenProgram:
         flags = __future__.annotations.compiler_flag
     tree.body = [_wrap_module(tree.body)]
     _Rewriter().visit(tree)
-    code = compile(ast.fix_missing_locations(tree), filename, "exec", flags, dont_inherit=True)
+    code = compile(ast.fix_missing_locations(tree), _FILE_NAME, "exec", flags, dont_inherit=True)
     return RewrittenProgram(code, frozenset(_walk_codes(code)), functions, imports, is_script, has_main, runs_functions)
 
 

@@ -103,32 +103,29 @@ class GalleryRun:
     trace: Trace
 
 
-def list_runs(
-    networks: Sequence[GalleryNetwork] = NETWORKS, only: Sequence[str] | None = None, nbytes: str = "64MiB"
-) -> Iterator[GalleryRun]:
+def list_runs(networks: Sequence[GalleryNetwork] = NETWORKS, only: Sequence[str] | None = None) -> Iterator[GalleryRun]:
     """All runs that a page can show: algorithm by algorithm on every network; those that do not fit there are left out.
 
     Args:
         networks: the part of the gallery that is run.
         only: names of algorithms; all unless given.
-        nbytes: size of each run.
     """
     for network in networks:
         for n in network.ranks:
             for name, entry in algorithms().items():
                 if (only is None or name in only) and network.shows(entry):
-                    trace = _run(name, network, n, nbytes)
+                    trace = _run(name, network, n)
                     if trace is not None:
                         yield GalleryRun(make_slug(f"{name}--{network.key}--{n}"), network, trace)
 
 
-def _run(name: str, network: GalleryNetwork, n: int, nbytes: str) -> Trace | None:
+def _run(name: str, network: GalleryNetwork, n: int) -> Trace | None:
     try:
         topology = network.topology(n)
         plan = schedule(name, ranks=n, topology=topology)
         if len(plan) > _MAX_TRANSFERS or not len(plan):
             return None
-        return simulate(plan, topology, nbytes)
+        return simulate(plan, topology, "64MiB")
     except CollsimError:  # a power of two is asked for, or helpers that have no position there
         return None
 

@@ -25,6 +25,7 @@ from ..registry import algorithms, schedule
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
 from ..simulate.variants import VariantSearch
+from ..topology.graph import format_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time
 from .synthesized_algorithm import SYNTHESIZED, check_options
@@ -55,8 +56,6 @@ _PATTERNS: dict[str, Words] = {
 # Factor up to which times read as equal, gap up to which a bound reads as reached, and the part of a gain or a gap
 # from which on a cause is told.
 _EQUAL, _REACHED, _TOLD = 1.005, 1.005, 0.05
-#: Ranks of a cut that a sentence names.
-_NAMED = 8
 _NEVER = 1e-3  # of a run: what is less is a part of a byte, and no waiting that is worth a figure
 _NOUGHT = 1e-9  # of a run: sums of many times differ by so much
 
@@ -495,18 +494,9 @@ def describe_cut(cut: Cut) -> Sentence:
     Returns:
         A sentence.
     """
-    listed = ", ".join(map(str, cut.ranks[:_NAMED]))
-    ranks: Words = Sentence("ranks {ranks}", ranks=listed)
-    if len(cut.ranks) == 1:
-        ranks = Sentence("rank {rank}", rank=listed)
-    elif len(cut.ranks) > 2 and cut.ranks[-1] - cut.ranks[0] == len(cut.ranks) - 1:
-        # Consecutive ranks are shown as a range.
-        ranks = Sentence("ranks {first}-{last}", first=cut.ranks[0], last=cut.ranks[-1])
-    elif len(cut.ranks) > _NAMED:
-        ranks = Sentence("ranks {ranks} and {more} more", ranks=listed, more=len(cut.ranks) - _NAMED)
     values = {
         "needed": format_bytes(round(cut.nbytes)),
-        "ranks": ranks,
+        "ranks": format_ranks(cut.ranks),
         "links": len(cut.links),
         "rate": format_bandwidth(cut.bandwidth),
         "time": format_time(cut.time),

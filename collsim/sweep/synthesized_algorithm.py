@@ -6,7 +6,7 @@ The package of synthesis, and the compiler with it, is imported when somebody as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..collective import collectives, get_collective
@@ -19,8 +19,6 @@ from ..topology import Topology
 SYNTHESIZED = "synthesized"
 OPTIONS = ("effort", "method", "pieces", "root", "switches")
 _MAX_TREES = 256  # ranks: beyond, packing takes minutes
-
-ReportProgress = Callable[[int, int, str], None] | None
 
 
 def can_synthesize(name: str) -> bool:
@@ -62,8 +60,6 @@ def time_synthesized(
     *,
     options: Mapping[str, Any] | None = None,
     conditions: Mapping[str, Any] | None = None,
-    ranks: int | None = None,
-    report_progress: ReportProgress = None,
 ) -> Trace:
     """Time what is synthesized for a size.
 
@@ -78,8 +74,6 @@ def time_synthesized(
         engine: `"event"` or `"lockstep"`.
         options: Of `synthesize`.
         conditions: Options of the event engine.
-        ranks: Fewer than the topology has.
-        report_progress: Called with (done, in all, what).
 
     Returns:
         The fastest run.
@@ -91,8 +85,8 @@ def time_synthesized(
     def run(plan: Schedule) -> Trace:
         return simulate(plan, topology, nbytes, dtype, engine, **(conditions or {}))
 
-    search = {"ranks": ranks, "progress": report_progress, **(options or {})}
-    return min(map(run, _list_candidates(name, topology, nbytes, engine, search)), key=lambda trace: trace.time)
+    schedules = _list_candidates(name, topology, nbytes, engine, options or {})
+    return min(map(run, schedules), key=lambda trace: trace.time)
 
 
 def _list_candidates(

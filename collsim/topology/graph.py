@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..dtypes import ComparedByFields, Floats, Ints, Longs
-from ..errors import CollsimError, Sentence, TopologyError, Words, describe_unknown, format_value
+from ..errors import CollsimError, Sentence, TopologyError, describe_unknown, format_value
 from ..errors.collected_warnings import warn
 from ..errors.dependencies import networkx as nx
-from ..units import format_bandwidth
+from ..units import format_bandwidth, format_numbers
 from .cable_figures import ImplausibleFigure, parse_cable_alpha, parse_cable_bandwidth
 from .network import DEVICE_KINDS, Cable, Devices, Links, NodeName, Topology
 
@@ -276,16 +276,13 @@ def require_connected(topology: Topology, paths: ShortestPaths) -> None:
 
 
 def format_ranks(ranks: Iterable[int]) -> Sentence:
-    """`ranks 0, 1, 2` or `rank 4`, at most eight of them written out.
+    """`ranks 0-3, 8` or `rank 4`, as `format_numbers` lists them.
 
     Args:
         ranks: their numbers, in the order of the text.
     """
     numbers = [int(rank) for rank in ranks]
-    names: Words = ", ".join(map(str, numbers[:8]))
-    if len(numbers) > 8:
-        names = Sentence("{names} and {more} more", names=names, more=len(numbers) - 8)
-    return Sentence("ranks {ranks}" if len(numbers) > 1 else "rank {ranks}", ranks=names)
+    return Sentence("ranks {ranks}" if len(numbers) > 1 else "rank {ranks}", ranks=format_numbers(numbers))
 
 
 def _parse_kinds(nodes: Mapping[object, Mapping[str, object]]) -> npt.NDArray[np.int8]:

@@ -46,14 +46,13 @@ def write_script(trace: StepTrace) -> str:
     return _WRITERS[parallel.torch_module](step)
 
 
-def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step.py") -> str:
+def write_launch_lines(trace: StepTrace, init: str = "env://") -> str:
     """Write the lines that start the script.
 
     Args:
         trace: The step.
         init: `"env://"`: torchrun, once on every node, tells each process its rank; `"tcp://"`: a line for each
             process, which names the first node's address, the number of processes and its rank.
-        file: Name of the script.
 
     Returns:
         The lines.
@@ -63,7 +62,7 @@ def write_launch_lines(trace: StepTrace, init: str = "env://", file: str = "step
     """
     if init not in ("env://", "tcp://"):
         raise CollsimError("init={init!r} must be 'env://' (torchrun) or 'tcp://' (a line for each process)", init=init)
-    return format_launch_lines(_build_scripted_step(trace), init, file)
+    return format_launch_lines(_build_scripted_step(trace), init)
 
 
 def _build_scripted_step(trace: StepTrace) -> ScriptedStep:

@@ -95,7 +95,7 @@ def test_a_card_sends_a_token_once_to_a_node_and_not_once_for_each_expert():
     copy = experts._count_dispatch_bytes() / 8
     visits = 1 - comb(64, 8) / comb(128, 8)
     assert experts._count_card_bytes(told.trace) == pytest.approx(copy * visits, rel=1e-4)
-    plain = experts._simulate_uneven_dispatch(2, "alltoallv_direct", "even")
+    plain = experts._simulate_uneven_dispatch(2, "even")
     assert experts._count_card_bytes(plain) == pytest.approx(4 * copy, rel=1e-4)
     assert told.trace.time < plain.time / 2
 
@@ -115,5 +115,5 @@ def test_another_microbatch_hides_more_than_parts_do_and_some_waiting_remains():
     plain, parts, batch, once = (experts._simulate_split(split).exposed for split in experts._OVERLAPS)
     assert plain > parts > batch > once > 0
     told = fill_section("hide")
-    direct = experts._simulate_uneven_dispatch(2, "alltoallv_direct", "even")
+    direct = experts._simulate_uneven_dispatch(2, "even")
     assert told.trace.time < direct.time / 2

@@ -81,14 +81,13 @@ def _read_requests(requests: BinaryIO, waiting: queue.SimpleQueue[object], folde
     os._exit(0)
 
 
-def remove_folder(folder: str, seconds: float = 2.0) -> None:
-    """Remove a folder in which a process that is about to end may still be writing.
+def remove_folder(folder: str) -> None:
+    """Remove a folder in which a process that is about to end may still be writing, for 2 s at most.
 
     Args:
         folder: May be gone already.
-        seconds: For which removing is tried again.
     """
-    until = time.monotonic() + seconds
+    until = time.monotonic() + 2.0
     while os.path.isdir(folder):
         shutil.rmtree(folder, ignore_errors=True)
         if time.monotonic() > until:

@@ -31,7 +31,7 @@ from collsim.simulate.conditions import Progress
 from collsim.simulate.variants import VariantSearch
 from collsim.sweep.compare_algorithms import select_fastest
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED
-from collsim.topology.files.effects import describe_effects, find_effects
+from collsim.topology.files.effects import MAX_VALUES, describe_effects, find_effects
 from collsim.topology.network import choose_channels
 from collsim.topology.spec import parse_topology
 from collsim.viz.sentences.time_sentences import describe_bottleneck
@@ -360,7 +360,7 @@ def estimate_outcome(choice: Choice) -> float:
     drawn = 0
     if len(plan) <= MAX_PLAYED:
         drawn = len(plan)
-    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:2]) for assumption in topology.facts.assumptions)
+    runs = RUNS_OF_OUTCOME + sum(len(assumption.others[:MAX_VALUES]) for assumption in topology.facts.assumptions)
     return runs * estimate_seconds(choice, plan, topology, choice.nbytes) + SECONDS_TO_DRAW * drawn
 
 

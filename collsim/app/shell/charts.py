@@ -74,17 +74,16 @@ def build_size_axis(nbytes: pd.Series[Any]) -> alt.X:
     return alt.X("nbytes:Q", scale=scale, title=t("compare.size.axis"), axis=build_axis(nbytes, 2))
 
 
-def build_factor_axis(column: str, values: list[float], title: str | None, **scale: Any) -> alt.Y:
-    """A logarithmic axis of factors, with ticks such as 0.5× and 2×.
+def build_factor_axis(values: list[float], title: str | None, **scale: Any) -> alt.Y:
+    """A logarithmic axis of the column `ratio`, with ticks such as 0.5× and 2×.
 
     Args:
-        column: Name of the column.
         values: Values of the axis.
         title: Title of the axis; None for none.
         **scale: Scale of the axis; None for a logarithmic one.
     """
     ticks = alt.Axis(values=values, labelExpr="format(datum.value, '~r') + '×'")
-    return alt.Y(f"{column}:Q", scale=alt.Scale(type="log", nice=False, **scale), title=title, axis=ticks)
+    return alt.Y("ratio:Q", scale=alt.Scale(type="log", nice=False, **scale), title=title, axis=ticks)
 
 
 def build_labels_axis(column: str, width: int = 420, **more: Any) -> alt.Y:

@@ -61,10 +61,10 @@ def _simulate_dispatch(nodes: int, name: str = "alltoall_direct") -> Trace:
     return simulate_algorithm(name, _build_machine(nodes), f"{_count_dispatch_bytes()}B")
 
 
-def _simulate_uneven_dispatch(nodes: int, name: str, load: str) -> Trace:
+def _simulate_uneven_dispatch(nodes: int, load: str) -> Trace:
     """As many bytes a GPU on average, in an alltoallv, which counts those of all GPUs."""
     topology = _build_machine(nodes)
-    return simulate_algorithm(name, topology, f"{_count_dispatch_bytes() * topology.ranks}B", load=load)
+    return simulate_algorithm("alltoallv_direct", topology, f"{_count_dispatch_bytes() * topology.ranks}B", load=load)
 
 
 def _simulate_node_dispatch() -> Trace:
@@ -139,7 +139,7 @@ def _build_reach_facts() -> LessonFacts:
 
 
 def _build_once_facts() -> LessonFacts:
-    plain, once = _simulate_uneven_dispatch(_NODES, "alltoallv_direct", "even"), _simulate_node_dispatch()
+    plain, once = _simulate_uneven_dispatch(_NODES, "even"), _simulate_node_dispatch()
     layer = _find_expert_layers()[0]
     visits = count_token_visits(_NODES, _INSIDE, layer.experts // _ACROSS, layer.top_k)
     sent = [_count_card_bytes(trace) for trace in (plain, once)]
@@ -169,7 +169,7 @@ def _build_skew_facts() -> LessonFacts:
     load, limited_load = (experts.find_load(model(_MODEL)) for experts in (uneven, limited))
     assert load is not None
     assert limited_load is not None
-    played, same = (_simulate_uneven_dispatch(1, "alltoallv_direct", word) for word in ("zipf", "even"))
+    played, same = (_simulate_uneven_dispatch(1, word) for word in ("zipf", "even"))
     return build_facts(
         played,
         tuple(map(_describe_routing, _ROUTINGS)),
@@ -198,7 +198,7 @@ def _build_hide_facts() -> LessonFacts:
         played,
         tuple(map(_describe_overlap, _OVERLAPS)),
         played=played,
-        direct=_simulate_uneven_dispatch(_NODES, "alltoallv_direct", "even"),
+        direct=_simulate_uneven_dispatch(_NODES, "even"),
         gpus=plain.step.ranks,
         share=_INSIDE,
         microbatches=_BATCH // plain.step.ranks,

@@ -276,10 +276,10 @@ class MpiParts:
         return compute_shares(self.latency - both, self.fill + 2 * both, self.bytes - both, unknown)
 
 
-def predict_mpi_interval(case: Any, nbytes: int, level: float = LEVEL) -> Interval:
-    """Where the time of one call lies with a probability of `level`."""
+def predict_mpi_interval(case: Any, nbytes: int) -> Interval:
+    """Where the time of one call lies with a probability of `LEVEL`."""
     parts = predict_mpi_parts(case, nbytes)
-    return compute_interval(classify_case(case), parse_collective(case.collective), parts.shares, parts.total, level)
+    return compute_interval(classify_case(case), parse_collective(case.collective), parts.shares, parts.total, LEVEL)
 
 
 def list_mpi_assumptions(case: Any, nbytes: int) -> tuple[Sentence, ...]:

@@ -51,12 +51,10 @@ def _find_largest_power(n: int) -> int:
     return 1 << n.bit_length() - 1
 
 
-def _list_doubling_rounds(n: int, size: float, adds: bool) -> Rounds:
+def _list_doubling_rounds(n: int, size: float) -> Rounds:
     """All of the buffer with partners 1, 2, 4 ... away; two rounds more where ranks are no power of two."""
-    odd = (Round(2, size, 1, size / 2 if adds else 0.0),) if n != _find_largest_power(n) else ()
-    return odd + tuple(
-        Round(1, size, 2**k, size if adds else 0.0) for k in range(_count_levels(_find_largest_power(n)))
-    )
+    odd = (Round(2, size, 1, size / 2),) if n != _find_largest_power(n) else ()
+    return odd + tuple(Round(1, size, 2**k, size) for k in range(_count_levels(_find_largest_power(n))))
 
 
 def _list_halving_rounds(n: int, size: float, adds: bool, odd: bool = True, nearest_first: bool = False) -> Rounds:
@@ -145,7 +143,7 @@ RoundCounter = Callable[[int, float], Rounds]
 _ALLREDUCE: Mapping[str, RoundCounter] = {
     "basic_linear": lambda n, s: (*_list_linear_rounds(n, s, True), *_list_linear_rounds(n, s)),
     "nonoverlapping": lambda n, s: (*_list_tree_rounds(n, s, 2, True), *_list_tree_rounds(n, s, _RADIX, False)),
-    "recursive_doubling": lambda n, s: _list_doubling_rounds(n, s, True),
+    "recursive_doubling": _list_doubling_rounds,
     **dict.fromkeys(("ring", "segmented_ring"), lambda n, s: _list_ring_rounds(n, s, True, both=True)),
     **dict.fromkeys(("rabenseifner", "reduce_scatter_allgather"), _list_rabenseifner_rounds),
     "allgather_reduce": lambda n, s: (Round(n - 1, s, 1), Round(0, 0, 1, (n - 1) * s)),
@@ -192,7 +190,7 @@ _REDUCE_SCATTER: Mapping[str, RoundCounter] = {
     "non-overlapping": lambda n, s: (*_list_tree_rounds(n, s, 2, True), *_list_halving_rounds(n, s, False, odd=False)),
     "basic_linear": lambda n, s: (*_list_tree_rounds(n, s, 2, True), *_list_halving_rounds(n, s, False, odd=False)),
     **dict.fromkeys(("recursive_halving", "butterfly"), lambda n, s: _list_halving_rounds(n, s, True)),
-    "recursive_doubling": lambda n, s: _list_doubling_rounds(n, s, True),
+    "recursive_doubling": _list_doubling_rounds,
     "pairwise": lambda n, s: (Round(n - 1, s / n, n // 2, s / n),),
     "ring": lambda n, s: _list_ring_rounds(n, s, True),
 }

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ...errors import Sentence, Words, join_words
+from ...units import format_numbers
 from .records import JobRecord, RecordedCall
 
 FindingKind = Literal["operation", "size", "type", "missing", "message", "cycle", "unfinished", "silent", "moving"]
 Origin = Literal["simulation", "flight recorder", "ras"]
-_MAX_RANKS, _MAX_VARIANTS = 12, 4  # in a sentence
+_MAX_RANKS, _MAX_VARIANTS = 12, 4  # of a cycle, and in a sentence
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class HangReport:
         elif not words:
             words.append(Sentence("Nothing in it waits: every recorded call has ended or has its partners."))
         if self.unread:
-            words.append(Sentence("No file of rank {ranks}.", ranks=format_ranks(self.unread)))
+            words.append(Sentence("No file of rank {ranks}.", ranks=format_numbers(self.unread)))
         if self.origin == "ras" and any(finding.kind in ("missing", "operation") for finding in self.findings):
             words.append(Sentence("Ask again: counts that change belong to a job that runs."))
         return Sentence.from_words(join_words(words, "{first} {then}"))
@@ -125,32 +125,6 @@ class HangReport:
         return self.explanation()
 
 
-def format_ranks(ranks: Sequence[int]) -> str:
-    """`0`, `0, 2` or `1-3`, shortened where there are many.
-
-    Args:
-        ranks: in order.
-
-    Returns:
-        Their numbers.
-    """
-    parts: list[str] = []
-    runs: list[list[int]] = []
-    for rank in sorted(ranks):
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    for run in runs:
-        if len(run) > 2:
-            parts.append(f"{run[0]}-{run[-1]}")
-        else:
-            parts += map(str, run)
-    if len(parts) > _MAX_RANKS:
-        parts[_MAX_RANKS:] = ["..."]
-    return ", ".join(parts)
-
-
 # ---- sentences -----------------------------------------------------------------------------------------------------
 
 
@@ -164,7 +138,7 @@ def _describe_mismatch(finding: HangFinding) -> Words:
     parts = []
     for variant in finding.variants[:_MAX_VARIANTS]:
         call = _describe_call(variant.value, variant.position)
-        parts.append(Sentence("rank {ranks}: {call}", ranks=format_ranks(variant.ranks), call=call))
+        parts.append(Sentence("rank {ranks}: {call}", ranks=format_numbers(variant.ranks), call=call))
     values: dict[str, object] = {"number": finding.number, "group": finding.group, "variants": join_words(parts)}
     if finding.kind == "operation":
         return Sentence("Call {number} of group {group} is not the same on all ranks: {variants}.", **values)
@@ -180,10 +154,10 @@ def _describe_missing(finding: HangFinding) -> Words:
     (called, *_) = finding.variants
     sentence = Sentence(
         "Behind: rank {ranks}, without {call} of group {group}. Waiting in it: rank {others}.",
-        ranks=format_ranks(finding.ranks),
+        ranks=format_numbers(finding.ranks),
         call=_describe_number(finding, called.position),
         group=finding.group,
-        others=format_ranks(called.ranks),
+        others=format_numbers(called.ranks),
     )
     if not finding.last:
         return sentence
@@ -210,13 +184,13 @@ def _describe_counts(finding: HangFinding) -> Words:
         counts=join_words(parts),
     )
     if finding.ranks:
-        return Sentence("{sentence} Behind: rank {ranks}.", sentence=sentence, ranks=format_ranks(finding.ranks))
+        return Sentence("{sentence} Behind: rank {ranks}.", sentence=sentence, ranks=format_numbers(finding.ranks))
     return Sentence("{sentence} `ncclras -v` names more of them.", sentence=sentence)
 
 
 def _describe_silent(finding: HangFinding) -> Words:
     message = "No answer from rank {ranks} of group {group}: the process has ended, or is stopped."
-    return Sentence(message, ranks=format_ranks(finding.ranks), group=finding.group)
+    return Sentence(message, ranks=format_numbers(finding.ranks), group=finding.group)
 
 
 def _describe_message(finding: HangFinding) -> Words:
@@ -224,7 +198,7 @@ def _describe_message(finding: HangFinding) -> Words:
     values: dict[str, object] = {
         "rank": waiting.ranks[0],
         "call": _describe_call(finding.operation, waiting.position),
-        "peer": format_ranks(finding.ranks),
+        "peer": format_numbers(finding.ranks),
     }
     if finding.operation == "send":
         return Sentence("Rank {rank} waits in {call} for a receive of rank {peer}, which has none for it.", **values)

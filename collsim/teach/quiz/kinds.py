@@ -64,9 +64,8 @@ def _build_choice(
     right: Alternative,
     wrong: list[Alternative],
     random: Random,
-    most: int = 4,
 ) -> Question | None:
-    """A choice question in random order; None if no wrong choice differs from the right one."""
+    """A question with at most four choices in random order; None if no wrong choice differs from the right one."""
     seen, distinct = {right.text[0]}, []
     for alternative in wrong:
         if alternative.text[0] not in seen:
@@ -74,7 +73,7 @@ def _build_choice(
             distinct.append(alternative)
     if not distinct:
         return None
-    choices = [right, *distinct[: most - 1]]
+    choices = [right, *distinct[:3]]
     order = random.permutation(len(choices))
     return Question(
         "choice",

@@ -12,6 +12,8 @@ from ..facts import Effect, FromText
 from ..network import Topology
 from .topology_loader import parse_topology_text
 
+MAX_VALUES = 2  # that are tried for each assumption
+
 
 def read_again(topology: Topology, **options: object) -> Topology:
     """The same file read with further options, or the same machine with other parts.
@@ -41,7 +43,7 @@ def _read(reading: FromText, options: tuple[tuple[str, object], ...]) -> Topolog
         return parse_topology_text(reading.text, reading.name, **{**dict(reading.options), **dict(options)})
 
 
-def find_effects(topology: Topology, time: Callable[[Topology], float], most: int = 2) -> list[Effect]:
+def find_effects(topology: Topology, time: Callable[[Topology], float]) -> list[Effect]:
     """What the other values of each assumption make of a time, found by running `time` again on the machine with
     them.
 
@@ -50,14 +52,13 @@ def find_effects(topology: Topology, time: Callable[[Topology], float], most: in
     Args:
         topology: read from a file.
         time: seconds on a topology.
-        most: values tried for each assumption.
 
     Returns:
         An Effect for each value.
     """
     effects, base_time = [], math.nan
     for assumption in topology.facts.assumptions:
-        for value in assumption.others[:most]:
+        for value in assumption.others[:MAX_VALUES]:
             try:
                 other = read_again(topology, **{assumption.option: value})
                 if math.isnan(base_time):

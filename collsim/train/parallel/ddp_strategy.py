@@ -37,7 +37,6 @@ from .strategy import (
     Workload,
     parse_accumulate,
     register_strategy,
-    require_same,
 )
 
 if TYPE_CHECKING:
@@ -273,8 +272,11 @@ def _parse_bucket(bucket: ByteSize | None, bucket_cap_mb: float | None) -> int |
     """The cap of a bucket in bytes, by our word or by torch's; None where neither is given."""
     if bucket_cap_mb is None:
         return _parse_cap("bucket", bucket)
-    require_same("the size of buckets", bucket, f"{bucket_cap_mb} MiB")
-    return _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
+    cap = _parse_cap("bucket_cap_mb", _convert_mebibytes(bucket_cap_mb))
+    if bucket is not None and _parse_cap("bucket", bucket) != cap:
+        message = "the size of buckets is given twice, and differently: {value}"
+        raise CollsimError(message, value=f"{bucket!r}, '{bucket_cap_mb} MiB'")
+    return cap
 
 
 def _convert_mebibytes(value: object) -> int:

@@ -374,22 +374,6 @@ def parse_accumulate(accumulate: int | None) -> int | None:
     return parse_count(accumulate, "accumulate")
 
 
-def require_same(what: str, *values: object) -> None:
-    """Refuse two names of one option that say different things.
-
-    Args:
-        what: The option in words.
-        *values: What its names say; None and False say nothing.
-
-    Raises:
-        CollsimError: Two values differ.
-    """
-    stated = [v for v in values if v is not None and v is not False]
-    if len({repr(v) for v in stated}) > 1:
-        message = "{what} is given twice, and differently: {value}"
-        raise CollsimError(message, what=what, value=", ".join(map(repr, stated)))
-
-
 # ---- passes ---------------------------------------------------------------------------------------------------------
 
 

@@ -125,9 +125,9 @@ class ConvolutionBuilder:
         )
         self.layers.append(layer)
 
-    def add_average_pool(self, name: str, side: int = 1) -> None:
-        """Add average pooling `name` to `side` x `side` elements."""
-        inputs, self.side = self.size, side
+    def add_average_pool(self, name: str) -> None:
+        """Add average pooling `name` to one element a channel."""
+        inputs, self.side = self.size, 1
         traffic = inputs + self.size
         self.layers.append(Layer(name, flops=float(inputs), traffic=traffic, outputs=self.size, kind="elementwise"))
 

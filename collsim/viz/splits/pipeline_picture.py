@@ -133,18 +133,15 @@ class PipelinePicture:
         return list(self.runner["rows"])
 
 
-def build_pipeline_picture(
-    pipe: Pipeline, microbatches: int, backward: float = 2.0, until: float = 0.0
-) -> PipelinePicture:
-    """The picture of a pipeline whose backward pass takes `backward` forward passes, with no time from GPU to GPU.
+def build_pipeline_picture(pipe: Pipeline, microbatches: int, until: float = 0.0) -> PipelinePicture:
+    """The picture of a pipeline whose backward pass takes two forward passes, with no time from GPU to GPU.
 
     Args:
         pipe: The pipeline.
         microbatches: Number of microbatches.
-        backward: Time of a backward pass, in forward passes.
         until: Time at the right edge, in forward passes; the end of the schedule unless that is later.
     """
-    timing = pipe.time_passes(microbatches, forward=1.0, backward=backward)
+    timing = pipe.time_passes(microbatches, forward=1.0, backward=2.0)
     return PipelinePicture(pipe.schedule, pipe.size, microbatches, build_pipeline_runner(pipe, timing), until)
 
 

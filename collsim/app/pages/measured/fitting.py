@@ -103,7 +103,7 @@ def _draw_residuals(rows: pd.DataFrame) -> Picture:
     dots = alt.Chart(frame).mark_point(filled=True, size=60, opacity=0.85)
     dots = dots.encode(
         x=charts.build_size_axis(frame["nbytes"]),
-        y=charts.build_factor_axis("ratio", [0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], t("fit.ratio"), padding=12),
+        y=charts.build_factor_axis([0.1, 0.25, 0.5, 0.8, 1, 1.25, 2, 4, 10], t("fit.ratio"), padding=12),
         color=alt.Color("name:N", scale=hues, legend=alt.Legend(title=None, orient="top")),
         tooltip=[*map(alt.Tooltip, ("collective:N", "size:N", "name:N")), alt.Tooltip("ratio:Q", format=".3f")],
     )

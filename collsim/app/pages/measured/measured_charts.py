@@ -430,7 +430,7 @@ def _build_ratios(table: pd.DataFrame, description: str) -> Picture:
     lines = alt.Chart(frame).mark_line(strokeWidth=2.6, point=True)
     lines = lines.encode(
         x=charts.build_size_axis(frame["nbytes"]),
-        y=charts.build_factor_axis("ratio", [0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8, 16, 32], title, padding=14),
+        y=charts.build_factor_axis([0.25, 0.5, 0.7, 1, 1.4, 2, 4, 8, 16, 32], title, padding=14),
         color=alt.Color("who:N", scale=hues, legend=alt.Legend(title=None, orient="top", labelLimit=320)),
         strokeDash=alt.StrokeDash("who:N", scale=dashes, legend=None),
         tooltip=["size:N", "who:N", alt.Tooltip("ratio:Q", format=".2f", title=title)],
