@@ -17,14 +17,13 @@ import numpy as np
 
 from ..analysis.ranking import get_sort_key
 from ..bounds.cuts import Cut
-from ..errors import CollsimError, Sentence, Words, join_words
+from ..errors import Sentence, Words, join_words
 from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..faults import require_right
-from ..registry import algorithms, schedule
+from ..registry import algorithms
 from ..schedule import Schedule
 from ..simulate import Trace, simulate
-from ..simulate.variants import VariantSearch
 from ..topology.graph import format_ranks
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, format_bandwidth, format_bytes, format_time
@@ -268,35 +267,18 @@ def _build_race(runs: dict[str, Trace], known: dict[str, GapParts] | None = None
 def _list_rivals(trace: Trace, library: Mapping[str, Trace]) -> Iterator[tuple[str, Trace]]:
     """Ring and tree at their best, as far as the collective has them and they run here; `library` are runs of the same
     size that the search has made."""
-    kind = trace.schedule.collective
+    from ..synthesis.library_algorithms import time_fastest_variant
+
+    s, kind = trace.schedule, trace.schedule.collective
     rivals = {"alltoall": RIVALS_OF_ALLTOALL}.get(kind, RIVALS)
     for name, patterns in rivals.items():
         for pattern in patterns:
-            best = library.get(f"{kind}_{pattern}")
-            if best is None or best.dtype != trace.dtype:
-                best = _find_best(f"{kind}_{pattern}", trace)
+            best, entry = library.get(f"{kind}_{pattern}"), algorithms().get(f"{kind}_{pattern}")
+            if entry is not None and (best is None or best.dtype != trace.dtype):
+                best = time_fastest_variant(entry, trace.topology, s.ranks, s.root, trace.nbytes, trace.dtype)
             if best is not None:
                 yield name, best
                 break
-
-
-def _find_best(algorithm: str, synthesized: Trace) -> Trace | None:
-    """The fastest of an algorithm over the channels and chunks that a comparison tries; None where there is no such
-    algorithm, or it cannot run."""
-    entry = algorithms().get(algorithm)
-    if entry is None:
-        return None
-    topology, root_option = synthesized.topology, {"root": synthesized.schedule.root}
-    root = {name: value for name, value in root_option.items() if name in entry.options}
-    runs = []
-    for options in VariantSearch.for_topology(topology).list_variants(entry):
-        try:
-            plan = schedule(entry, ranks=synthesized.schedule.ranks, topology=topology, **options, **root)
-            require_right(plan)
-            runs.append(simulate(plan, topology, synthesized.nbytes, synthesized.dtype, "event"))
-        except CollsimError:
-            continue
-    return min(runs, key=lambda trace: get_sort_key(trace.time), default=None)
 
 
 # ---- sentences -----------------------------------------------------------------------------------------------------

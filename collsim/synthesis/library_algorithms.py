@@ -6,6 +6,7 @@ that use switches which reduce or multicast (NVLS, SHARP), where the topology ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.ranking import round_time
 from ..collective import Collective
 from ..errors import CollsimError, Sentence
 from ..faults import find_fault, require_right
@@ -85,17 +87,46 @@ def time_candidates(
     for number, entry in enumerate(candidates):
         if report is not None:
             report(number, len(candidates), search_phases.LIBRARY)
-        for plan in _build_schedules(entry, topology, ranks, root):
-            try:
-                require_right(plan)
-                trace = simulate(plan, topology, nbytes, engine="event")
-            except CollsimError:  # no place for its helpers here, or wrong
-                # An algorithm that cannot run here is no candidate, and its other variants would fail alike.
-                break
-            # A thousand-millionth of margin, so that rounding does not decide between equals.
-            if entry.name not in best or trace.time < best[entry.name].time * (1 - 1e-9):
-                best[entry.name] = trace
+        fastest = time_fastest_variant(entry, topology, ranks, root, nbytes, most_rows=MAX_ROWS)
+        if fastest is not None:
+            best[entry.name] = fastest
     return best
+
+
+def time_fastest_variant(
+    entry: Algorithm,
+    topology: Topology,
+    ranks: int,
+    root: int,
+    nbytes: int,
+    dtype: str = "float32",
+    most_rows: float = math.inf,
+) -> Trace | None:
+    """The fastest run of an algorithm over the channels and chunks that a comparison tries, by the event engine.
+
+    Args:
+        entry: the algorithm.
+        topology: the network.
+        ranks: so many, the first of the topology.
+        root: of the collective, where it has one.
+        nbytes: of the operation.
+        dtype: type of an element.
+        most_rows: larger schedules are left out.
+
+    Returns:
+        Of equals the first; None where it cannot run here.
+    """
+    root_option = {"root": root} if "root" in entry.options else {}
+    runs = []
+    for options in VariantSearch.for_topology(topology).list_variants(entry):
+        try:
+            plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
+            if len(plan) <= most_rows:
+                require_right(plan)
+                runs.append(simulate(plan, topology, nbytes, dtype, "event"))
+        except CollsimError:  # no place for its helpers here, or wrong: its other variants would fail alike
+            break
+    return min(runs, key=lambda trace: round_time(trace.time), default=None)
 
 
 def find_fastest_run(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
@@ -104,10 +135,7 @@ def find_fastest_run(runs: Mapping[str, Trace]) -> tuple[Trace, Sentence]:
     Args:
         runs: By name of the algorithm, at least one.
     """
-    name, best = next(iter(runs.items()))
-    for other, trace in runs.items():
-        if trace.time < best.time * (1 - 1e-9):
-            name, best = other, trace
+    name, best = min(runs.items(), key=lambda run: round_time(run[1].time))
     if best.schedule.endpoints > best.schedule.ranks:
         switches: Any = _SWITCH
     else:
@@ -149,21 +177,6 @@ def find_shortest(kind: Collective, topology: Topology, ranks: int, steps: int) 
         if pairs[rows["src"], rows["dst"]].all() and find_fault(plan) is None:
             best, steps = plan, plan.steps
     return best
-
-
-def _build_schedules(entry: Algorithm, topology: Topology, ranks: int, root: int) -> Iterator[Schedule]:
-    """Its schedules over channels and chunks, as far as they are small enough to time."""
-    if "root" in entry.options:
-        root_option = {"root": root}
-    else:
-        root_option = {}
-    for options in VariantSearch.for_topology(topology).list_variants(entry):
-        try:
-            plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
-        except CollsimError:
-            return
-        if len(plan) <= MAX_ROWS:
-            yield plan
 
 
 def mark_synthesized(plan: Schedule, kind: Collective, options: dict[str, Any]) -> Schedule:

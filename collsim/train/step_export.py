@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import CollsimError, Sentence, require_path
-from ..files import create_file, format_csv
+from ..files import format_csv, write_text
 from ..simulate.trace import views
 from .step_trace import StepTrace
 from .workload.step_graph import COMPUTE, NETWORK
@@ -43,11 +43,11 @@ def save_step(trace: StepTrace, path: str | PathLike[str]) -> Path:
     name = target.name.lower()
     # The longer endings first: `.trace.json` is one of `.json`, too.
     if name.endswith((".trace.json", ".perfetto.json", ".pftrace.json")):
-        _write_text(target, json.dumps({"displayTimeUnit": "ms", "traceEvents": list(list_trace_events(trace))}))
+        write_text(target, json.dumps({"displayTimeUnit": "ms", "traceEvents": list(list_trace_events(trace))}))
     elif name.endswith(".json"):
-        _write_text(target, json.dumps(build_record(trace), indent=1))
+        write_text(target, json.dumps(build_record(trace), indent=1))
     elif name.endswith(".csv"):
-        _write_text(target, format_csv(_list_plain_tasks(trace)))
+        write_text(target, format_csv(_list_plain_tasks(trace)))
     elif name.endswith(".et"):
         from .step_chakra import write_chakra
 
@@ -55,18 +55,13 @@ def save_step(trace: StepTrace, path: str | PathLike[str]) -> Path:
     elif name.endswith(".html"):
         views["step_page"](trace, target)
     elif name.endswith(".py"):
-        _write_text(target, trace.script())
+        write_text(target, trace.script())
     elif name.endswith(_PICTURES):
         views["step_picture"](trace, target)
     else:
         kinds = Sentence(".html, .trace.json (Perfetto), .json, .csv, .et (Chakra), .py (PyTorch), .png, .svg or .pdf")
         raise CollsimError("{name!r}: a step of training is written as {kinds}", name=target.name, kinds=kinds)
     return target
-
-
-def _write_text(target: Path, text: str) -> None:
-    with create_file(target) as file:
-        file.write(text.encode())
 
 
 def build_record(trace: StepTrace) -> dict[str, object]:
