@@ -78,6 +78,11 @@ class Sentence:
         """
         return _fill_template(_find_template(self.key, language), self.values, language)
 
+    @property
+    def texts(self) -> Text:
+        """The sentence in every language, in the order of `LANGUAGES`."""
+        return tuple(map(self.text, LANGUAGES))
+
     def capitalize(self) -> Sentence:
         """The sentence with a capital letter at its begin in English, whatever its template begins with.
 

@@ -215,7 +215,7 @@ def _check_plan(plan: Schedule | CollsimError) -> tuple[Text, CollsimError | Non
             error = problem
     if error is None:
         return build_text("teach", "breaking.result_still_right_nobody"), None
-    return tuple(map(error.text, LANGUAGES)), error
+    return error.sentence.texts, error
 
 
 def _time_plan(trace: Trace, plan: Schedule | CollsimError) -> Trace | None:

@@ -438,11 +438,11 @@ def _time(choice: Choice, topology: cs.Topology) -> float:
     return float(_trace(choice, topology, used).time)
 
 
-def _explain_below_bound(trace: cs.Trace) -> list[tuple[str, str]]:
+def _explain_below_bound(trace: cs.Trace) -> list[Text]:
     """That a time is that of no right schedule, where it is below the bound."""
     if trace.error is None:
         return []
-    return [(trace.error.text("en"), trace.error.text("zh"))]
+    return [trace.error.texts]
 
 
 def _explain_nccl_difference(trace: cs.Trace) -> list[Text]:

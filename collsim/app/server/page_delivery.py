@@ -21,7 +21,7 @@ from cachetools import LRUCache
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from collsim.viz.hosts.bundle import read_bundle
+from collsim.viz.hosts.bundle import BUNDLES, read_bundle
 
 from .addresses import get_base_path
 
@@ -33,7 +33,7 @@ _BUNDLES = "/bundles/"
 #: Components that are in one bundle, as `scripts/bundle.mjs` has it: each has a player in it.
 _PICTURES = {"player", "race", "route", "simple", "step"}
 #: Names of all bundles that are files.
-_NAMES = {"lab", "lab_step", "lanes", "pictures", "program", "rivals", "splits", "story"}
+_NAMES = frozenset(file.stem for file in BUNDLES.glob("*.js"))
 #: Headers that ask for a part of a file, or for nothing where it has not changed.
 _CONDITIONAL_HEADERS = (b"range", b"if-none-match", b"if-modified-since", b"if-range")
 #: Headers that are wrong once the body is another one.

@@ -8,8 +8,7 @@ from typing import Any
 
 import collsim as cs
 from collsim.analysis.device_names import name_link
-from collsim.errors import Sentence
-from collsim.locale import LANGUAGES, Text
+from collsim.locale import Text
 from collsim.sweep import gap_closing
 from collsim.sweep.gap_closing import SynthesisRace
 from collsim.sweep.synthesized_algorithm import SYNTHESIZED
@@ -53,15 +52,6 @@ class Synthesized:
     rows: list[dict[str, Any]]
     runners: dict[str, Runner]
     thinned: tuple[int, int, float] | None
-
-
-def write_text(sentence: Sentence) -> Text:
-    """A sentence in every language.
-
-    Args:
-        sentence: A sentence with its translations.
-    """
-    return tuple(map(sentence.text, LANGUAGES))
 
 
 def estimate_synthesis(ranks: int) -> float:
@@ -122,7 +112,7 @@ def write_sentences(race: SynthesisRace) -> tuple[Text, ...]:
     for name, trace in race.runs.items():
         busiest = race.parts[name].busiest
         names[trace.topology.link_name(busiest)] = name_link(trace, busiest)
-    return tuple(write_text(sentence.rename(names)) for sentence in race.sentences)
+    return tuple(sentence.rename(names).texts for sentence in race.sentences)
 
 
 def close_gap(trace: cs.Trace, switches: bool) -> Synthesized:
@@ -140,7 +130,7 @@ def close_gap(trace: cs.Trace, switches: bool) -> Synthesized:
         pieces = [run.schedule.options["pieces"] for run in (thinner, race.trace)]
         thinned = pieces[0], pieces[1], thinner.time
     runners = {name: build_runner(run) for name, run in runs.items() if len(run.schedule) <= MAX_PLAYED}
-    return Synthesized(write_text(race.provenance), write_sentences(race), race.rows(), runners, thinned)
+    return Synthesized(race.provenance.texts, write_sentences(race), race.rows(), runners, thinned)
 
 
 def _create_reporter() -> Callable[[int, int, str], None]:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ...errors import CollsimError
-from ...locale import LANGUAGES, Text, build_text, join_texts, repeat_text
+from ...locale import Text, build_text, join_texts, repeat_text
 from ...train import DDP, StepTrace
 from ...train.memory import MEMORY_KINDS
 from ...units import format_bytes, format_time
@@ -231,17 +231,18 @@ def _ask_largest_memory(run: QuestionStep, random: Random) -> Question | None:
     if len(order) < 3 or sizes[order[0]] == sizes[order[1]]:
         return None
 
-    def name_kind(kind: str) -> Text:
-        return tuple(MEMORY_KINDS[kind].text(language) for language in LANGUAGES)
-
     ask = _text("fullest_gpu_holds_most", total=format_bytes(sum(sizes.values())))
-    parts = [_text("kind_and_size", kind=name_kind(kind), size=format_bytes(sizes[kind])) for kind in order[:3]]
+    parts = [
+        _text("kind_and_size", kind=MEMORY_KINDS[kind].texts, size=format_bytes(sizes[kind])) for kind in order[:3]
+    ]
     explanation = _text("largest_kinds", kinds=join_texts("clauses", parts))
     grows = _text("grows_model")
     if order[0] == "activations":
         grows = _text("grows_samples_gpu")
-    right = Alternative(name_kind(order[0]), grows)
-    wrong = [Alternative(name_kind(kind), _text("only", sizes=format_bytes(sizes[kind]))) for kind in order[1:]]
+    right = Alternative(MEMORY_KINDS[order[0]].texts, grows)
+    wrong = [
+        Alternative(MEMORY_KINDS[kind].texts, _text("only", sizes=format_bytes(sizes[kind]))) for kind in order[1:]
+    ]
     return _build_choice("memory", ask, explanation, right, wrong, random)
 
 

@@ -12,12 +12,11 @@ import numpy.typing as npt
 
 from ...analysis.device_names import name_device
 from ...errors import Sentence
-from ...locale import Text
+from ...locale import Text, repeat_text
 from ...registry import schedule
 from ...schedule import freeze
 from ...simulate import simulate
 from ...steps import copy
-from ..sentences import words
 from ..timeline.timeline_document import build_timeline, encode
 from ..timeline.timeline_types import EncodedTimeline, Timeline
 
@@ -149,9 +148,9 @@ def _number_cables(timeline: Timeline, hot: list[bool]) -> list[dict[str, object
 
 
 def _describe_router(topology: Topology, src: int, dst: int) -> Text:
-    """The router's own words, English and Chinese."""
+    """The router's own words."""
     if topology.router is None:
-        return "", ""
+        return repeat_text("")
     ends = (int(topology.endpoint_device[rank]) for rank in (src, dst))
     sentence = Sentence.from_words(topology.router.describe_route(*ends))
-    return words.capitalise(sentence.text("en")), sentence.text("zh")
+    return sentence.capitalize().texts

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...analysis.endpoint_names import name_endpoint
 from ...errors import ScheduleError
-from ...locale import LANGUAGES, Text, build_text, join_texts, list_items
+from ...locale import Text, build_text, join_texts, list_items
 from ...replay import mark_initial_slots
 from ...verify import MANY, Terms, find_expected_terms, list_contributions, verify
 from ...verify.origin import Origin
@@ -131,7 +131,7 @@ def _describe_wrong_cell(schedule: Schedule, rank: int, slot: int) -> Mistake:
     try:
         history = list_contributions(schedule, rank, slot)
     except ScheduleError as too_many:
-        return Mistake("unclear", rank, slot, None, None, tuple(map(too_many.text, LANGUAGES)))
+        return Mistake("unclear", rank, slot, None, None, too_many.sentence.texts)
     final = history[-1][1]
     if any(count > 1 and contribution in want for contribution, count in final.items()):
         kind = "twice"

@@ -87,7 +87,7 @@ def list_costs(choice: TrainingChoice, options: CostOptions) -> CostsView:
             gpus=options.gpus,
             flops_per_gpu=_scale(options.tflops, _TERA),
         )
-        days = (run.text("en"), run.text("zh"))
+        days = tuple(map(run.text, LANGUAGES))
     return CostsView(cells, options.watts or find_gpu_watts(step.topology), days)
 
 

@@ -218,7 +218,6 @@ def compute_step(choice: TrainingChoice) -> StepView:
     without = strip_switches(choice)
     plain = time_step(without)
     now = apply_switches(choice, plain)
-    sentence = now.interval.sentence
     report_progress("run", 0.2)
     changes = tuple(replace(change, on=change.name in choice.changes) for change in _time_changes(without))
     report_progress("run", 0.5)
@@ -226,7 +225,7 @@ def compute_step(choice: TrainingChoice) -> StepView:
     return StepView(
         machine=now.topology.name,
         figures=now.row(),
-        sentences={**write_sentences(now), "range": (sentence.text("en"), sentence.text("zh"))},
+        sentences={**write_sentences(now), "range": now.interval.sentence.texts},
         document=document,
         ghost=[[box["t0"], box["t1"]] for box in build_step_document(plain)["boxes"] if box["stream"] == "network"]
         if now is not plain
