@@ -145,3 +145,11 @@ def test_counts_are_whole_and_large_enough():
     for wrong in (0, -1, 2.5, "x", None, False, "2.5", ""):
         with pytest.raises(cs.CollsimError, match="ranks="):
             parse_count(wrong, "ranks")
+
+
+def test_numbers_that_follow_one_another_are_a_range_and_many_are_counted():
+    assert cs.units.format_numbers([3]) == "3"
+    assert cs.units.format_numbers([0, 1, 4]) == "0, 1, 4"
+    assert cs.units.format_numbers([0, 1, 2, 3, 8, 12, 13]) == "0-3, 8, 12, 13"
+    many = cs.units.format_numbers([0, 2, 4, 5, 6, 7, 10, 11], most=3)
+    assert (many.text(), many.text("zh")) == ("0, 2, 4-7 and 2 more", "0, 2, 4-7 等，另有 2 个")

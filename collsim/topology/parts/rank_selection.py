@@ -13,7 +13,7 @@ import numpy as np
 
 from ...dtypes import Bools, Longs
 from ...errors import CollsimError, Sentence, TopologyError, join_words
-from ...units import RankSelection, format_numbers, parse_count
+from ...units import RankSelection, parse_count
 from ..graph import format_ranks
 from ..network import DEVICE_KINDS, Topology
 from .shared_gpus import share_gpus
@@ -190,7 +190,9 @@ def _number_gpus(topology: Topology) -> Longs:
 
 
 def _name_gpus(numbers: list[int]) -> Sentence:
-    """`GPU 0`, `GPUs 0-3` or `GPUs 0, 2`."""
+    """`GPU 0`, `GPUs 0-3` or `GPUs 0, 2, 5`."""
     if len(numbers) == 1:
         return Sentence("GPU {number}", number=numbers[0])
-    return Sentence("GPUs {numbers}", numbers=format_numbers(numbers))
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return Sentence("GPUs {first}-{last}", first=numbers[0], last=numbers[-1])
+    return Sentence("GPUs {numbers}", numbers=", ".join(map(str, numbers)))
