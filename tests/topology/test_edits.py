@@ -131,9 +131,7 @@ def test_routes_on_a_hurt_machine_use_only_links_that_are_left(hurt):
 
 
 def test_losing_the_only_switch_names_who_is_separated():
-    with pytest.raises(
-        cs.TopologyError, match="ranks 0-7 and ranks 8-15 cannot reach"
-    ):
+    with pytest.raises(cs.TopologyError, match="ranks 0-7 and ranks 8-15 cannot reach"):
         machine("dgx-h100", nodes=2).without_device("fabric/switch0")
 
 
