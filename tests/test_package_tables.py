@@ -307,8 +307,9 @@ SCHEMAS = {
     "rank_engine/torch_dialect.toml": named(
         table(
             {"parameters": WORDS},
-            **dict.fromkeys(("sends", "fills", "extent", "result", "root", "per_rank"), WORD),
-            cuts=listed({"type": "string"}),
+            **dict.fromkeys(("sends", "fills", "tensor", "parts", "objects", "result", "root"), WORD),
+            **dict.fromkeys(("cuts", "memory"), listed(WORD)),
+            default_root={"type": "integer"},
         )
     ),
     "app/scenario/pytorch.toml": table(

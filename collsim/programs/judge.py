@@ -28,6 +28,7 @@ from ..rank_engine.engine import (
     MAX_THREADS,
     Message,
     RunMode,
+    SilentFault,
 )
 from ..rank_engine.execute import MISSING_ARGUMENT, Execution, RankError, RankWait
 from ..rank_engine.expected import is_close
@@ -356,7 +357,11 @@ def judge(
         buffered = by_mode.get(RunMode(UNLIMITED), first)
         if not buffered.hangs and not buffered.errors:
             reason = Sentence("{hang} It ends where every message is buffered.", hang=reason)
+        elif any(not execution.hangs and not execution.errors for execution in executions if execution.mode.choices):
+            reason = Sentence("{hang} It ends where another message comes first.", hang=reason)
         return _conclude(ranks, first, "hangs", reason)
+    if first.faults:
+        return _conclude(ranks, first, "wrong", _describe_faults(first.faults))
     # What a buffer holds when its bytes are read as late as allowed must be the same, or it was changed too early.
     late = by_mode.get(RunMode(limit, is_late=True), first)
     has_result = expect is not None  # else what is printed is the result of a script as well
@@ -556,6 +561,37 @@ def _are_mismatched(execution: Execution) -> bool:
     if any(not wait.is_collective or wait.ended for wait in execution.waits):
         return False
     return _describe_crossed_groups(execution) is None
+
+
+def _describe_faults(faults: Sequence[SilentFault]) -> Words:
+    """The first of what a library does not notice, with where else that is."""
+    fault = faults[0]
+    same = [other for other in faults if (other.kind, other.call) == (fault.kind, fault.call)][:_MAX_SHOWN]
+    calls = join_words(
+        [
+            Sentence("rank {ranks} in {call} (line {line})", ranks=other.rank, call=other.call, line=other.line)
+            for other in same
+        ]
+    )
+    if fault.kind == "dropped":
+        return Sentence(
+            "Nobody keeps the handle and waits: {calls}. gloo forgets a message with its handle, unless its other end "
+            "has been called before; the other rank may then wait forever. Keep what {call} returns, and call wait().",
+            calls=calls,
+            call=fault.call,
+        )
+    if fault.kind == "gaps":
+        return Sentence(
+            "The elements of a tensor do not lie one after another: {calls}. gloo takes as many as there are from the "
+            "first one on, and these are others. Give it a copy: t.contiguous().",
+            calls=calls,
+        )
+    details = join_words([Sentence("{text} on rank {rank}", text=other.detail, rank=other.rank) for other in same])
+    return Sentence(
+        "Ranks differ in what no library compares: {calls}: {details}. The program goes on with wrong numbers.",
+        calls=calls,
+        details=details,
+    )
 
 
 def _describe_passing_mismatch(strict: Execution) -> Words:

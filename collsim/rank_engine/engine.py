@@ -13,6 +13,7 @@ called; collectives match by their order in a communicator.
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import types
 from collections import deque
@@ -50,6 +51,10 @@ Limit = Literal["steps", "messages", "calls", "threads", "turns", "time"]
 Kept = Literal["events", "payloads", "results"]
 
 EventKind = Literal["send", "receive", "collective", "wait", "sleep"]
+
+#: What a library does not notice: nobody keeps the handle of a message; ranks reduce otherwise, or elements of other
+#: types; a tensor has its elements elsewhere than a collective reads them.
+FaultKind = Literal["dropped", "mismatch", "gaps"]
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,24 @@ class RankEvent(NamedTuple):
     is_complete: bool = False
 
 
+class SilentFault(NamedTuple):
+    """What a library does not notice, so that a message is lost or numbers are wrong.
+
+    Attributes:
+        kind: which fault.
+        rank: whose call it is.
+        call: the word of the library.
+        line: of the call.
+        detail: of a mismatch, what the call reduces with, its type and its root.
+    """
+
+    kind: FaultKind
+    rank: int
+    call: str
+    line: int
+    detail: str = ""
+
+
 class SharedUse(NamedTuple):
     """What a thread does with a queue, a lock, an event or a barrier.
 
@@ -211,6 +234,7 @@ class MessagePost(PostedCall):
         is_buffered: whether the bytes were copied at the call.
         is_synchronous: a send that waits for its receive at every size.
         is_internal: part of a collective, and no message of the program's own.
+        needs_handle: whether the library forgets it with its handle, as gloo does.
         position: of this post among all of the run.
         match: the post at the other end; None until they have met.
         is_moved: of a send: its bytes are in the receiver's buffer.
@@ -229,6 +253,7 @@ class MessagePost(PostedCall):
     is_buffered: bool = False
     is_synchronous: bool = False
     is_internal: bool = False
+    needs_handle: bool = False
     position: int = 0
     match: MessagePost | None = None
     is_moved: bool = False
@@ -271,8 +296,9 @@ class CollectivePost(PostedCall):
 
     Attributes:
         communicator: whose members take part.
-        signature: what has to agree, else the ranks wait for one another: operation, root and reduction.
-        extent: what has to agree, else the call ends in an error: bytes and element type.
+        signature: what has to agree, else the ranks wait for one another: the operation, and what libraries compare.
+        extent: what has to agree, else the call ends in an error: bytes.
+        unchecked: what has to agree, and no library compares: reduction, element type, root.
         value: what this rank puts in.
         root: the position in the communicator of the rank that sends to all or receives from all, or -1.
         nbytes: bytes of this rank's buffer.
@@ -282,7 +308,8 @@ class CollectivePost(PostedCall):
 
     communicator: Hashable = 0
     signature: tuple[Hashable, ...] = ()
-    extent: tuple[int, str] = (0, "")
+    extent: int = 0
+    unchecked: str = ""
     value: object = None
     root: int = -1
     nbytes: int = 0
@@ -394,6 +421,8 @@ class Engine:
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
         self._has_changed_buffer = False  # of a send, between its call and its receive
+        self.turn = 0  # how often a rank began to run; -1 when the run is over
+        self.faults: dict[SilentFault, None] = {}  # each once
         self._events: list[tuple[PostedCall, EventKind, int] | RankEvent] = []
         self._positions: dict[int, int] = {}  # of what was posted, among the events
 
@@ -420,23 +449,21 @@ class Engine:
 
     def run(self) -> None:
         """Let ranks take turns until all have ended, none can go on, or one is stopped."""
-        steps = idle_polls = 0
-        while self._runnable or self._decide():
+        idle_polls = 0
+        while self.stopped is None and (self._runnable or self._decide()):
             rank = self._runnable.popleft()
             polls = rank.polls
+            self.turn += 1
             self._step(rank)
-            if self.stopped is not None:  # also where the program caught it
-                return
             idle_polls += 1
             if rank.polls <= polls:
                 idle_polls = 0
             # All that run have polled in vain once around: only a choice that depends on timing can bring them on.
-            if idle_polls > len(self._runnable) and self._decide():
+            if self.stopped is None and idle_polls > len(self._runnable) and self._decide():
                 idle_polls = 0
-            steps += 1
-            if steps > MAX_ENGINE_STEPS:
+            if self.turn > MAX_ENGINE_STEPS and self.stopped is None:
                 self.stopped = StoppedRank(rank.number, self._find_line(rank), "turns")
-                return
+        self.turn = -1
 
     def _step(self, rank: Rank) -> None:
         """Run a rank until it waits, yields its turn or ends."""
@@ -473,6 +500,9 @@ class Engine:
             rank.error, rank.has_ended = error, True
             rank.error_line = self._find_error_line(error)
         if rank.has_ended:
+            for post in [*itertools.chain.from_iterable(self._unexpected.values())]:
+                if post.rank == rank.number and post.needs_handle:  # its process is gone
+                    self.note_dropped(post, self.turn)
             self.complete(rank.end, rank.result)
 
     def _find_line(self, rank: Rank) -> int:
@@ -579,6 +609,28 @@ class Engine:
         """
         if self.current is not None:
             self.uses.setdefault(use, set()).add(self.current.number)
+
+    # ---- faults that a library does not notice
+
+    def note_fault(self, kind: FaultKind, post: PostedCall, detail: str = "") -> None:
+        """Note a fault, once for each line of a rank.
+
+        Args:
+            kind: Which fault.
+            post: The call.
+            detail: What tells it from calls of other ranks.
+        """
+        self.faults[SilentFault(kind, post.rank, post.call, post.line, detail)] = None
+
+    def note_dropped(self, post: PostedCall, turn: int) -> None:
+        """Note that a rank keeps a message no longer for which it has not waited, unless that has certainly arrived.
+
+        Args:
+            post: The message.
+            turn: When it was posted. What came in the same turn may come later in another run.
+        """
+        if self.turn >= 0 and (turn == self.turn or not post.is_complete):
+            self.note_fault("dropped", post)
 
     # ---- messages
 
@@ -694,7 +746,7 @@ class Engine:
             if send.source_buffer is not None and send.source_buffer.tobytes() != send.buffer.tobytes():
                 self._has_changed_buffer = True
             send.source_buffer = None
-            _copy_bytes(send.buffer, receive.buffer)
+            copy_bytes(send.buffer, receive.buffer)
         if send.is_buffered and self.keeps != "payloads":
             send.buffer = None  # a copy that nobody reads again: 20,000 messages would keep 1 GiB of them
         receive.payload, receive.source, receive.tag = send.payload, send.source, send.tag
@@ -738,6 +790,10 @@ class Engine:
             call.peers = tuple(rank for rank in members if rank not in agreeing)
         if len(round_of_calls) == len(members) and not post.peers:
             _set_errors(round_of_calls)
+            for call in round_of_calls:
+                if call.unchecked != post.unchecked:
+                    self.note_fault("mismatch", call, call.unchecked)
+                    self.note_fault("mismatch", post, post.unchecked)
             values = Contributions([call.value for call in round_of_calls])
             for call in round_of_calls:
                 self.complete(call, values)
@@ -992,19 +1048,18 @@ def _set_errors(calls: Sequence[CollectivePost]) -> None:
     Args:
         calls: one of each member.
     """
-    largest = max(calls, key=lambda call: call.extent[0])
+    largest = max(calls, key=lambda call: call.extent)
     if largest.call == "broadcast":  # of torch: what is longer than the root's message stays as it is
         sender = calls[largest.root]
-        calls = [call for call in calls if call.extent[0] <= sender.extent[0] or call is sender]
+        calls = [call for call in calls if call.extent <= sender.extent or call is sender]
         largest = sender
     if all(call.extent == largest.extent for call in calls):
         return
-    has_same_size = all(call.extent[0] == largest.extent[0] for call in calls)
     for call in calls:
-        if call.extent[0] < largest.extent[0] or (has_same_size and call.extent != largest.extent):
+        if call.extent < largest.extent:
             call.error = RuntimeError(
-                f"{call.call} of {call.extent[0]:,} bytes ({call.extent[1]}) does not match that of rank "
-                f"{largest.rank}: {largest.extent[0]:,} bytes ({largest.extent[1]}, line {largest.line})"
+                f"{call.call} of {call.extent:,} bytes ({call.unchecked}) does not match that of rank {largest.rank}: "
+                f"{largest.extent:,} bytes ({largest.unchecked}, line {largest.line})"
             )
         else:
             call.error = ConnectionClosed(f"{call.call}: connection closed by a rank whose buffer does not match")
@@ -1083,8 +1138,13 @@ def _fits(send: MessagePost, receive: MessagePost) -> bool:
     )
 
 
-def _copy_bytes(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy an array into another as a network does: bytes in order, whatever their types and shapes."""
+def copy_bytes(source: np.ndarray, target: np.ndarray) -> None:
+    """Copy an array into another as a network does: bytes in order, whatever their types and shapes.
+
+    Args:
+        source: What is sent.
+        target: What is filled; it has at least as many bytes.
+    """
     if source.dtype == target.dtype and source.shape == target.shape:
         target[...] = source
         return

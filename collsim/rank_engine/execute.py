@@ -29,6 +29,7 @@ from .engine import (
     RankEvent,
     RunMode,
     SharedUse,
+    SilentFault,
     StackFrame,
     Stop,
     Task,
@@ -160,6 +161,7 @@ class Execution:
         provenance: which numbers each message holds, where that was looked for.
         uses: of queues, locks and other shared objects, with the threads that made them.
         unawaited: words and lines of calls that returned at once and that nobody waited for.
+        faults: what the library does not notice, so that a message is lost or numbers are wrong.
         depends_on_reads: whether it may end otherwise where bytes are read as late as they may be.
     """
 
@@ -176,6 +178,7 @@ class Execution:
     provenance: Provenance | None = None
     uses: Mapping[SharedUse, frozenset[int]] = field(default_factory=dict)
     unawaited: tuple[tuple[str, int], ...] = ()
+    faults: tuple[SilentFault, ...] = ()
     depends_on_reads: bool = True
 
     @property
@@ -568,6 +571,7 @@ def _collect(engine: Engine, scripts: list[_Process]) -> Execution:
         groups=tuple(engine.groups.values()),
         uses={use: frozenset(threads) for use, threads in engine.uses.items()},
         unawaited=tuple(engine.list_unawaited()),
+        faults=tuple(engine.faults),
         depends_on_reads=engine.depends_on_reads(),
     )
 

@@ -19,9 +19,9 @@ def execute_modes(execute: Callable[[RunMode, Kept], Execution], limit: float) -
         limit: messages up to so many bytes are buffered; -1: none.
 
     Returns:
-        First as the library does it; then, where that hangs, with every message buffered; else, where it can make a
-        difference, with bytes read as late as they may be, in other orders in which receives from any source may take
-        their messages (at most `MAX_ORDERS`), and with no message buffered.
+        First as the library does it; then, where that hangs, in other orders and with every message buffered; else,
+        where it can make a difference, with bytes read as late as they may be, in other orders in which receives from
+        any source may take their messages (at most `MAX_ORDERS`), and with no message buffered.
     """
     first = execute(RunMode(limit), "events")
     if first.errors:
@@ -30,7 +30,8 @@ def execute_modes(execute: Callable[[RunMode, Kept], Execution], limit: float) -
         ahead = None
         if any(wait.needs is not None for wait in first.waits):
             ahead = execute(RunMode(UNLIMITED, looks_ahead=True), "results")
-        return [find_users(first, ahead), execute(RunMode(UNLIMITED), "results")]
+        orders = _execute_orders(execute, limit, first)
+        return [find_users(first, ahead), execute(RunMode(UNLIMITED), "results"), *orders]
     executions = [first]
     if first.depends_on_reads:
         executions.append(execute(RunMode(limit, is_late=True), "results"))

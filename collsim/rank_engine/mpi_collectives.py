@@ -6,15 +6,16 @@ non-blocking one (`Ibcast`).
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from .engine import Blocking
+from .engine import Blocking, copy_bytes
+from .stand_ins.objects import copy_object
 
 if TYPE_CHECKING:
     from .mpi_dialect import RankCommunicator
@@ -28,31 +29,29 @@ Arguments = Mapping[str, Value]  # of a call, by name
 Reduction = Callable[[Value, Value], Value]
 
 
-def _by_kind(of_arrays: Reduction, of_objects: Reduction) -> Reduction:
-    """A reduction that Python has for objects and numpy for arrays."""
-
-    def reduce(first: Value, second: Value) -> Value:
-        if isinstance(first, np.ndarray):
-            return of_arrays(first, second)
-        return of_objects(first, second)
-
-    return reduce
-
-
-#: Reductions of two values.
+#: Reductions of two objects, also where these are arrays: `allreduce` of arrays with MAX fails in mpi4py as well.
 OPERATIONS: dict[str, Reduction] = {
     "SUM": operator.add,
     "PROD": operator.mul,
-    "MAX": _by_kind(np.maximum, max),
-    "MIN": _by_kind(np.minimum, min),
-    "LAND": _by_kind(np.logical_and, lambda a, b: bool(a and b)),
-    "LOR": _by_kind(np.logical_or, lambda a, b: bool(a or b)),
-    "LXOR": _by_kind(np.logical_xor, lambda a, b: bool(a) != bool(b)),
+    "MAX": max,
+    "MIN": min,
+    "LAND": lambda a, b: bool(a) & bool(b),
+    "LOR": lambda a, b: bool(a) | bool(b),
+    "LXOR": lambda a, b: bool(a) ^ bool(b),
     "BAND": operator.and_,
     "BOR": operator.or_,
     "BXOR": operator.xor,
     "MAXLOC": lambda a, b: max(a, b, key=lambda pair: (pair[0], -pair[1])),
     "MINLOC": min,
+}
+#: Reductions of two buffers.
+_BUFFER_OPERATIONS: dict[str, Reduction] = {
+    **OPERATIONS,
+    "MAX": np.maximum,
+    "MIN": np.minimum,
+    "LAND": lambda a, b: np.logical_and(a, b).astype(a.dtype),
+    "LOR": lambda a, b: np.logical_or(a, b).astype(a.dtype),
+    "LXOR": lambda a, b: np.logical_xor(a, b).astype(a.dtype),
 }
 
 
@@ -61,16 +60,16 @@ class CollectiveArguments:
     """A rank's part of a collective.
 
     Attributes:
-        signature: what has to agree, else the ranks wait for one another.
+        unchecked: reduction, type and root, which have to agree, and which MPI does not compare.
         value: what this rank puts in.
         finish: the result of this rank, of the values of all.
-        extent: bytes and type, which have to agree, too.
+        extent: bytes, which have to agree, too.
     """
 
-    signature: tuple[Hashable, ...]
+    unchecked: str
     value: object
     finish: Finish
-    extent: tuple[int, str] = (0, "")
+    extent: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,23 +127,14 @@ def _find_parts(buffer: Value) -> _Parts:
     return _Parts(buffer[0], *lists[:2])
 
 
-def _reduce(values: Values, op: str) -> Value:
-    total = values[0]
-    for value in values[1:]:
-        total = OPERATIONS[op](total, value)
-    return total
-
-
 def _store(buffer: Buffer, values: np.ndarray) -> None:
-    """Put numbers into a receive buffer, which may be larger."""
-    target = find_array(buffer)
-    numbers = np.asarray(values).reshape(-1)
-    if numbers.size > target.size:
-        raise RuntimeError(f"message truncated: {numbers.size} elements, the buffer has {target.size}")
+    """Put numbers into a receive buffer, which may be larger: bytes, as MPI compares no types."""
+    target, numbers = find_array(buffer), np.asarray(values)
+    if numbers.nbytes > target.nbytes:
+        raise RuntimeError(f"message truncated: {numbers.nbytes} bytes, the buffer has {target.nbytes}")
     if numbers.size == target.size:
-        target[...] = numbers.reshape(target.shape)
-    else:
-        target.reshape(-1)[: numbers.size] = numbers
+        numbers = numbers.reshape(target.shape)
+    copy_bytes(numbers, target)
 
 
 def find_result(word: str, values: Values, rank: int, root: int, reduce: Callable[[Values], Value]) -> Value:
@@ -178,8 +168,10 @@ def find_result(word: str, values: Values, rank: int, root: int, reduce: Callabl
     return None
 
 
-def _build_finish(comm: RankCommunicator, word: str, arguments: Arguments) -> Finish:
-    reduce = partial(_reduce, op=arguments.get("op", "SUM"))
+def _build_finish(
+    comm: RankCommunicator, word: str, arguments: Arguments, operations: Mapping[str, Reduction]
+) -> Finish:
+    reduce = functools.partial(functools.reduce, operations[arguments.get("op", "SUM")])
     return lambda values: find_result(word, values, comm.rank, arguments.get("root", -1), reduce)
 
 
@@ -191,37 +183,45 @@ def _share_objects(comm: RankCommunicator, word: str, arguments: Arguments) -> C
     value = arguments.get("sendobj")
     if word == "alltoall":
         value = list(arguments["sendobj"])
-    extent = (0, _describe_root(arguments))
-    return CollectiveArguments(_list_reductions(arguments), value, _build_finish(comm, word, arguments), extent)
+    find = _build_finish(comm, word, arguments, OPERATIONS)
+    # Objects travel as pickles: each rank has copies of its own.
+    return CollectiveArguments(
+        _describe_unchecked(arguments), copy_object(value)[0], lambda values: copy_object(find(values))[0]
+    )
 
 
 def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> CollectiveArguments:
     """Collectives of buffers, by their words in lower case and without `v`."""
     send, receive = arguments.get("sendbuf", arguments.get("buf")), arguments.get("recvbuf", arguments.get("buf"))
-    find, size, extent = _build_finish(comm, word, arguments), comm.size, (0, _describe_root(arguments))
+    find, size, extent = _build_finish(comm, word, arguments, _BUFFER_OPERATIONS), comm.size, 0
     value: object = None
+    dtype = ""
+    is_root = comm.rank == arguments.get("root", comm.rank)
+    if word in ("reduce", "allreduce", "scan", "exscan") and send is not IN_PLACE and is_root:
+        _require_alike(send, receive)
     # IN_PLACE: what is sent lies in the receive buffer already.
     source = send
     if send is IN_PLACE:
         source = receive
     if word == "scatter":
-        if comm.rank == arguments["root"]:
+        if is_root:
             value = [part.copy() for part in _find_parts(send).cut(size)]
+        dtype = find_array(_find_parts(send).array if is_root else receive).dtype.name
     elif word in ("alltoall", "reduce_scatter", "reduce_scatter_block"):
         cut = _find_parts(source)
         if (counts := arguments.get("recvcounts")) is not None:
             cut = _Parts(find_array(source), tuple(counts))
-        value = [part.copy() for part in cut.cut(size)]
+        value, dtype = [part.copy() for part in cut.cut(size)], cut.array.dtype.name
         # Sizes must agree between ranks only for a reduction; parts of an alltoall may differ.
         if word != "alltoall":
-            extent = find_array(source).nbytes, str(find_array(source).dtype)
+            extent = find_array(source).nbytes
     else:
         if send is IN_PLACE and word in ("gather", "allgather"):
             source = _find_parts(receive).cut(size)[comm.rank]
         array = find_array(source)
-        value = array.copy()
+        value, dtype = array.copy(), array.dtype.name
         if word not in ("gather", "allgather"):  # parts may be of several sizes; the receiver's buffer decides
-            extent = (array.nbytes, f"{array.dtype} {_describe_root(arguments)}".rstrip())
+            extent = array.nbytes
 
     def finish(values: Values) -> None:
         result = find(values)
@@ -230,27 +230,27 @@ def _share_buffers(comm: RankCommunicator, word: str, arguments: Arguments) -> C
         elif result is not None and receive is not IN_PLACE:
             _store(receive, result)
 
-    return CollectiveArguments(_list_reductions(arguments), value, finish, extent)
+    return CollectiveArguments(_describe_unchecked(arguments, dtype), value, finish, extent)
 
 
-def _list_reductions(arguments: Arguments) -> tuple[Hashable, ...]:
-    return tuple(arguments[name] for name in ("op",) if name in arguments)
+def _require_alike(send: Buffer, receive: Buffer) -> None:
+    """Refuse buffers of a reduction that differ, as mpi4py does."""
+    sent, filled = find_array(send), find_array(receive)
+    if sent.dtype != filled.dtype:
+        raise ValueError(f"mismatch in send and receive MPI datatypes: {sent.dtype.name} and {filled.dtype.name}")
+    if sent.size != filled.size:
+        raise ValueError(f"mismatch in send count {sent.size} and receive count {filled.size}")
 
 
-def _describe_root(arguments: Arguments) -> str:
-    """The root in words: where roots differ, MPICH goes on with wrong data."""
-    if "root" not in arguments:
-        return ""
-    return f"root {arguments['root']}"
+def _describe_unchecked(arguments: Arguments, dtype: str = "") -> str:
+    """What has to agree: where it differs, MPICH goes on with wrong data."""
+    root = f"root {arguments['root']}" if "root" in arguments else ""
+    return " ".join(filter(None, (arguments.get("op"), dtype, root)))
 
 
 def _fill(receive: Buffer, values: Sequence[np.ndarray]) -> None:
     """Put the parts of all ranks where a receive buffer wants them."""
-    target = _find_parts(receive)
-    if target.counts is None:
-        _store(receive, np.concatenate([np.asarray(value).reshape(-1) for value in values]))
-        return
-    for part, value in zip(target.cut(len(values)), values, strict=True):
+    for part, value in zip(_find_parts(receive).cut(len(values)), values, strict=True):
         _store(part, value)
 
 

@@ -53,24 +53,31 @@ class Status:
         """The number of elements, of bytes without a type."""
         return self.nbytes // np.dtype(datatype or np.uint8).itemsize
 
-    def fill(self, post: MessagePost) -> None:
-        """Take the facts of a receive."""
-        self.source, self.tag = post.source, post.tag
-        if post.match is not None:
-            self.nbytes = post.match.nbytes
+    def fill(self, source: int, tag: int, nbytes: int) -> None:
+        """Take the facts of a message.
+
+        Args:
+            source: The sender, by its number in the communicator.
+            tag: Its tag.
+            nbytes: Its bytes.
+        """
+        self.source, self.tag, self.nbytes = source, tag, nbytes
 
 
 class Request:
     """The handle of a non-blocking call."""
 
-    def __init__(self, operation: PostedCall, finish: Callable[[], Value] | None = None) -> None:
+    def __init__(
+        self, operation: PostedCall, finish: Callable[[], Value] | None = None, members: tuple[int, ...] = ()
+    ) -> None:
         """The handle of a call that was posted.
 
         Args:
             operation: What was posted.
             finish: What `wait` returns the result of; None for calls without one.
+            members: Of a receive, the ranks of its communicator.
         """
-        self.operation, self._finish = operation, finish
+        self.operation, self._finish, self._members = operation, finish, members
         self._is_null = False  # MPI makes a request null once its call has ended: nothing is waited for again
 
     def wait(self, status: Status | None = None) -> Blocking:
@@ -86,8 +93,7 @@ class Request:
             return None
         yield from wait_for(self.operation)
         self._is_null = True
-        if isinstance(self.operation, MessagePost) and status is not None:
-            status.fill(self.operation)
+        self._fill_status(status)
         if self._finish is None:
             return None
         return self._finish()
@@ -108,9 +114,14 @@ class Request:
             status: filled in for a message that has come.
         """
         is_done, _ = yield from self.test()
-        if is_done and status is not None and isinstance(self.operation, MessagePost):
-            status.fill(self.operation)
+        if is_done:
+            self._fill_status(status)
         return is_done
+
+    def _fill_status(self, status: Status | None) -> None:
+        post = self.operation
+        if status is not None and self._members and isinstance(post, MessagePost) and post.match is not None:
+            status.fill(self._members.index(post.source), post.tag, post.match.nbytes)
 
     def Free(self) -> None:
         """Nothing is held."""
@@ -244,14 +255,16 @@ class PersistentRequest(Request):
 
     Args:
         start: posts the call.
+        members: of a receive, the ranks of its communicator.
     """
 
-    def __init__(self, start: Callable[[], PostedCall]) -> None:
-        self._start, self._is_null = start, True  # nothing is waited for before it is started
+    def __init__(self, start: Callable[[], PostedCall], members: tuple[int, ...] = ()) -> None:
+        self._start, self._members = start, members
+        self._is_null = True  # nothing is waited for before it is started
 
     def Start(self) -> None:
         """Post the call once more."""
-        super().__init__(self._start())
+        super().__init__(self._start(), members=self._members)
 
     @staticmethod
     def Startall(requests: Sequence[PersistentRequest]) -> None:
@@ -401,10 +414,14 @@ class RankCommunicator:
         """Begin to send an object."""
         return Request(self._post_send("isend", dest, tag, None, obj))
 
+    def issend(self, obj: object, dest: int, tag: int = 0) -> Request:
+        """Begin to send an object; complete when the receive has begun."""
+        return Request(self._post_send("issend", dest, tag, None, obj, waits=True))
+
     def irecv(self, buf: Buffer = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
         post = self._post_receive("irecv", source, tag, None)
-        return Request(post, lambda: getattr(post, "payload", None))
+        return Request(post, lambda: getattr(post, "payload", None), self.members)
 
     def Send(self, buf: Buffer, dest: int, tag: int = 0) -> Blocking:
         """Send a buffer."""
@@ -424,9 +441,13 @@ class RankCommunicator:
         """Begin to send a buffer."""
         return Request(self._post_send("Isend", dest, tag, find_array(buf), None))
 
+    def Issend(self, buf: Buffer, dest: int, tag: int = 0) -> Request:
+        """Begin to send a buffer; complete when the receive has begun."""
+        return Request(self._post_send("Issend", dest, tag, find_array(buf), None, waits=True))
+
     def Irecv(self, buf: Buffer, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive into a buffer."""
-        return Request(self._post_receive("Irecv", source, tag, find_array(buf)))
+        return Request(self._post_receive("Irecv", source, tag, find_array(buf)), members=self.members)
 
     def sendrecv(
         self,
@@ -464,7 +485,7 @@ class RankCommunicator:
 
     def Recv_init(self, buf: Buffer, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> PersistentRequest:
         """A receive that can be started again and again."""
-        return PersistentRequest(lambda: self._post_receive("Recv_init", source, tag, find_array(buf)))
+        return PersistentRequest(lambda: self._post_receive("Recv_init", source, tag, find_array(buf)), self.members)
 
     def Sendrecv_replace(
         self,
@@ -485,7 +506,7 @@ class RankCommunicator:
         sender = self._find_sender(source)
         post = self.engine.find_message(self._world_rank, sender, tag, self.name)
         if post is not None and status is not None:
-            status.source, status.tag, status.nbytes = post.source, post.tag, post.nbytes
+            status.fill(self.members.index(post.source), post.tag, post.nbytes)
         return post is not None
 
     Iprobe = iprobe
@@ -514,7 +535,7 @@ class RankCommunicator:
         word = call.removeprefix("I").lower()
         line = self.engine.line_of_call()
         post = CollectivePost(self._world_rank, call, line, communicator=self.name, value=arguments.value, root=root)
-        post.signature, post.extent = (word.removesuffix("v"), *arguments.signature), arguments.extent
+        post.signature, post.unchecked, post.extent = (word.removesuffix("v"),), arguments.unchecked, arguments.extent
         self.engine.post_collective(post, self.members)
         return Request(post, lambda: arguments.finish(post.result))
 
@@ -534,7 +555,7 @@ class RankCommunicator:
             for rank in range(self.size):
                 if rank != root:
                     self._post_internal(call, line, rank, values[rank])
-            return values[root]
+            return copy_object(values[root])[0]
         return (yield from self._receive_internal(call, line, root))
 
     def collect_at_root(self, call: str, value: object, root: int) -> Blocking:
@@ -557,7 +578,7 @@ class RankCommunicator:
             if rank != root:
                 values.append((yield from self._receive_internal(call, line, rank)))
             else:
-                values.append(value)
+                values.append(copy_object(value)[0])
         return values
 
     def _post_internal(self, call: str, line: int, rank: int, value: object) -> None:
@@ -577,7 +598,7 @@ class RankCommunicator:
 
     def _gather_values(self, call: str, value: object) -> Blocking:
         """The values of all ranks, for calls that make communicators."""
-        arguments = CollectiveArguments((), value, list)
+        arguments = CollectiveArguments("", value, list)
         return (yield from self.start_collective(call, arguments, -1).wait())
 
     def Split(self, color: int = 0, key: int = 0) -> Blocking:

@@ -26,7 +26,7 @@ _MAX_JSON = 50_000_000  # bytes: as Python objects they take ten times as much
 _HEAD = 8  # bytes that hold the length of the JSON
 _Reader = Callable[[Any], Any]
 #: What leaves the sandbox of every execution, and of the first one only.
-_OF_EACH, _OF_FIRST = ("messages", "waits", "errors", "printed"), ("events", "groups", "unawaited")
+_OF_EACH, _OF_FIRST = ("messages", "waits", "errors", "printed"), ("events", "groups", "unawaited", "faults")
 #: Where an object is in memory, as its text says: it differs from one execution to the next and tells nothing.
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 

@@ -15,17 +15,38 @@ import numpy as np
 
 from ..package_data import TomlTable, read_toml
 from .calls import poll, wait_for
-from .engine import ANY, Blocking, CollectivePost, Contributions, Engine, MessagePost, PostedCall, require_tag
+from .engine import (
+    ANY,
+    Blocking,
+    CollectivePost,
+    Contributions,
+    Engine,
+    MessagePost,
+    PostedCall,
+    copy_bytes,
+    require_tag,
+)
 from .mpi_collectives import find_result, make_binder
+from .stand_ins.objects import copy_object
+from .stand_ins.tensor_checks import cut_tensor, has_gaps, require_parts, require_tensor, require_types, view_memory
 from .stand_ins.tensors import KnownModule, build_torch_module
 
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """A process group: its name, which all members share, and its global ranks."""
+    """A process group: its name, which all members share, and its global ranks; of one of them or of another rank."""
 
     name: Hashable
     members: tuple[int, ...]
+    global_rank: int
+
+    def size(self) -> int:
+        """The number of members; -1 for a group that this rank is not in."""
+        return len(self.members) if self.global_rank in self.members else -1
+
+    def rank(self) -> int:
+        """This rank's number in it; -1 where it is no member."""
+        return self.members.index(self.global_rank) if self.global_rank in self.members else -1
 
 
 Tensor: TypeAlias = np.ndarray
@@ -73,11 +94,36 @@ class AsyncWork:
         return self.operation.settle()
 
 
+class MessageWork(AsyncWork):
+    """The handle of a message, which gloo forgets with it."""
+
+    def __init__(self, operation: MessagePost, engine: Engine) -> None:
+        """The handle of a message that was posted.
+
+        Args:
+            operation: What was posted.
+            engine: Notes where nobody keeps the handle.
+        """
+        super().__init__(operation)
+        self._engine, self._turn = engine, engine.turn
+
+    def __del__(self) -> None:
+        """Tell the engine, unless its rank has waited."""
+        if not self.operation.is_awaited:
+            self._engine.note_dropped(self.operation, self._turn)
+
+
 class P2POp:
     """A send or a receive for `batch_isend_irecv`."""
 
     def __init__(
-        self, op: Callable[..., Blocking], tensor: Tensor, peer: int | None = None, group: Group = None, tag: int = 0
+        self,
+        op: Callable[..., AsyncWork | None],
+        tensor: Tensor,
+        peer: int | None = None,
+        group: Group = None,
+        tag: int = 0,
+        group_peer: int | None = None,
     ) -> None:
         """One operation of a batch; nothing is posted yet.
 
@@ -87,8 +133,12 @@ class P2POp:
             peer: Global rank.
             group: None for all ranks.
             tag: Of the message.
+            group_peer: In place of `peer`, the number in the group.
         """
+        if getattr(op, "__name__", "") not in ("isend", "irecv"):
+            raise ValueError("P2POp: op is dist.isend or dist.irecv")
         self.op, self.tensor, self.peer, self.group, self.tag = op, tensor, peer, group, tag
+        self.group_peer = group_peer
 
 
 REDUCTIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
@@ -120,128 +170,155 @@ class TorchDistributed:
 
     def __init__(self, engine: Engine, rank: int) -> None:
         self.engine, self.rank = engine, rank
-        self.world = ProcessGroup("world", tuple(range(engine.size)))
+        self._all = ProcessGroup("world", tuple(range(engine.size)), rank)
+        self._world: ProcessGroup | None = self._all  # None after `destroy_process_group`
         self._groups_made = 0
+
+    @property
+    def world(self) -> ProcessGroup:
+        """All ranks."""
+        if self._world is None:
+            raise ValueError(
+                "Default process group has not been initialized, please make sure to call init_process_group."
+            )
+        return self._world
 
     # ---- point to point
 
     def isend(
         self, tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
-    ) -> AsyncWork:
-        """Post a send."""
-        _require_tensor(tensor, "isend")
-        target = self._check_peer(self._find_global(dst, group_dst, group), "dst")
-        if target == self.rank:
-            # gloo refuses this; a simulated success would hide the mistake.
-            raise RuntimeError("gloo connects no rank with itself; copy the tensor with copy_")
-        post = self._build_message("isend", tensor, (target,), group, tag)
-        post.source, post.target = self.rank, target
-        return AsyncWork(self.engine.post_send(post))
+    ) -> AsyncWork | None:
+        """Post a send; None for a rank outside the group."""
+        target = self._find_peer(dst, group_dst, group, "dst")
+        return self._post("isend", tensor, target, group, tag)
 
     def irecv(
         self, tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
-    ) -> AsyncWork:
-        """Post a receive."""
-        _require_tensor(tensor, "irecv")
-        src = self._find_global(src, group_src, group)
-        if src is None:
-            # torch's recv without a source takes a message from anybody.
-            source = ANY
-            peers = tuple(rank for rank in (group or self.world).members if rank != self.rank)
-        else:
-            source = self._check_peer(src, "src")
-            peers = (source,)
-        post = self._build_message("irecv", tensor, peers, group, tag)
-        post.source, post.target, post.is_any = source, self.rank, source == ANY
-        return AsyncWork(self.engine.post_receive(post))
+    ) -> AsyncWork | None:
+        """Post a receive; None for a rank outside the group."""
+        source = ANY  # torch's recv without a source takes a message from anybody
+        if src is not None or group_src is not None:
+            source = self._find_peer(src, group_src, group, "src")
+        return self._post("irecv", tensor, source, group, tag)
 
-    def _build_message(self, call: str, tensor: Tensor, peers: tuple[int, ...], group: Group, tag: int) -> MessagePost:
-        communicator, line = (group or self.world).name, self.engine.line_of_call()
-        post = MessagePost(self.rank, call, line, peers, tag=require_tag(tag), communicator=communicator)
-        post.buffer, post.nbytes = tensor, tensor.nbytes
-        return post
+    def _post(self, call: str, tensor: Tensor, peer: int, group: Group, tag: int) -> MessageWork | None:
+        """Post a message to or from a global rank, or from any."""
+        require_tensor(tensor, call)
+        group = group or self.world
+        # As in torch: ranks outside the group return at once, with a warning there.
+        if self.rank not in group.members:
+            return None
+        if peer == self.rank:
+            # gloo refuses this; a simulated success would hide the mistake.
+            raise RuntimeError("gloo connects no rank with itself; copy the tensor with copy_")
+        if not tensor.flags.c_contiguous:
+            raise RuntimeError(f"{call}: the tensor has to be contiguous; send a copy: t.contiguous()")
+        if require_tag(tag) < 0:
+            raise RuntimeError("Tag must be nonnegative")
+        peers = tuple(rank for rank in group.members if rank != self.rank) if peer == ANY else (peer,)
+        post = MessagePost(self.rank, call, self.engine.line_of_call(), peers, tag=tag, communicator=group.name)
+        post.buffer, post.nbytes, post.needs_handle = tensor, tensor.nbytes, True
+        if call == "isend":
+            post.source, post.target = self.rank, peer
+            return MessageWork(self.engine.post_send(post), self.engine)
+        post.source, post.target, post.is_any = peer, self.rank, peer == ANY
+        return MessageWork(self.engine.post_receive(post), self.engine)
 
     def send(
         self, tensor: Tensor, dst: int | None = None, group: Group = None, tag: int = 0, group_dst: int | None = None
     ) -> Blocking:
         """Send, and wait until it was received."""
-        dst = self._find_global(dst, group_dst, group)
-        if dst == self.rank:
-            raise ValueError(f"Invalid destination rank {dst}: a rank does not send to itself")
-        work = self.isend(tensor, dst, group, tag)
-        work.operation.call = "send"
-        yield from work.wait()
+        if self._find_peer(dst, group_dst, group, "dst") == self.rank:
+            raise ValueError(f"Invalid destination rank {self.rank}: a rank does not send to itself")
+        work = self.isend(tensor, dst, group, tag, group_dst)
+        if work is not None:
+            work.operation.call = "send"
+            yield from work.wait()
 
     def recv(
         self, tensor: Tensor, src: int | None = None, group: Group = None, tag: int = 0, group_src: int | None = None
     ) -> Blocking:
-        """Receive; returns the source."""
+        """Receive; returns the source, or -1 on a rank outside the group."""
         work = self.irecv(tensor, src, group, tag, group_src)
+        if work is None:
+            return -1
         work.operation.call = "recv"
         yield from work.wait()
         assert isinstance(work.operation, MessagePost)
         return work.operation.source
 
-    def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[object]:
+    def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[AsyncWork]:
         """Post several sends and receives, one after the other, as gloo does."""
-        return [post.op(post.tensor, post.peer, post.group, post.tag) for post in p2p_op_list]
+        if not p2p_op_list:
+            raise IndexError("batch_isend_irecv: the list is empty")
+        works = (post.op(post.tensor, post.peer, post.group, post.tag, post.group_peer) for post in p2p_op_list)
+        return [work for work in works if work is not None]
 
-    def _find_global(self, rank: int | None, group_rank: int | None, group: Group) -> int | None:
+    def _find_peer(self, rank: int | None, group_rank: int | None, group: Group, name: str) -> int:
         """The global rank that a call names, as such or by its number in a group."""
-        if group_rank is None:
-            return rank
-        if rank is not None:
-            raise ValueError("Can't specify both the global rank and its number in the group")
-        return self.get_global_rank(group, group_rank)
-
-    def _check_peer(self, peer: int | None, name: str) -> int:
-        if type(peer) is not int and (isinstance(peer, bool) or not isinstance(peer, int | np.integer | None)):
-            raise TypeError(f"{name}={peer!r} is no whole number")
-        if peer is None or not 0 <= peer < self.engine.size:
-            raise ValueError(f"{name}={peer!r} is no rank from 0 to {self.engine.size - 1}")
-        return int(peer)
-
-    def _find_root(self, rank: int | None, name: str, group: Group) -> int:
-        """The position in its group of a global rank."""
+        if group_rank is not None:
+            if rank is not None:
+                raise ValueError("Can't specify both the global rank and its number in the group")
+            return self.get_global_rank(group, group_rank)
+        if rank is None:
+            raise ValueError(f"Must specify {name} or group_{name}")
+        if type(rank) is not int and (isinstance(rank, bool) or not isinstance(rank, int | np.integer)):
+            raise TypeError(f"{name}={rank!r} is no whole number")
         members = (group or self.world).members
-        if self.rank not in members:
-            return -1
-        if self._check_peer(rank, name) not in members:
+        if rank not in members:
+            if not 0 <= rank < self.engine.size:
+                raise ValueError(f"{name}={rank!r} is no rank from 0 to {self.engine.size - 1}")
             raise ValueError(f"{name}={rank}: global rank {rank} is not part of the group of ranks {members}")
-        return members.index(int(rank or 0))
+        return int(rank)
+
+    def _find_root(self, row: TomlTable, arguments: Mapping[str, Any], group: ProcessGroup) -> int:
+        """The position in its group of the rank that alone sends or gets."""
+        name = row["root"]
+        root, group_root = arguments[name], arguments[f"group_{name}"]
+        if root is None and group_root is None:
+            root = row.get("default_root")
+        return group.members.index(self._find_peer(root, group_root, group, name))
 
     # ---- collectives: `torch_dialect.toml` has what each of them does
 
-    def _start_collective(self, call: str, row: TomlTable, arguments: Mapping[str, Any]) -> Blocking:
+    def _start_collective(self, call: str, row: TomlTable, arguments: dict[str, Any]) -> Blocking:
         """Post a collective; the result goes into this rank's buffers when it is waited for."""
-        group, name, op = arguments["group"] or self.world, row.get("root", ""), arguments.get("op", "SUM")
-        root, members = -1, group.members
-        extent: Any = arguments.get(row.get("extent", ""))
-        if "extent" in row:
-            _require_tensor(extent, call)
-        if name:
-            root = self._find_root(arguments[name], name, group)
+        group, root = arguments["group"] or self.world, -1
+        if "root" in row:
+            root = self._find_root(row, arguments, group)
         # As in torch: ranks outside the group return at once, with a warning there.
-        if self.rank not in members:
+        if self.rank not in group.members:
             return None
-        position, size = members.index(self.rank), len(members)
-        if "per_rank" in row:
-            _check_list(call, row, arguments, size, is_root=root in (-1, position))
+        position, size = group.members.index(self.rank), len(group.members)
+        tensor = _check_arguments(call, row, arguments, size, is_root=root in (-1, position))
+        op = arguments.get("op", "")
+        post = CollectivePost(self.rank, call, self.engine.line_of_call(), communicator=group.name, root=root)
+        post.signature = (call, root)
+        if tensor is not None:
+            post.unchecked = f"{op} {tensor.dtype.name}".strip()
+            if row["result"] != "alltoall":  # whose parts may differ
+                post.extent = tensor.nbytes
+        for name in row.get("memory", ()):
+            parts = arguments[name]
+            if isinstance(parts, Tensor):
+                parts = [parts]
+            if any(map(has_gaps, parts or ())):
+                self.engine.note_fault("gaps", post)
+            if parts is not arguments[name]:
+                arguments[name] = view_memory(parts[0])
+            elif parts:
+                arguments[name] = list(map(view_memory, parts))
         target: Any = arguments.get(row.get("fills", ""))
         sent: Any = arguments.get(row.get("sends", ""))
         if "cuts" in row:
             target, sent = (
-                _cut(tensor, arguments.get(sizes), size) if sizes else tensor
-                for tensor, sizes in zip((target, sent), row["cuts"], strict=True)
+                cut_tensor(call, part, arguments[sizes], size)
+                for part, sizes in zip((target, sent), row["cuts"], strict=True)
             )
-        post = CollectivePost(self.rank, call, self.engine.line_of_call(), communicator=group.name, root=root)
-        post.signature = (call, *(arguments[key] for key in ("op", name) if key in arguments))
-        post.value = _copy_sent(sent, is_object="object" in call)
-        if "extent" in row:
-            post.extent = extent.nbytes, str(extent.dtype)
-        elif row.get("result") == "alltoall":
-            post.signature = (call, str(sent[0].dtype))
-        self.engine.post_collective(post, members)
+        elif "parts" in row and isinstance(sent, Tensor) and row["parts"] == row["sends"]:
+            sent = np.split(sent, size)
+        post.value = _copy_sent(sent, is_object=tensor is None)
+        self.engine.post_collective(post, group.members)
 
         def reduce(values: Sequence[Tensor]) -> Tensor:
             if isinstance(values, Contributions):  # the same sum for all ranks
@@ -251,9 +328,9 @@ class TorchDistributed:
 
         def store() -> None:
             result = find_result(row.get("result", ""), post.result, position, root, reduce)
-            if isinstance(target, list) and row["result"] == "scatter":
-                target[0] = result
-            elif result is not None:
+            if tensor is None and row.get("result") == "scatter":
+                result = [result]  # an object, which may be None
+            if result is not None:
                 _store(target, result)
 
         work = AsyncWork(post, store)
@@ -272,9 +349,11 @@ class TorchDistributed:
         """
         members = self.world.members
         if ranks is not None:
-            members = tuple(sorted(self._check_peer(rank, "rank") for rank in ranks))
+            members = tuple(sorted(self._find_peer(rank, None, None, "rank") for rank in ranks))
+            if not members or len(set(members)) < len(members):
+                raise ValueError(f"new_group: a group has at least one rank, and each once, not {list(members)}")
         self._groups_made += 1
-        group = ProcessGroup(("group", self._groups_made), members)
+        group = ProcessGroup(("group", self._groups_made), members, self.rank)
         if self.rank in members:
             post = PostedCall(self.rank, "new_group", self.engine.line_of_call(), is_collective=True)
             self.engine.post_group(post, group.name, members)
@@ -291,10 +370,11 @@ class TorchDistributed:
             The group of this rank, and all groups.
         """
         size = self.engine.size
-        members = group_size or size
-        if members < 1 or size % members:
-            raise ValueError(f"The world size {size} must be divisible by group_size={members}")
-        lists = [list(range(first, first + members)) for first in range(0, size, members)]
+        if group_size is None:
+            raise ValueError("new_subgroups: pass group_size; its default is the number of GPUs, and there is none")
+        if group_size < 1 or size % group_size:
+            raise ValueError(f"The world size {size} must be divisible by group_size={group_size}")
+        lists = [list(range(first, first + group_size)) for first in range(0, size, group_size)]
         return (yield from self.new_subgroups_by_enumeration(lists))
 
     def new_subgroups_by_enumeration(
@@ -361,48 +441,96 @@ class TorchDistributed:
             raise ValueError(
                 f"init_process_group: world_size={size}, but {self.engine.size} ranks run; run it with ranks={size}"
             )
+        self._world = self._all
+
+    def destroy_process_group(self, group: Group = None) -> None:
+        """End: without a group, later calls are refused."""
+        if group is None or group is self._world:
+            self._world = None
+
+    def is_initialized(self) -> bool:
+        """Whether the ranks are connected: until `destroy_process_group`."""
+        return self._world is not None
 
     def get_rank(self, group: Group = None) -> int:
         """This rank's number, in a group its position."""
-        members = (group or self.world).members
-        if self.rank not in members:
-            return -1
-        return members.index(self.rank)
+        return (group or self.world).rank()
 
     def get_world_size(self, group: Group = None) -> int:
         """The number of members; -1 for a group that this rank is not in."""
-        members = (group or self.world).members
-        if self.rank not in members:
-            return -1
-        return len(members)
+        return (group or self.world).size()
 
 
-def _require_tensor(tensor: object, call: str) -> None:
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{call} wants a tensor, not {type(tensor).__name__}")
+def _check_arguments(
+    call: str, row: TomlTable, arguments: Mapping[str, Any], size: int, *, is_root: bool
+) -> Tensor | None:
+    """Refuse what torch and gloo refuse before anything is sent.
+
+    Args:
+        call: The word of the library.
+        row: Of the table.
+        arguments: By name.
+        size: The number of members.
+        is_root: Whether this rank sends to all or receives from all, or each does.
+
+    Returns:
+        The tensor whose size and type have to agree, or one of that type; None for objects.
+    """
+    if "object" in call or not row.get("sends"):
+        _check_objects(call, row, arguments, size, is_root=is_root)
+        return None
+    if "root" in row and "parts" in row:
+        _check_list(call, row, arguments[row["parts"]], arguments, is_root=is_root)
+    names = dict.fromkeys(row[key] for key in ("tensor", "parts", "sends", "fills") if key in row)
+    require_types(call, [arguments[name] for name in names if arguments[name] is not None])
+    tensor: Any = arguments[row["tensor"]]
+    if call == "all_to_all":
+        for name in names:
+            require_parts(call, tensor[0], arguments[name], size)
+        tensor = tensor[0]
+    require_tensor(tensor, call)
+    if "parts" in row and (is_root or "root" not in row):
+        require_parts(call, tensor, arguments[row["parts"]], size)
+    _check_reduction(call, arguments, tensor)
+    checked: Tensor = tensor
+    return checked
 
 
-def _check_list(call: str, row: TomlTable, arguments: Mapping[str, Any], size: int, *, is_root: bool) -> None:
-    """Refuse a list that has not an item for each rank, as torch does before anything is sent."""
-    name = row["per_rank"]
-    items = arguments[name] or ()
-    if is_root and len(items) != size:
-        things = "objects" if "object" in call else "tensors"
-        raise ValueError(f"{call}: {name}= has {len(items)} {things}, and there are {size} ranks")
-    if not is_root and items and "object" not in call:
-        raise ValueError(f"{call}: {name}= is for rank {arguments[row['root']]} alone")
-    if call == "scatter":
-        tensor = arguments["tensor"]
-        for position, part in enumerate(items):
-            if part.shape != tensor.shape:
-                raise RuntimeError(f"scatter: tensor {position} of the list is {part.shape}, the output {tensor.shape}")
+def _check_objects(call: str, row: TomlTable, arguments: Mapping[str, Any], size: int, *, is_root: bool) -> None:
+    name = row.get("objects", "")
+    if name and is_root and len(arguments[name] or ()) != size:
+        raise ValueError(f"{call}: {name}= has {len(arguments[name] or ())} objects, and there are {size} ranks")
+    if call == "gather_object":
+        _check_list(call, row, arguments[name], arguments, is_root=is_root)
+
+
+def _check_list(call: str, row: TomlTable, items: object, arguments: Mapping[str, Any], *, is_root: bool) -> None:
+    """Refuse a list on a rank for which it is not, and none on the one for which it is."""
+    if is_root and not items:
+        raise ValueError(f"{call}: {row.get('parts') or row['objects']}= must be given on this rank")
+    if not is_root and items:
+        name, root = row.get("parts") or row["objects"], row["root"]
+        number = next(n for n in (arguments[root], arguments[f"group_{root}"], row["default_root"]) if n is not None)
+        raise ValueError(f"{call}: {name}= is for rank {number} alone")
+
+
+def _check_reduction(call: str, arguments: Mapping[str, Any], tensor: Tensor) -> None:
+    op = arguments.get("op", "SUM")
+    if not isinstance(op, str) or op not in REDUCTIONS:
+        raise TypeError(f"{call}: op={op!r} is no reduction; known are {', '.join(REDUCTIONS)}")
+    if op in ("BAND", "BOR", "BXOR") and tensor.dtype.kind not in "iu":
+        raise RuntimeError(f"Cannot use ReduceOp.{op} with non-integral dtype")
+    if op == "AVG" and tensor.dtype.kind in "iu":
+        raise RuntimeError(f"{call}: result type Float can't be cast to the desired output type {tensor.dtype.name}")
 
 
 def _copy_sent(sent: object, *, is_object: bool) -> object:
-    """What a rank puts in: copies of tensors; objects as they are, since all ranks share one memory."""
-    if isinstance(sent, list | tuple):
-        return list(sent) if is_object else [part.copy() for part in sent]
-    return sent.copy() if isinstance(sent, Tensor) and not is_object else sent
+    """What a rank puts in: a copy, as the program may change it while others read it."""
+    if is_object:
+        return copy_object(sent)[0]
+    if isinstance(sent, list):
+        return [part.copy() for part in sent]
+    return sent.copy() if isinstance(sent, Tensor) else sent
 
 
 def _store(target: Any, result: Any) -> None:
@@ -410,17 +538,23 @@ def _store(target: Any, result: Any) -> None:
     if isinstance(target, Tensor):
         if isinstance(result, list):
             result = np.concatenate([value.reshape(-1) for value in result])
-        if result.shape == target.shape:
-            target[...] = result
-        elif result.size == target.size:
-            target[...] = result.reshape(target.shape)
-        else:  # gloo: a smaller broadcast fills the beginning
-            target.reshape(-1)[: result.size] = result.reshape(-1)
+        _fill(target, result)
     elif target and isinstance(target[0], Tensor):
         for tensor, value in zip(target, result, strict=True):
-            tensor[...] = value.reshape(tensor.shape)
+            _fill(tensor, value)
     else:
-        target[:] = result
+        objects: Any = copy_object(result)[0]  # a copy of its own for each rank
+        for position, item in enumerate(objects):
+            target[position] = item
+
+
+def _fill(tensor: Tensor, values: Tensor) -> None:
+    """Put what came into a tensor, of which fewer elements fill the beginning, as with gloo."""
+    if values.nbytes > tensor.nbytes:
+        raise RuntimeError(f"message truncated: {values.nbytes} bytes came, the buffer has {tensor.nbytes}")
+    if values.size == tensor.size:
+        values = values.reshape(tensor.shape)
+    copy_bytes(values, tensor)  # also where types differ, which gloo does not compare
 
 
 def _make_collective(call: str, row: TomlTable) -> Callable[..., Blocking]:
@@ -438,19 +572,11 @@ for _call, _row in read_toml(__file__, "torch_dialect.toml").items():
     setattr(TorchDistributed, _call, _make_collective(_call, _row))
 
 
-def _cut(tensor: Tensor, sizes: Sequence[int] | None, members: int) -> list[Tensor]:
-    if sizes is None:
-        return np.split(tensor, members)
-    return np.split(tensor, np.cumsum(sizes)[:-1])
-
-
 def _reduce(values: Sequence[Tensor], op: str, members: int) -> Tensor:
     """The values of all ranks reduced in their order."""
-    if op not in REDUCTIONS:
-        raise ValueError(f"op={op!r} is no reduction; known are {', '.join(REDUCTIONS)}")
     total = np.array(values[0], copy=True)
     for value in values[1:]:
-        total = REDUCTIONS[op](total, value)
+        total = REDUCTIONS[op](total, value.reshape(total.shape))
     if op == "AVG":
         return total / members
     return total
@@ -477,8 +603,6 @@ def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, objec
         Work=AsyncWork,
         ReduceOp=SimpleNamespace(**{name: name for name in REDUCTIONS}),
         group=SimpleNamespace(WORLD=functions.world),
-        destroy_process_group=lambda *args: None,
-        is_initialized=lambda: True,
         is_available=lambda: True,
         get_backend=lambda *group: "gloo",
         is_nccl_available=lambda: False,

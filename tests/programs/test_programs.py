@@ -585,6 +585,7 @@ def run(rank, size):
     works = [dist.isend(x, 1 - rank), dist.irecv(torch.zeros(4), 1 - rank)]
     late = dist.all_reduce(x, async_op=True)
     works[1].wait()
+    dist.barrier()
     return x
 """
     run = cs.program(source, 2)

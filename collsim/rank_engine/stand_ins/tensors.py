@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, Literal, NamedTuple
 
@@ -113,6 +113,17 @@ class Tensor(np.ndarray):
         known = [word for word in dir(type(self)) if not word.startswith("_")]
         raise AttributeError(f"a tensor: {describe_unknown('word', name, known)}")
 
+    def __getitem__(self, key: Any) -> Any:
+        """A part, also of one element, which is a view as in torch: it can be sent and filled."""
+        part = super().__getitem__(key)
+        if isinstance(part, np.generic):
+            return super().__getitem__((*key, ...) if isinstance(key, tuple) else (key, ...))
+        return part
+
+    def __iter__(self) -> Iterator[Any]:
+        """The parts along the first dimension."""
+        return iter([self[position] for position in range(len(self))])
+
     def clone(self) -> Tensor:
         """A copy."""
         return self.copy()
@@ -212,7 +223,8 @@ class Tensor(np.ndarray):
 
     def narrow(self, dim: int, start: int, length: int) -> Tensor:
         """A part of a dimension, as a view."""
-        return self[(slice(None),) * dim + (slice(start, start + length),)].view(Tensor)
+        part: Tensor = self[(slice(None),) * dim + (slice(start, start + length),)]
+        return part
 
     def view(self, *shape: Any) -> Any:  # type: ignore[override]
         """The same memory in another shape (or, as numpy has it, as another type).
@@ -384,8 +396,8 @@ class Tensor(np.ndarray):
         return np.asarray(total / (self.numel() // max(1, total.numel()))).view(Tensor)
 
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
-        """The parts along a dimension, which it does not have any more."""
-        return _as_tensors([np.take(self, k, axis=dim) for k in range(self.shape[dim])])
+        """The parts along a dimension, which they do not have any more, as views."""
+        return tuple(np.moveaxis(self, dim, 0))
 
     def t(self) -> Tensor:
         """Rows as columns, as a view."""
