@@ -34,7 +34,13 @@ from .stand_ins.tensors import KnownModule, build_torch_module
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """A process group: its name, which all members share, and its global ranks; of one of them or of another rank."""
+    """A process group, as one rank holds it.
+
+    Attributes:
+        name: The same for all members.
+        members: Their global ranks.
+        global_rank: That of the rank that holds it, which need not be a member.
+    """
 
     name: Hashable
     members: tuple[int, ...]
@@ -248,7 +254,11 @@ class TorchDistributed:
         return work.operation.source
 
     def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[AsyncWork]:
-        """Post several sends and receives, one after the other, as gloo does."""
+        """Post several sends and receives, one after the other, as gloo does.
+
+        Args:
+            p2p_op_list: At least one.
+        """
         if not p2p_op_list:
             raise IndexError("batch_isend_irecv: the list is empty")
         works = (post.op(post.tensor, post.peer, post.group, post.tag, post.group_peer) for post in p2p_op_list)
