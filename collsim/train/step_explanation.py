@@ -183,33 +183,35 @@ def _describe_most_changed_part(was: StepTrace, trace: StepTrace) -> Text:
 
 
 def _describe_exposed(trace: StepTrace) -> Text:
+    head, reason = explain_exposed(trace)
+    if reason is None:
+        return _text("sentence", line=head)
+    return _text("with_reason", head=head, reason=reason)
+
+
+def explain_exposed(trace: StepTrace) -> tuple[Text, Text | None]:
+    """What of a step's time the network costs, and why: two parts of a sentence, in every language; None for no reason.
+
+    Args:
+        trace: A step of training.
+    """
     total = format_time(trace.time)
     if not trace.communication:
-        return _text("nothing_sent", whole=total)
-    if trace.exposed <= 1e-9 * trace.time:
-        return _text("no_gpu_waits_network", whole=total)
-    costs, share = format_time(trace.exposed), format_percent(trace.exposed / trace.time)
+        return _text("nothing_sent", whole=total), None
     waiting = trace.exposed - trace.interference_time
     # Below a twentieth of a percent the sentence about interference would be about rounding.
     is_slowed = trace.interference_time > 5e-4 * trace.time
-    if waiting <= 1e-9 * trace.time and not is_slowed:
-        return _text("no_gpu_waits_network", whole=total)
+    if trace.exposed <= 1e-9 * trace.time or (waiting <= 1e-9 * trace.time and not is_slowed):
+        return _text("no_gpu_waits_network", whole=total), None
+    facts = {"whole": total, "costs": format_time(trace.exposed), "share": format_percent(trace.exposed / trace.time)}
     if not is_slowed:
-        waits = describe_waits(trace)
-        return _text("gpu_waits_network", whole=total, costs=costs, share=share, waits=waits)
-    slowed = format_time(trace.interference_time)
+        return _text("gpu_waits_network", **facts), describe_waits(trace)
+    head, slowed = _text("network_costs", **facts), format_time(trace.interference_time)
     slower = _text("computing_while_gpus_communicate", slowed=slowed, interference=f"{trace.interference:g}")
     if waiting <= 1e-9 * trace.time:
-        return _text("network_costs_no_gpu", whole=total, costs=costs, share=share, slower=slower)
-    return _text(
-        "network_costs_gpus_wait",
-        whole=total,
-        costs=costs,
-        share=share,
-        waiting=format_time(waiting),
-        slower=slower,
-        waits=describe_waits(trace),
-    )
+        return head, _text("network_costs_no_gpu", slower=slower)
+    waits = describe_waits(trace)
+    return head, _text("network_costs_gpus_wait", waiting=format_time(waiting), slower=slower, waits=waits)
 
 
 def describe_waits(trace: StepTrace) -> Text:

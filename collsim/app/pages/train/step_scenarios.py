@@ -18,7 +18,7 @@ from collsim.teach.quiz.question import Question
 from collsim.train import StepTrace
 from collsim.train.parallel import buckets
 from collsim.train.parallel.strategy import STRATEGIES
-from collsim.train.step_explanation import explain_change, write_sentences
+from collsim.train.step_explanation import explain_change, explain_exposed, write_sentences
 from collsim.train.workload.collective_model import CollectiveModel, CollectiveSource
 from collsim.train.workload.step_graph import Ranks, StepTask
 from collsim.viz.timeline.timeline_document import build_encoded_timeline
@@ -68,6 +68,7 @@ class StepView:
         machine: its name.
         figures: as `StepTrace.row`.
         sentences: by what they are about, English and Chinese.
+        network: what the network costs, and why where it costs something.
         document: what is drawn.
         ghost: the network's boxes (t0, t1) without the switches that are on.
         changes: a row for each switch.
@@ -79,6 +80,7 @@ class StepView:
     machine: str
     figures: dict[str, Any]
     sentences: dict[str, Text]
+    network: tuple[Text, ...]
     document: StepDocument
     ghost: list[list[float]]
     changes: tuple[ChangedStep, ...]
@@ -226,6 +228,7 @@ def compute_step(choice: TrainingChoice) -> StepView:
         machine=now.topology.name,
         figures=now.row(),
         sentences={**write_sentences(now), "range": now.interval.sentence.texts},
+        network=tuple(part for part in explain_exposed(now) if part is not None),
         document=document,
         ghost=[[box["t0"], box["t1"]] for box in build_step_document(plain)["boxes"] if box["stream"] == "network"]
         if now is not plain

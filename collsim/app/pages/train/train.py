@@ -163,9 +163,7 @@ def _draw_headline(step_shown: StepView) -> None:
     if row["bubble"] > 1e-3 * row["time"]:
         notes.append(t("train.exposed.idle", idle=format_time(row["bubble"])))
     number, _, unit = format_time(row["exposed"]).partition(" ")
-    head, _, reason = sentences["network"].partition(t("colon"))
-    if not reason:
-        head = sentences["network"]
+    head, *reasons = map(choose_text, step_shown.network)
     rest = choose_text((" ", "")).join(filter(None, map(sentences.get, ("cards", "overlap", "use", "range"))))
     token = "done"
     if row["exposed"] > 0.02 * row["time"]:
@@ -190,7 +188,7 @@ def _draw_headline(step_shown: StepView) -> None:
         format_quantity(t("train.memory"), format_bytes(row["memory"]), t("train.memory.note")),
         format_verdict(
             head,
-            *filter(None, (reason[:1].upper() + reason[1:],)),
+            *(reason[:1].upper() + reason[1:] for reason in reasons),
             name=t("train.why"),
             folded=(t("train.why.more"), rest),
             token=token,
