@@ -24,6 +24,7 @@ from .engine import (
     MessagePost,
     PostedCall,
     copy_bytes,
+    describe_dtype,
     require_tag,
 )
 from .mpi_collectives import find_result, make_binder
@@ -305,7 +306,7 @@ class TorchDistributed:
         post = CollectivePost(self.rank, call, self.engine.line_of_call(), communicator=group.name, root=root)
         post.signature = (call, root)
         if tensor is not None:
-            post.unchecked = f"{op} {tensor.dtype.name}".strip()
+            post.unchecked = f"{op} {describe_dtype(tensor)}".strip()
             if row["result"] != "alltoall":  # whose parts may differ
                 post.extent = tensor.nbytes
         for name in row.get("memory", ()):

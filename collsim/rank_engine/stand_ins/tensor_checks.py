@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 #: Element types that gloo sends in a collective; a message may have any.
-_TYPES = frozenset(("bool", "float16", "float32", "float64", "int8", "uint8", "int32", "int64"))
+_TYPES = dict.fromkeys(map(np.dtype, ("bool", "float16", "float32", "float64", "int8", "uint8", "int32", "int64")))
 
 
 def require_tensor(tensor: object, call: str) -> None:
@@ -44,11 +44,11 @@ def require_types(call: str, tensors: Sequence[object]) -> None:
         flat += tensor if isinstance(tensor, list) else [tensor]
     for part in flat:
         require_tensor(part, call)
-    names = list(dict.fromkeys(part.dtype.name for part in flat))
-    if len(names) > 1:
-        raise ValueError(f"{call}: tensors of different types: {', '.join(names)}")
-    if not _TYPES.issuperset(names):
-        raise RuntimeError(f"{call}: invalid scalar type {names[0]}: gloo sends {', '.join(sorted(_TYPES))}")
+    types = dict.fromkeys(part.dtype for part in flat)
+    if len(types) > 1:
+        raise ValueError(f"{call}: tensors of different types: {', '.join(map(str, types))}")
+    if types.keys() - _TYPES.keys():
+        raise RuntimeError(f"{call}: invalid scalar type {next(iter(types))}: gloo sends {', '.join(map(str, _TYPES))}")
 
 
 def require_parts(call: str, tensor: np.ndarray, parts: Any, size: int) -> None:
