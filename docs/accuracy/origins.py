@@ -159,8 +159,9 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
         "read off",
         "8 GPUs on two trays as fast as on a board (OCI; NVIDIA/nccl issue 2140)",
     ),
-    "mpi._FULL_NODES": ("read off", "seven systems with full nodes"),
-    "mpi.MEMORY_RATIOS": ("read off", "seven systems with 8 ranks a node and more"),
+    "mpi._FULL_NODES": ("read off", "calls below 64 KiB of seven systems with full nodes"),
+    "mpi.MEMORY_RATIOS": ("read off", "processors of eight systems, as their makers and centres state them"),
+    "mpi.COPIES": ("read off", "order of magnitude: libraries copy a message once or twice"),
     "algorithm_time._PEERS": (
         "read off",
         "129 us on 32 ranks, the most of any small alltoall measured (argonne-lcf/alcf-nccl-tests)",
@@ -170,7 +171,7 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     **{f"mpi.{name}": ("fitted", _OSU) for name in ("GPU", "GPU_CRAY", "INSIDE", "PEER", "FILL", "FADE", "WIRE")},
     "mpi._YEAR_OF_41": ("read off", "Open MPI 4.1.0 is of December 2020; a year for clusters to follow"),
     "mpi._DISJOINT": ("vendor", f"{_OMPI}/tuned: tables for ranks on separate nodes, since 5.0"),
-    "mpi._MANY": ("read off", "classes of intervals: between 8 and 32 ranks a node in the runs at hand"),
+    "mpi._MANY": ("read off", "full nodes: between 8 and 32 ranks a node in the runs at hand"),
     "loggp.WIRES": (
         "read off",
         "osu_latency, osu_bw and ib_write_bw of several systems; collectives where marked there",
@@ -178,7 +179,9 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "loggp.EXTRA_COPIES": ("read off", f"{_OMPI}/base copies; the fourfold of reduce_scatter from one system"),
     "rounds._RADIX": ("vendor", f"{_OMPI}/tuned: k-nomial radix"),
     "rounds._CHAINS": ("vendor", f"{_OMPI}/tuned: chain fan-out"),
-    "rounds._SEGMENT": ("vendor", f"{_OMPI}/tuned 1.3 to 4.0: segments of the pipeline"),
+    "loggp._TRAFFIC": ("vendor", "McCalpin, The STREAM benchmark: a cache that allocates on writes reads the line first"),
+    "loggp._CORES": ("vendor", "data sheets of EPYC 7003: cores of a socket"),
+    "loggp._STREAM_SHARE": ("read off", "STREAM on three generations of servers (anandtech.com/show/11544)"),
     "rounds._PACKS": ("read off", "the smallest alltoall of 64 ranks, 32 us (stackhpc)"),
 }
 #: What a picture shows at most, how long a search goes on, module for rounding, units, labels, and buffers that a rank
@@ -196,7 +199,7 @@ _NO_CONSTANT = {
         "unknown_inputs._MIN_NARROWING",
         "unknown_inputs.CARD_RATIOS",
         "mpi._GPU_PATHS",
-        "mpi._MEMORY",
+        "mpi._COPIES",
         "mpi._TCP",
         "unknown_inputs._MIN_DEVIATION",
         "unknown_inputs._TWO_NODES",

@@ -138,7 +138,7 @@ def test_a_slow_wire_and_a_busy_cpu_both_hold_gloo_back():
     assert predict_gloo_time("allreduce", ten, "1GiB", tensors="cpu") == pytest.approx(
         2 * 15 / 16 * 2**30 / (1.25e9 * MEASURED.carries["tcp"]), rel=0.01
     )
-    turns, wire, add = 15 * 64, 2**20 / MEASURED.tcp_per_nic, 2**20 / Host().add
+    turns, wire, add = 15 * 64, 2**20 / MEASURED.tcp_per_nic, 2**20 / Host.add
     around = turns * max(wire, add, (26e-6 + wire + add) / 2), turns * wire
     assert predict_gloo_time("allreduce", hundred, "1GiB", tensors="cpu") == pytest.approx(sum(around), rel=0.01)
 

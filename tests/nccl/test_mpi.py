@@ -220,7 +220,7 @@ def test_cards_that_nobody_stated_are_named_and_widen_the_interval():
         assert len(named) == 1
         assert not any(str(sentence).startswith(start) for sentence in mpi.list_mpi_assumptions(stated, 64 * M))
         known, wide = (mpi.predict_mpi_interval(case, 64 * M).ratio for case in (stated, guessed))
-        assert (wide > 1.1 * known) == ("alone" in str(named[0])), gpu
+        assert (wide > 1.02 * known) == ("alone" in str(named[0])), gpu
     one_rank_a_node = build_case(gpu="none", ranks=4, nodes=4, inter_link="", collective="alltoall")
     assert "know number and rate" in str(mpi.list_mpi_assumptions(one_rank_a_node, 64 * M)[-1])
 
@@ -228,18 +228,34 @@ def test_cards_that_nobody_stated_are_named_and_widen_the_interval():
 def test_full_nodes_and_many_tcp_flows_at_a_port_are_doubts():
     full = build_case(gpu="none", ranks=128)
     assert mpi.predict_mpi_parts(full, 8).unknown_inputs[0].name == "full nodes"
+    assert mpi.predict_mpi_parts(build_case(gpu="none", ranks=128, launch="srun"), 8).unknown_inputs == ()
     words = {"gpu": "none", "ranks": 48, "nodes": 48, "inter_link": "1x10GbE (TCP sockets)"}
     for collective, names in (("alltoall", {"incast", "TCP"}), ("allreduce", {"TCP"}), ("broadcast", {"TCP"})):
         inputs = mpi.predict_mpi_parts(build_case(**words, collective=collective), 4 * M).unknown_inputs
         assert {entry.name for entry in inputs} == names
 
 
+def test_stated_processors_say_how_fast_the_memory_of_a_node_is():
+    """All 64 ranks copy at a time, so twice the sockets take half of the time, and nothing of the memory is unknown."""
+    words = {"gpu": "none", "ranks": 64, "nodes": 1, "collective": "alltoall"}
+    one, two, guessed = (build_case(**words, intra_link=link) for link in ("1xmilan", "2 x Ice-Lake", "shm"))
+    times = [mpi.predict_mpi_parts(case, 64 * M).bytes for case in (one, two, guessed)]
+    assert times == pytest.approx([times[0], times[0] / 2, times[0]])
+    for case, is_named in ((one, False), (two, False), (guessed, True)):
+        sentences = " ".join(str(sentence) for sentence in mpi.list_mpi_assumptions(case, 64 * M))
+        assert ("processors of a node not stated: 164 GB/s" in sentences) == is_named
+    known, wide = (mpi.predict_mpi_interval(case, 64 * M).ratio for case in (one, guessed))
+    assert wide > 1.1 * known
+    with pytest.raises(CollsimError, match="milan"):
+        mpi.predict_mpi_time(build_case(**words, intra_link="2xmillan"), 64 * M)
+
+
 def test_memory_of_a_node_and_tcp_are_doubts_where_they_hold_up_a_call():
     """The sides on which other memory and other sockets lie: slower and faster ones are published."""
     full, alone = (build_case(gpu="none", ranks=ranks, nodes=4, inter_link="1xHDR200 IB") for ranks in (64, 4))
-    (memory,) = mpi.predict_mpi_parts(full, 64 * M).unknown_inputs
-    assert memory.name == "host memory"
-    assert memory.fast > memory.slow > 0
+    memory, copies = mpi.predict_mpi_parts(full, 64 * M).unknown_inputs
+    assert {memory.name, copies.name} == {"host memory", "copies"}
+    assert min(memory.fast, memory.slow, copies.fast, copies.slow) > 0
     assert mpi.predict_mpi_parts(alone, 64 * M).unknown_inputs == ()
     fast_wire = build_case(gpu="none", ranks=4, nodes=4, inter_link="1x100GbE (TCP sockets)")
     (tcp,) = mpi.predict_mpi_parts(fast_wire, 64 * M).unknown_inputs

@@ -23,9 +23,10 @@ BOX = parse_facts("A100-SXM4", 8, 1, "nvlink3-nvswitch", "none")
 #: Median |log(measured / predicted)| of systems left out that no later change may lose: by family and band (large,
 #: middle, small), as an error; a margin of two points is added below.
 LEFT_OUT = {"nccl": (0.08, 0.24, 0.22), "mpi": (0.28, 0.50, 0.54)}
-#: Kinds and bands that intervals cover too seldom when systems or the whole kind are left out: half of these runs are of
-#: one system, whose rows from 64 KiB to 512 KiB take up to four times as long as any model says.
-WANTING = {("PCIe only, P2P", 1)}
+#: Kinds and bands that intervals cover too seldom when systems or the whole kind are left out. Half of the first runs are
+#: of one system, whose rows from 64 KiB to 512 KiB take up to four times as long as any model says; without the second
+#: kind Slingshot alone has runs with few ranks a node.
+WANTING = {("PCIe only, P2P", 1), ("MPI, CPU buffers, InfiniBand", 2)}
 #: Shares of NCCL's runs left out whose median ratio is within 1.25 and 1.6, likewise.
 NEAR = ((0.82, 0.92), (0.54, 0.81), (0.55, 0.82))
 
@@ -51,6 +52,7 @@ def test_intervals_are_no_wider_than_factors_that_say_something(held):
     assert held.high_over_low["nccl", 0] < 2.0
     assert held.high_over_low["nccl", 1] < 3.0
     assert held.high_over_low["nccl", 2] < 4.2
+    assert held.high_over_low["mpi"].max() < 4.5
 
 
 @pytest.mark.parametrize("left_out", sample(["system", "kind"], 1))

@@ -254,7 +254,7 @@ def _time_ring(facts: Facts, segments: int, size: float, loop: Loopback, adds: b
     and its addition hide behind those of the others unless latency is longer (gloo/allreduce.cc, the loop of ring)."""
     message, rate = _get_hop(facts, loop)
     n, wire = facts.ranks, size / segments / rate
-    rounds, adding = segments // n * (n - 1), size / segments / Host().add if adds else 0.0
+    rounds, adding = segments // n * (n - 1), size / segments / Host.add if adds else 0.0
     busy = rounds * max(wire, adding) + message
     return max(busy, rounds * (message + wire + adding) / IN_FLIGHT)
 

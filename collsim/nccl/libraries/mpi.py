@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import CollsimError, Sentence, describe_unknown
-from ...units import parse_bytes, parse_count
+from ...units import format_bandwidth, parse_bytes, parse_count
 from ..machine.machine_words import NetworkCards, parse_network
 from ..model.prediction_interval import LEVEL, Interval, Shares, compute_interval, compute_shares
 from ..model.unknown_inputs import (
@@ -37,7 +37,7 @@ from ..model.unknown_inputs import (
 )
 from ..nccl_prediction import parse_collective
 from . import mpich, openmpi
-from .loggp import EXTRA_COPIES, Host, Placement, apply_cache
+from .loggp import EXTRA_COPIES, Host, Placement, apply_cache, build_host, parse_processors
 from .loggp import compute_round_time as round_time
 from .rounds import ROUND_COUNTERS, Round, Rounds
 
@@ -166,26 +166,30 @@ _DISJOINT = (5, 0)
 #: Ranks of a node beyond which all of its cores are taken to be busy.
 _MANY = 16
 #: Standard deviations of the logarithm of the time on nodes of more ranks than that, where containers, cores shared
-#: with the system and the placement of ranks are not stated: per system, four in five of seven took 0.6 to 10 times as
-#: long as counted at small sizes. What memory makes of larger ones is in `MEMORY_RATIOS`.
+#: with the system and the placement of ranks are not stated: second moments, on each side, of how far the calls below
+#: 64 KiB of seven systems are off. Five take 0.6 to 1.3 times as long as counted, two on Kubernetes 4 and 100 times.
+#: Slurm gives a job whole nodes or cores, and binds its ranks to them (slurm.schedmd.com/srun.html, --cpu-bind).
 _FULL_NODES = UnknownInput(
     "full nodes",
     Sentence("how full nodes run (containers, placement of ranks, cores for the system) is not stated"),
-    Sentence("the time of one small call over all nodes"),
-    fast=0.4,
-    slow=1.8,
+    Sentence("whether Slurm launches the ranks (srun), or the time of one small call over all nodes"),
+    fast=0.26,
+    slow=2.65,
 )
-#: Probabilities of what the memory of a node passes and adds, over `Host`: of seven published systems with 8 ranks a
-#: node and more, three are within a fifth of it, two have 2 and 5 times as much, and two that run in containers half or
-#: less (docs/accuracy.md).
-MEMORY_RATIOS: Mapping[float, float] = {0.5: 1 / 7, 2.0: 1 / 7, 5.0: 1 / 7}
-#: Name of the doubt about the network cards, which is named where it has no effect, too: somebody left it out.
-_CARDS = "NIC rate"
-_MEMORY = UnknownInput(
-    "host memory",
-    Sentence("what the memory of a node passes between its ranks is not stated: as in published runs"),
+#: Probabilities of the memory of a node over what `loggp.build_host` takes it to be where nobody states its processors.
+#: Of the eight published systems with MPI whose makers or centres do, five have it (Polaris, LUMI-G, Leonardo, Azure's
+#: HB120, AWS's hpc6a), ABCI (V) 1.25 times, ABCI (A) and Google's c2d twice as much. One in ten each is taken to have
+#: four channels of DDR4-2133 a socket (Xeon E5 v3), and twelve of DDR5-4800.
+MEMORY_RATIOS: Mapping[float, float] = {0.67: 0.1, 1.25: 0.1, 2.0: 0.2, 4.5: 0.1}
+#: Probability of either way to pass a message inside a node, in copies; the rest is between them. As `LAUNCHES`.
+COPIES: Mapping[float, float] = {1.0: 0.35, 2.0: 0.35}
+_COPIES = UnknownInput(
+    "copies",
+    Sentence("how often a message inside a node is copied is not stated: between once (CMA, XPMEM) and twice"),
     Sentence("the time of one large call inside a node"),
 )
+#: Name of the doubt about the network cards, which is named where it has no effect, too: somebody left it out.
+_CARDS = "NIC rate"
 _TCP = UnknownInput("TCP", TCP_ASSUMPTION, TCP_MEASUREMENT)
 #: Until when a run without a release is taken to have had Open MPI before 4.1: a year after it was published.
 _YEAR_OF_41 = 2021
@@ -307,8 +311,9 @@ def predict_mpi_time(case: object, nbytes: int, known: Constants | None = None) 
 
     Args:
         case: A row of a table: gpu, ranks, nodes, collective, inter_link and nccl_version (the library), and perhaps
-            algo and, for buffers on GPUs, gdr: `no` where they are copied through host memory, `yes` where cards and
-            CPUs reach them (GPUDirect RDMA and GDRCopy).
+            algo. For buffers in host memory intra_link: sockets and processors of a node, such as `2xmilan`, and
+            launch: `srun` where Slurm launches. For buffers on GPUs gdr: `no` where they are copied through host
+            memory, `yes` where cards and CPUs reach them (GPUDirect RDMA and GDRCopy).
         nbytes: Bytes of the whole buffer.
         known: Other constants than those of the module; None for these.
 
@@ -338,20 +343,18 @@ def predict_mpi_parts(case: Any, nbytes: int, known: Constants | None = None) ->
 
 
 def classify_case(case: Any) -> str:
-    """Name the class of a machine for intervals: MPI on host memory or a GPU's, by network.
+    """Name the class of a machine for intervals: MPI on host memory or a GPU's. What is not known of a network is an
+    unknown input, and too few systems of each are published to tell their residuals apart.
 
     Args:
-        case: A row of a table: gpu, ranks, nodes, inter_link.
+        case: A row of a table: gpu.
 
     Returns:
-        The name, for example `mpi host ib`.
+        `mpi host` or `mpi gpu`.
     """
-    where = "gpu"
     if "none" in case.gpu.lower():
-        where = "host"
-    if int(case.nodes) == 1:
-        return f"mpi {where}"
-    return f"mpi {where} {parse_network(case.inter_link).net}"
+        return "mpi host"
+    return "mpi gpu"
 
 
 def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
@@ -366,8 +369,10 @@ def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
         rounds = ROUND_COUNTERS[_OPERATIONS[kind]][name](ranks, nbytes)
     aside = 0.0
     if not _is_mpich_family(str(getattr(case, "nccl_version", "")).lower()):
-        aside = EXTRA_COPIES.get(kind, 0.0) * nbytes / apply_cache(Host(), nbytes).fresh
-    parts = _time_rounds(rounds, placement, Host(), nbytes, aside)
+        aside = EXTRA_COPIES.get(kind, 0.0) * nbytes
+    processors = str(getattr(case, "intra_link", ""))
+    host = build_host(processors, placement.local_ranks)
+    parts = _time_rounds(rounds, placement, host, nbytes, aside)
     inputs: tuple[UnknownInput, ...] = ()
 
     def measure(unknown_input: UnknownInput, others: Iterable[tuple[float, Placement, Host]]) -> UnknownInput:
@@ -376,14 +381,19 @@ def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
 
     if network.guessed:
         ratios = CARD_RATIOS["slingshot"] if network.guessed == "slingshot" else HOST_NIC_RATIOS
-        inputs += (measure(_describe_card_input(network), _list_cards(placement, ratios)),)
+        inputs += (measure(_describe_card_input(network), _list_cards(placement, host, ratios)),)
     if network.net == "tcp":
-        flows = ((share, replace(placement, flow_ratio=ratio), Host()) for ratio, share in TCP_RATIOS.items())
-        inputs += (measure(_TCP, (*flows, *_list_cards(placement, TCP_WIRE))),)
+        flows = ((share, replace(placement, flow_ratio=ratio), host) for ratio, share in TCP_RATIOS.items())
+        inputs += (measure(_TCP, (*flows, *_list_cards(placement, host, TCP_WIRE))),)
     if ranks > nodes:
-        memories = ((share, placement, _scale_memory(ratio)) for ratio, share in MEMORY_RATIOS.items())
-        inputs += (measure(_MEMORY, memories),)
-    if ranks / nodes > _MANY:
+        copying = ((share, placement, replace(host, copies=copies)) for copies, share in COPIES.items())
+        inputs += (measure(_COPIES, copying),)
+    if ranks > nodes and parse_processors(processors) is None:
+        memories = (
+            (share, placement, replace(host, memory=host.memory * ratio)) for ratio, share in MEMORY_RATIOS.items()
+        )
+        inputs += (measure(_describe_memory(host), memories),)
+    if ranks / nodes > _MANY and "srun" not in str(getattr(case, "launch", "")):
         inputs += (_FULL_NODES,)
     if network.net == "tcp" and kind != "broadcast":
         inputs += _list_incast(rounds, placement, parts.total)
@@ -392,24 +402,22 @@ def _predict_from_rounds(case: Any, nbytes: int) -> MpiParts:
 
 
 def _time_rounds(rounds: Rounds, placement: Placement, host: Host, nbytes: int, aside: float) -> MpiParts:
-    """Seconds of the rounds of a call, and of copies aside (s) that are no message."""
+    """Seconds of the rounds of a call, and of bytes that each rank copies aside."""
     cached_host = apply_cache(host, nbytes)
+    copying = aside / cached_host.compute_rate(cached_host.fresh, placement.local_ranks)
     waits, moves = (
         sum(terms)
         for terms in zip(*(round_time(message_round, placement, cached_host) for message_round in rounds), strict=True)
     )
-    return MpiParts(cached_host.call + waits, moves + aside)
+    return MpiParts(cached_host.call + waits, moves + copying)
 
 
-def _list_cards(placement: Placement, ratios: Mapping[float, float]) -> Iterator[tuple[float, Placement, Host]]:
+def _list_cards(
+    placement: Placement, host: Host, ratios: Mapping[float, float]
+) -> Iterator[tuple[float, Placement, Host]]:
     """Cards of other rates, with their probabilities."""
     for ratio, share in ratios.items():
-        yield share, replace(placement, card_rate=placement.card_rate * ratio), Host()
-
-
-def _scale_memory(ratio: float) -> Host:
-    host = Host()
-    return replace(host, memory=host.memory * ratio, stream=host.stream * ratio)
+        yield share, replace(placement, card_rate=placement.card_rate * ratio), host
 
 
 def _measure_input(unknown_input: UnknownInput, times: Iterable[tuple[float, float]], seconds: float) -> UnknownInput:
@@ -422,6 +430,13 @@ def _describe_card_input(network: NetworkCards) -> UnknownInput:
     """The doubt about the network cards, not yet measured."""
     assumption = describe_cards(network.guessed, network.cards, network.rate)
     return UnknownInput(_CARDS, assumption, CARDS_MEASUREMENT)
+
+
+def _describe_memory(host: Host) -> UnknownInput:
+    """The doubt about the processors of a node and their memory, not yet measured."""
+    template = "processors of a node not stated: {rate} of its memory, as EPYC 7003 with a socket for every 64 ranks"
+    measurement = Sentence("the processors of a node (lscpu), or the time of one large call inside it")
+    return UnknownInput("host memory", Sentence(template, rate=format_bandwidth(host.memory)), measurement)
 
 
 def _list_incast(rounds: Rounds, placement: Placement, seconds: float) -> tuple[UnknownInput, ...]:

@@ -67,6 +67,28 @@ _BCAST_BINOMIAL, _BCAST_SPLIT = 2048, 370_728
 _ALLGATHER_SMALL = 50_000
 _REDUCE_FEW, _REDUCE_SMALL, _REDUCE_BINARY = 8, 20_480, 2048
 _SCATTER_SMALL, _SCATTER_LARGE = 12_288, 262_144
+#: Bytes of a segment of their pipelines: the first of these lines whose slope * bytes + offset is more (broadcast) or
+#: less (reduce) than the ranks, else the last. Fewer ranks than the last number broadcast through a tree in place of a
+#: pipeline of smaller segments than the first.
+_BCAST_SEGMENTS = ((1.6134e-6, 2.1102, 2**17), (2.3679e-6, 1.1787, 2**16), (3.2118e-6, 8.7936, 2**14))
+_REDUCE_SEGMENTS = ((0.0410 / 1024, 9.7128, 2**10), (0.0033 / 1024, 1.6761, 2**15))
+_BCAST_SMALLEST, _REDUCE_LARGEST, _BCAST_FEW = 2**13, 2**16, 13
+
+
+def find_pipeline_segment(ranks: int, nbytes: float, adds: bool) -> int:
+    """Find the segment of the pipelines of releases before 4.1.
+
+    Args:
+        ranks: Number of ranks.
+        nbytes: Bytes of the whole buffer.
+        adds: Whether it is a reduce, else a broadcast.
+
+    Returns:
+        Bytes of a segment.
+    """
+    if adds:
+        return next((size for a, b, size in _REDUCE_SEGMENTS if ranks > a * nbytes + b), _REDUCE_LARGEST)
+    return next((size for a, b, size in _BCAST_SEGMENTS if ranks < a * nbytes + b), _BCAST_SMALLEST)
 
 
 def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | None:
@@ -100,7 +122,8 @@ def choose_openmpi_before_41(operation: str, ranks: int, nbytes: int) -> str | N
         small = nbytes < _BCAST_BINOMIAL
         if small:
             return "binomial"
-        if nbytes < _BCAST_SPLIT:
+        few = ranks < _BCAST_FEW and find_pipeline_segment(ranks, nbytes, adds=False) != _BCAST_SEGMENTS[0][-1]
+        if nbytes < _BCAST_SPLIT or few:
             return "split_binary_tree"
         return "segmented_pipeline"
     if operation == "allgather":

@@ -189,7 +189,7 @@ class MpiPrediction:
         tuner_time: None; MPI has no tuner that states a time.
         notes: empty; a prediction of MPI states no assumptions.
         parts: s that wait, that move bytes, and that lie between; None: then `shares` are those of a time of 0.
-        kind: class of machine whose errors make the interval (`mpi.classify_case`), `mpi host ib`.
+        kind: class of machine whose errors make the interval (`mpi.classify_case`), `mpi host`.
         collective: collsim's name of it, by which the interval is chosen.
     """
 
