@@ -179,7 +179,10 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     "loggp.EXTRA_COPIES": ("read off", f"{_OMPI}/base copies; the fourfold of reduce_scatter from one system"),
     "rounds._RADIX": ("vendor", f"{_OMPI}/tuned: k-nomial radix"),
     "rounds._CHAINS": ("vendor", f"{_OMPI}/tuned: chain fan-out"),
-    "loggp._TRAFFIC": ("vendor", "McCalpin, The STREAM benchmark: a cache that allocates on writes reads the line first"),
+    "loggp._TRAFFIC": (
+        "vendor",
+        "McCalpin, The STREAM benchmark: a cache that allocates on writes reads the line first",
+    ),
     "loggp._CORES": ("vendor", "data sheets of EPYC 7003: cores of a socket"),
     "loggp._STREAM_SHARE": ("read off", "STREAM on three generations of servers (anandtech.com/show/11544)"),
     "rounds._PACKS": ("read off", "the smallest alltoall of 64 ranks, 32 us (stackhpc)"),
