@@ -9,7 +9,7 @@ import { nest } from "../collsim/viz/words/choice.js";
 import { writeWordFiles } from "./words.mjs";
 
 const PACKAGE = fileURLToPath(new URL("../collsim/", import.meta.url));
-export const FOLDER = resolve(PACKAGE, "viz/bundles");
+const FOLDER = resolve(PACKAGE, "viz/bundles");
 
 /** What a host mounts: modules, below the package, of whose exports the default is left, as hosts may give others a
  * meaning (anywidget takes `render`). Pictures with a player in them are one bundle, whose default has them by name: the

@@ -12,7 +12,7 @@ const PARTS = {
 };
 
 /** The languages that have words for JavaScript, English first. */
-export function listLanguages(locale) {
+function listLanguages(locale) {
   const folders = readdirSync(locale, { withFileTypes: true }).filter((entry) => entry.isDirectory()),
     names = folders.map(({ name }) => name).filter((name) => existsSync(resolve(locale, name, "js")));
   return ["en", ...names.filter((name) => name !== "en").sort()];

@@ -40,6 +40,8 @@ for name in ("allreduce_ring", "allreduce_tree", "alltoall_direct", "allgather_b
             trace = cs.simulate(schedule, topology, nbytes="1MiB", engine=engine)
             bound = cs.lower_bound(trace.schedule.collective, topology, nbytes="1MiB")
             figures[f"{name} {network} {engine}"] = [trace.time, trace.busbw, int(trace.link_bytes.sum()), bound.time]
+prediction = cs.nccl.predict("allreduce", machine, "64MiB")
+figures["predict"] = [prediction.time, prediction.low, prediction.high]
 figures["replay"] = cs.replay(cs.schedule("allreduce_ring", ranks=4), np.arange(16.0).reshape(4, 4)).tolist()
 for parallel in (cs.ddp(), cs.tensor(8) * cs.zero(1), cs.fsdp()):
     step = cs.training_step("gpt2", machine, parallel=parallel, batch=32)
@@ -59,7 +61,7 @@ def test_the_core_runs_with_numpy_alone_and_says_the_same():
     alone, usual = run_core(*OPTIONAL), run_core()
     assert alone["loaded"] == []
     assert alone["figures"].keys() == usual["figures"].keys()
-    assert len(usual["figures"]) == 24
+    assert len(usual["figures"]) == 25
     for name, values in usual["figures"].items():
         np.testing.assert_allclose(alone["figures"][name], values, rtol=1e-12, err_msg=name)
 

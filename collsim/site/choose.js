@@ -21,7 +21,7 @@ const BOUNDS = {
  * The number of a field, or null where it cannot be read. A size is whole bytes.
  * @param {string} name @param {string} text @param {(text: string) => number} read
  */
-export function readField(name, text, read) {
+function readField(name, text, read) {
   const { least, most, unit } = BOUNDS[name],
     number = read(text);
   if (!(number >= least && number <= most) || !unit.test(text.trim())) return null;
@@ -32,7 +32,7 @@ export function readField(name, text, read) {
  * A row of each algorithm of the collective that runs on so many ranks, the fastest first.
  * @param {Record<string, Record<string, any>>} byName @param {number} ranks @param {any} choice
  */
-export function compareRuns(byName, ranks, choice) {
+function compareRuns(byName, ranks, choice) {
   return Object.entries(byName)
     .filter(([, byRanks]) => byRanks[ranks])
     .map(([algorithm, byRanks]) => ({ algorithm, ...timeRun(byRanks[ranks], choice) }))

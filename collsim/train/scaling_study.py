@@ -165,7 +165,7 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
 
     The slow one is the first GPU; of the cables that the step sends over, the one of each kind with most bytes is gone,
     in both directions, and what used it takes another way where there is one. `attrs["stops"]` has a sentence in both
-    languages for each row that stops, by its name.
+    languages for each row that stops, by its name, and `attrs["cables"]` the kind and the name of each cable.
 
     Args:
         trace: of `training_step`.
@@ -209,12 +209,14 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
         )
         for factor in slow
     ]
+    cables = _list_busiest_cables(trace)
     rows += [
-        _time_loss(trace, stops, "cable", name, {"machine": (a, b)}, factor=float("nan"), own=float("nan"))
-        for name, a, b in _list_busiest_cables(trace)
+        _time_loss(trace, stops, "cable", name, {"machine": ends}, factor=float("nan"), own=float("nan"))
+        for name, (*_, ends) in cables.items()
     ]
     table = pd.DataFrame(rows)
     table.attrs["stops"] = stops
+    table.attrs["cables"] = {name: (kind, link) for name, (kind, link, _) in cables.items()}
     return table
 
 
@@ -240,9 +242,9 @@ def _time_loss(
     return {"what": what, "name": name, "time": time, "more": more, **known, "lost": lost, "error": ""}
 
 
-def _list_busiest_cables(trace: StepTrace) -> list[tuple[str, int, int]]:
+def _list_busiest_cables(trace: StepTrace) -> dict[str, tuple[str, str, tuple[int, int]]]:
     """Of each kind of link between devices the one that the step's collectives put most bytes on, the first of those
-    that carry as many: its name and its two devices."""
+    that carry as many: by its name in the table its kind, its name and its two devices."""
     footprints = Footprints([trace.step], get_collective_model(trace.request))
     links, carried = trace.topology.links, footprints.sum_link_bytes(trace.step)[: len(trace.topology.links)]
     most: dict[str, int] = {}
@@ -250,6 +252,8 @@ def _list_busiest_cables(trace: StepTrace) -> list[tuple[str, int, int]]:
         kind = links.kind(k)
         if kind not in _INSIDE and (kind not in most or carried[k] > carried[most[kind]]):
             most[kind] = k
-    return [
-        (f"{kind}, {trace.topology.link_name(k)}", int(links.src[k]), int(links.dst[k])) for kind, k in most.items()
-    ]
+    cables = {}
+    for kind, k in most.items():
+        link = trace.topology.link_name(k)
+        cables[f"{kind}, {link}"] = kind, link, (int(links.src[k]), int(links.dst[k]))
+    return cables

@@ -23,11 +23,11 @@ function visibleArea(root) {
 }
 
 /** The picture that keys of the page are for: the one of which most is seen, the first of several. */
-export const pictureForKeys = (pictures) =>
+const pictureForKeys = (pictures) =>
   [...pictures].reduce((most, root) => (!most || visibleArea(root) > visibleArea(most) ? root : most), null);
 
 /** Is a key of the page free for a picture, pressed at `target`? */
-export function isKeyFree(ev, target) {
+function isKeyFree(ev, target) {
   if (ev.defaultPrevented || ev.ctrlKey || ev.metaKey || ev.altKey) return false;
   if (!target?.closest || target.closest(OWN_KEYS)) return false;
   return !((ev.key === " " || ev.key === "Enter") && target.closest(PRESSED));

@@ -20,7 +20,7 @@ const LABELS = 132, // px of the names of rows
 const CARD = { ...LOOK, words: LAB_STEP, hues: BUCKET_HUES, build: buildLabStep, dress() {}, arrange: drawLabStep };
 
 /** Mount a step of the lab into `host`. Its data are {id, document, language, theme}. */
-export const createLabStep = (host) => createCard(host, CARD);
+const createLabStep = (host) => createCard(host, CARD);
 
 function buildLabStep(lab) {
   Object.assign(lab, { stage: el("div"), sizes: el("div"), legend: el("div.legend"), says: el("p.says") });

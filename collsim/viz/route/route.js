@@ -20,7 +20,7 @@ const TENTHS = Array.from({ length: 11 }, (_, k) => k / 10); // moments that the
  * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, language, theme};
  * `onPick(endpoint)` when a rank is clicked.
  */
-export function createRoutes(host, { onPick = undefined } = {}) {
+function createRoutes(host, { onPick = undefined } = {}) {
   return createSeveral(host, {
     className: "wy",
     css: [routeSheet],

@@ -78,7 +78,7 @@ export function dressGuide(simple) {
 }
 
 /** "Use all 8 network cards", or channels. */
-export const sayUse = ({ use }, { cards, channels }) =>
+const sayUse = ({ use }, { cards, channels }) =>
   cards > 1 ? fill(use.cards, { count: cards }) : fill(use.channels, { count: channels });
 
 function buildStep(simple, name, { number, isNext }) {

@@ -1,7 +1,7 @@
 // The head of the simple page: the bytes that each GPU sends, as factors, and the one button.
 
 import { el, setText } from "../player/draw/elements.js";
-import { NB, fmtBytes, fmtSpan, three } from "../player/model/units.js";
+import { NB, fmtSpan, splitBytes, three } from "../player/model/units.js";
 import { counted } from "./trackdraw.js";
 import { fill } from "../words/choice.js";
 
@@ -12,7 +12,7 @@ export function buildVolume(simple) {
   const { words, data } = simple,
     run = data.runs[0],
     all = run.sent ?? run.most,
-    [number, unit] = fmtBytes(all).split(NB),
+    [number, unit] = splitBytes(all),
     says = el("small");
   const factor = (big, small) => spell("factor", spell("big", ...big), el("small", small));
   const lead = spell("what", `${run.sent == null ? words.busiest : words.each} `, el("b", number), ` ${unit}`);
@@ -20,7 +20,7 @@ export function buildVolume(simple) {
   const line = el("div.product", spell("factor lead", lead, says));
   if (run.factors) {
     const [whole, above, below, nbytes] = run.factors,
-      [size, of] = fmtBytes(nbytes).split(NB);
+      [size, of] = splitBytes(nbytes);
     const parts = spell("frac", spell("over", String(above)), spell("under", String(below)));
     line.append(spell("sign", "="));
     const times = words.whole[whole] ?? fill(words.times, { times: whole });

@@ -66,7 +66,7 @@ function drawPanel(ctx, { colors, language, place: layout }, panel) {
 // ---- pipes
 
 /** How much of a way is used in this step, and what class that is. */
-export function usedOf({ model, s }, pair) {
+function usedOf({ model, s }, pair) {
   const share = s < 0 ? 0 : Math.max(...pair.links.map((l) => stepShare(model, l, s)));
   return { share, cls: useClass(share) };
 }

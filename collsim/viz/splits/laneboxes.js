@@ -19,7 +19,7 @@ import {
 import { fill } from "../words/choice.js";
 
 /** Pixels of a row's parts, by kind of picture; rows of many GPUs are lower. */
-export const LANE_LEFT = 62;
+const LANE_LEFT = 62;
 const LANE_RIGHT = { pipelines: 104, sharding: 24 };
 const FINISH = 9;
 const MANY_RUNNERS = 3; // runners above one another: with more, rows are lower, so that all are in sight

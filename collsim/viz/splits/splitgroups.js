@@ -19,7 +19,7 @@ export function coordinates(rank, axes) {
 }
 
 /** Do two ranks differ along this axis only? */
-export function sameGroup(a, b, axis, axes, expert = 1) {
+function sameGroup(a, b, axis, axes, expert = 1) {
   if (axis !== "ep") return axes.every(([name]) => name === axis || a[name] === b[name]);
   const shared = axes.filter(([name]) => name === "cp" || name === "dp"),
     block = (at) => Math.floor(shared.reduceRight((sum, [name, size]) => sum * size + at[name], 0) / expert);

@@ -28,7 +28,7 @@ const HELD_SHADES = [100, 72, 48, 30, 18, 60, 38]; // % of the colour of memory,
  * open, now, language, theme}; table is null while the search is under way, `now` is the open step as a row of the
  * table.
  */
-export const createSplit = (host, { act }) =>
+const createSplit = (host, { act }) =>
   createCard(host, { ...CARD, build: (ui) => buildSplit(Object.assign(ui, { act, rank: -1 })) });
 
 const CARD = {

@@ -152,7 +152,7 @@ export function followInside(ui) {
 
 function paceOf(ui, model, collective, t) {
   const words = ui.words,
-    name = ui.data.opened?.label.replace(/\(.*$/, "") ?? collective.kind;
+    name = ui.data.opened?.algorithm ?? collective.kind;
   if (ui.clock.t < collective.begin) return `${name}${words.comma}${words.before}`;
   if (ui.clock.t >= collective.end) return `${name}${words.comma}${words.over}`;
   const s = stepAt(model, t),

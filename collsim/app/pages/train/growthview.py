@@ -62,7 +62,13 @@ def draw(choice: TrainingChoice, top: Any) -> None:
     charts.draw_chart("losses", _build_bars, _build_fault_rows(growth_result.lost))
     for row in growth_result.lost.to_dict("records"):
         if row["error"]:
-            draw_note(t("train.loss.why", name=_name_fault(row), reason=_explain_stop(growth_result, row["name"])))
+            draw_note(
+                t(
+                    "train.loss.why",
+                    name=_name_fault(growth_result.lost, row),
+                    reason=_explain_stop(growth_result, row["name"]),
+                )
+            )
     charts.draw_table(_draw_lost(growth_result.lost))
     _draw_runs(growth_result.runs)
 
@@ -157,10 +163,10 @@ def _format_values(values: Iterable[float], format_value: Callable[[float], str]
     return texts
 
 
-def _name_fault(row: dict[object, Any]) -> str:
+def _name_fault(lost: pd.DataFrame, row: dict[object, Any]) -> str:
     if row["what"] == "slow":
         return t("train.loss.slow", name=row["name"], factor=f"{row['factor']:g}")
-    kind, _, ends = row["name"].partition(", ")
+    kind, ends = lost.attrs["cables"][row["name"]]
     called = t("train.loss.link")
     if kind != "cable":
         called = choose_text(name_kind(kind))
@@ -193,7 +199,7 @@ def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
             seconds, text = 0.0, t("train.loss.stops")
             if not stops:
                 seconds, text = row[whose], _format_loss(row[whose])
-            named = {"name": _name_fault(row), "whose": t(f"train.loss.{whose}")}
+            named = {"name": _name_fault(lost, row), "whose": t(f"train.loss.{whose}")}
             rows.append({**named, "seconds": seconds, "text": text})
     return pd.DataFrame(rows)
 
@@ -230,7 +236,7 @@ def _draw_lost(lost: pd.DataFrame) -> dict[str, tuple[object, object]]:
     rows = lost.to_dict("records")
     times = [t("train.loss.stops") if pd.isna(row["time"]) else format_time(row["time"]) for row in rows]
     return {
-        "name": ([_name_fault(row) for row in rows], "train.loss.what"),
+        "name": ([_name_fault(lost, row) for row in rows], "train.loss.what"),
         "time": (times, "train.time"),
         "more": (_format_values(lost["more"], format_percent), "train.loss.more"),
         "lost": (_format_values(lost["lost"], _format_loss), "train.loss.lost"),

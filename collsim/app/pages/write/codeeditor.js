@@ -18,7 +18,7 @@ const TEXT = String.raw`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`;
 const WORDS = new RegExp(String.raw`(#.*)|(${TEXT})|\b(${PYTHON})\b|\b(\d+)\b|\b(copy|reduce|repeat)\b`, "g");
 const KINDS = ["note", "text", "word", "number", "step"];
 
-export function pieces(code) {
+function pieces(code) {
   const out = [];
   let at = 0;
   for (const m of code.matchAll(WORDS)) {
@@ -31,7 +31,7 @@ export function pieces(code) {
 }
 
 /** The text and selection after Tab, Shift-Tab or Enter: indents by four, keeps the indentation of the line before. */
-export function typed(key, back, text, from, to) {
+function typed(key, back, text, from, to) {
   const first = text.lastIndexOf("\n", from - 1) + 1;
   if (key === "Enter") {
     const before = text.slice(first, from);

@@ -5,7 +5,7 @@ import { box, cross, fillRect, fitFont, put, stroke, widthOf } from "../draw/can
 import { cellAt } from "../model/cells.js";
 import { el } from "../draw/elements.js";
 import { MAX_CELL_RANKS, drawHeat, drawRamp } from "./heat.js";
-import { hex, hues, ramp } from "../model/look.js";
+import { hex, hues, mixRamp, ramp } from "../model/look.js";
 import { slotText } from "../model/model.js";
 import { nameOf, panelOf } from "../model/names.js";
 
@@ -119,7 +119,7 @@ function drawMatrixImage(g, view, L) {
   const shade = (k, q, slot) => {
     const hue = hues(colors, model, slot),
       full = model.goals[slot];
-    const mixed = () => (k >= full ? hex(hue.done) : ramp(hue, k, full).match(/\d+/g).map(Number));
+    const mixed = () => (k >= full ? hex(hue.done) : mixRamp(hue, k, full));
     if (!shades[q].has(k)) shades[q].set(k, k ? mixed() : hex(colors.grid));
     return shades[q].get(k);
   };

@@ -13,7 +13,7 @@ import { eachChart, linkChart } from "./links.js";
 import { drawAxis } from "./scrub.js";
 import { useChart } from "./use.js";
 
-export const CHARTS = {
+const CHARTS = {
   links: linkChart,
   each: eachChart,
   endpoints: endpointChart,

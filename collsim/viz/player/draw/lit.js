@@ -11,7 +11,7 @@ const isRankLit = (model, lit, endpoint) =>
   lit.ranks === "all" ? endpoint >= 0 && endpoint < model.ranks : !!lit.ranks?.includes(endpoint);
 
 /** Devices of the picture that are meant, by their numbers; a box of a whole node stands for the ranks in it. */
-export function litDevices(model, lit) {
+function litDevices(model, lit) {
   const { kind, endpoint, holds } = model.tl.devices;
   return kind.flatMap((name, device) => {
     const ranks = [endpoint[device], ...(holds?.[device] ?? [])];
@@ -20,7 +20,7 @@ export function litDevices(model, lit) {
 }
 
 /** Cables of the picture that are meant, by their numbers. */
-export function litCables(model, lit) {
+function litCables(model, lit) {
   const { kind, path } = model.tl.links,
     busiest = model.tl.bottleneck?.links ?? [];
   return kind.flatMap((name, l) =>

@@ -18,13 +18,16 @@ export const BUCKET_HUES = byTheme(palette.buckets);
 
 export const hex = (c) => [1, 3, 5].map((i) => parseInt(c.slice(i, i + 2), 16));
 
-/** The colour of k of n contributions. */
-export function ramp(colors, k, n) {
+/** The colour of k of n contributions: red, green and blue. */
+export function mixRamp(colors, k, n) {
   const f = n > 2 ? Math.min(1, Math.max(0, (k - 1) / (n - 2))) : 0,
     a = hex(colors.sum1),
     b = hex(colors.sum2);
-  return `rgb(${a.map((v, i) => Math.round(v + (b[i] - v) * f)).join(",")})`;
+  return a.map((v, i) => Math.round(v + (b[i] - v) * f));
 }
+
+/** The same as CSS has it. */
+export const ramp = (colors, k, n) => `rgb(${mixRamp(colors, k, n).join(",")})`;
 
 /**
  * Colours of the second collective and those after it; the first keeps the usual ones. Beyond the last they begin

@@ -30,16 +30,22 @@ export const BYTE_UNITS = [
   [1, "B"],
 ];
 
-/** 134217728 -> "128 MiB". */
-export function fmtBytes(b) {
+/**
+ * 134217728 -> ["128", "MiB"].
+ * @returns {[string, string]}
+ */
+export function splitBytes(b) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let u = 0;
   while (u < 4 && Math.abs(b) >= 1023.5) {
     b /= 1024;
     u++;
   }
-  return three(b) + NB + units[u];
+  return [three(b), units[u]];
 }
+
+/** 134217728 -> "128 MiB". */
+export const fmtBytes = (b) => splitBytes(b).join(NB);
 
 /** A share as "8.3 %", "79 %", "99.5 %". */
 export function fmtShare(x) {

@@ -15,7 +15,7 @@ function nextChart(ui) {
   setChart(ui, names[(names.indexOf(ui.state.chart) + 1) % names.length]);
 }
 
-export function stepForward(ui) {
+function stepForward(ui) {
   const { model, clock, still } = ui;
   if (!model?.nsteps) return;
   const free = clock.playing && clock.until == null,
@@ -43,7 +43,7 @@ export function stepBack(ui) {
   clock.seek(into > long || s === 0 ? model.step0[s] : model.step0[s - 1]);
 }
 
-export function toggleLoop(ui) {
+function toggleLoop(ui) {
   const { model, clock } = ui;
   if (!model?.nsteps) return;
   clock.loop = clock.loop ? null : stepSpan(ui);
@@ -51,13 +51,13 @@ export function toggleLoop(ui) {
   else invalidate(ui);
 }
 
-export function seekBusiest({ model, clock }) {
+function seekBusiest({ model, clock }) {
   clock.loop = null;
   clock.seek(busiest(model));
 }
 
 /** To the moment at which a wrong schedule goes wrong. */
-export function seekMistake({ model, clock }) {
+function seekMistake({ model, clock }) {
   if (!model.mistake) return;
   clock.loop = null;
   clock.seek(mistakeTime(model));
