@@ -439,7 +439,7 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
         unknown machine 'dgx-h10'; did you mean 'dgx-h100'?
     """
     names = sorted(known)
-    values = {"what": Sentence.from_words(what), "name": format_value(name, _LONGEST_NAME)}
+    values: dict[str, object] = {"what": Sentence.from_words(what), "name": format_value(name, _LONGEST_NAME)}
     if isinstance(name, str):
         text = name
     else:
@@ -452,9 +452,11 @@ def describe_unknown(what: Words, name: object, known: Iterable[str]) -> Sentenc
             close_names = join_words(map(repr, close), "{first} or {then}")
             return Sentence("unknown {what} {name}; did you mean {close}?", **values, close=close_names)
         if what != "key" and (entries := find_entries(text)):  # a key of a file is no word of the field
-            message = "unknown {what} {name} (the glossary: {meaning}); known: {known}"
-            return Sentence(message, **values, meaning=_Name(entries[0].meanings), known=_list_names(names))
-    return Sentence("unknown {what} {name}; known: {known}", **values, known=_list_names(names))
+            values["meaning"] = _Name(entries[0].meanings)
+            unknown = Sentence("unknown {what} {name} (the glossary: {meaning})", **values)
+            return Sentence("{unknown}; known: {known}", unknown=unknown, known=_list_names(names))
+    unknown = Sentence("unknown {what} {name}", **values)
+    return Sentence("{unknown}; known: {known}", unknown=unknown, known=_list_names(names))
 
 
 def join_words(parts: Iterable[Words], joint: str = "{first}, {then}") -> Words:

@@ -208,6 +208,28 @@ def map_languages(text: Text) -> dict[Language, str]:
     return dict(zip(LANGUAGES, text, strict=True))
 
 
+def split_languages(texts: Sequence[Text]) -> dict[Language, list[str]]:
+    """Return texts as columns of a table, one for each language.
+
+    Args:
+        texts: Each in every language.
+    """
+    return {language: [text[k] for text in texts] for k, language in enumerate(LANGUAGES)}
+
+
+def match_language(wish: str) -> Language:
+    """Return the language that a browser or an address asks for; English for one without texts.
+
+    Args:
+        wish: Such as `zh-CN,zh;q=0.9`.
+
+    Examples:
+        >>> match_language("zh-CN,zh;q=0.9"), match_language("")
+        ('zh', 'en')
+    """
+    return next((language for language in LANGUAGES if wish.lower().startswith(language)), "en")
+
+
 def list_items(items: Sequence[Text | str], last: str = "and", between: str = "items") -> Text:
     """Return a list as a sentence has it: `1, 3 and 5`.
 

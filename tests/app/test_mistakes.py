@@ -11,7 +11,7 @@ from collsim.app.scenario import custom_machine, run_files
 from collsim.app.scenario.choice import Choice
 from collsim.app.scenario.mistakes import write_sentence
 from collsim.app.scenario.outcome import build_topology, read_choice, simulate
-from collsim.errors import CollsimError
+from collsim.errors import CollsimError, describe_unknown
 from collsim.topology.fabrics import FABRICS
 
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -163,3 +163,14 @@ def test_a_place_in_a_file_is_read_before_what_is_wrong_there():
         "topo.yaml, line 2: machine: nodes=0 is too small; nodes is at"
     )
     assert write_sentence(caught.value, "zh") == "topo.yaml 第 2 行：machine：nodes=0 太小；nodes 至少为 1。"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_long_list_of_known_names_is_left_out_wherever_it_stands(language):
+    unknown = describe_unknown("machine", "zzqqx", cs.machines())
+    inside = CollsimError("{path}, line {line}: {why}", path="topo.yaml", line=2, why=unknown)
+    for error in (unknown, inside):
+        text = write_sentence(error, language)
+        assert "zzqqx" in text
+        assert "workstation-4gpu" not in text
+    assert "dgx-h100" in write_sentence(describe_unknown("machine", "zzqqx", ["dgx-h100"]), language)

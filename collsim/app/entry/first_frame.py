@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from collsim.locale import LANGUAGES, match_language
 from collsim.package_data import read_package_file
 from collsim.units import format_bytes, parse_bytes
 
@@ -36,7 +37,7 @@ def build_first_frame(scope: Scope, base: str) -> str:
     if scope["path"] != f"{base}/" or "text/html" not in headers.get("accept", "") or set(query) - {"lang"}:
         return ""
     language_wish = query.get("lang") or headers.get("accept-language", "")
-    return _FRAMES.get("zh" if language_wish.lower().startswith("zh") else "en", "")
+    return _FRAMES.get(match_language(language_wish), "")
 
 
 def make() -> None:
@@ -53,7 +54,7 @@ def make() -> None:
     simple_run = run_simple(choice)
     pairs = {name: ",".join(TOKENS[name]) for name in ("bg", "card", "line")}
     run = describe_view(simple_run, choice)
-    for language in ("en", "zh"):
+    for language in LANGUAGES:
         data = {**run, "title": _build_title(choice, simple_run.ranks, language), "language": language}
         page = {
             "font": FONT,

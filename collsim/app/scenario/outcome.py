@@ -24,7 +24,7 @@ from collsim.analysis.run_facts import RunFacts
 from collsim.collective import get_collective
 from collsim.errors import CollsimError, Sentence
 from collsim.limits import within
-from collsim.locale import LANGUAGES, Text
+from collsim.locale import LANGUAGES, Text, match_language, split_languages
 from collsim.registry import get_algorithm
 from collsim.simulate import expected_cost
 from collsim.simulate.conditions import Progress
@@ -78,7 +78,7 @@ class Refused(CollsimError):
         Args:
             language: "en" or "zh".
         """
-        return say("zh" if language == "zh" else "en", self.key, **self.values)
+        return say(match_language(language), self.key, **self.values)
 
 
 @dataclass(frozen=True)
@@ -494,13 +494,12 @@ def compute_claims(trace: cs.Trace, algorithm: str, options: dict[str, Any]) -> 
 
 
 def list_links(trace: cs.Trace) -> pd.DataFrame:
-    """`Trace.links` with the names of the picture and the sentences: en, zh.
+    """`Trace.links` with the names of the picture and the sentences, a column for each language.
 
     Args:
         trace: The run.
     """
-    names = name_links(trace)
-    return trace.links.assign(en=[name[0] for name in names], zh=[name[1] for name in names])
+    return trace.links.assign(**split_languages(name_links(trace)))
 
 
 def list_endpoints(trace: cs.Trace) -> pd.DataFrame:
@@ -510,8 +509,7 @@ def list_endpoints(trace: cs.Trace) -> pd.DataFrame:
         trace: The run.
     """
     names = [name_box(trace.schedule, endpoint) for endpoint in range(trace.schedule.endpoints)]
-    columns = {language: [name[k] for name in names] for k, language in enumerate(LANGUAGES)}
-    return pd.DataFrame({**columns, "sent": trace.sent_bytes, "received": trace.received_bytes})
+    return pd.DataFrame({**split_languages(names), "sent": trace.sent_bytes, "received": trace.received_bytes})
 
 
 class _InThisProcess(Executor):

@@ -18,6 +18,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from collsim.locale import match_language
+
 from .addresses import is_loopback
 from .clients import LOCAL, Clients, identify_client
 from .join_code import JoinCode
@@ -118,8 +120,7 @@ class ClientRequest(HTTPConnection):
     @property
     def language(self) -> str:
         """The language to answer in: as the address says, else as the browser prefers."""
-        language = self.query_params.get("lang") or self.headers.get("accept-language", "")
-        return "zh" if language.lower().startswith("zh") else "en"
+        return match_language(self.query_params.get("lang") or self.headers.get("accept-language", ""))
 
     @property
     def url_without_code(self) -> str:

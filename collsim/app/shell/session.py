@@ -12,7 +12,7 @@ from typing import Any, NoReturn, ParamSpec, cast
 import streamlit as st
 
 from collsim.display.markup import escape_text
-from collsim.locale import LANGUAGES, Language, complete_text
+from collsim.locale import LANGUAGES, Language, complete_text, match_language
 
 from ..scenario.address_parameters import Complaint
 from ..scenario.choice import Choice
@@ -110,9 +110,7 @@ def get_language() -> Language:
     """The language of the page: as switched, else as the address says, else as the browser asks for."""
     chosen = st.session_state.get("w_language") or st.session_state.get("language") or st.query_params.get("lang")
     if chosen not in LANGUAGES:
-        chosen = "en"
-        if (st.context.locale or "").lower().startswith("zh"):
-            chosen = "zh"
+        chosen = match_language(st.context.locale or "")
     st.session_state["language"] = chosen
     return cast(Language, chosen)
 

@@ -24,7 +24,7 @@ def _build_rail_facts() -> LessonFacts:
         faster=format_ratio(single, many),
         slower=format_ratio(staged, many),
         alone=format_time(many.schedule.channels * many.time),
-        neck=(neck["text"]["en"], neck["text"]["zh"]),
+        neck=tuple(neck["text"].values()),
     )
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from ...errors import CollsimError
+from ...locale import LANGUAGES
 from .bundle import read_bundle
 
 
@@ -33,7 +34,7 @@ def create_widget_class() -> Any:
 
         _esm = read_bundle("player")
         timeline = traitlets.Dict().tag(sync=True)
-        language = traitlets.Enum(["en", "zh"], "en").tag(sync=True)
+        language = traitlets.Enum(list(LANGUAGES), "en").tag(sync=True)
         theme = traitlets.Enum([None, "light", "dark"], None).tag(sync=True)
         view = traitlets.Enum([None, "physical", "logical"], None).tag(sync=True)
         t = traitlets.Float(None, allow_none=True).tag(sync=True)

@@ -14,7 +14,7 @@ from typing import NoReturn, Protocol
 from collsim.display.markup import escape_text
 from collsim.display.palette import TOKENS
 from collsim.errors import CollsimError, require_language
-from collsim.locale import translate
+from collsim.locale import LANGUAGES, translate
 from collsim.programs import ProgramRun
 from collsim.programs.program_entry import program
 from collsim.schedule import Schedule
@@ -96,7 +96,7 @@ def _build_options() -> _Options:
     options.add_argument("--eager-limit")
     options.add_argument("--machine")
     options.add_argument("--late", action="append", default=[])
-    options.add_argument("--language", "--lang", default="en", choices=("en", "zh"))
+    options.add_argument("--language", "--lang", default="en", choices=LANGUAGES)
     return options
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from ...display.markup import escape_text
 from ...display.palette import TOKENS
+from ...locale import LANGUAGES
 from ...programs import ProgramRun
 from .program_picture import draw_program_lanes
 
@@ -29,7 +30,7 @@ class ProgramPicture:
 
     def describe(self, language_number: int) -> str:
         """What the picture shows, in a text; language_number: 0 in English, 1 in Chinese."""
-        return self.run.explanation(("en", "zh")[language_number])
+        return self.run.explanation(LANGUAGES[language_number])
 
     def html(self, language_number: int, *, narrow: bool = True, dark: bool = False) -> str:
         """The picture in a page.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors.dependencies import require_package
+from ...locale import map_languages, repeat_text
 from ..hosts.bundle import read_bundle
 from ..hosts.player_page import build_offline_page
 from ..pictures import colours, film
@@ -61,7 +62,7 @@ def build_race_page(runs: Sequence[RacingRun], language: str = "en", t: float | 
 def _name_film(run: RacingRun, language: str) -> Film:
     """The film of a run, headed by what tells it from the others."""
     document = decode(run.runner.timeline)
-    document["meta"]["title"] = {"en": run.name, "zh": run.name}
+    document["meta"]["title"] = map_languages(repeat_text(run.name))
     return Film.from_timeline(document, language)
 
 

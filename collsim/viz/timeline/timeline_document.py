@@ -586,7 +586,7 @@ def _describe_mistake(facts: RunFacts, order: npt.NDArray[np.int64]) -> Timeline
         "chunk": first_mistake.chunk,
         "step": first_mistake.step,
         "transfer": transfer,
-        "text": {"en": first_mistake.text[0], "zh": first_mistake.text[1]},
+        "text": map_languages(first_mistake.text),
     }
 
 

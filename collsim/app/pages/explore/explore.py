@@ -246,8 +246,7 @@ def _draw_steps(outcome: Outcome, _choice: Choice) -> None:
 def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
     """What the algorithm does, what it claims to cost and who says so, beside what this run did."""
     entry = get_algorithm(choice.algorithm)
-    chinese = get_language() == "zh"
-    draw_note(entry.summary[chinese])
+    draw_note(choose_text(entry.summary))
     steps, sent = outcome.claimed
     counts = [
         (t("about.steps"), "" if steps is None else f"{steps:g}", f"{outcome.figures.steps}"),
@@ -262,6 +261,6 @@ def _draw_algorithm(outcome: Outcome, choice: Choice) -> None:
         column_config={"what": "", "claimed": t("about.claimed"), "here": t("about.here")},
         width="content",
     )
-    for key, words in (("about.formula", entry.formula[chinese]), ("about.source", entry.source)):
+    for key, words in (("about.formula", choose_text(entry.formula)), ("about.source", entry.source)):
         if words:
             draw_note(f"{t(key)}{t('colon')}{words}")

@@ -19,7 +19,7 @@ from ...shell.notes import draw_headline, draw_note, draw_part, format_quantity,
 from ...shell.page import register_page
 from ...shell.player import mount_bundle
 from ...shell.results import get_latest
-from ...shell.session import get_language, t
+from ...shell.session import choose_text, t
 from . import lab_choice, measurement, training_figures
 from .collective_figures import LabView
 from .lab_choice import LabChoice
@@ -119,7 +119,7 @@ def _find_shown(choice: LabChoice) -> tuple[LabView | None, LabChoice]:
 
 def _draw_headline(lab_result: LabView, of: LabChoice) -> None:
     """Predicted, measured, predicted with what was measured; and the sentence."""
-    has, language_number = lab_result.figures, int(get_language() == "zh")
+    has = lab_result.figures
     boxes = [format_quantity(t("lab.predicted"), format_time(has["predicted"]), t("lab.asked"))]
     if "median" not in has:
         lines = [t("lab.says", processes=lab_result.processes)]
@@ -138,7 +138,7 @@ def _draw_headline(lab_result: LabView, of: LabChoice) -> None:
     if "waits" in has:
         waits = t("lab.waits.predicted", time=format_time(has["waits_predicted"]))
         boxes.append(format_quantity(t("lab.waits"), format_time(has["waits"]), waits))
-    sentences = [pair[language_number] for pair in lab_result.sentences]
+    sentences = [choose_text(pair) for pair in lab_result.sentences]
     checked = t(
         "lab.checked", elements=f"{lab_result.checked:,}", processes=lab_result.processes, cores=lab_result.cores
     )

@@ -28,7 +28,7 @@ from ...shell.machine_box import draw_machine_box, offer_machine
 from ...shell.notes import draw_mistake, draw_note, explain, format_note, format_title
 from ...shell.open_in import open_in
 from ...shell.page import register_page
-from ...shell.session import forget_widgets, get_language, get_session, t
+from ...shell.session import choose_text, forget_widgets, get_language, get_session, t
 from ..whatif import run_edits
 from . import pair
 from .pair import Look, Pair
@@ -214,7 +214,6 @@ def _place_title(of: Pair, look: Look) -> str:
 
 def _draw_card(route: RankRoute, heading: str) -> dict[str, object]:
     """One card: words of the way, a row for each hop."""
-    chinese = get_language() == "zh"
     words = {
         "hops": len(route.hops),
         "latency": format_time(route.alpha),
@@ -224,19 +223,19 @@ def _draw_card(route: RankRoute, heading: str) -> dict[str, object]:
     memory = sum(hop["kind"] == "memory" for hop in route.hops)
     return {
         "title": heading,
-        "word": route.description[chinese],
+        "word": choose_text(route.description),
         "says": t("machines.says" if len(route.hops) > 1 else "machines.says.one", **words),
-        "rows": [_draw_hop(number, hop, chinese) for number, hop in enumerate(route.hops, 1)],
+        "rows": [_draw_hop(number, hop) for number, hop in enumerate(route.hops, 1)],
         "foot": t("machines.memory", count=memory) if memory else t("machines.direct"),
         "timeline": route.timeline,
         "marks": route.marks,
     }
 
 
-def _draw_hop(number: int, hop: dict[str, Any], chinese: bool) -> list[object]:
+def _draw_hop(number: int, hop: dict[str, Any]) -> list[object]:
     return [
         str(number),
-        f"{hop['from'][chinese]} → {hop['to'][chinese]}",
+        f"{choose_text(hop['from'])} → {choose_text(hop['to'])}",
         hop["cable"],
         f"{hop['bandwidth'] / 1e9:.4g}",
         format_time(hop["alpha"]),

@@ -11,7 +11,7 @@ import pandas as pd
 import collsim as cs
 from collsim.analysis.device_names import name_device, name_link
 from collsim.errors import CollsimError
-from collsim.locale import Text
+from collsim.locale import Text, repeat_text, split_languages
 from collsim.simulate import ConcurrentTrace
 from collsim.viz.race.race_document import Runner, build_runner
 from collsim.viz.sentences.time_sentences import describe_busiest_cable
@@ -423,8 +423,7 @@ def _select_changed_links(table: pd.DataFrame, *traces: cs.Trace) -> pd.DataFram
         columns=["size", "turn"]
     )
     return changed_links.assign(
-        en=[names.get(n, (n, n))[0] for n in changed_links["link"]],
-        zh=[names.get(n, (n, n))[1] for n in changed_links["link"]],
+        **split_languages([names.get(name, repeat_text(name)) for name in changed_links["link"]]),
     )
 
 
@@ -442,9 +441,7 @@ def _build_tornado(trace: cs.Trace, table: pd.DataFrame) -> pd.DataFrame:
         name_kind(n) if what == "kind" else by_name.get(n, (n, n))
         for what, n in zip(table["what"], table["name"], strict=True)
     ]
-    return table.assign(
-        en=[name[0] for name in names], zh=[name[1] for name in names], doubled=table["doubled"].clip(lower=0)
-    )
+    return table.assign(**split_languages(names), doubled=table["doubled"].clip(lower=0))
 
 
 def has_reducing_switches(choice: Choice, edit: Edit) -> bool:

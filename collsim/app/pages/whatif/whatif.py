@@ -237,16 +237,15 @@ def _with_none(name_value: Callable[[Any], str]) -> Callable[[Any], str]:
 
 def _draw_part_controls(choice: Choice, edit: Edit) -> dict[str, _Control]:
     """Changes of the parts of the machine: a kind of link, one cable, one rank."""
-    chinese = get_language() == "zh"
     cables = load_cables(choice)
     offered = dict.fromkeys(["", *cables, edit.cable])
     ranks = dict.fromkeys([run_edits.NOBODY, *range(run_edits.count_ranks(choice)), edit.straggler])
     return {
         "link_kind": _Control(
-            ["", *run_edits.list_link_kinds(choice)], _with_none(lambda kind: name_kind(kind)[chinese])
+            ["", *run_edits.list_link_kinds(choice)], _with_none(lambda kind: choose_text(name_kind(kind)))
         ),
         "factor": _Control(list(run_edits.FACTORS), _name_value, lambda edit: bool(edit.link_kind)),
-        "cable": _Control(list(offered), _with_none(lambda name: cables.get(name, (name, name))[chinese])),
+        "cable": _Control(list(offered), _with_none(lambda name: choose_text(cables.get(name, (name,))))),
         "cable_change": _Control(list(run_edits.CABLE_CHANGES), _name_value, lambda edit: bool(edit.cable)),
         "straggler": _Control(list(ranks), _with_none("rank {}".format), help=True),
         "straggler_fault": _Control(
@@ -418,7 +417,7 @@ def _draw_tornado(change_shown: Change) -> None:
     if saved.empty:
         return
     names = [
-        name_all_of_kind(k)[get_language() == "zh"] if w == "kind" else n
+        choose_text(name_all_of_kind(k)) if w == "kind" else n
         for w, k, n in zip(saved["what"], saved["name"], saved[get_language()], strict=True)
     ]
     frame = pd.DataFrame({"name": names, "saved": saved["doubled"], "what": saved["what"]})
