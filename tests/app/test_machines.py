@@ -64,7 +64,7 @@ def test_what_a_machine_is_stands_there_in_the_language_of_the_page(language):
     plan = cs.machines()["polaris"]
     shown = " ".join(e.proto.body for e in at.get("html"))
     assert [plan.describe(other) in shown for other in LANGUAGES] == [other == language for other in LANGUAGES]
-    assert plan.source in shown
+    assert plan.describe_source(language) in shown
 
 
 def test_the_first_page_shows_p2p_on_and_off_side_by_side():
