@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from ..errors import CollsimError, Words, require_list, require_word
+from ..errors import CollsimError, Sentence, require_list, require_word
 from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
 from ..topology import Topology
@@ -196,7 +196,7 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
     # All GPUs of a lane do the same, so that any of them stands for the slow one.
     rank = trace.step.lanes[0][0]
     computing = trace.computing
-    stops: dict[str, Words] = {}
+    stops: dict[str, Sentence] = {}
     rows = [
         _time_loss(
             trace,
@@ -221,15 +221,19 @@ def time_faults(trace: StepTrace, slow: Sequence[float] = STRAGGLER_FACTORS) -> 
 
 
 def _time_loss(
-    trace: StepTrace, stops: dict[str, Words], what: str, name: str, change: dict[str, Any], **known: float
+    trace: StepTrace, stops: dict[str, Sentence], what: str, name: str, change: dict[str, Any], **known: float
 ) -> dict[str, Any]:
     try:
         if what == "cable":
             change = {"machine": trace.topology.without_link(*change["machine"])}
         time = trace.what_if(**change).time
     except CollsimError as error:
-        # A network without the cable may not be connected; then the job stops, which is a result.
-        stops[name] = error.sentence
+        # A network without the cable may not be connected; then the job stops, which is a result. The row has the name
+        # of the cable, so the sentence has that of the network as it was.
+        values = error.sentence.values
+        if "name" in values:
+            values = values | {"name": trace.topology.name}
+        stops[name] = Sentence(error.sentence.key, **values)
         return {
             "what": what,
             "name": name,

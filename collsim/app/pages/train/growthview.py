@@ -66,7 +66,7 @@ def draw(choice: TrainingChoice, top: Any) -> None:
                 t(
                     "train.loss.why",
                     name=_name_fault(growth_result.lost, row),
-                    reason=_explain_stop(growth_result, row["name"]),
+                    reason=explain(growth_result.lost.attrs["stops"][row["name"]]),
                 )
             )
     charts.draw_table(_draw_lost(growth_result.lost))
@@ -178,14 +178,6 @@ def _format_loss(seconds: float) -> str:
     if seconds:
         return format_time(seconds)
     return t("train.loss.none")
-
-
-def _explain_stop(growth_result: GrownStep, name: str) -> str:
-    """Why a job stops without a cable, which is named already, and so is not once more as a part of the machine."""
-    text = explain(growth_result.lost.attrs["stops"][name])
-    if text.startswith(growth_result.machine) and t("colon") in text:
-        return text.partition(t("colon"))[2]
-    return text
 
 
 def _build_fault_rows(lost: pd.DataFrame) -> pd.DataFrame:
