@@ -421,7 +421,7 @@ class Engine:
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
         self._has_changed_buffer = False  # of a send, between its call and its receive
-        self.turn = 0  # how often a rank began to run; -1 when the run is over
+        self.step = 0  # how often a rank began to run; -1 when the run is over
         self.faults: dict[SilentFault, None] = {}  # each once
         self._events: list[tuple[PostedCall, EventKind, int] | RankEvent] = []
         self._positions: dict[int, int] = {}  # of what was posted, among the events
@@ -453,7 +453,7 @@ class Engine:
         while self.stopped is None and (self._runnable or self._decide()):
             rank = self._runnable.popleft()
             polls = rank.polls
-            self.turn += 1
+            self.step += 1
             self._step(rank)
             idle_polls += 1
             if rank.polls <= polls:
@@ -461,9 +461,9 @@ class Engine:
             # All that run have polled in vain once around: only a choice that depends on timing can bring them on.
             if self.stopped is None and idle_polls > len(self._runnable) and self._decide():
                 idle_polls = 0
-            if self.turn > MAX_ENGINE_STEPS and self.stopped is None:
+            if self.step > MAX_ENGINE_STEPS and self.stopped is None:
                 self.stopped = StoppedRank(rank.number, self._find_line(rank), "turns")
-        self.turn = -1
+        self.step = -1
 
     def _step(self, rank: Rank) -> None:
         """Run a rank until it waits, yields its turn or ends."""
@@ -502,7 +502,7 @@ class Engine:
         if rank.has_ended:
             for post in [*itertools.chain.from_iterable(self._unexpected.values())]:
                 if post.rank == rank.number and post.needs_handle:  # its process is gone
-                    self.note_dropped(post, self.turn)
+                    self.note_dropped(post, self.step)
             self.complete(rank.end, rank.result)
 
     def _find_line(self, rank: Rank) -> int:
@@ -622,14 +622,14 @@ class Engine:
         """
         self.faults[SilentFault(kind, post.rank, post.call, post.line, detail)] = None
 
-    def note_dropped(self, post: PostedCall, turn: int) -> None:
+    def note_dropped(self, post: PostedCall, step: int) -> None:
         """Note that a rank keeps a message no longer for which it has not waited, unless that has certainly arrived.
 
         Args:
             post: The message.
-            turn: When it was posted. What came in the same turn may come later in another run.
+            step: When it was posted. What came in the same step may come later in another run.
         """
-        if self.turn >= 0 and (turn == self.turn or not post.is_complete):
+        if self.step >= 0 and (step == self.step or not post.is_complete):
             self.note_fault("dropped", post)
 
     # ---- messages

@@ -112,12 +112,12 @@ class MessageWork(AsyncWork):
             engine: Notes where nobody keeps the handle.
         """
         super().__init__(operation)
-        self._engine, self._turn = engine, engine.turn
+        self._engine, self._step = engine, engine.step
 
     def __del__(self) -> None:
         """Tell the engine, unless its rank has waited."""
         if not self.operation.is_awaited:
-            self._engine.note_dropped(self.operation, self._turn)
+            self._engine.note_dropped(self.operation, self._step)
 
 
 class P2POp:
