@@ -392,12 +392,12 @@ def test_allow_unsandboxed_nothing_runs_until_the_teacher_agrees(tmp_path, plain
 
 
 @pytest.mark.slow
-def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain):
+def test_without_fork_and_limits_everybody_still_gets_their_result(tmp_path, plain, limits):
     kinds = ["forges", "patches", "exits", "loops_on_import", "raises_escapes"]
     frame = grade(hand_in_all(tmp_path, kinds), limits=limits, allow_unsandboxed=True)
     assert all(select_row(frame, student).passed for student in ("a_good", "m_good", "z_good"))
     assert not frame[frame.student.isin(kinds)].passed.any()
-    assert "did not end within 1.5 seconds" in select_row(frame, "loops_on_import").reason
+    assert "did not end within" in select_row(frame, "loops_on_import").reason
 
 
 def test_code_that_kills_the_grading_itself_is_named_and_the_next_start_goes_on_with_the_others(tmp_path):
