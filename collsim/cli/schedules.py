@@ -86,7 +86,10 @@ def show_(
         require_writable("schedule", out)
     options = parse_algorithm_options(context)
     stored = load_stored_schedule(algorithm, load, options, ranks)
-    plan = stored or find_algorithm(algorithm, load)(_RANKS if ranks is None else ranks, **options)
+    if stored is None:
+        plan = find_algorithm(algorithm, load)(_RANKS if ranks is None else ranks, **options)
+    else:  # which may be empty, as that of one rank
+        plan = stored
     if out is not None:
         cs.save(plan, out)
     if as_json:

@@ -500,7 +500,7 @@ class Engine:
             rank.error, rank.has_ended = error, True
             rank.error_line = self._find_error_line(error)
         if rank.has_ended:
-            for post in [*itertools.chain.from_iterable(self._unexpected.values())]:
+            for post in itertools.chain.from_iterable(self._unexpected.values()):
                 if post.rank == rank.number and post.needs_handle:  # its process is gone
                     self.note_dropped(post, self.step)
             self.complete(rank.end, rank.result)

@@ -116,16 +116,18 @@ def time_fastest_variant(
         Of equals the first; None where it cannot run here.
     """
     root_option = {"root": root} if "root" in entry.options else {}
-    runs = []
-    for options in VariantSearch.for_topology(topology).list_variants(entry):
-        try:
-            plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
-            if len(plan) <= most_rows:
-                require_right(plan)
-                runs.append(simulate(plan, topology, nbytes, dtype, "event"))
-        except CollsimError:  # no place for its helpers here, or wrong: its other variants would fail alike
-            break
-    return _choose_fastest(runs)
+
+    def run_variants() -> Iterator[Trace]:
+        for options in VariantSearch.for_topology(topology).list_variants(entry):
+            try:
+                plan = schedule(entry, ranks=ranks, topology=topology, **options, **root_option)
+                if len(plan) <= most_rows:
+                    require_right(plan)
+                    yield simulate(plan, topology, nbytes, dtype, "event")
+            except CollsimError:  # no place for its helpers here, or wrong: its other variants would fail alike
+                return
+
+    return _choose_fastest(run_variants())  # which keeps one run, and not all
 
 
 def _choose_fastest(runs: Iterable[Trace]) -> Trace | None:

@@ -54,6 +54,12 @@ def test_show_prints_the_schedule_of_a_file_and_verify_checks_it(file, tmp_path)
     assert (done.exit_code, "allreduce wants" in done.stdout) == (1, True)
 
 
+def test_a_file_without_transfers_is_a_schedule_too(tmp_path):
+    cs.save(cs.schedule("allreduce_ring", ranks=1), tmp_path / "one.json")
+    assert "0 transfers" in collsim("show", tmp_path / "one.json").stdout
+    assert answer("verify", tmp_path / "one.json")["checked"] == [1]
+
+
 def test_a_wrong_file_is_neither_run_nor_ranked(tmp_path):
     with cs.registered():
         wrong = cs.algorithm("allreduce", name="cheat")(lambda n: cs.copy(0, 1, chunk=0))
