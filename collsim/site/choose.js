@@ -1,7 +1,7 @@
 // The page Choose freely: an algorithm, ranks, a size and the rates of cables give times, of all algorithms of the
 // collective beside one another. The address holds the choice.
 
-import { el } from "../viz/player/draw/elements.js";
+import { el, findElement } from "../viz/player/draw/elements.js";
 import { fill } from "../viz/words/choice.js";
 import { fmtBytes, fmtRate, fmtSpan } from "../viz/player/model/units.js";
 import { chunkBytes, timeRun } from "./exact.js";
@@ -50,8 +50,8 @@ class ChoicePage {
     this.words = words;
     this.read = read;
     /** @type {Record<string, any>} */
-    this.fields = Object.fromEntries(FIELDS.map((name) => [name, document.getElementById(name)]));
-    this.out = document.getElementById("result");
+    this.fields = Object.fromEntries(FIELDS.map((name) => [name, findElement(name)]));
+    this.out = findElement("result");
     for (const [collective, byName] of Object.entries(coefficients)) {
       const options = Object.keys(byName).map((name) => el("option", { value: name }, name));
       this.fields.algorithm.append(el("optgroup", { label: collective }, ...options));
@@ -59,17 +59,17 @@ class ChoicePage {
     for (const field of Object.values(this.fields)) field.oninput = () => this.update();
   }
 
-  /** Algorithms of the collective of one, each with its runs by ranks; undefined for an unknown name. */
+  /** Algorithms of the collective of one, each with its runs by ranks. */
   findRivals(algorithm) {
-    return Object.values(this.coefficients).find((byName) => byName[algorithm]);
+    return Object.values(this.coefficients).find((byName) => byName[algorithm]) ?? {};
   }
 
   readAddress() {
     const address = new URLSearchParams(location.hash.slice(1)),
       { fields } = this;
     for (const name of TEXTS) if (address.has(name)) fields[name].value = address.get(name);
-    const algorithm = address.get("algorithm");
-    fields.algorithm.value = this.findRivals(algorithm) ? algorithm : "allreduce_ring";
+    fields.algorithm.value = address.get("algorithm");
+    fields.algorithm.value ||= "allreduce_ring"; // a list has no value where it was given one that it lacks
     this.fillRanks(address.get("ranks") ?? "8");
     this.draw();
   }
@@ -83,6 +83,7 @@ class ChoicePage {
 
   /** The numbers of the form, or null where one cannot be read: its field is marked. */
   readChoice() {
+    /** @type {any} */
     const choice = {};
     let isReadable = true;
     for (const name of TEXTS) {
@@ -107,13 +108,13 @@ class ChoicePage {
       ranks = Number(this.fields.ranks.value),
       rivals = this.findRivals(algorithm);
     const rows = compareRuns(rivals, ranks, choice),
-      chosen = rows.find((row) => row.algorithm === algorithm);
-    const [chunk] = chunkBytes(choice.nbytes, rivals[algorithm][ranks].chunks),
-      { time, steps, busbw } = chosen,
+      run = rivals[algorithm][ranks];
+    const [chunk] = chunkBytes(choice.nbytes, run.chunks),
+      { time, steps, busbw } = timeRun(run, choice),
       values = { time: fmtSpan(time), steps, chunk: fmtBytes(chunk), busbw: fmtRate(busbw) },
       text = fill(this.words.sentence, values);
     this.out.replaceChildren(el("p.lead", text), this.drawTable(rows, algorithm));
-    this.out.dataset.time = String(chosen.time);
+    this.out.dataset.time = String(time);
   }
 
   drawTable(rows, algorithm) {

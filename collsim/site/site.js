@@ -1,7 +1,7 @@
 // What the pages do: fetch a run by a script element (so that file:// works), play it, ask about it. No request leaves
 // this folder.
 
-import { el } from "../viz/player/draw/elements.js";
+import { el, findElement } from "../viz/player/draw/elements.js";
 import { createClock } from "../viz/player/model/clock.js";
 import { inflate } from "../viz/player/model/read.js";
 import { createPlayer } from "../viz/player/ui/player.js";
@@ -11,7 +11,7 @@ import { fill } from "../viz/words/choice.js";
 import { startChoice } from "./choose.js";
 
 const language = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
-const page = JSON.parse(document.getElementById("page").textContent);
+const page = JSON.parse(findElement("page").textContent);
 const waiting = new Map();
 
 globalThis.collsimRun = function (key, packed) {
@@ -113,7 +113,7 @@ function createRevealButton(q, reply, mark) {
 
 // ---- pages
 
-/** The player of the page. */
+/** The player of the page. @type {any} */
 let player = null;
 
 async function playRun(key, options = {}) {
@@ -133,7 +133,7 @@ async function openLesson() {
   const release = () => player.set({ hides: "", answerStep: null });
   await playRun(page.run, { view: page.view, hides: "phases", answerStep: page.answer_step, onSkip: release });
   listenToWords(document, (lit) => player.light(lit));
-  document.querySelector("#questions .question").addEventListener("click", (event) => {
+  document.querySelector("#questions .question")?.addEventListener("click", (event) => {
     if (event.target instanceof HTMLButtonElement) release();
   });
 }
@@ -177,7 +177,7 @@ async function openRace() {
   async function start() {
     const keys = page.races[networks.value],
       clock = createClock(),
-      box = document.getElementById("racers");
+      box = findElement("racers");
     players.forEach((p) => p.destroy());
     const runs = await Promise.all(keys.map(loadRun));
     const hosts = runs.map(() => el("div.player"));
@@ -193,7 +193,7 @@ async function openRace() {
 }
 
 async function openQuestions() {
-  const box = document.getElementById("questions"),
+  const box = findElement("questions"),
     all = [];
   for (const { key, href } of page.keys) {
     const run = await loadRun(key),
@@ -209,7 +209,7 @@ function openStory() {
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const links = { explore: "gallery.html", lessons: "index.html" };
   const data = () => ({ story: page.story, language, theme: dark.matches ? "dark" : "light", links });
-  const story = createStory(document.getElementById("story"), data());
+  const story = createStory(findElement("story"), data());
   dark.addEventListener("change", () => story.update(data()));
   document.body.dataset.run = "story";
 }

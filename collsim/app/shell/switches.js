@@ -61,9 +61,8 @@ function closeMenu() {
 }
 
 export default function mountSwitches({ data, parentElement, setStateValue }) {
-  const [r, g, b] = getComputedStyle(parentElement.querySelector(".ground"))
-    .backgroundColor.match(/[\d.]+/g)
-    .map(Number);
+  const ground = getComputedStyle(parentElement.querySelector(".ground")).backgroundColor,
+    [r, g, b] = (ground.match(/[\d.]+/g) ?? []).map(Number);
   const isDark = 0.3 * r + 0.6 * g + 0.1 * b < 128; // what is seen; the server learns of it only when it is told
   if (data.theme && (data.theme === "dark") !== isDark && !isReloaded()) {
     choose(data.theme === "dark" ? "Dark" : "Light", data.pages);

@@ -1,6 +1,7 @@
 // Offline pages: what Python wrote into them, and the address, by which an article that shows one in a frame moves it
 // without loading it again: #step=7, or #t=0.004 (seconds).
 
+import { findElement } from "../player/draw/elements.js";
 import { bindPageKeys } from "../player/pagekeys.js";
 
 /**
@@ -8,10 +9,10 @@ import { bindPageKeys } from "../player/pagekeys.js";
  * wherever on the page they are pressed.
  */
 export function openPage() {
-  const read = (id) => JSON.parse(document.getElementById(id).textContent),
+  const read = (id) => JSON.parse(findElement(id).textContent),
     { language, theme, ...options } = read("options"),
     isDark = matchMedia("(prefers-color-scheme: dark)").matches,
-    host = document.getElementById("player");
+    host = findElement("player");
   bindPageKeys(host);
   return {
     host,

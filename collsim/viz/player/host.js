@@ -17,8 +17,9 @@ const streamlit = component((box, begin, send) => {
     onExport: (kind, moment) => send.trigger("export", { kind, t: moment }),
     onSkip: () => send.trigger("skip", true),
   });
-  let data = null,
-    ready = Promise.resolve();
+  /** @type {any} */
+  let data = null;
+  let ready = Promise.resolve();
   const endPointing = listenToWords(document, player.light);
   return withPlayback("run", {
     clock: player.clock,

@@ -82,6 +82,7 @@ const pictureIn = (box) =>
 
 /** Keys of the page go to the picture in `box`, also to one that moves in later; returns what ends that. */
 export function bindPageKeys(box) {
+  /** @type {(() => void) | null} */
   let end = null;
   const begin = () => {
     const root = end ? null : pictureIn(box);

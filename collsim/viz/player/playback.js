@@ -18,8 +18,9 @@ const LONGEST_BREAK = 20_000; // ms for which a run that was playing may be off 
  * Returns {update, destroy} for a host.
  */
 export function withPlayback(kind, view) {
-  const tab = playbacksOfTab(),
-    playback = { kind, view, data: null, isShown: false, isResumed: false };
+  const tab = playbacksOfTab();
+  /** @type {{ kind: string, view: any, data: any, isShown: boolean, isResumed: boolean }} */
+  const playback = { kind, view, data: null, isShown: false, isResumed: false };
   tab.mounted.add(playback);
   return {
     async update(data) {
@@ -61,7 +62,7 @@ function readStored() {
   const [navigation] = globalThis.performance?.getEntriesByType?.("navigation") ?? [];
   if (/** @type {PerformanceNavigationTiming} */ (navigation)?.type !== "reload") return [];
   try {
-    return JSON.parse(sessionStorage.getItem(STORED_AS)) ?? [];
+    return JSON.parse(sessionStorage.getItem(STORED_AS) ?? "[]");
   } catch {
     return []; // no storage: the run starts again
   }

@@ -75,7 +75,7 @@ export function drawTraffic(race, { player, parts, traffic }, t) {
     { ctx, middleOf, order, pitch, hasFigures, arcs, shape, rates, bars, w, h } = traffic,
     words = race.words,
     { language } = race.data,
-    [per, unit] = BYTE_UNITS.find(([size]) => race.ruler >= 10 * size) ?? BYTE_UNITS.at(-1),
+    [per, unit] = BYTE_UNITS.find(([size]) => race.ruler >= 10 * size) ?? [1, "B"],
     colors = race.colors,
     ends = totalsOf(model),
     facts = { sent: sentAt(model, t), received: receivedAt(model, t), rates: ratesAt(model, t) },

@@ -20,7 +20,7 @@ const TENTHS = Array.from({ length: 11 }, (_, k) => k / 10); // moments that the
  * latency, ring, hot, host]], timeline, marks}], head: [...], play, pause, label, language, theme};
  * `onPick(endpoint)` when a rank is clicked.
  */
-function createRoutes(host, { onPick = undefined } = {}) {
+function createRoutes(host, { onPick }) {
   return createSeveral(host, {
     className: "wy",
     css: [routeSheet],
@@ -29,7 +29,7 @@ function createRoutes(host, { onPick = undefined } = {}) {
       routes.pair = el("div.pair");
       routes.root.append(routes.pair);
     },
-    card: (routes, timeline, q) => buildRouteCard(routes, timeline, q, (e) => onPick?.(e)),
+    card: (routes, timeline, q) => buildRouteCard(routes, timeline, q, onPick),
     begin: beginRoutes,
     dress: dressRoutes,
     arrange: arrangeRoutes,

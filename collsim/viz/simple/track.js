@@ -70,9 +70,10 @@ export function pairsOf(model) {
  * uses all of them: there is room for those, too, as long as only one is used.
  */
 export function placeTrack(track, pairs, w, h, slim, cabled = new Set()) {
-  const layout = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null, cables: new Map() },
-    two = track.panels.length > 1;
-  const long = slim ? h : w,
+  /** @type {{ cables: Map<number, any>, [part: string]: any }} */
+  const layout = { w, h, slim, boxes: new Map(), panels: [], lines: new Map(), gap: null, cables: new Map() };
+  const two = track.panels.length > 1,
+    long = slim ? h : w,
     wide = slim ? w : h,
     half = Math.ceil(Math.max(...track.panels.map(({ ranks }) => ranks.length)) / 2),
     between = slim ? 62 : Math.max(190, Math.min(320, 0.175 * w)),

@@ -128,7 +128,7 @@ function drawRank(ctx, view, rank, b, sent) {
 /** Bytes as a number that counts in whole units of what there will be at the end. */
 export function counted(sent, goal) {
   const [, ...units] = BYTE_UNITS, // GiB would count too slowly
-    [per, unit] = units.find(([size]) => goal >= 64 * size) ?? units.at(-1);
+    [per, unit] = units.find(([size]) => goal >= 64 * size) ?? [1, "B"];
   return [String(Math.floor(sent / per + 1e-6)), unit];
 }
 

@@ -9,7 +9,10 @@ const SCATTER_FOOT = 40;
 const NOTE_HIGH = 40;
 const MIDDLE = 4; // px from the middle of a line of text down to what it stands on
 
-/** Scales of a table of splits on so many pixels; what a GPU has and the split that is shown are within them. */
+/**
+ * Scales of a table of splits on so many pixels; what a GPU has and the split that is shown are within them.
+ * @param {any} table @param {number} width @param {number} high @param {number} room @param {any} [selected]
+ */
 export function scatterScales(table, width, high, room, selected = null) {
   const span = (values) => [Math.min(...values) * 0.93, Math.max(...values) * 1.08],
     [x0, x1] = span([...table.memory, ...(room ? [room] : []), ...(selected ? [selected.memory] : [])]),

@@ -57,6 +57,7 @@ export function chip(story, name, properties = {}) {
 function draggable(story, box, name, input) {
   const values = story.data.numbers[name],
     put = (at) => story.choose(name, values[Math.min(values.length - 1, Math.max(0, at))]);
+  /** @type {{ x: number, at: number, moved: boolean } | null} */
   let from = null;
   box.addEventListener("pointerdown", (ev) => {
     from = { x: ev.clientX, at: values.indexOf(story.values[name]), moved: false };

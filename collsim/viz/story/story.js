@@ -20,8 +20,9 @@ const SETTLED = 400; // ms after the last change of a number, before it is told
  * Mount the story into `host`. Data: {story, language, theme, numbers, links: {explore, lessons}}, `story` as
  * `collsim.viz.story.story_document.build_story_document` has it, `numbers` those that are not as in its start.
  * `onNumbers(values)` hears what a reader changes. Its state stands in the root: data-chapter, data-values.
+ * @param {Element} host @param {any} data @param {(values: any) => void} [onNumbers]
  */
-export function createStory(host, data, onNumbers = undefined) {
+export function createStory(host, data, onNumbers) {
   const arrange = () => arrangeStory(story),
     shell = createShell(host, { className: "st", css: [storySheet], isFocusable: true, arrange }),
     { root } = shell,

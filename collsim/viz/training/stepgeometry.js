@@ -97,6 +97,9 @@ export function happening(step, t, lane = 0) {
   };
 }
 
+/** From the start of the first task to the end of the last. */
+const spanTasks = (tasks) => ({ t0: tasks[0].t0, t1: tasks[tasks.length - 1].t1 });
+
 /**
  * Bands over the time: forward, backward, exposed (all that follows the backward pass until the update), update.
  *
@@ -114,12 +117,12 @@ export function bandsOf(step) {
     const f = forward.filter((b) => b.micro === micro),
       g = back.filter((b) => b.micro === micro);
     if (!g.length) continue;
-    bands.push({ kind: "forward", t0: f[0].t0, t1: f.at(-1).t1 }, { kind: "backward", t0: g[0].t0, t1: g.at(-1).t1 });
+    bands.push({ kind: "forward", ...spanTasks(f) }, { kind: "backward", ...spanTasks(g) });
   }
   const end = bands.at(-1)?.t1 ?? 0,
     update = last[0]?.t0 ?? step.time;
   if (update - end > 1e-3 * step.time) bands.push({ kind: "after", t0: end, t1: update });
-  if (last.length) bands.push({ kind: "optimizer", t0: update, t1: last.at(-1).t1 });
+  if (last.length) bands.push({ kind: "optimizer", ...spanTasks(last) });
   return bands;
 }
 

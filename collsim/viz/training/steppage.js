@@ -8,7 +8,7 @@ const empty = { ghost: [], rows: [], curve: [], bucket_bytes: 0, asked: false, e
 let data = { id: "step", ...empty, ...look, ...stored };
 const step = createStep(host, {
   act({ what, name, on }) {
-    if (what === "open") data = { ...data, open: name, opened: stored.inside[name] ?? null };
+    if (what === "open") data = { ...data, open: name, opened: (name && stored.inside[name]) || null };
     if (what === "every") data = { ...data, every: on };
     step.update({ ...data, t: null });
   },

@@ -11,9 +11,9 @@ const NEAR_EDGE = 24; // px from an end of the axis, where a label would stick o
  * left of the picture and `total` is `right` px from its right; `look` are attributes of the picture, unless one is
  * given.
  */
-export function createChart({ width, height, total, left = 0, right = 0, picture = undefined, ...look }) {
-  picture ??= svg("svg", { width, height, ...look });
-  const room = width - left - right;
+export function createChart({ width, height, total, left = 0, right = 0, picture: given = null, ...look }) {
+  const picture = given ?? svg("svg", { width, height, ...look }),
+    room = width - left - right;
   return {
     ...{ picture, width, height, total, left, room },
     across: (t) => left + (total > 0 ? t / total : 0) * room,
@@ -36,7 +36,8 @@ export const text = (x, y, words, { size = 13, bold = false, fill = "var(--ink2)
 export const rect = (x, y, width, height, fill, look = {}) =>
   svg("rect", { x, y, width: Math.max(0, width), height: Math.max(0, height), fill, ...look });
 
-let ruler = null; // a context that measures text
+/** @type {CanvasRenderingContext2D | null} */
+let ruler = null; // it measures text
 
 export function textWidth(words, size, bold = false) {
   ruler ??= document.createElement("canvas").getContext("2d");
@@ -134,12 +135,12 @@ const round = (x) => Number(x.toFixed(2));
  * A line over the chart from `top` down, with a flag for the time in the middle of `flag` px from above where it is
  * given: {node, move(t, words)}.
  */
-export function createCursor({ across, width, height }, { top = 0, flag = null } = {}) {
+export function createCursor({ across, width, height }, { top = 0, flag = 0 } = {}) {
   const half = 40,
     words = text(0, flag + 4.5, "", { bold: true, fill: "var(--card)", anchor: "middle" }),
     sign = svg("g", {}, rect(-half, flag - 10, 2 * half, 20, "var(--ink)", { rx: 4 }), words),
     line = rect(-1, top, 2, height - top, "var(--ink)"),
-    node = svg("g", { class: "cursor", "pointer-events": "none" }, line, ...(flag === null ? [] : [sign]));
+    node = svg("g", { class: "cursor", "pointer-events": "none" }, line, ...(flag ? [sign] : []));
   return {
     node,
     move(t, label = "") {

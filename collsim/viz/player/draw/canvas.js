@@ -70,14 +70,17 @@ export function disc(ctx, x, y, r, fill, stroke, lw = 1) {
   paint(ctx, fill, stroke, lw);
 }
 
-/** A line through points, its corners rounded by `round` px. */
-export function stroke(ctx, pts, width, color, { dash = undefined, round = 5 } = {}) {
+/**
+ * A line through points, its corners rounded by `round` px.
+ * @type {(ctx: any, pts: ArrayLike<number>, width: number, color: string, look?: { dash?: number[], round?: number }) => void}
+ */
+export const stroke = (ctx, pts, width, color, { dash, round = 5 } = {}) => {
   ctx.beginPath();
   ctx.moveTo(pts[0], pts[1]);
   for (let q = 2; q < pts.length - 2; q += 2) ctx.arcTo(pts[q], pts[q + 1], pts[q + 2], pts[q + 3], round);
   ctx.lineTo(pts[pts.length - 2], pts[pts.length - 1]);
   paint(ctx, null, color, width, dash);
-}
+};
 
 export function polygon(ctx, pts, fill) {
   ctx.beginPath();

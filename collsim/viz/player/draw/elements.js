@@ -39,6 +39,13 @@ export function el(selector, ...rest) {
   return e;
 }
 
+/** The element of the page that has an id; a page without it is broken. @param {string} id @returns {any} */
+export function findElement(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
 /** A picture that Python drew as SVG, parsed as an image: a script in it would not run. */
 export const parsePicture = (text) =>
   document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);

@@ -73,7 +73,7 @@ function laidOut(model, nslots, w, h) {
  * Pixels of a token between ranks.
  * @param {{ cards: boolean, c?: number, r?: number }} layout
  */
-function tokenSize({ cards, c, r }) {
+function tokenSize({ cards, c = 0, r = 0 }) {
   if (!cards) return Math.max(10, Math.min(26, r * 1.1));
   return c >= 36 ? Math.min(52, c) : 26;
 }

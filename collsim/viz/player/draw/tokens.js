@@ -288,8 +288,8 @@ export function drawTokens(ctx, view) {
  * Would a label here, w and h to each side of its middle, cover a device that `counts`? Switches are large, and have
  * room for one.
  */
-const onDevice = ({ tl: { devices } }, mx, my, w, h, counts = null) =>
-  devices.kind.some((kind, at) => (counts?.(kind) ?? true) && overlaps(boxOf(devices, at), mx, my, w, h));
+const onDevice = ({ tl: { devices } }, mx, my, w, h, counts = /** @type {(kind: string) => boolean} */ (() => true)) =>
+  devices.kind.some((kind, at) => counts(kind) && overlaps(boxOf(devices, at), mx, my, w, h));
 
 const isNoSwitch = (kind) => !/switch/.test(kind);
 

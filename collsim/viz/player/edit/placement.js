@@ -14,7 +14,7 @@ export function choosePlace(boxes, wide, tall, room) {
   const [own] = boxes,
     clamp = (value, most) => Math.max(EDGE, Math.min(value, most)),
     middle = (own.top + own.bottom) / 2 - tall / 3;
-  let best = null;
+  let best = { left: 0, top: 0, cost: Infinity };
   for (const x of [own.right + APART, own.left - APART - wide, EDGE, room.width - wide])
     for (const y of [middle, own.bottom + APART, own.top - APART - tall, EDGE, room.bottom - tall]) {
       const left = clamp(x, room.width - wide - EDGE),
@@ -22,7 +22,7 @@ export function choosePlace(boxes, wide, tall, room) {
         away = Math.hypot(left + wide / 2 - (own.left + own.right) / 2, top + tall / 2 - (own.top + own.bottom) / 2),
         covered = boxes.reduce((sum, box) => sum + box.cost * overlap(box, left, top, wide, tall), 0),
         cost = covered + away;
-      if (!best || cost < best.cost) best = { left, top, cost };
+      if (cost < best.cost) best = { left, top, cost };
     }
   return best;
 }

@@ -91,7 +91,7 @@ function order({ say, words }, make) {
 
 /** A frame of an article at this moment: its file is the offline page, saved next to the article. */
 async function copyFrame({ root, place, say, page, words }) {
-  const own = location.protocol === "file:" ? decodeURIComponent(location.pathname.split("/").at(-1)) : page,
+  const own = location.protocol === "file:" ? decodeURIComponent(location.pathname.replace(/.*\//, "")) : page,
     src = `${encodeURIComponent(own)}#${place()}`,
     text = `<iframe src="${src}" title="collsim" style="border:0;width:100%;height:900px" allow="fullscreen"></iframe>`;
   say((await copyText(text, root)) ? fill(words.frameCopied, { name: own }) : text);

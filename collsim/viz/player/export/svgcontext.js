@@ -45,6 +45,7 @@ export class SvgContext {
   matrix = [1, 0, 0, 1, 0, 0];
   dash = [];
   path = [];
+  /** @type {number[] | null} */
   at = null;
   parts = [];
   definitions = [];
@@ -182,7 +183,7 @@ export class SvgContext {
   }
 
   letters(x, y) {
-    const [, weight, size, family] = this.font.match(/^(\d+) ([\d.]+)px (.*)$/);
+    const [, weight, size, family] = /** @type {string[]} */ (this.font.match(/^(\d+) ([\d.]+)px (.*)$/));
     return {
       x: short(x),
       y: short(y),

@@ -13,6 +13,7 @@ export function shape(model, r) {
   if (model.shapes[r]) return model.shapes[r];
   const { path, src } = model.tl.links,
     hops = [];
+  /** @type {number[] | null} */
   let prev = null;
   for (const l of routeLinks(model, r)) {
     const pts = Array.from(path[l]);

@@ -25,8 +25,9 @@ function eachCrossing(model, add) {
  * each link during its hop.
  */
 export function linkSeries(model) {
-  const layout = model.nlinks,
-    events = Array.from({ length: layout }, () => []);
+  const layout = model.nlinks;
+  /** @type {number[][][]} */
+  const events = Array.from({ length: layout }, () => []);
   eachCrossing(model, (l, t0, t1, bytes) => {
     const end = Math.max(t1, t0 + 1e-12 * (model.total || 1)),
       rate = bytes / (end - t0);
@@ -141,6 +142,7 @@ export function idleShare(model, ncol) {
   if (!model.n || !(model.total > 0)) return out;
   const receives = new Set();
   for (let i = 0; i < model.n; i++) receives.add(model.step[i] * model.endpoints + model.dst[i]);
+  /** @type {number[][][]} */
   const spans = Array.from({ length: R }, () => []);
   for (let i = 0; i < model.n; i++) {
     if (model.dst[i] < R) spans[model.dst[i]].push([model.t0[i], model.t1[i]]);

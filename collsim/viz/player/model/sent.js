@@ -6,6 +6,7 @@ import { upTo } from "./order.js";
 
 /** For each endpoint the moments at which its transfers have arrived, and the bytes of all up to there. */
 function arrivals(model, ends) {
+  /** @type {{ at: number[], sum: number[] }[]} */
   const of = Array.from({ length: model.endpoints }, () => ({ at: [], sum: [] }));
   for (const i of model.byEnd) {
     const counts = of[ends[i]];

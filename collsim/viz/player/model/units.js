@@ -93,7 +93,7 @@ export function fmtSpan(t) {
 export function niceStep(range, count) {
   const raw = range / Math.max(1, count),
     p = 10 ** Math.floor(Math.log10(raw || 1));
-  return p * [1, 2, 5, 10].find((k) => k * p >= raw * 0.999);
+  return p * ([1, 2, 5].find((k) => k * p >= raw * 0.999) ?? 10);
 }
 
 /** Round moments from 0 to `total`, at most about `count`: [{t, text}], the first with the unit of all. */

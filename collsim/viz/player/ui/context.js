@@ -34,6 +34,7 @@ export function createContext(parts, opts, render) {
       narrow: false,
       node: null,
     },
+    /** @type {any} */
     model: null,
     shown: null,
     P: null,

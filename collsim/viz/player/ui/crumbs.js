@@ -27,7 +27,7 @@ export function buildCrumbs(ui) {
     parts.crumbs.replaceChildren(el("b", words.cluster), note);
     return;
   }
-  const { own: ownNode } = insideOf(model, state.node),
+  const ownNode = insideOf(model, state.node)?.own,
     note = el("span"),
     out = el("button.textlink", words.cluster);
   out.dataset.by = "0";
@@ -50,7 +50,7 @@ function beside(name, by, label, of) {
 export function showNode(ui) {
   const { parts, state, model, view } = ui;
   if (state.node == null || state.view === "logical" || !parts.crumbNote) return;
-  const note = textAt(insideOf(model, state.node).own.note, 0, state.language),
+  const note = textAt(insideOf(model, state.node)?.own.note, 0, state.language),
     alike =
       view.s >= 0 && nodesAlike(model, view.facts.share)
         ? fill(wordsOf(ui).allAlike, { nodes: nodesOf(model).length })

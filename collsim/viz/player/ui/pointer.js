@@ -30,16 +30,16 @@ export function hitStage(ui, x, y) {
   for (let q = devices.x.length - 1; q >= 0; q--)
     if (x >= devices.x[q] && x <= devices.x[q] + devices.w[q] && y >= devices.y[q] && y <= devices.y[q] + devices.h[q])
       return { device: q };
-  let best = null,
+  let link = -1,
     near = 1e9;
   for (let l = 0; l < model.nlinks; l++) {
     const dist = distanceTo(stageModel.tl.links.path[l], x, y) - casing(stageModel, l) / 2;
     if (dist < 4 && dist < near) {
       near = dist;
-      best = { link: l };
+      link = l;
     }
   }
-  return best;
+  return link < 0 ? null : { link };
 }
 
 /** What is said about what is under the pointer, a line each. */

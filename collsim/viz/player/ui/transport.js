@@ -82,7 +82,10 @@ export function actOnKey(ev, acts) {
   act();
 }
 
-/** What keys do with a clock, for `actOnKey`: `turn(by)` goes on (1) or back (-1). */
+/**
+ * What keys do with a clock, for `actOnKey`: `turn(by)` goes on (1) or back (-1); null leaves a key to the browser.
+ * @param {{ clock: any, turn: (by: number) => void, toggle?: (() => void) | null }} acts
+ */
 export const clockKeys = ({ clock, turn, toggle = () => togglePlay(clock) }) => ({
   " ": toggle,
   ArrowRight: () => turn(1),
@@ -106,6 +109,7 @@ export const togglePlay = (clock) => (clock.playing ? clock.pause() : clock.play
  * @param {{ isTrack?: (ev: any) => boolean, isScrolled?: boolean }} [where]
  */
 export function dragTime(box, seek, { isTrack = () => true, isScrolled = false } = {}) {
+  /** @type {number | null} */
   let from = null; // x of the press, NaN once it is a drag
   const follows = (ev) => !isScrolled || ev.pointerType === "mouse",
     end = () => {
