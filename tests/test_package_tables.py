@@ -323,7 +323,7 @@ SCHEMAS = {
     "programs/job_records/operations.csv": columns(word=SOME, operation=SOME, output="1|n|1/n"),
     "programs/library_calls.csv": columns(word=SOME, algorithm=SOME, size="(all|one) ranks?"),
     "rank_engine/stand_ins/tensors.toml": table(
-        {"methods": listed(WORD), "types": NAMES, "elementwise": NAMES, "functions": NAMES}
+        {"methods": listed(WORD), "moves": listed(WORD), "types": NAMES, "elementwise": NAMES, "functions": NAMES}
     ),
     "rank_engine/stand_ins/standard_library.toml": table({"whole": listed(TEXT), "names": named(listed(TEXT))}),
     "cli/streams.toml": table({"characters": NAMES}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -83,7 +84,7 @@ class Calls:
             )
         args = (*first, *args)
         # A class of the program is made by hand: its `__init__` may block, and so must be driven.
-        if isinstance(function, type) and self._is_own(getattr(function, "__init__", None)):
+        if isinstance(function, type) and self._may_wait(getattr(function, "__init__", None)):
             kind: Any = function
             if kind.__new__ is object.__new__:
                 instance = kind.__new__(kind)
@@ -194,6 +195,12 @@ class Calls:
             function = function.__func__
         code = getattr(function, "__code__", None)
         return code in self.engine.codes and code not in self._generators
+
+    def _may_wait(self, function: object) -> bool:
+        """Whether a function is the program's own, or a generator function of a library here."""
+        code = getattr(function, "__code__", None)
+        is_blocking = inspect.isgeneratorfunction(function) and getattr(code, "co_filename", "").startswith(_FOLDER)
+        return is_blocking or self._is_own(function)
 
     def _may_drive(self, function: object) -> bool:
         """Whether a function takes the program's functions as they are: its own, and those of the libraries here."""

@@ -12,6 +12,7 @@ called; collectives match by their order in a communicator.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import itertools
 import sys
@@ -355,6 +356,7 @@ class Rank:
             task: The rank's generator: it yields calls that block.
         """
         self.number, self.task = number, task
+        self.context = contextvars.copy_context()  # what is set for one rank, such as whether gradients are recorded
         self.wait: PostedCall | None = None
         self.end = PostedCall(number, "join", 0, (number,))  # complete when the rank has ended
         self.result: object = None
@@ -470,7 +472,7 @@ class Engine:
         self.current, rank.wait = rank, None
         try:
             while True:
-                operation = rank.task.send(None)
+                operation = rank.context.run(rank.task.send, None)
                 if operation is None:  # a poll: others run first
                     rank.polls += 1
                     if rank.polls > MAX_POLLS:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..package_data import TomlTable, read_toml
 from .calls import poll, wait_for
+from .data_parallel import DistributedDataParallel
 from .engine import (
     ANY,
     Blocking,
@@ -28,9 +29,13 @@ from .engine import (
     require_tag,
 )
 from .mpi_collectives import find_result, make_binder
+from .stand_ins.neural.data_loading import build_data_modules
+from .stand_ins.neural.layers import build_network_modules
+from .stand_ins.neural.optimizers import build_optimizer_modules
 from .stand_ins.objects import copy_object
 from .stand_ins.tensor_checks import cut_tensor, has_gaps, require_parts, require_tensor, require_types, view_memory
-from .stand_ins.tensors import KnownModule, build_torch_module
+from .stand_ins.tensors import KnownModule
+from .stand_ins.torch_functions import TensorFunctions, build_torch_module
 
 
 @dataclass(frozen=True)
@@ -604,7 +609,8 @@ def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, objec
     Returns:
         Modules by name.
     """
-    torch = build_torch_module(seed=rank)
+    tensors = TensorFunctions(seed=rank)
+    torch = build_torch_module(tensors)
     functions = TorchDistributed(engine, rank)
     dist = KnownModule("torch.distributed")
     names = [name for name in dir(TorchDistributed) if not name.startswith("_")]
@@ -623,10 +629,17 @@ def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, objec
     )
     multiprocessing = KnownModule("torch.multiprocessing")
     vars(multiprocessing).update(launchers)
-    torch.distributed, torch.multiprocessing = dist, multiprocessing  # type: ignore[attr-defined]
-    return {
-        "torch": torch,
+    parallel = type("DistributedDataParallel", (DistributedDataParallel,), {"distributed": functions})
+    modules = {
+        **build_network_modules(tensors, {"DistributedDataParallel": parallel}),
+        **build_optimizer_modules(),
+        **build_data_modules(tensors, rank, engine.size),
+        "torch.autograd": torch.autograd,
         "torch.cuda": torch.cuda,
         "torch.distributed": dist,
         "torch.multiprocessing": multiprocessing,
     }
+    for name, module in modules.items():
+        if name.count(".") == 1:  # a part of torch itself
+            setattr(torch, name.removeprefix("torch."), module)
+    return {"torch": torch, **modules}

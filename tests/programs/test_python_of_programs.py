@@ -221,7 +221,8 @@ result = total
 @pytest.mark.parametrize(
     ("line", "instead"),
     [
-        ("import torch.nn as nn", "all_reduce their gradients"),
+        ("from torchvision import models", "collsim read-script"),
+        ("from torch.distributed.fsdp import FullyShardedDataParallel", "reduce_scatter the gradients"),
         ("from concurrent.futures import ThreadPoolExecutor", "threading.Thread"),
         ("from multiprocessing import Pool", "multiprocessing.Process"),
         ("from mpi4py import MPI; MPI.Win.Create(None)", "use Send and Recv"),

@@ -5,12 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from ...errors import describe_unknown
 from ...package_data import read_toml
+from .gradients import (
+    Record,
+    Value,
+    compute_gradients,
+    needs_gradient,
+    record,
+    record_move,
+    record_ufunc,
+    refuse_in_place,
+    refuse_unknown,
+)
 
 DType = type[np.generic] | np.dtype
 Shape = int | Sequence[int]
@@ -20,8 +31,8 @@ Dimension = int | Sequence[int] | None
 #: What numpy says of the ufunc whose result it wraps: the function, its arguments, and which result it is.
 _Context = tuple[np.ufunc, tuple[object, ...], int]
 
-_WORDS = read_toml(__file__, "tensors.toml")
-_DTYPES: dict[str, type[np.generic]] = {name: getattr(np, kind) for name, kind in _WORDS["types"].items()}
+WORDS = read_toml(__file__, "tensors.toml")
+DTYPES: dict[str, type[np.generic]] = {name: getattr(np, kind) for name, kind in WORDS["types"].items()}
 
 
 class KnownModule(ModuleType):
@@ -50,11 +61,24 @@ class _Size(int):
         return self.shape[dim]
 
 
+class Reducer(Protocol):
+    """What sums the gradients of several ranks."""
+
+    def reduce(self, ready: Sequence[Tensor]) -> Blocking:
+        """Sum the gradients of tensors, which are complete, in this order."""
+
+
 class Tensor(np.ndarray):
     """An array with the words of torch that rank programs use."""
 
-    #: Gradients are not computed; a program may set them.
+    #: Its gradient, once `backward` has computed it.
     grad: Tensor | None = None
+    #: Whether a gradient of it is computed.
+    requires_grad = False
+    #: How it was computed itself; None for one that a program made.
+    record: Record | None = None
+    #: What is told when its gradient is complete.
+    reducer: Reducer | None = None
 
     @property
     def size(self) -> _Size:  # type: ignore[override]
@@ -65,18 +89,29 @@ class Tensor(np.ndarray):
         """`torch.Tensor`: of numbers, or of a shape; float32 in either case."""
         if len(data) == 1 and not isinstance(data[0], int):
             return np.array(data[0], np.float32).view(cls)
-        return np.zeros(_flatten_shape(data), np.float32).view(cls)
+        return np.zeros(flatten_shape(data), np.float32).view(cls)
 
     def __array_wrap__(  # type: ignore[override]
         self, array: np.ndarray, context: _Context | None = None, return_scalar: bool = False
     ) -> Tensor:
         """Sums of all elements are tensors, too, which can be sent; integers divided are float32, as in torch."""
-        if context is not None and array.dtype == np.float64:
-            function, args, _ = context
+        if context is None:
+            return array.view(Tensor)
+        function, args, _ = context
+        if array.dtype == np.float64:
             is_new = len(args) == function.nin
             if is_new and not any(isinstance(arg, np.ndarray) and arg.dtype == np.float64 for arg in args):
                 array = array.astype(np.float32)
-        return array.view(Tensor)
+        tensor = array.view(Tensor)
+        record_ufunc(tensor, function, args)
+        return tensor
+
+    def __array_function__(self, function: Callable[..., Value], types: Value, args: Value, kwargs: Value) -> Value:
+        """A function of numpy, which records nothing."""
+        operands = args[0] if args and isinstance(args[0], list | tuple) else args
+        if needs_gradient(*operands):
+            raise refuse_unknown(function.__name__)
+        return super().__array_function__(function, types, args, kwargs)
 
     def __repr__(self) -> str:
         return f"tensor({np.array2string(self.view(np.ndarray), separator=', ', precision=4)})"
@@ -90,14 +125,13 @@ class Tensor(np.ndarray):
 
     @property  # type: ignore[override]
     def data(self) -> Tensor:
-        """The same memory."""
-        return self
+        """The same memory, of which no gradient is computed."""
+        return self.detach()
 
     @data.setter
     def data(self, values: np.ndarray) -> None:
         """Set all elements."""
-        if values is not self:
-            self[...] = values
+        self.detach()[...] = values
 
     @property
     def device(self) -> Literal["cpu"]:
@@ -113,26 +147,57 @@ class Tensor(np.ndarray):
         known = [word for word in dir(type(self)) if not word.startswith("_")]
         raise AttributeError(f"a tensor: {describe_unknown('word', name, known)}")
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Value) -> Value:
         """A part, also of one element, which is a view as in torch: it can be sent and filled."""
         part = super().__getitem__(key)
         if isinstance(part, np.generic):
             return super().__getitem__((*key, ...) if isinstance(key, tuple) else (key, ...))
         return part
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         """The parts along the first dimension."""
         return iter([self[position] for position in range(len(self))])
+
+    def __setitem__(self, key: Value, value: Value) -> None:
+        """Change a part."""
+        if needs_gradient(self, value):
+            raise refuse_in_place(self)
+        super().__setitem__(key, value)
 
     def clone(self) -> Tensor:
         """A copy."""
         return self.copy()
 
     def detach(self) -> Tensor:
-        """The same memory."""
+        """The same memory, of which no gradient is computed."""
+        if not self.requires_grad:
+            return self
+        return np.asarray(self).view(Tensor)
+
+    def cpu(self, *_: object, **__: object) -> Tensor:
+        """The same tensor: there are no devices."""
         return self
 
-    cpu = cuda = requires_grad_ = detach
+    cuda = cpu
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Compute a gradient of it, or do not."""
+        self.requires_grad = requires_grad
+        return self
+
+    def backward(self, gradient: np.ndarray | None = None, retain_graph: bool | None = None, **_: object) -> Blocking:
+        """Compute the gradients of what it was computed from; ranks that average theirs wait for one another.
+
+        Args:
+            gradient: Of this tensor; None for 1.
+            retain_graph: Whether it can be done again.
+        """
+        ready: dict[Reducer, list[Tensor]] = {}
+        for leaf in compute_gradients(self, gradient, bool(retain_graph)):
+            if leaf.reducer is not None:
+                ready.setdefault(leaf.reducer, []).append(leaf)
+        for reducer, leaves in ready.items():
+            yield from reducer.reduce(leaves)
 
     def contiguous(self) -> Tensor:
         """The same memory where its elements lie one after the other, else a copy in which they do."""
@@ -140,8 +205,9 @@ class Tensor(np.ndarray):
 
     def numpy(self) -> np.ndarray:
         """The same memory as an array of numpy."""
-        array: np.ndarray = self.view(np.ndarray)
-        return array
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return np.asarray(self)
 
     def to(self, target: object = None, **options: object) -> Tensor:
         """Another type; a device changes nothing here.
@@ -152,7 +218,7 @@ class Tensor(np.ndarray):
         """
         dtype = options.get("dtype", target)
         if isinstance(dtype, type) and issubclass(dtype, np.generic):
-            return self.astype(dtype).view(Tensor)
+            return _cast(self, dtype)
         return self
 
     def numel(self) -> int:
@@ -178,7 +244,9 @@ class Tensor(np.ndarray):
         """
         if alpha != 1:
             value = alpha * value
-        self += value
+        if needs_gradient(self, value):
+            raise refuse_in_place(self)
+        np.add(self, value, out=self, casting="same_kind")
         return self
 
     def copy_(self, value: Operand, non_blocking: bool = False) -> Tensor:
@@ -226,7 +294,7 @@ class Tensor(np.ndarray):
         part: Tensor = self[(slice(None),) * dim + (slice(start, start + length),)]
         return part
 
-    def view(self, *shape: Any) -> Any:  # type: ignore[override]
+    def view(self, *shape: Value) -> Value:  # type: ignore[override]
         """The same memory in another shape (or, as numpy has it, as another type).
 
         Args:
@@ -254,26 +322,26 @@ class Tensor(np.ndarray):
 
     def add(self, value: Operand, alpha: float = 1) -> Tensor:
         """The sum with a value."""
-        return np.asarray(self + alpha * value).view(Tensor)
+        return as_tensor(self + alpha * value)
 
     def matmul(self, other: np.ndarray) -> Tensor:
         """The matrix product."""
-        return np.asarray(self @ other).view(Tensor)
+        return as_tensor(self @ other)
 
-    mm = matmul
+    mm = dot = matmul  # type: ignore[assignment]
 
     def norm(self) -> Tensor:
         """The Euclidean norm."""
-        return np.asarray(np.linalg.norm(self), self.dtype).view(Tensor)
+        return as_tensor(np.sqrt((self * self).sum()))
 
     def permute(self, *dims: Shape) -> Tensor:
         """The same memory with its dimensions in another order."""
-        array: Tensor = super().transpose(_flatten_shape(dims))
+        array: Tensor = super().transpose(flatten_shape(dims))
         return array
 
     def repeat(self, *times: Shape) -> Tensor:  # type: ignore[override]
         """Copies along each dimension."""
-        return np.tile(self, _flatten_shape(times)).view(Tensor)
+        return as_tensor(np.tile(np.asarray(self), flatten_shape(times)))
 
     def index_select(self, dim: int, index: np.ndarray) -> Tensor:
         """Elements along a dimension, by their positions."""
@@ -281,7 +349,7 @@ class Tensor(np.ndarray):
 
     def new_zeros(self, *size: Shape) -> Tensor:
         """Zeros of the same type."""
-        return np.zeros(_flatten_shape(size), self.dtype).view(Tensor)
+        return np.zeros(flatten_shape(size), self.dtype).view(Tensor)
 
     new_empty = new_zeros
 
@@ -291,13 +359,13 @@ class Tensor(np.ndarray):
 
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """With all elements between two bounds."""
-        return np.clip(self, min, max).view(Tensor)
+        return as_tensor(np.ndarray.clip(self, min, max))  # type: ignore[arg-type]
 
     def clamp_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """Bring all elements between two bounds."""
         return self.copy_(self.clamp(min, max))
 
-    def transpose(self, *dims: Any) -> Tensor:
+    def transpose(self, *dims: Value) -> Tensor:
         """The same memory with two dimensions exchanged.
 
         Args:
@@ -314,32 +382,41 @@ class Tensor(np.ndarray):
         return np.reshape(self, (*self.shape[:start_dim], -1, *self.shape[end:])).view(Tensor)
 
     def var(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Any
+        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Value
     ) -> Tensor:
-        """The variance; of a sample, as torch has it."""
+        """The variance; of a sample, as torch has it.
+
+        Args:
+            dim: Along which; None for all elements.
+            keepdim: Whether the dimension stays, with the length 1.
+            correction: 1 for that of a sample, 0 for that of the elements.
+            options: `axis` and `ddof`, where a function of numpy calls it.
+        """
         # numpy's own functions call it with `axis` and `ddof`
         axis, ddof = options.get("axis", dim), options.get("ddof", correction)
-        return np.asarray(np.var(self.numpy(), axis=axis, ddof=ddof, keepdims=keepdim), self.dtype).view(Tensor)
+        distances = self - self.mean(axis, keepdim=True)
+        total = (distances * distances).sum(axis, keepdim)
+        return as_tensor(total / (self.numel() // max(1, total.numel()) - ddof))
 
     def std(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Any
+        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Value
     ) -> Tensor:
         """The standard deviation; of a sample, as torch has it."""
-        return np.asarray(np.sqrt(self.var(dim, keepdim, correction, **options))).view(Tensor)
+        return as_tensor(np.sqrt(self.var(dim, keepdim, correction, **options)))
 
     def max(  # type: ignore[override]
-        self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Any
-    ) -> Any:
+        self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Value
+    ) -> Value:
         """The largest element; along a dimension the largest ones with their positions."""
         return _find_extreme(np.maximum, np.argmax, self, dim, keepdim, options)
 
     def min(  # type: ignore[override]
-        self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Any
-    ) -> Any:
+        self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Value
+    ) -> Value:
         """The smallest element; along a dimension the smallest ones with their positions."""
         return _find_extreme(np.minimum, np.argmin, self, dim, keepdim, options)
 
-    def argsort(self, dim: int = -1, descending: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def argsort(self, dim: int = -1, descending: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
         """Positions of the elements in their order.
 
         Args:
@@ -347,13 +424,13 @@ class Tensor(np.ndarray):
             descending: The largest first.
             options: `axis`, where a function of numpy calls it.
         """
-        array = self.numpy()
+        array = np.asarray(self)
         if descending:
             array = -array
         return np.argsort(array, axis=options.get("axis", dim), kind="stable").view(Tensor)
 
     def sort(  # type: ignore[override]
-        self, dim: int = -1, descending: bool = False, **options: Any
+        self, dim: int = -1, descending: bool = False, **options: Value
     ) -> ValuesIndices | None:
         """The elements in their order with their positions.
 
@@ -379,21 +456,26 @@ class Tensor(np.ndarray):
 
     def softmax(self, dim: int) -> Tensor:
         """Exponentials along a dimension, whose sum is one."""
-        powers = np.exp(self - np.maximum.reduce(self, axis=dim, keepdims=True))
-        return np.asarray(powers / np.add.reduce(powers, axis=dim, keepdims=True)).view(Tensor)
+        powers = np.exp(self - np.maximum.reduce(np.asarray(self), axis=dim, keepdims=True))
+        return as_tensor(powers / powers.sum(dim, keepdim=True))
 
-    def sum(self, dim: Dimension = None, keepdim: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def log_softmax(self, dim: int) -> Tensor:
+        """The logarithm of `softmax`."""
+        differences = self - np.maximum.reduce(np.asarray(self), axis=dim, keepdims=True)
+        return as_tensor(differences - np.log(np.exp(differences).sum(dim, keepdim=True)))
+
+    def sum(self, dim: Dimension = None, keepdim: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
         """The sum of all elements, or along a dimension."""
         return _reduce_along(np.add, self, dim, keepdim, options)
 
-    def prod(self, dim: Dimension = None, keepdim: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def prod(self, dim: Dimension = None, keepdim: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
         """The product of all elements, or along a dimension."""
         return _reduce_along(np.multiply, self, dim, keepdim, options)
 
-    def mean(self, dim: Dimension = None, keepdim: bool = False, **options: Any) -> Tensor:  # type: ignore[override]
+    def mean(self, dim: Dimension = None, keepdim: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
         """The mean of all elements, or along a dimension."""
         total = self.sum(dim, keepdim, **options)
-        return np.asarray(total / (self.numel() // max(1, total.numel()))).view(Tensor)
+        return as_tensor(total / (self.numel() // max(1, total.numel())))
 
     def unbind(self, dim: int = 0) -> tuple[Tensor, ...]:
         """The parts along a dimension, which they do not have any more, as views."""
@@ -401,7 +483,12 @@ class Tensor(np.ndarray):
 
     def t(self) -> Tensor:
         """Rows as columns, as a view."""
-        return self.T
+        return self.permute(*reversed(range(self.ndim)))
+
+    @property
+    def T(self) -> Tensor:  # type: ignore[override]
+        """Rows as columns, as a view."""
+        return self.t()
 
     def expand(self, *shape: Shape) -> Tensor:
         """A view in which dimensions of size one are repeated.
@@ -409,7 +496,7 @@ class Tensor(np.ndarray):
         Args:
             shape: The lengths of the view; -1 leaves one as it is.
         """
-        requested = _flatten_shape(shape)
+        requested = flatten_shape(shape)
         assert isinstance(requested, tuple)
         shape = (1,) * (len(requested) - self.ndim) + self.shape
         lengths = np.where(np.array(requested) == -1, shape, requested)
@@ -422,6 +509,24 @@ class Tensor(np.ndarray):
     def is_contiguous(self) -> bool:
         """Whether the elements lie one after the other."""
         return bool(self.flags.c_contiguous)
+
+
+def as_tensor(value: Value) -> Tensor:
+    """A tensor as it is, and anything else as one.
+
+    Args:
+        value: A tensor, an array or a number.
+    """
+    if isinstance(value, Tensor):
+        return value
+    return np.asarray(value).view(Tensor)
+
+
+def flatten_shape(size: tuple[Shape, ...]) -> Shape:
+    """`(2, 3)` of `zeros(2, 3)` and of `zeros((2, 3))`."""
+    if len(size) == 1 and isinstance(size[0], Sequence):
+        return tuple(size[0])
+    return tuple(int(length) for length in size if isinstance(length, int | np.integer))
 
 
 class ValuesIndices(NamedTuple):
@@ -437,39 +542,87 @@ def _find_extreme(
     tensor: Tensor,
     dim: Dimension | Tensor,
     keepdim: bool,
-    options: dict[str, Any],
+    options: dict[str, Value],
 ) -> Tensor | ValuesIndices:
     """The largest or smallest elements; numpy's own functions call it with `axis`, and want no positions."""
     if isinstance(dim, Tensor):  # torch.max(a, b)
-        return np.asarray(reduce(tensor, dim)).view(Tensor)
+        return as_tensor(reduce(tensor, dim))
+    array = np.asarray(tensor)
+    if dim is None and needs_gradient(tensor):
+        return as_tensor(tensor.reshape(-1)[find(array)])
     if dim is None:
-        result = reduce.reduce(tensor, axis=options.get("axis"), out=options.get("out"), keepdims=keepdim)
-        return np.asarray(result).view(Tensor)
-    values = np.asarray(reduce.reduce(tensor, axis=dim, keepdims=keepdim)).view(Tensor)
-    return ValuesIndices(values, np.asarray(find(tensor, axis=dim, keepdims=keepdim)).view(Tensor))
+        result = reduce.reduce(array, axis=options.get("axis"), out=options.get("out"), keepdims=keepdim)
+        return as_tensor(result)
+    indices = find(array, axis=dim, keepdims=True)
+    values = _take_along(tensor, indices, dim)
+    if not keepdim:
+        values, indices = values.squeeze(dim), np.squeeze(indices, dim)
+    return ValuesIndices(values, as_tensor(indices))
+
+
+@record_move
+def _take_along(tensor: Tensor, indices: np.ndarray, dim: int) -> Tensor:
+    return as_tensor(np.take_along_axis(np.asarray(tensor), indices, dim))
+
+
+def _cast(tensor: Tensor, dtype: type[np.generic]) -> Tensor:
+    """Another type."""
+    result = np.asarray(tensor).astype(dtype).view(Tensor)
+    cast: Tensor = record(result, (tensor,), lambda gradient: [gradient.astype(tensor.dtype)])
+    return cast
 
 
 #: What numpy calls keywords of torch.
 _NUMPY_KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
+
+
+def _rectify(tensor: Tensor) -> Tensor:
+    """The tensor where it is positive, else 0, where torch takes the gradient for 0, too."""
+    array = np.asarray(tensor)
+    result: Tensor = record(as_tensor(np.maximum(array, 0)), (tensor,), lambda gradient: [gradient * (array > 0)])
+    return result
+
+
 #: Words that are methods of a tensor and functions of torch, element by element. With an underscore at their end they
 #: change the tensor.
-_ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
-    **{name: getattr(np, function) for name, function in _WORDS["elementwise"].items()},
-    "relu": lambda x: np.maximum(x, 0),
+ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
+    **{name: getattr(np, function) for name, function in WORDS["elementwise"].items()},
+    "relu": _rectify,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
 }
 
 
-def _return_tensors(function: Callable[..., object]) -> Callable[..., Tensor]:
-    """A function or method of numpy whose result is a tensor, and whose axis is called `dim`."""
+def return_tensors(function: Callable[..., object]) -> Callable[..., Tensor]:
+    """A function or method of numpy whose result is a tensor, and whose axis is called `dim`.
+
+    Args:
+        function: Of numpy.
+    """
 
     def call(*args: object, **options: object) -> Tensor:
         if options:
             options = {_NUMPY_KEYWORDS.get(name, name): value for name, value in options.items()}
-        return np.asarray(function(*args, **options)).view(Tensor)
+        result = as_tensor(function(*args, **options))
+        if needs_gradient(*args) and result.dtype.kind == "f" and not result.requires_grad:
+            raise refuse_unknown(getattr(function, "__name__", ""))
+        return result
 
     return call
+
+
+def _make_change(function: np.ufunc) -> Callable[[Tensor, Operand], Tensor]:
+    """`+=` and its kin; of a computed tensor that needs a gradient the result is another tensor."""
+
+    def change(self: Tensor, value: Operand) -> Tensor:
+        if needs_gradient(self, value):
+            if self.requires_grad and self.record is None:
+                raise refuse_in_place(self)
+            return as_tensor(function(self, value))
+        function(self, value, out=self, casting="same_kind")
+        return self
+
+    return change
 
 
 def _make_in_place(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
@@ -481,21 +634,27 @@ def _make_in_place(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]
 
 def _make_cast(dtype: type[np.generic]) -> Callable[[Tensor], Tensor]:
     def cast(self: Tensor) -> Tensor:
-        return self.astype(dtype).view(Tensor)
+        return _cast(self, dtype)
 
     return cast
 
 
+for _name, _change in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide}.items():
+    setattr(Tensor, f"__i{_name}__", _make_change(_change))
 for _name in ("bool", "double", "float", "half", "int", "long"):
-    setattr(Tensor, _name, _make_cast(_DTYPES[_name]))
-for _name, _function in _ELEMENTWISE.items():
-    setattr(Tensor, _name, _return_tensors(_function))
+    setattr(Tensor, _name, _make_cast(DTYPES[_name]))
+for _name, _function in ELEMENTWISE.items():
+    setattr(Tensor, _name, return_tensors(_function))
     setattr(Tensor, f"{_name}_", _make_in_place(_function))
 for _name in ("all", "any", "argmax", "argmin", "cumsum", "squeeze"):
-    setattr(Tensor, _name, _return_tensors(getattr(np.ndarray, _name)))
+    setattr(Tensor, _name, return_tensors(getattr(np.ndarray, _name)))
+for _name in WORDS["moves"]:
+    setattr(Tensor, _name, record_move(getattr(Tensor, _name)))
 
 
-def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: bool, options: dict[str, Any]) -> Tensor:
+def _reduce_along(
+    function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: bool, options: dict[str, Value]
+) -> Tensor:
     """Reduce along a dimension; numpy's own functions call it with `axis`."""
     axis = options.get("axis", dim)
     if isinstance(axis, list):
@@ -503,202 +662,21 @@ def _reduce_along(function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: b
     dtype = options.get("dtype")
     if dtype is None and tensor.dtype == np.bool_:
         dtype = np.int64
-    result = function.reduce(tensor, axis=axis, dtype=dtype, out=options.get("out"), keepdims=keepdim)
-    return np.asarray(result).view(Tensor)
+    result = function.reduce(np.asarray(tensor), axis=axis, dtype=dtype, out=options.get("out"), keepdims=keepdim)
+    total = as_tensor(result)
+    if not needs_gradient(tensor):
+        return total
+    if function is not np.add:
+        raise refuse_unknown(function.__name__)
+
+    def backward(gradient: np.ndarray) -> list[np.ndarray]:
+        if axis is not None and not keepdim:
+            gradient = np.expand_dims(gradient, axis)
+        return [np.broadcast_to(gradient, tensor.shape)]
+
+    reduced: Tensor = record(total, (tensor,), backward)
+    return reduced
 
 
 def _as_tensors(arrays: Sequence[np.ndarray]) -> tuple[Tensor, ...]:
     return tuple(array.view(Tensor) for array in arrays)
-
-
-def make_tensor(data: object, dtype: DType | None = None, device: object = None, requires_grad: bool = False) -> Tensor:
-    """`torch.tensor`: floats are float32, integers int64.
-
-    Args:
-        data: numbers, nested lists or an array.
-        dtype: the type of the elements.
-        device: not used.
-        requires_grad: not used.
-
-    Returns:
-        A new tensor.
-    """
-    array = np.array(data)
-    if dtype is None and array.dtype == np.float64 and not isinstance(data, np.ndarray):
-        dtype = np.float32
-    return array.astype(dtype or array.dtype).view(Tensor)
-
-
-class TensorFunctions:
-    """The functions of the module `torch` that make and join tensors.
-
-    Args:
-        seed: of the random numbers.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._random = np.random.default_rng(seed)
-
-    def manual_seed(self, seed: int) -> None:
-        """Begin the random numbers anew."""
-        self._random = np.random.default_rng(int(seed))
-
-    def full(self, size: Shape, fill_value: float, dtype: DType | None = None, **_: object) -> Tensor:
-        """A tensor of one value; integers where the value is one."""
-        if dtype is None:
-            dtype = np.int64 if isinstance(fill_value, int) else np.float32
-        return np.full(size, fill_value, dtype).view(Tensor)
-
-    def zeros(self, *size: Shape, dtype: DType = np.float32, **_: object) -> Tensor:
-        """Zeros."""
-        return np.zeros(_flatten_shape(size), dtype).view(Tensor)
-
-    empty = zeros
-
-    def ones(self, *size: Shape, dtype: DType = np.float32, **_: object) -> Tensor:
-        """Ones."""
-        return np.ones(_flatten_shape(size), dtype).view(Tensor)
-
-    def zeros_like(self, tensor: np.ndarray, dtype: DType | None = None, **_: object) -> Tensor:
-        """Zeros in the shape of another tensor."""
-        return np.zeros(tensor.shape, dtype or tensor.dtype).view(Tensor)
-
-    empty_like = zeros_like
-
-    def ones_like(self, tensor: np.ndarray, dtype: DType | None = None, **_: object) -> Tensor:
-        """Ones in the shape of another tensor."""
-        return np.ones(tensor.shape, dtype or tensor.dtype).view(Tensor)
-
-    def arange(self, *bounds: float, dtype: DType | None = None, **_: object) -> Tensor:
-        """Numbers in equal steps.
-
-        Args:
-            bounds: End; or begin and end; or begin, end and step.
-            dtype: None for float32 where a bound is a float, else int64.
-        """
-        values = np.arange(*bounds)
-        if dtype is None:
-            dtype = np.float32 if values.dtype.kind == "f" else values.dtype
-        return values.astype(dtype).view(Tensor)
-
-    def rand(self, *size: Shape, **_: object) -> Tensor:
-        """Random numbers from 0 to 1."""
-        return self._random.random(_flatten_shape(size), np.float32).view(Tensor)
-
-    def randn(self, *size: Shape, **_: object) -> Tensor:
-        """Random numbers of the normal distribution."""
-        return self._random.standard_normal(_flatten_shape(size), np.float32).view(Tensor)
-
-    def randint(self, *bounds: Shape, **_: object) -> Tensor:
-        """Random integers: `randint(high, size)` or `randint(low, high, size)`."""
-        *limits, size = bounds
-        # The last two of (0, high) or (0, low, high).
-        low, high = (0, *limits)[-2:]
-        return np.asarray(self._random.integers(low, high, size)).view(Tensor)
-
-    def from_numpy(self, array: np.ndarray) -> Tensor:
-        """The same memory as a tensor."""
-        return array.view(Tensor)
-
-    def cat(self, tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
-        """Tensors one after another."""
-        return np.concatenate(tensors, axis=dim).view(Tensor)
-
-    def stack(self, tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
-        """Tensors along a new dimension."""
-        return np.stack(tensors, axis=dim).view(Tensor)
-
-    def allclose(self, first: np.ndarray, second: np.ndarray, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
-        """Whether two tensors hold nearly the same."""
-        return bool(np.allclose(first, second, rtol, atol))
-
-    def equal(self, first: np.ndarray, second: np.ndarray) -> bool:
-        """Whether two tensors hold the same."""
-        return bool(np.array_equal(first, second))
-
-    def full_like(self, tensor: np.ndarray, fill_value: float, dtype: DType | None = None, **_: object) -> Tensor:
-        """One value in the shape of another tensor."""
-        return np.full(tensor.shape, fill_value, dtype or tensor.dtype).view(Tensor)
-
-    def eye(self, size: int, columns: int | None = None, dtype: DType = np.float32, **_: object) -> Tensor:
-        """Ones on the diagonal."""
-        return np.eye(size, columns, dtype=dtype).view(Tensor)
-
-    def linspace(self, start: float, end: float, steps: int, dtype: DType = np.float32, **_: object) -> Tensor:
-        """So many numbers from one to another."""
-        return np.linspace(start, end, steps).astype(dtype).view(Tensor)
-
-    def randperm(self, count: int, **_: object) -> Tensor:
-        """The numbers from 0 on in random order."""
-        return np.asarray(self._random.permutation(count)).view(Tensor)
-
-    def is_tensor(self, value: object) -> bool:
-        """Whether it is a tensor."""
-        return isinstance(value, Tensor)
-
-
-#: Functions of torch that numpy has under the same or another name, with the same positional arguments.
-_NUMPY_FUNCTIONS: dict[str, Callable[..., object]] = {
-    **{name: getattr(np, function) for name, function in _WORDS["functions"].items()},
-    **_ELEMENTWISE,
-}
-
-
-def _flatten_shape(size: tuple[Shape, ...]) -> Shape:
-    """`(2, 3)` of `zeros(2, 3)` and of `zeros((2, 3))`."""
-    if len(size) == 1 and isinstance(size[0], Sequence):
-        return tuple(size[0])
-    return tuple(int(length) for length in size if isinstance(length, int | np.integer))
-
-
-def build_torch_module(seed: int) -> ModuleType:
-    """The stand-in for the module `torch`, without `distributed`.
-
-    Args:
-        seed: of its random numbers: programs of one run draw the same ones every time.
-
-    Returns:
-        A module with tensors on numpy.
-
-    Examples:
-        >>> from collsim.rank_engine.stand_ins.tensors import build_torch_module
-        >>> [part.tolist() for part in build_torch_module(0).arange(5).chunk(4)]
-        [[0, 1], [2, 3], [4]]
-    """
-    torch = KnownModule("torch")
-    functions = TensorFunctions(seed)
-    names = [name for name in dir(TensorFunctions) if not name.startswith("_")]
-    vars(torch).update(_DTYPES)
-    vars(torch).update({name: _return_tensors(function) for name, function in _NUMPY_FUNCTIONS.items()})
-    vars(torch).update({name: getattr(Tensor, name) for name in _WORDS["methods"]})
-    vars(torch).update({name: getattr(functions, name) for name in names})
-    vars(torch).update(Tensor=Tensor, tensor=make_tensor, as_tensor=make_tensor, no_grad=_NoGrad)
-    vars(torch).update(device=lambda *_: "cpu", cuda=_build_cuda_module())
-    vars(torch).update(FloatTensor=Tensor, LongTensor=lambda *data: Tensor(*data).to(np.int64), Size=tuple)
-    vars(torch).update(inference_mode=_NoGrad, set_num_threads=lambda count: None, __version__="2.13.0")
-    return torch
-
-
-class _NoGrad:
-    """`with torch.no_grad():` and `@torch.no_grad()`, which change nothing here."""
-
-    def __call__(self, function: Callable[..., object]) -> Callable[..., object]:
-        return function
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-def _build_cuda_module() -> ModuleType:
-    cuda = KnownModule("torch.cuda")
-    vars(cuda).update(
-        is_available=lambda: False,
-        device_count=lambda: 0,
-        set_device=lambda device: None,
-        synchronize=lambda *device: None,
-        current_device=lambda: 0,
-    )
-    return cuda
