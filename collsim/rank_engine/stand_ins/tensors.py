@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import describe_unknown
 from ...package_data import read_toml
 from .gradients import (
+    Blocking,
     Record,
     Value,
     compute_gradients,

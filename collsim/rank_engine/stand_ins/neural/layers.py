@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections import OrderedDict
@@ -496,7 +497,7 @@ def build_network_modules(functions: TensorFunctions, parallel: dict[str, object
     nn, inner, utils = KnownModule("torch.nn"), KnownModule("torch.nn.parallel"), KnownModule("torch.nn.utils")
     words = KnownModule("torch.nn.functional")
     vars(words).update(functional.FUNCTIONS)
-    words.dropout = lambda input, *args, **options: drop(functions, input, *args, **options)  # type: ignore[attr-defined]
+    vars(words).update(dropout=functools.partial(drop, functions))
     vars(utils).update(clip_grad_norm_=clip_grad_norm_)
     vars(inner).update(DataParallel=layers["DataParallel"], **parallel)
     vars(nn).update(layers, Module=Module, Parameter=Parameter, functional=words, parallel=inner, utils=utils)
