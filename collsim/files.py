@@ -1,12 +1,13 @@
 """Files from strangers, read within bounds; files of ours, written whole or not at all.
 
 Every reader of a file format and of sweep plans uses these functions: a file has a largest size (also after unzipping),
-is UTF-8, and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a
+is UTF-8 (or UTF-16 with its mark), and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a
 `FormatError` that names the file, the place and what was expected.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -162,8 +163,15 @@ def _open_for_reading(path: str, flags: int) -> int:
     return handle
 
 
+def find_encoding(data: bytes) -> str:
+    """UTF-16 where its byte order mark is first, as PowerShell writes it; else UTF-8, with or without a mark."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8-sig"
+
+
 def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
-    """Read a UTF-8 file, with or without a byte order mark.
+    """Read a text file, see `decode_text`.
 
     Args:
         path: of the file.
@@ -173,15 +181,32 @@ def read_text(path: FilePath, most: int = MAX_BYTES) -> str:
         Its text.
 
     Raises:
-        FormatError: it cannot be read, is too large, or is not UTF-8; the message names the first wrong byte.
+        FormatError: it cannot be read, is too large, or is no text.
     """
-    data = read_bytes(path, most)
+    return decode_text(read_bytes(path, most), path)
+
+
+def decode_text(data: bytes, path: FilePath) -> str:
+    """Decode what a text file holds: UTF-8 with or without a byte order mark, or UTF-16 with one.
+
+    Args:
+        data: what it holds.
+        path: of the file, for messages.
+
+    Returns:
+        The text.
+
+    Raises:
+        FormatError: it is no text; the message names the first wrong byte.
+    """
+    encoding = find_encoding(data)
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        message = "byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-        refuse(path, Sentence("line {line}", line=line), message, byte=data[error.start])
+        message = "byte 0x{byte:02x} is not {encoding}; save the file as UTF-8"
+        name = encoding.removesuffix("-sig").upper()
+        refuse(path, Sentence("line {line}", line=line), message, byte=data[error.start], encoding=name)
     if "\0" in text:
         message = "a zero byte; this is not a text file"
         refuse(path, Sentence("line {line}", line=text[: text.index(chr(0))].count(chr(10)) + 1), message)

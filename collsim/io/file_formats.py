@@ -13,7 +13,7 @@ from ..display.catalog import Catalog, Row
 from ..errors import CollsimError, FormatError, Sentence, require_path, require_word
 from ..errors.arguments import check_arguments
 from ..errors.collected_warnings import warn
-from ..files import FilePath, read_head, require_writable_file
+from ..files import FilePath, find_encoding, read_head, require_writable_file
 from ..limits import FILE_MEMORY, find_memory_limit, within
 from ..package_data import TomlTable, read_toml
 from ..plugins import format_in_line, list_entries, register_into
@@ -295,7 +295,8 @@ def _list_by_suffix(path: FilePath) -> list[Format]:
 
 
 def _guess(path: FilePath) -> Format:
-    text = read_head(path, _HEAD).decode("utf-8-sig", "replace")
+    head = read_head(path, _HEAD)
+    text = head.decode(find_encoding(head), "replace")
     sharing = [e for e in _list_by_suffix(path) if e.read is not None]
     fitting = [e for e in sharing if _is_like(e, text)]
     # Several formats share an ending (`.xml`, `.json`), so the text decides among them.

@@ -56,6 +56,14 @@ def dropped(text, name="a.txt", **query):
     return at.run()
 
 
+def test_an_empty_file_is_named_and_a_log_of_powershell_is_read():
+    assert messages(dropped(b"", "nothing.txt")) == ["nothing.txt is empty."]
+    text = comparison.sample()
+    at = dropped(text.encode("utf-16"))
+    assert charts(at) == charts(dropped(text))
+    assert not messages(at)
+
+
 @pytest.mark.parametrize(
     ("language", "names"),
     sample([("en", list(load_published_runs())[::2]), ("zh", list(load_published_runs())[1::2])], 1),

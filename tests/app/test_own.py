@@ -25,6 +25,7 @@ from collsim.app.pages.train import training_choice
 from collsim.app.scenario import custom_machine, snippets
 from collsim.app.scenario.choice import Choice, from_query, read_file_fields, to_query
 from collsim.app.scenario.outcome import build_topology, list_used_options, simulate
+from collsim.app.texts import say
 from collsim.cli import app
 
 SMI = """\tGPU0\tGPU1\tGPU2\tGPU3\tNIC0\tCPU Affinity
@@ -108,7 +109,10 @@ def test_a_text_that_is_no_topology_gets_one_sentence_and_the_run_stays():
     at.text_area(key="w_own_text_side").set_value("hello")
     at.button(key="own_use_side").click().run()
     assert not at.exception
-    assert len(messages(at)) == 1
+    (message,) = messages(at)
+    assert say("en", "own.pasted") in message.lower()
+    assert "hello" in message
+    assert "topo.yaml" not in message
     assert "machine" not in at.query_params or address(at)["machine"] != "own"
     assert players(at)
 
@@ -203,6 +207,7 @@ def test_a_hostile_topology_in_an_address_is_refused_at_once(text):
     assert [c.name for c in complaints] == ["own"]
     assert choice.machine == Choice().machine
     assert len(str(complaints[0].reason)) < 300
+    assert "topo." not in str(complaints[0].reason)
 
 
 @pytest.mark.parametrize("letters", ["", "%%%", "x" * 9000, "=" * 50, packed("a" * 900_000), packed(SMI)[:-9]])

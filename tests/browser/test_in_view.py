@@ -1,5 +1,5 @@
-"""What a page shows when it opens, at the size of a projector, of a large screen and of a phone: most of its picture and
-the button Play, nothing covered, nothing that scrolls sideways or is cut, and a menu with a word. Then its keys."""
+"""What a page shows when it opens, at the size of a projector, of a large screen, of a phone and of a projector at
+150 %: most of its picture (except at 150 %) and the button Play, nothing covered, nothing that scrolls sideways or is cut, and a menu with a word. Then its keys."""
 
 import re
 
@@ -14,7 +14,7 @@ from collsim.locale import LANGUAGES
 
 pytestmark = pytest.mark.browser
 
-SIZES = {"projector": (1366, 768), "large": (1920, 1080), "phone": (390, 844)}
+SIZES = {"projector": (1366, 768), "large": (1920, 1080), "phone": (390, 844), "zoomed": (910, 512)}
 MIN_SHARE = 0.6
 #: Pages without a picture that plays: a class to join, files to read, tables of measurements, splits.
 STILL_PAGES = {"class", "inference", "routing", "diagnosis", "script", "measured", "compare", "split", "hangs", "lab"}
@@ -36,6 +36,8 @@ LESSONS = {f"lesson {name}": f"lessons?lesson={name}&" for name in SECTIONS}
 QUICK = (
     ("first", "phone", "en"),
     ("first", "projector", "en"),
+    ("first", "zoomed", "en"),
+    ("explore", "zoomed", "zh"),
     ("lesson ring", "projector", "zh"),
     ("race", "phone", "zh"),
     ("lesson between", "phone", "en"),
@@ -106,7 +108,7 @@ def describe_faults(tab, page):
     """What of the contract a page that is open breaks, a sentence each."""
     faults = []
     height = tab.viewport_size["height"]
-    if page not in WITHOUT_A_PICTURE:
+    if page not in WITHOUT_A_PICTURE and height > SIZES["zoomed"][1]:
         share = tab.locator(STAGES.get(page, ".cs .stage")).first.evaluate(SHARE_SEEN)
         if share < MIN_SHARE:
             faults.append(f"{share:.0%} of the picture is in view")
@@ -222,6 +224,15 @@ def test_an_address_turns_the_page_to_its_theme_and_follows_the_switch(page, tab
     tab.wait_for_url("**theme=light**")
     expect(light).to_have_attribute("aria-pressed", "true")
     assert tab.get_by_text("means nothing on this page").count() == 0
+
+
+def test_what_a_link_asks_for_in_vain_is_said_in_its_theme_too(tab, app_url):
+    tab.emulate_media(color_scheme="light")
+    tab.goto(f"{app_url}/race?theme=dark&lang=zh&nbytes=heavy")
+    expect(tab.get_by_role("button", name=say("zh", "theme.dark"), exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    tab.get_by_text("nbytes=heavy").wait_for()
 
 
 def test_a_phones_menu_gives_way_to_the_page_and_covers_nothing_of_itself(tab, app_url):

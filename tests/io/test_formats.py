@@ -345,6 +345,14 @@ def test_the_line_of_a_bad_byte_is_named(tmp_path):
         read_text(tmp_path / "a.csv")
 
 
+def test_a_log_of_powershell_is_read_as_that_of_another_shell(tmp_path):
+    from test_nccl_tests import TEXT
+
+    for encoding in ("utf-8", "utf-16"):
+        (tmp_path / f"{encoding}.txt").write_text(TEXT, encoding=encoding)
+    assert load(tmp_path / "utf-16.txt").equals(load(tmp_path / "utf-8.txt"))
+
+
 def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
     with gzip.open(tmp_path / "a.json.gz", "wb") as file:
         for _ in range(80):

@@ -17,6 +17,7 @@ from collsim.sweep.synthesized_algorithm import SYNTHESIZED, can_synthesize
 from collsim.topology.fabrics import FABRICS
 from collsim.units import parse_count
 
+from ..texts import write_texts
 from . import custom_machine
 from .address_parameters import (
     LONGEST,
@@ -241,7 +242,7 @@ def _read_sizes(text: str) -> str:
 
 def _read_own(letters: str) -> str:
     text = custom_machine.unpack_text(letters)
-    custom_machine.read_facts(text)
+    custom_machine.check_text(text, write_texts("own.linked"))
     return text
 
 

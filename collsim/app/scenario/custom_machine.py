@@ -12,6 +12,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.errors.collected_warnings import collect_warnings
 from collsim.limits import within
+from collsim.locale import Text
 from collsim.topology.files.topo_m import matches_format as looks_like_topo_m
 
 from . import address_parameters
@@ -108,6 +109,22 @@ def read_facts(text: str) -> Own:
             takes = (*_OVER_NODES, *_SWITCHES)
     set_options = {name: options[name] for name in takes if name in options}
     return Own(choose_file_name(text), topology.ranks, gpus, takes, tuple(set_options.items()), topology.facts.notes)
+
+
+def check_text(text: str, name: Text) -> None:
+    """Refuse a text that is no topology.
+
+    Args:
+        text: The text.
+        name: What messages call it, as it may be no file.
+
+    Raises:
+        CollsimError: where `read_facts` raises it
+    """
+    try:
+        read_facts(text)
+    except CollsimError as error:
+        raise CollsimError(error.sentence.rename({choose_file_name(text): name})) from error
 
 
 def build_settings(text: str, nodes: int, fabric: str, p2p: bool, gdr: bool) -> dict[str, Any]:

@@ -10,10 +10,13 @@ import streamlit as st
 
 from collsim.display.markup import escape_markdown, escape_text
 from collsim.errors import CollsimError
+from collsim.files import decode_text
+from collsim.locale import repeat_text
 
 from ..scenario import custom_machine
 from ..scenario.choice import drop_own_machine, read_file_fields
 from ..scenario.outcome import Refused
+from ..texts import write_texts
 from .address import get_remembered, remember
 from .notes import draw_error, draw_note
 from .page import list_pages
@@ -83,14 +86,15 @@ def _use(area: str, file: str) -> None:
     """A button was pressed: the file if there is one, else what was pasted. A mistake in it is told, and nothing
     changes."""
     uploaded_file = st.session_state.get(file)
-    if uploaded_file is not None:
-        text = uploaded_file.getvalue().decode("utf-8-sig", "replace")
-    else:
-        text = str(st.session_state.get(area) or "")
     try:
+        if uploaded_file is None:
+            text, name = str(st.session_state.get(area) or ""), write_texts("own.pasted")
+        else:
+            name = repeat_text(uploaded_file.name)
+            text = decode_text(uploaded_file.getvalue(), uploaded_file.name)
         if not text.strip():
             raise Refused("own.empty")
-        custom_machine.read_facts(text)
+        custom_machine.check_text(text, name)
     except CollsimError as error:
         st.session_state[_WRONG] = error
         return

@@ -7,7 +7,7 @@ import { icon, nameButton, sayBriefly, segment } from "../../viz/player/draw/ele
 
 // Streamlit has no call that sets the theme; it keeps the reader's choice in the browser, per path, and reads it when
 // the page loads. The address holds the whole state, so loading again loses nothing.
-function choose(name, pages) {
+function keepTheme(name, pages) {
   const version =
     Object.keys(localStorage)
       .map((k) => /^stActiveTheme-.*-v(\d+)$/.exec(k)?.[1])
@@ -16,6 +16,11 @@ function choose(name, pages) {
   for (const page of ["", ...pages]) {
     localStorage.setItem(`stActiveTheme-${base}${page}-v${version}`, JSON.stringify(name));
   }
+}
+
+/** The reader's choice: the address asks for it from now on, where it asked for the other one. */
+function choose(name, pages) {
+  keepTheme(name, pages);
   const url = new URL(location.href);
   if (url.searchParams.has("theme")) {
     url.searchParams.set("theme", name.toLowerCase());
@@ -24,9 +29,16 @@ function choose(name, pages) {
   location.reload();
 }
 
-/** Whether this page was loaded again: a browser that keeps no choice would otherwise load it without end. */
-const isReloaded = () =>
-  /** @type {PerformanceNavigationTiming} */ (performance.getEntriesByType("navigation")[0])?.type === "reload";
+/** How this page was loaded. */
+const navigation = () => /** @type {PerformanceNavigationTiming} */ (performance.getEntriesByType("navigation")[0]);
+
+/** The theme of a link: the link is loaded again as it came, for what the page has to say of it. */
+function followLink(name, pages) {
+  keepTheme(name, pages);
+  const link = new URL(navigation()?.name ?? location.href);
+  if (link.searchParams.get("theme") === name.toLowerCase()) history.replaceState(history.state, "", link);
+  location.reload();
+}
 
 // ms after which the theme is reported, again where the page was not drawn in it: when a report comes together with a
 // click in a fragment, Streamlit reruns the fragment alone.
@@ -64,8 +76,9 @@ export default function mountSwitches({ data, parentElement, setStateValue }) {
   const ground = getComputedStyle(parentElement.querySelector(".ground")).backgroundColor,
     [r, g, b] = (ground.match(/[\d.]+/g) ?? []).map(Number);
   const isDark = 0.3 * r + 0.6 * g + 0.1 * b < 128; // what is seen; the server learns of it only when it is told
-  if (data.theme && (data.theme === "dark") !== isDark && !isReloaded()) {
-    choose(data.theme === "dark" ? "Dark" : "Light", data.pages);
+  // A browser that keeps no choice would load it without end.
+  if (data.theme && (data.theme === "dark") !== isDark && navigation()?.type !== "reload") {
+    followLink(data.theme === "dark" ? "Dark" : "Light", data.pages);
     return;
   }
   closeMenu();

@@ -132,12 +132,13 @@ def read_machine_file(text: str, name: str, options: dict[str, object]) -> Topol
 
 def _read_top(text: str, name: str) -> dict[str, _YamlNode]:
     """The file's own keys. Raises FormatError for what is no such file, or of another version."""
-    node = compose(text, name, "YAML, nor nvidia-smi topo -m, nor XML")
+    node = compose(text, name, Sentence("YAML, nor nvidia-smi topo -m, nor XML"))
     if node is None or getattr(node, "id", "") != "mapping":
         raise FormatError(
-            "{name} is not a topology: expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim YAML, or YAML that "
-            "begins 'collsim: 1'",
+            "{name} is not a topology, it begins with {start}; expected nvidia-smi topo -m text, NCCL XML, ASTRA-sim "
+            "YAML, or YAML that begins 'collsim: 1'",
             name=name,
+            start=format_value(text.strip().splitlines()[0]),
         )
     top = _YamlNode(node, name, "topology").keys(_TOP, ("collsim",))
     if (version := top["collsim"].value) != 1:

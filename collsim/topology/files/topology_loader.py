@@ -13,7 +13,7 @@ from os import PathLike
 from ...errors import FormatError, require_path
 from ...errors.arguments import check_arguments
 from ...errors.collected_warnings import warn
-from ...files import read_bytes
+from ...files import read_text
 from ...limits import FILE_MEMORY, find_memory_limit, within
 from ..facts import FromText
 from ..machines import machines
@@ -63,9 +63,7 @@ def load_topology(path: str | PathLike[str], **options: object) -> Topology:
     """
     file = require_path(path)
     try:
-        text = _decode(read_bytes(file, _LARGEST))
-    except UnicodeDecodeError as error:
-        raise FormatError("{path} cannot be read: {error}", path=file, error=error) from None
+        text = read_text(file, _LARGEST)
     except FormatError:
         # A machine's name where a file belongs is a common slip, and gets the call that was meant.
         if str(path) in machines() and not file.exists():
@@ -74,11 +72,6 @@ def load_topology(path: str | PathLike[str], **options: object) -> Topology:
             ) from None
         raise
     return parse_topology_text(text, file.name, **options)
-
-
-def _decode(data: bytes) -> str:
-    """UTF-8, or UTF-16 with its mark, as PowerShell writes it."""
-    return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
 
 
 @check_arguments

@@ -18,7 +18,7 @@ _NUMBERS = tuple(f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "times
 _MERGE = "tag:yaml.org,2002:merge"
 
 
-def compose(text: str, name: str, expected: str) -> Node | None:
+def compose(text: str, name: str, expected: Words) -> Node | None:
     """The document's tree, None if it is empty.
 
     Args:

@@ -169,6 +169,7 @@ text-align:left;font:700 14px/22px var(--font);color:var(--ink)}
 &.phone .nar.long{font-size:16px;line-height:21px}&.phone .crumbs span:not(.end){display:none}
 &.phone :is(.tr,.panel.keep){position:static;border:0;order:-1}&.phone .tr .g.tools{display:none}
 &.phone .card{padding:0 10px 10px}&.phone .speedword{display:none}
+@media(max-height:560px){& .tr{bottom:0}& .panel.keep{position:static}}
 &.present{position:fixed;inset:0;padding:0;z-index:2147483000;background:var(--card);overflow:auto}
 &.present .card{border:0;min-height:100%;padding:0 36px 14px}
 &.present .head,&.present .foot,&.present .tabs,&.present:not(.withrows) .panel:not(.keep),

@@ -396,6 +396,7 @@ text-align:left;font:700 14px/22px var(--font);color:var(--ink)}
 &.phone .nar.long{font-size:16px;line-height:21px}&.phone .crumbs span:not(.end){display:none}
 &.phone :is(.tr,.panel.keep){position:static;border:0;order:-1}&.phone .tr .g.tools{display:none}
 &.phone .card{padding:0 10px 10px}&.phone .speedword{display:none}
+@media(max-height:560px){& .tr{bottom:0}& .panel.keep{position:static}}
 &.present{position:fixed;inset:0;padding:0;z-index:2147483000;background:var(--card);overflow:auto}
 &.present .card{border:0;min-height:100%;padding:0 36px 14px}
 &.present .head,&.present .foot,&.present .tabs,&.present:not(.withrows) .panel:not(.keep),
@@ -636,7 +637,8 @@ on></div><p class="key" part="key"></p></div></section><aside class="side" part=
 & .says{font-size:24px;line-height:33px;min-height:66px;text-wrap:pretty}
 & .stage{margin:10px 0}& .stage canvas{display:block}
 & .time{display:grid;grid-template-columns:auto minmax(240px,1fr) minmax(0,340px);gap:10px 28px;align-items:center;
-  border-top:1px solid var(--line);padding-top:12px}
+  border-top:1px solid var(--line);padding:12px 0 11px;margin-bottom:-11px;position:sticky;bottom:0;z-index:3;
+  background:var(--card)}
 & .buttons{display:flex;gap:8px;flex-wrap:wrap}
 & .btn,& .predict{height:44px;min-width:44px;border-radius:8px;border:1px solid var(--edge);
   padding:0 12px;
@@ -718,8 +720,8 @@ on></div><p class="key" part="key"></p></div></section><aside class="side" part=
 &.slim .card{border:0;background:none;padding:0;display:flex;flex-direction:column}
 &.slim .stage{order:-1;margin:0 0 10px}&.slim .says{font-size:17px;line-height:24px;min-height:72px}
 &.slim .time,&.slim.asking .time{display:flex;flex-direction:column;order:-1;align-items:stretch;border:0;
-  padding:0;gap:8px}
-&.stack.guided .mid{display:block}&.stack .guide{position:sticky;bottom:0;z-index:4;padding:6px 12px;margin-top:8px}
+  padding:0;margin:0;gap:8px;position:static}
+&.stack.guided .mid{display:block}&.stack.guided .time{bottom:58px}&.stack .guide{position:sticky;bottom:0;z-index:4;padding:6px 12px;margin-top:8px}
 &.stack .guide :is(header b,header span,.keys,small,li:not(.next)){display:none}
 &.stack .guide{flex-direction:row-reverse;align-items:center;gap:10px}&.stack .guide header{border:0;padding:0}
 &.stack .guide li{border:0;padding:0;align-items:center}&.stack .guide li>div{display:flex;align-items:center;
@@ -733,6 +735,8 @@ on></div><p class="key" part="key"></p></div></section><aside class="side" part=
 &.slim.asking .top{order:-1;padding:0 0 10px;min-height:0}&.slim .asks{font-size:21px;line-height:27px}
 &.slim .which{text-align:left}&.slim .predict{flex:1}&.slim .play{min-width:104px}
 & .export>.btn{padding:0 12px}
+@media(max-height:640px){&{display:flex;flex-direction:column}&:not(.asking) .top{order:2;padding:12px 4px 0}
+  &.stack .guide{position:static}&.stack .time,&.stack.guided .time{bottom:-44px}}
 &.slide :is(.top,.time,.side,.guide){display:none!important}&.slide .mid{display:block}
 &.slide .card{border:0;padding:0;background:none}
 &.slide .says{font-size:36px;line-height:46px;min-height:92px}

@@ -17,6 +17,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
+from collsim.files import find_encoding
 from collsim.io import formats, save
 from collsim.nccl import (
     Gap,
@@ -479,4 +480,5 @@ def decode_text(value: Any) -> str:
     Args:
         value: The value.
     """
-    return bytes(value).decode("utf-8-sig", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    data = bytes(value)
+    return data.decode(find_encoding(data), "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -222,6 +222,8 @@ def _log(selection: Selection) -> Selection:
         text = comparison.sample()
     elif uploaded_file is not None:
         text = comparison.decode_text(uploaded_file.getvalue())
+        if not text.strip():
+            draw_error(CollsimError("{key} is empty", key=uploaded_file.name))
     else:
         text = selection.text
     if text == selection.text:
