@@ -1,8 +1,8 @@
 """Files from strangers, read within bounds; files of ours, written whole or not at all.
 
 Every reader of a file format and of sweep plans uses these functions: a file has a largest size (also after unzipping),
-is UTF-8 (or UTF-16 with its mark), and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it ends in a
-`FormatError` that names the file, the place and what was expected.
+is UTF-8 or UTF-16, and its XML or JSON has a largest number of elements and a largest depth. Whatever is wrong with it
+ends in a `FormatError` that names the file, the place and what was expected.
 """
 
 from __future__ import annotations

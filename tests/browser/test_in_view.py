@@ -104,6 +104,21 @@ STICKS_OUT = """() => {
 }"""
 
 
+#: Buttons whose name is a template that nobody filled in.
+UNFILLED = """() => {
+  const names = [];
+  const walk = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.shadowRoot) walk(e.shadowRoot);
+      const name = e.getAttribute("aria-label") ?? e.title ?? "";
+      if (/\\{\\w+\\}/.test(name)) names.push(name);
+    }
+  };
+  walk(document);
+  return names;
+}"""
+
+
 def describe_faults(tab, page):
     """What of the contract a page that is open breaks, a sentence each."""
     faults = []
@@ -129,6 +144,7 @@ def describe_faults(tab, page):
     if wide > 0 and not tab.locator("[data-testid=stSidebar]:visible").count():
         faults.append(f"the page scrolls sideways by {wide} px")
     faults += [f"cut at the right: {text}" for text in tab.evaluate(STICKS_OUT)]
+    faults += [f"not filled in: {name}" for name in tab.evaluate(UNFILLED)]
     return faults
 
 

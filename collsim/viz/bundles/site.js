@@ -23,6 +23,7 @@ rgb(${ho(t,e,n).join(",")})`,uo={light:Ft.collectives.map(t=>rn(t,0)),dark:Ft.co
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
 &:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 & *{box-sizing:border-box}
+&:focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:10px}
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 @media print{&,& *{print-color-adjust:exact}& canvas{max-width:100%;height:auto!important}}
 @media(forced-colors:active){& :is([aria-pressed=true],[aria-selected=true],.play,.cards){forced-color-adjust:none;
@@ -45,7 +46,6 @@ eft"><nav class="crumbs" part="crumbs"></nav><div class="stage" part="stage"><ca
 " role="img"></canvas></div></div><div class="running" part="running"><span class="dim" part="runs"></span><code part="line"></code><span class="counter" part="counter"></span></div><div class="tr" part="tr"><span class="g"><span class="stepno" part="stepno"></span><span class="dim speedword" part="speedWord"></span><span class="dim real" part="real"></span></span><span class="gap"></span></div><d\
 iv class="panel keep" part="scrubBox"><div class="scrub" part="scrub" role="slider" tabindex="0"><canvas part="scrubCanvas"></canvas></div><div class="modes" part="modes"><span class="seg small" part="chart" role="group"></span><span class="seg small" part="mode" role="group"></span></div></div><div class="tabs" part="tabs"><div class="tablist" part="tabList" role="tablist"></div></div><div class=\
 "panel" part="panel"><div class="rows" part="rows"><canvas part="rowsCanvas" role="img"></canvas></div></div><div class="foot" part="foot"><button class="textlink" part="textlink"></button></div><div class="words" part="words" tabindex="0"></div></div><div class="toast" part="toast" role="status"></div><div class="tip" part="tip" role="tooltip"></div></section>';var _r=`&{-webkit-font-smoothing:antialiased}& *:before{box-sizing:border-box}
-&:focus-visible .card{outline:2px solid var(--ink);outline-offset:2px}
 & .card{position:relative;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:0 20px 14px}
 & .load{position:absolute;left:10px;right:10px;top:-1px;height:2px;background:var(--ink);display:none}
 &.loading .load{display:block}&.loading .body{opacity:.6}

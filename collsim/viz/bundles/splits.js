@@ -8,6 +8,7 @@ return Object.fromEntries(n)}function be(t){let e={};for(let[n,o]of Object.entri
   font-variant-numeric:tabular-nums;outline:none;text-align:left}
 &:fullscreen{background:var(--bg);padding:20px;overflow:auto}
 & *{box-sizing:border-box}
+&:focus-visible{outline:2px solid var(--ink);outline-offset:2px;border-radius:10px}
 & :focus-visible{outline:2px solid var(--ink);outline-offset:2px}
 @media print{&,& *{print-color-adjust:exact}& canvas{max-width:100%;height:auto!important}}
 @media(forced-colors:active){& :is([aria-pressed=true],[aria-selected=true],.play,.cards){forced-color-adjust:none;

@@ -22,7 +22,7 @@ export function askedHead(simple) {
 
 function soon({ words, questions, model, clock }) {
   const next = questions.find((q) => q.given == null && model.step0[q.step] >= clock.t - 1e-12);
-  return next ? fill(words.next, { step: next.step + 1 }) : words.noMore;
+  return next ? fill(words.nextQuestion, { step: next.step + 1 }) : words.noMore;
 }
 
 function openAnswers(simple) {
