@@ -17,7 +17,7 @@ const parts = ["collsim-first", "collsim-first-run", "collsim-first-look"].map(f
   picture = createSimple(frame.querySelector("main")),
   component = withPlayback("run", picture);
 
-/** @type {{ box: any, listeners: any, moved: boolean } | null} The component of Streamlit that waits for the picture. */
+/** @type {{ box: any, listeners: any, moved: boolean } | null} The component that waits for the picture. */
 let place = null;
 /** @type {HTMLElement | null} What had the keys when the frame left. */
 let focused = null;

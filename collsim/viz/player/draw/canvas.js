@@ -72,7 +72,8 @@ export function disc(ctx, x, y, r, fill, stroke, lw = 1) {
 
 /**
  * A line through points, its corners rounded by `round` px.
- * @type {(ctx: any, pts: ArrayLike<number>, width: number, color: string, look?: { dash?: number[], round?: number }) => void}
+ * @type {(ctx: any, pts: ArrayLike<number>, width: number, color: string,
+ *   look?: { dash?: number[], round?: number }) => void}
  */
 export const stroke = (ctx, pts, width, color, { dash, round = 5 } = {}) => {
   ctx.beginPath();
