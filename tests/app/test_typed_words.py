@@ -54,6 +54,12 @@ def test_a_word_that_is_no_option_is_answered(page, monkeypatch, typed, answer):
     assert messages(page) == []
 
 
+def test_a_name_without_what_stands_beside_it_chooses_the_algorithm(page, monkeypatch):
+    type_into(page, monkeypatch, "w_algorithm", "Tree")
+    assert page.selectbox(key="w_algorithm").value == "allreduce_tree"
+    assert messages(page) == []
+
+
 def test_a_word_that_means_one_option_chooses_it(page, monkeypatch):
     type_into(page, monkeypatch, "w_place", "p4d.24xlarge")
     assert page.selectbox(key="w_place").value == "aws-p4d"

@@ -6,6 +6,7 @@ import pickle
 import random
 import subprocess
 import sys
+import zipfile
 from contextlib import suppress
 
 import pytest
@@ -145,6 +146,14 @@ class Attack:
 
     def __reduce__(self):
         return open, (str(self.path), "w")
+
+
+def test_dumps_in_a_zip_are_asked_for_without_it(tmp_path):
+    path = tmp_path / "flight-recorder.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("trace_0", b"")
+    with pytest.raises(cs.FormatError, match="unpack it"):
+        cs.programs.load_hang(path)
 
 
 def test_a_dump_that_calls_something_is_refused_and_calls_nothing(tmp_path):

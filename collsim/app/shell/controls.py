@@ -110,9 +110,12 @@ def _read_typed(
         if not isinstance(value, str) or value in words or value in before:
             chosen.append(value)
             continue
-        synonyms = find_synonyms(value, map(str, words))
+        synonyms, word = find_synonyms(value, map(str, words)), value.strip().lower()
+        # "ring – large messages on few ranks": the name of an algorithm, and what it is for.
         meant = [
-            option for option, text in words.items() if option in synonyms or value.strip().lower() == text.lower()
+            option
+            for option, text in words.items()
+            if option in synonyms or word in (text.lower(), text.lower().partition(" – ")[0])
         ]
         if len(meant) == 1:
             chosen += meant

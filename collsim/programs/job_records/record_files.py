@@ -108,6 +108,8 @@ def _read_ras(path: Path) -> list[RasCommunicator] | None:
         return None
     if looks_like_ras(head.decode("utf-8", "replace")) and not head.startswith(b"\x80"):
         return read_ras_text(path, read_text(path))
+    if head.startswith(b"PK\x03\x04"):
+        raise FormatError("{name} is a zip; unpack it and give the files in it", name=path.name)
     if head[:1] not in (b"\x80", b"(", b"}"):
         raise FormatError("{name} is neither a Flight Recorder dump nor an output of ncclras", name=path.name)
     return None
