@@ -388,7 +388,7 @@ def time_inference(
     return InferenceTimes(
         model,
         topology.name,
-        speed.label,
+        f"{speed.gpu}, {speed.dtype}",
         tensor,
         expert,
         batch,

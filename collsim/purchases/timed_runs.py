@@ -14,7 +14,8 @@ from ..nccl import Prediction
 from ..simulate import Trace, simulate
 from ..simulate.conditions import Conditions, EventOptions
 from ..topology import Topology
-from ..train import StepTrace, list_gpus
+from ..train import StepTrace
+from ..train.compute.compute_costs import parse_gpu
 from ..train.step_request import get_collective_model
 from .part_changes import BUCKET_SIZES, MachineParts, PartChange
 
@@ -138,7 +139,7 @@ class TimedStep(TimedRun):
         if "bucket" in options:
             yield from (PartChange("bucket", size) for size in BUCKET_SIZES)
         yield from parts.list_changes()
-        if self.run.costs.speed is None or request.compute not in (None, *list_gpus()):
+        if self.run.costs.speed is None or parse_gpu(request.compute) is None:
             return  # measured seconds are of these GPUs and these samples
         if request.rank_selection is None:
             yield from parts.list_more_gpus()
@@ -156,9 +157,11 @@ class TimedStep(TimedRun):
             words["machine"] = machine
         if machine.ranks != self.topology.ranks:
             words["batch"] = self.run.request.batch
+        compute = self.run.request.compute
+        named, _ = parse_gpu(compute) or ("", None)
         for change in changes:
-            if change.part == "gpu" and self.run.request.compute is not None:
-                words["compute"] = change.value
+            if change.part == "gpu" and named:
+                words["compute"] = str(compute).replace(named, str(change.value))
         return TimedStep(self.run.what_if(**words))
 
 

@@ -15,8 +15,6 @@ from ..errors.dependencies import pandas as pd
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
-from .compute.compute_costs import find_gpu_speed
-from .compute.gpu_speeds import list_gpus
 from .parallel.strategy import ParallelStrategy
 from .step_request import ScalingOptions, get_collective_model, training_step
 from .step_trace import StepTrace
@@ -148,10 +146,6 @@ def _measure_one_gpu(
 
     rest = {name: value for name, value in options.items() if name not in ("micro_batch", "ranks", "memory")}
     topology = _build_machine(machine, 1)
-    compute = rest.get("compute")
-    if compute is None or (isinstance(compute, str) and compute in list_gpus()):
-        # as fast as each of many GPUs is taken to be: a GPU alone is measured otherwise
-        rest["compute"] = find_gpu_speed(topology, rest.get("dtype", "float32"), compute)
     try:
         t = training_step(model, topology, parallel=ddp(), micro_batch=max(1, samples), ranks=[0], **rest)
     except CollsimError:

@@ -241,11 +241,19 @@ class StepEstimator:
         return self.time_collective("send", size, builder.placement.pair_lanes(0, 1)[:1]) + gather
 
     def time_update(self, builder: SplitBuilder, lane: int) -> float:
-        """The optimizer's step."""
-        moved = OPTIMIZERS[builder.workload.optimizer][1] + (2 if builder.replica_sync.item_bytes < 4 else 0)
-        return self.fast.estimate_seconds(
-            0.0, float(moved * builder.replica_sync.count_updated_parameters(lane)), 1, "optimizer"
-        )
+        """Estimate what the optimizer's step takes.
+
+        Args:
+            builder: The split's stages and groups.
+            lane: Number of the lane.
+
+        Returns:
+            The time in s.
+        """
+        optimizer = builder.workload.optimizer
+        moved = OPTIMIZERS[optimizer][1] + (2 if builder.replica_sync.item_bytes < 4 else 0)
+        nbytes = float(moved * builder.replica_sync.count_updated_parameters(lane))
+        return max(self.fast.estimate_optimizer_times(nbytes, optimizer, builder.workload.model))
 
     def estimate_memory(self, builder: SplitBuilder, stages: list[_Stage], lane: int) -> tuple[float, float]:
         """Estimate the memory of a GPU of a lane.

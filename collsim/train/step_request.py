@@ -187,8 +187,9 @@ def training_step(
             gradients is an option of the strategy: `ddp(accumulate=4)`.
         network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
             that what is under way at the same time shares links.
-        compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU), `"A100"`,
-            measured seconds of a microbatch (`"97ms"`), seconds of layers, or a PyTorch profiler's trace.
+        compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU, with
+            the fused kernels of published runs), `"eager"` (in eager PyTorch), `"A100"`, `"A100 eager"`, measured
+            seconds of a microbatch (`"97ms"`), seconds of layers, or a PyTorch profiler's trace.
         dtype: float32, float16 or bfloat16: what is computed in; gradients stay in the model's own type.
         optimizer: adam, momentum, sgd or none.
         interference: share of its speed that a GPU loses while it communicates, 0 to 1; the GPU's own unless
@@ -206,8 +207,7 @@ def training_step(
         slow: stragglers: rank to how many times as long it computes (in `simulate` `slow` is a factor on cables). GPUs
             of its lane wait for it, so all of the lane takes as long: that is the replica that the others wait for.
         eager: how messages are sent, not PyTorch's eager mode: with `network="shared"`, True lets a send wait until the
-            bytes before it have left, as in `simulate`. (What PyTorch's eager mode costs is
-            `train.get_eager_speed`.)
+            bytes before it have left, as in `simulate`.
 
     Returns:
         When every task of the step runs, with its time, what GPUs wait for, and the memory that they need.

@@ -73,6 +73,8 @@ def _build_scripted_step(trace: StepTrace) -> ScriptedStep:
         which = "the first step"
     peaks = tuple((ranks[0], sum(trace.memory.peak(ranks[0]).values())) for ranks in trace.step.lanes)
     text = f"{time} for {which} on {trace.topology.name}, likely {low} to {high}"
+    if trace.eager_time:
+        text += f", {format_time(trace.eager_time)} in eager PyTorch, as here"
     return ScriptedStep(
         build_workload(request), request.parallel, _count_even_nodes(request), text, peaks, *_find_kernels(trace)
     )

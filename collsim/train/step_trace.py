@@ -18,13 +18,13 @@ from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
 from .compute.compute_costs import ComputeCosts
-from .compute.eager_speed import EagerSpeed, get_eager_speed, has_measured_operations
-from .compute.gpu_speeds import GpuSpeed
+from .compute.eager_speed import EagerSpeed, get_eager_speed
+from .compute.gpu_speeds import HOPPER
 from .memory import Memory
 from .parallel.model_parallel import ExpertParallel
 from .timing.isolated_timing import time_alone
 from .timing.path_shares import share_network_time
-from .timing.step_interval import StepInterval, compute_step_interval
+from .timing.step_interval import SCALED, StepInterval, compute_step_interval
 from .timing.time_spans import intersect_spans, measure_spans, merge_spans, subtract_spans
 from .workload.expert_load import ExpertLoad
 from .workload.step_graph import Spans, TrainingStep, list_busy_spans
@@ -119,20 +119,28 @@ class StepTrace(NamesNearAttributes):
 
         ends = get_collective_model(self.request).list_interval_ratios(self.step)
         fast, expected, slow = map(self.time_scaled_collectives, (ends[0], np.ones(len(self.end)), ends[1]))
-        eager, waiting, kernels, speed = 0.0, 0.0, 0.0, self.costs.speed
-        if isinstance(speed, EagerSpeed):
+        doubts = {"network": (fast / expected, slow / expected), "scaled": (1.0, 1.0)}
+        compiled, waiting, speed = 0.0, 0.0, self.costs.speed
+        if isinstance(speed, EagerSpeed) and self.costs.label == speed.label:
             if speed.compile != "none":
-                eager = self.what_if(compute=replace(speed, compile="none")).time
-        elif self.request.parallel.holds_model and speed is not None and has_measured_operations(speed.gpu):
-            kernels = self._time_eager_kernels(speed)
+                compiled = self.what_if(compute=replace(speed, compile="none")).time
+            if speed.gpu not in HOPPER:
+                low, high = (self._time_scaled_tasks(ratio, 1.0) / expected for ratio in SCALED)
+                doubts["scaled"] = low, high
         if "zero(3" in self.step.label and "coalesce=False" not in self.step.label:
             waiting = self.what_if(overlap=False, coalesce=False).time
-        return compute_step_interval(self.step, self.time, (fast / expected, slow / expected), eager, waiting, kernels)
+        return compute_step_interval(
+            self.step, self.time, **doubts, eager=compiled, waiting=waiting, kernels=self.eager_time
+        )
 
-    def _time_eager_kernels(self, speed: GpuSpeed) -> float:
-        """Seconds of the step with the kernels of its script, as they were measured on one GPU; 0 where its computing
-        was measured itself."""
-        if self.costs.label != speed.label:
+    @cached_property
+    def eager_time(self) -> float:
+        """Seconds of the step in eager PyTorch, as its script runs it, where every GPU holds the whole model and nobody
+        said which kernels run it; 0 in others."""
+        speed = self.costs.speed
+        if speed is None or speed is self.request.compute or isinstance(speed, EagerSpeed):
+            return 0.0
+        if not self.request.parallel.holds_model or self.costs.label != speed.label:  # computing was measured itself
             return 0.0
         eager = get_eager_speed(speed.gpu, speed.dtype, memory_format=speed.memory_format)
         return self.what_if(compute=eager, memory=2**60).time
@@ -153,9 +161,13 @@ class StepTrace(NamesNearAttributes):
             >>> trace.time_scaled_collectives(100.0 * np.ones(len(trace.end))) > 2 * trace.time
             True
         """
-        seconds = self.costs.seconds.copy()
+        return self._time_scaled_tasks(1.0, ratios)
+
+    def _time_scaled_tasks(self, computing: float, collectives: Floats | float) -> float:
+        """Seconds of the step where computing, and each collective, takes so many times as long."""
+        seconds = computing * self.costs.seconds
         numbers = list(self.step.collectives)
-        seconds[numbers] = ratios[numbers] * (self.end - self.begin)[numbers]
+        seconds[numbers] = (collectives * (self.end - self.begin))[numbers]
         return float(time_alone(self.step, seconds, self.interference)[1].max(initial=0.0))
 
     @cached_property

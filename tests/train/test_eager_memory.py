@@ -56,7 +56,7 @@ def test_attention_in_float32_with_shared_heads_of_keys_stores_its_softmax():
         model = cs.train.transformer(
             256, 2, 4, seq=512, vocab=512, kv_heads=heads, flash=True, fused=False, padded=False
         )
-        options = {"parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB", "optimizer": "sgd"}
+        options = {"parallel": cs.data_parallel(), "ranks": 1, "memory": "1TB", "optimizer": "sgd", "compute": "eager"}
         step = cs.training_step(model, BOX, micro_batch=8, dtype=dtype, **options)
         return find_most_bytes(step, "activations")
 
@@ -86,7 +86,7 @@ def test_a_tied_head_casts_the_matrix_of_the_embedding():
     tied = cs.train.transformer(512, 2, 8, seq=256, vocab=50_000, flash=True, fused=False)
     assert not tied.layers[-1].tensors
     options = {"dtype": "bfloat16", "parallel": cs.data_parallel(), "ranks": 1, "micro_batch": 1}
-    step = cs.training_step(tied, BOX, **options)
+    step = cs.training_step(tied, BOX, compute="eager", **options)
     copies = find_most_bytes(step, "parameters") - 4 * tied.parameters
     products = sum(layer.parameters for layer in tied.layers if layer.kind == "gemm")
     assert copies == 2 * (products + 50_000 * 512)
@@ -107,12 +107,12 @@ def test_accumulation_casts_again_for_each_microbatch():
 def test_a_step_computed_again_in_full_keeps_its_copies_through_each_box():
     model = cs.train.transformer(512, 2, 8, seq=256, vocab=1000, flash=True, fused=False, tied=False)
     options = {"dtype": "bfloat16", "parallel": cs.ddp(), "ranks": 1, "micro_batch": 1, "recompute": "full"}
-    step = cs.training_step(model, BOX, **options)
+    step = cs.training_step(model, BOX, compute="eager", **options)
     products = sum(layer.parameters for layer in model.layers if layer.kind == "gemm")
     assert find_most_bytes(step, "parameters") == 4 * model.parameters + 2 * products
 
 
-def test_a_machine_without_measured_operations_holds_what_it_did():
+def test_fused_kernels_have_no_workspaces():
     plain = cs.training_step("resnet18", "dgx-a100", parallel=cs.ddp(), ranks=1, micro_batch=8, dtype="bfloat16")
     assert "workspaces" not in plain.memory.list_kinds()
     assert find_most_bytes(plain, "parameters") == 6 * cs.model("resnet18").parameters

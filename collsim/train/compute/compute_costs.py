@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ...dtypes import find_itemsize
 from ...errors import CollsimError, describe_unknown
 from ...topology import Topology
 from ...topology.parts.gpus import find_gpu_name
 from ...units import Duration, parse_time
 from ..workload.model import Model
 from ..workload.step_graph import StepTask, TrainingStep
-from .eager_speed import EagerSpeed, get_eager_speed, has_measured_operations
+from .eager_speed import EagerSpeed, get_eager_speed
 from .gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
 from .torch_profile import TorchProfile, read_profile
 
@@ -28,6 +27,8 @@ LayerTime: TypeAlias = Duration | Sequence[Duration]
 Compute: TypeAlias = (
     Duration | GpuSpeed | TorchProfile | os.PathLike[str] | Mapping[str, LayerTime] | Sequence[LayerTime] | None
 )
+#: What `compute` says, alone or behind a GPU's name, for eager PyTorch in place of the kernels of published runs.
+EAGER = "eager"
 PASSES = ("forward", "backward", "optimizer")
 #: What counts as each of them: a backward pass may come in halves.
 _KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "optimizer": ("optimizer",)}
@@ -59,7 +60,9 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     Args:
         step: The step, which says what each task computes.
         topology: Topology that it runs on; a machine says which GPU it has.
-        compute: None: the catalogue's figures for the machine's GPU; a GPU's name (`"A100"`), or a GpuSpeed; a time (a
+        compute: None: the machine's GPU, with the fused kernels and the clocks of long runs that published steps had
+            (Megatron-LM, torchtitan, MPT); `"eager"`: in eager PyTorch; a GPU's name (`"A100"`, `"A100 eager"`), or a
+            GpuSpeed; a time (a
             number in s, `"97ms"`): measured seconds of forward, backward and optimizer of one microbatch on one GPU,
             shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
             "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
@@ -72,7 +75,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     Raises:
         CollsimError: A layer or a GPU is unknown, or nothing says how fast the GPU is.
     """
-    fast = find_gpu_speed(topology, step.dtype, compute, is_alone=step.ranks == 1)
+    fast = find_gpu_speed(topology, step.dtype, compute)
     measured = _parse_measured(compute, step.model)
     modelled = _estimate_task_seconds(step, fast)
     if measured is None or isinstance(measured, GpuSpeed):
@@ -121,37 +124,55 @@ def create_unknown_speed_error(topology: Topology) -> CollsimError:
     return CollsimError(message, name=topology.name)
 
 
-def find_gpu_speed(
-    topology: Topology, dtype: str, compute: Compute = None, *, is_alone: bool = False
-) -> GpuSpeed | None:
+def find_gpu_speed(topology: Topology, dtype: str, compute: Compute = None) -> GpuSpeed | None:
     """Find the speed of the GPU that computes.
 
     Args:
         topology: The machine.
         dtype: Type that is computed in.
         compute: What `training_step` was given.
-        is_alone: Whether the step runs on one GPU: it is then that of eager PyTorch where its operations were measured.
 
     Returns:
         The speed; None where nothing says which GPU it is.
     """
     if isinstance(compute, GpuSpeed):
         return compute
-    name = str(getattr(topology.facts.machine, "gpu", ""))
-    if isinstance(compute, str) and compute in list_gpus():
-        name = compute
+    named, get_speed = parse_gpu(compute) or ("", get_gpu_speed)
+    name = named or str(getattr(topology.facts.machine, "gpu", ""))
     if name and name not in list_gpus():  # machines have the names of `topology.parts.gpus`: A6000, MI300
         name = next((known for known in list_gpus() if find_gpu_name(known) == name), "")
     if not name:
         return None
-    if is_alone and has_measured_operations(name):
-        return get_eager_speed(name, dtype)
-    return get_gpu_speed(name, dtype)
+    return get_speed(name, dtype)
+
+
+def parse_gpu(compute: object) -> tuple[str, Callable[[str, str], GpuSpeed]] | None:
+    """Parse text that says which GPU computes, with which kernels.
+
+    Args:
+        compute: What `training_step` was given.
+
+    Returns:
+        Name of the GPU, "" for the machine's own, and the function that finds its speed; None for what is no such text.
+
+    Examples:
+        >>> parse_gpu("A100 eager")[0]
+        'A100'
+        >>> parse_gpu("97ms")
+    """
+    if compute is None:
+        return "", get_gpu_speed
+    if not isinstance(compute, str):
+        return None
+    name = compute.removesuffix(EAGER).rstrip()
+    if name in list_gpus() or compute == EAGER:
+        return name, get_gpu_speed if name == compute else get_eager_speed
+    return None
 
 
 def _parse_measured(compute: Compute, model: Model) -> Any:
     """None, a Speed, a float, a list or a mapping of pairs."""
-    if compute is None or isinstance(compute, GpuSpeed) or (isinstance(compute, str) and compute in list_gpus()):
+    if isinstance(compute, GpuSpeed) or parse_gpu(compute):
         return None
     if isinstance(compute, os.PathLike) or (isinstance(compute, str) and compute.endswith((".json", ".json.gz"))):
         compute = read_profile(compute, [layer.name for layer in model.layers])
@@ -192,7 +213,19 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
     if fast is None:
         return np.zeros(len(step.tasks))
     if isinstance(fast, EagerSpeed):
-        return _estimate_eager_seconds(step, fast)
+        seconds = _estimate_eager_seconds(step, fast)
+    else:
+        seconds = _estimate_fused_seconds(step, fast)
+    # What a task waits for does not belong to its box, and few boxes can be joins.
+    joins = [box.kind == "copy" and not box.ops for box in step.tasks.boxes]
+    for number, box in enumerate(step.tasks.box):
+        if joins[box] and is_join(step, step.tasks[number]):
+            seconds[number] = fast.join_time * (step.ranks > 1)
+    return seconds
+
+
+def _estimate_fused_seconds(step: TrainingStep, fast: GpuSpeed) -> Floats:
+    """(tasks,) s, each by itself."""
     layers, known = step.model.layers, dict[int, float]()
 
     def estimate_box(task: StepTask) -> float:
@@ -207,52 +240,38 @@ def _estimate_task_seconds(step: TrainingStep, fast: GpuSpeed | None) -> Floats:
             layer_kind = (task.kind, 0)
         return fast.estimate_seconds(task.flops, task.memory_bytes, task.ops, *layer_kind, task.kind != "forward")
 
-    seconds = step.tasks.spread([estimate_box(box) for box in step.tasks.boxes])
-    # What a task waits for does not belong to its box, and few boxes can be joins.
-    joins = [box.kind == "copy" and not box.ops for box in step.tasks.boxes]
-    for number, box in enumerate(step.tasks.box):
-        if joins[box] and is_join(step, step.tasks[number]):
-            seconds[number] = fast.join_time * (step.ranks > 1)
-    return seconds
+    return step.tasks.spread([estimate_box(box) for box in step.tasks.boxes])
 
 
 def _estimate_eager_seconds(step: TrainingStep, speed: EagerSpeed) -> Floats:
     """(tasks,) s. The host launches the operations of a step ahead of the GPU, from its first layer to the optimizer: a
-    layer begins when it is launched and the GPU is free, and ends no earlier than its last operation is launched."""
-    seconds = np.zeros(len(step.tasks))
+    layer begins when it is launched and the GPU is free, and ends no earlier than its last operation is launched. What
+    more GPUs add (copies into buckets) is not among them: a pass takes as long on one GPU as on each of many."""
+    boxes = [(box, *_estimate_eager_box(step, box, speed)) for box in step.tasks.boxes]
+    seconds = step.tasks.spread([gpu for _, gpu, _ in boxes])
     clocks: dict[tuple[int, ...], tuple[float, float]] = {}  # s of host and GPU, which wait for each other at the begin
-    for number, task in enumerate(step.tasks):
-        if not task.is_compute:
-            continue
-        gpu, host = _estimate_eager_task(step, task, speed)
-        launched, ended = clocks.get(task.lanes, (0.0, 0.0))
-        end = max(max(launched, ended) + gpu, launched + host)
-        seconds[number] = end - ended
-        clocks[task.lanes] = launched + host, end
+    for number, (box, gpu, host) in enumerate(boxes[i] for i in step.tasks.box):
+        if box.is_compute and box.kind != "copy":
+            launched, ended = clocks.get(box.lanes, (0.0, 0.0))
+            end = max(max(launched, ended) + gpu, launched + host)
+            seconds[number] = end - ended
+            clocks[box.lanes] = launched + host, end
     return seconds
 
 
-def _estimate_eager_task(step: TrainingStep, task: StepTask, speed: EagerSpeed) -> tuple[float, float]:
+def _estimate_eager_box(step: TrainingStep, box: StepTask, speed: EagerSpeed) -> tuple[float, float]:
     """s of the GPU, and s of the host that launches its operations."""
-    if is_join(step, task):
-        return speed.join_time * (step.ranks > 1), 0.0
+    if not box.is_compute:
+        return 0.0, 0.0
     layers = step.model.layers
-    if task.layer_work:
-        works = [
-            speed.estimate_pass_seconds(layers[w.layer], w.flops, w.memory_bytes, w.ops, w.is_backward)
-            for w in task.layer_work
-        ]
-        waits = sum(w.wait_count for w in task.layer_work) * speed.wait_time
-        return sum(gpu for gpu, _ in works) + waits, sum(host for _, host in works) + waits
-    if task.layer >= 0:
-        is_backward = task.kind != "forward"
-        return speed.estimate_pass_seconds(layers[task.layer], task.flops, task.memory_bytes, task.ops, is_backward)
-    if task.kind == "optimizer":
-        weights = step.model.tensors
-        # Narrow weights have a wide copy, which makes the optimizer of PyTorch run kernels of another kind.
-        is_narrow = find_itemsize(weights[0][1]) < find_itemsize("float32")
-        return speed.estimate_optimizer_seconds(task.memory_bytes, step.optimizer, len(weights), is_narrow)
-    return speed.estimate_seconds(task.flops, task.memory_bytes, task.ops, task.kind, 0, True), 0.0
+    if box.layer_work:
+        return speed.estimate_works(box.layer_work, layers)
+    if box.layer >= 0:
+        is_backward = box.kind != "forward"
+        return speed.estimate_pass_seconds(layers[box.layer], box.flops, box.memory_bytes, box.ops, is_backward)
+    if box.kind == "optimizer":
+        return speed.estimate_optimizer_times(box.memory_bytes, step.optimizer, step.model)
+    return speed.estimate_seconds(box.flops, box.memory_bytes, box.ops, box.kind, 0, True), 0.0
 
 
 def is_join(step: TrainingStep, task: StepTask) -> bool:
@@ -329,7 +348,7 @@ def _sum_box_seconds(
         first.add(w.layer)
         if names[w.layer] not in layer_times:
             assert fast is not None
-            total += fast.estimate_layer_seconds(w, layer)
+            total += fast.estimate_box_seconds((w,), step.model.layers)
             continue
         forward, backward = layer_times[names[w.layer]]
         layer_flops, spent = layer.flops * step.micro_batch, forward

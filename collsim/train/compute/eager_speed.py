@@ -1,36 +1,38 @@
 """How fast a GPU runs a model's operations as eager PyTorch launches them, one kernel each.
 
 Measured on single operations of one H100 (`eager_operations.csv`): a matrix product takes its FLOPs at a share of the
-peak and a constant, what moves memory takes its bytes at a share of the memory's rate. The host launches operations
-ahead of the GPU, so that a pass takes the longer of the two sums. Short runs on one GPU: long runs on many GPUs draw
-more power and clock lower, which the shares of `gpu_speeds` include.
+peak and a constant, what moves memory takes its bytes at a share of the memory's rate. Other GPUs have the same shares
+of their data sheets' rates. The host launches operations ahead of the GPU, so that a pass takes the longer of the two
+sums. These are short runs: long ones draw more power and clock lower, which the shares of `gpu_speeds` include.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...dtypes import find_itemsize
-from ...errors import CollsimError, require_word
+from ...errors import require_word
 from ...errors.arguments import check_arguments
 from ...package_data import read_csv
 from ...units import Duration, parse_time
-from .gpu_speeds import GpuSpeed, MemoryFormat, get_gpu_speed
+from .gpu_speeds import HOPPER, GpuSpeed, MemoryFormat, get_gpu_speed
 
 if TYPE_CHECKING:
-    from ..workload.model import Layer
+    from ..workload.model import Layer, Model
+    from ..workload.step_graph import LayerWork
 
 OptimizerKernels = Literal["foreach", "fused"]
 CompileMode = Literal["none", "default", "reduce-overhead"]
 MEMORY_FORMATS = ("channels_first", "channels_last")
 OPTIMIZER_KERNELS = ("foreach", "fused")
 COMPILE_MODES = ("none", "default", "reduce-overhead")
-#: GPUs with the chip of a measured one: its rates are theirs where they have no row of their own.
-_MEASURED_CHIP = {"H100": "H100", "H200": "H100", "H800": "H100"}
+#: GPUs whose rates stand for those that have none of their own, by whether there are units for TF32: without them,
+#: convolutions in float32 have the shares of V100. Operations were measured on Hopper.
+_NEAREST = {True: ("H100",), False: ("V100", "H100")}
 #: Times as many bytes as each weight, gradient and state read and written once: torch's foreach kernels read and write
 #: the operands of each step of the formula (momentum 8 accesses of an element for 5, torch/optim/sgd.py; AdamW 22.5 for
 #: 7: 50 to 600 tensors of 2.6 to 20 million elements and steps of GPT-2 on one H100, 30 ps an element).
@@ -92,7 +94,7 @@ class OperationRate(NamedTuple):
 
 @dataclass(frozen=True)
 class EagerSpeed(GpuSpeed):
-    """A GPU that runs a model in eager PyTorch, without other GPUs.
+    """A GPU that runs a model in eager PyTorch, alone or as one of many.
 
     Attributes:
         memory_format: How images lie in memory: channels_first (torch's default) or channels_last.
@@ -182,26 +184,50 @@ class EagerSpeed(GpuSpeed):
             gpu = self._move(memory_bytes, "pointwise") + flops / (self.peak * self.rates["product", ""].share)
         return gpu + casts, ops * launch
 
-    def estimate_optimizer_seconds(
-        self, memory_bytes: float, optimizer: str, tensors: int, is_narrow: bool = False
-    ) -> tuple[float, float]:
+    def estimate_works(self, works: Sequence[LayerWork], layers: Sequence[Layer]) -> tuple[float, float]:
+        """Estimate what a box does of its layers, with what is lost at the collectives that it waits for.
+
+        Args:
+            works: What the box does of each layer.
+            layers: Layers of the model.
+
+        Returns:
+            Seconds of the GPU, and seconds of the host that launches its operations.
+        """
+        passes = [
+            self.estimate_pass_seconds(layers[w.layer], w.flops, w.memory_bytes, w.ops, w.is_backward) for w in works
+        ]
+        waits = sum(w.wait_count for w in works) * self.wait_time
+        return sum(gpu for gpu, _ in passes) + waits, sum(host for _, host in passes) + waits
+
+    def estimate_box_seconds(self, works: Sequence[LayerWork], layers: Sequence[Layer]) -> float:
+        """Seconds of a box of layers by itself.
+
+        Args:
+            works: What the box does of each layer.
+            layers: Layers of the model.
+        """
+        return max(self.estimate_works(works, layers))
+
+    def estimate_optimizer_times(self, memory_bytes: float, optimizer: str, model: Model) -> tuple[float, float]:
         """Estimate what the optimizer's step takes.
 
         Args:
             memory_bytes: Bytes of weights, gradients and state, each read or written once.
             optimizer: adam, momentum, sgd or none.
-            tensors: Tensors of weights that it updates.
-            is_narrow: Whether weights, gradients and state have 16 bits.
+            model: The model whose weights it updates.
 
         Returns:
             Seconds of the GPU, and seconds of the host that launches its operations.
         """
         memory_bytes *= _OPTIMIZER_TRAFFIC[self.optimizer_kernels][optimizer]
+        # Narrow weights have a wide copy, which makes the optimizer of PyTorch run kernels of another kind.
+        is_narrow = find_itemsize(model.tensors[0][1]) < find_itemsize("float32")
         if is_narrow and optimizer == "adam":
             memory_bytes *= _NARROW_OPTIMIZER[self.optimizer_kernels]
         launch = _OPTIMIZER_LAUNCH[self.optimizer_kernels].get(optimizer, _SGD_LAUNCH)
         launch *= self.optimizer_launch / _OPTIMIZER_LAUNCH["foreach"]["adam"]
-        return self._move(memory_bytes, "pointwise"), tensors * launch
+        return self._move(memory_bytes, "pointwise"), len(model.tensors) * launch
 
     def casts_weights(self, layer: Layer) -> bool:
         """Whether torch.autocast casts the weights of a layer: float32 weights of a product in 16 bits.
@@ -431,11 +457,6 @@ def _read_rates() -> dict[tuple[str, str, str, str], dict[str, OperationRate]]:
     return rates
 
 
-def has_measured_operations(gpu: str) -> bool:
-    """Whether the operations of a GPU were measured, so that `get_eager_speed` knows it."""
-    return gpu in _MEASURED_CHIP
-
-
 @check_arguments
 def get_eager_speed(
     gpu: str,
@@ -446,10 +467,11 @@ def get_eager_speed(
     host_launch: Duration | None = None,
     compile: CompileMode = "none",
 ) -> EagerSpeed:
-    """Get the speed of a GPU that runs a model in eager PyTorch, alone.
+    """Get the speed of a GPU that runs a model in eager PyTorch.
 
     Args:
-        gpu: Name of a GPU whose operations were measured: H100, H200 or H800.
+        gpu: a name of `list_gpus()`. The operations of H100 were measured; other GPUs have its shares of their peak and
+            memory rate, and their steps wider intervals.
         dtype: Type that is computed in: float32, float16 or bfloat16.
         memory_format: How images lie in memory.
         optimizer_kernels: How the optimizer runs.
@@ -463,7 +485,7 @@ def get_eager_speed(
         The speed, for `training_step(compute=...)`.
 
     Raises:
-        CollsimError: The operations of the GPU were not measured, or a word is unknown.
+        CollsimError: A GPU or a word is unknown.
 
     Examples:
         >>> import collsim as cs
@@ -475,17 +497,18 @@ def get_eager_speed(
     require_word("optimizer_kernels", optimizer_kernels, OPTIMIZER_KERNELS)
     require_word("compile", compile, COMPILE_MODES)
     speed = get_gpu_speed(gpu, dtype)
-    if gpu not in _MEASURED_CHIP:
-        message = "no operations of {gpu} were measured; of these they were: {known}"
-        raise CollsimError(message, gpu=gpu, known=", ".join(_MEASURED_CHIP))
     width = "bfloat16"  # float16 is as fast
     if dtype == "float32":
         width = dtype
+    nearest = (gpu, *_NEAREST[dtype != "float32" or speed.convolution_peak is not None])
     rates = {
-        (operation, direction): chips.get(gpu, chips[_MEASURED_CHIP[gpu]])
+        (operation, direction): next(chips[name] for name in nearest if name in chips)
         for (operation, kind, layout, direction), chips in _read_rates().items()
-        if kind in ("", width) and layout in ("", memory_format) and _MEASURED_CHIP[gpu] in chips
+        if kind in ("", width) and layout in ("", memory_format)
     }
+    if gpu not in HOPPER and dtype != "float32":
+        slow = OperationRate(rates["product", ""].share / speed.unaligned_factor, 0.0, 0.0)
+        rates |= {("odd product", ""): slow, ("unaligned product", ""): slow}
     fast = EagerSpeed(
         **vars(speed),
         memory_format=memory_format,

@@ -21,7 +21,7 @@ from ...errors.arguments import check_arguments
 from ...topology.parts.gpus import load_gpu_speeds
 
 if TYPE_CHECKING:
-    from ..workload.model import Layer
+    from ..workload.model import Layer, Model
     from ..workload.step_graph import LayerWork
 
 MemoryFormat = Literal["channels_first", "channels_last"]
@@ -54,7 +54,7 @@ _TRITON, _TRITON_HALF = (0.61, 0.47), (500, 740)
 #: and 516; half of that at so many tokens.
 _CUDNN, _CUDNN_HALF = (0.55, 0.485), (290, 340)
 #: GPUs whose own matrix instructions it uses, and FlashAttention-2 does not.
-_HOPPER = "H100", "H200", "H800"
+HOPPER = "H100", "H200", "H800"
 #: Elements of 16 bits in the 16 bytes that a row of a matrix should be a multiple of (NVIDIA, Matrix Multiplication
 #: Background User's Guide, section 2.2).
 _ALIGNED = 8
@@ -143,8 +143,8 @@ class GpuSpeed:
 
     @property
     def label(self) -> str:
-        """The GPU and the type that it computes in."""
-        return f"{self.gpu}, {self.dtype}"
+        """The GPU, the type that it computes in, and whose kernels."""
+        return f"{self.gpu}, {self.dtype}, fused kernels"
 
     @property
     def memory_format(self) -> MemoryFormat:
@@ -232,6 +232,19 @@ class GpuSpeed:
             spent += elements * find_itemsize(self.dtype) / (self.memory_rate * self.memory_share)
         return spent + work.wait_count * self.wait_time
 
+    def estimate_optimizer_times(self, memory_bytes: float, optimizer: str, model: Model) -> tuple[float, float]:
+        """Estimate what the optimizer's step takes, in one kernel.
+
+        Args:
+            memory_bytes: Bytes of weights, gradients and state, each read or written once.
+            optimizer: adam, momentum, sgd or none.
+            model: The model whose weights it updates.
+
+        Returns:
+            Seconds of the GPU, and seconds of the host that launches its operations.
+        """
+        return self.estimate_seconds(0.0, memory_bytes, 1, "optimizer"), 0.0
+
     def get_flop_rate(self, kind: str = "gemm", width: int = 0, is_backward: bool = False) -> float:
         """Get the rate at which a layer's arithmetic is done, counted as the layer counts it: all of the scores of
         attention, a backward pass twice.
@@ -314,7 +327,7 @@ class GpuSpeed:
 
     def with_cudnn(self) -> GpuSpeed:
         """The same GPU, where cuDNN does flash attention; on other GPUs than Hopper no figures tell it apart."""
-        if self.gpu in _HOPPER:
+        if self.gpu in HOPPER:
             return replace(self, flash_shares=_CUDNN, flash_half_tokens=_CUDNN_HALF)
         return self
 
@@ -340,7 +353,7 @@ _V100_WINOGRAD = 1.25
 _OWN_CONSTANTS: Mapping[str, Mapping[str, Any]] = {
     "P100": {"unaligned_factor": 1.0},
     "V100": _V100,
-    **dict.fromkeys(_HOPPER, _H100),
+    **dict.fromkeys(HOPPER, _H100),
 }
 
 

@@ -34,6 +34,10 @@ _NOTED: Final = 1.02
 #: documentation has 30 % to twice as fast (docs/source/compile/index.rst, pytorch #93794), MMAction2's table of 2023
 #: has up to 1.22 times as long (docs/en/notes/pytorch2.0.md).
 COMPILED: Final = (0.5, 1.22)
+#: Least and most measured over predicted time in eager PyTorch on GPUs with the shares of an H100: ResNet-50 on A100
+#: and V100 (NVIDIA/DeepLearningExamples, ConvNets/resnet50v1.5) and GPT-2 on A100 (rasbt/LLMs-from-scratch,
+#: ch05/10_llm-training-speed, steps 6 to 9); docs/training.md has each.
+SCALED: Final = (0.77, 1.2)
 #: Strategies that shard a model's states, as a step's label has them.
 _SHARDED: Final = ("fsdp(", "zero(")
 
@@ -111,6 +115,7 @@ def compute_step_interval(
     step: TrainingStep,
     seconds: float,
     network: tuple[float, float] = (1.0, 1.0),
+    scaled: tuple[float, float] = (1.0, 1.0),
     eager: float = 0.0,
     waiting: float = 0.0,
     kernels: float = 0.0,
@@ -123,12 +128,14 @@ def compute_step_interval(
         network: its time with all collectives at the lower and at the upper ends of their intervals, over its predicted
             time. Published steps mostly had networks faster than their computing, so that a slow network is a doubt
             of its own.
+        scaled: its time with all computing at the ends of `SCALED`, over its predicted time, where the operations of
+            its GPU were not measured.
         eager: seconds of the same step in eager PyTorch, where it is compiled; 0 where it is not.
         waiting: seconds of the same step where computing waits for a gather of each tensor, in stage 3 of ZeRO; 0 in
             others.
-        kernels: seconds of the same step with the kernels of eager PyTorch as they were measured on one GPU, where
-            several GPUs hold the whole model; 0 in others. The published steps are mostly of fused kernels in 16 bits
-            and of GPUs that clock lower in long runs.
+        kernels: seconds of the same step in eager PyTorch, where every GPU holds the whole model and nobody said which
+            kernels run it; 0 in others. The published steps are mostly of fused kernels in 16 bits and of GPUs that
+            clock lower in long runs.
 
     Returns:
         The interval.
@@ -157,9 +164,13 @@ def compute_step_interval(
         high = _join_doubts(high, waiting / seconds)
         template = "{reason}; where it waits for each tensor, as DeepSpeed may, it takes {slow} of that time"
         reason = Sentence(template, reason=reason, slow=f"{waiting / seconds:.2f}")
+    if max(scaled) > _NOTED * min(scaled):
+        low, high = _join_doubts(low, min(scaled)), _join_doubts(high, max(scaled))
+        template = "{reason}; with this GPU's speed scaled from an H100's it takes {fast} to {slow} of that time"
+        reason = Sentence(template, reason=reason, fast=f"{scaled[0]:.2f}", slow=f"{scaled[1]:.2f}")
     if kernels and not 1 / _NOTED < kernels / seconds < _NOTED:
         low, high = _join_doubts(low, min(1.0, kernels / seconds)), _join_doubts(high, max(1.0, kernels / seconds))
-        template = "{reason}; with the kernels of eager PyTorch as measured on one GPU it takes {ratio} of that time"
+        template = "{reason}; in eager PyTorch (compute='eager') it takes {ratio} of that time"
         reason = Sentence(template, reason=reason, ratio=f"{kernels / seconds:.2f}")
     if eager:
         fast, slow = (share * eager / seconds for share in COMPILED)

@@ -52,7 +52,7 @@ def _split(choice: TrainingChoice) -> TrainingChoice:
 def _choose_network(choice: TrainingChoice) -> TrainingChoice:
     draw_part(t("train.net"), "next")
     choice = draw_fields(PAGE, choice, "timing", "interference", "gpu")
-    if not training_choice.has_measured_gpu(choice):
+    if not training_choice.has_known_gpu(choice):
         return choice
     choice = draw_field(PAGE, choice, "compile")
     if not choice.compile:

@@ -11,7 +11,7 @@ import collsim as cs
 from collsim.errors import CollsimError
 from collsim.locale.synonyms import find_synonyms
 from collsim.train.compute.compute_costs import resolve_interference
-from collsim.train.compute.eager_speed import COMPILE_MODES, EagerSpeed, get_eager_speed, has_measured_operations
+from collsim.train.compute.eager_speed import COMPILE_MODES, EagerSpeed, get_eager_speed
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import list_model_options, models
 from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
@@ -119,8 +119,8 @@ class TrainingChoice(MachineChoice):
         narrow_weights: weights, gradients and optimizer are in the type that is computed in; else in float32.
         attention: sdpa or eager; "" is as the model has it.
         gpu: whose speed counts; "" is the machine's own.
-        compile: mode of torch.compile, where a GPU's operations were measured; "" is the speed of a GPU among many.
-        host_launch: time of the host for an operation, as text, there too; "" is that of the measured host.
+        compile: mode of torch.compile ("none": eager PyTorch); "" are the fused kernels of published runs.
+        host_launch: time of the host for an operation in PyTorch, as text; "" is that of the measured host.
         strategy: a name in STRATEGIES.
         bucket: bytes that close a bucket, as text; "" is torch's default.
         bucket_view, find_unused: torch's gradient_as_bucket_view and find_unused_parameters.
@@ -170,8 +170,8 @@ class TrainingChoice(MachineChoice):
 
     @property
     def eager_options(self) -> dict[str, str]:
-        """Options of `get_eager_speed` that are not as usual; a GPU whose operations were not measured has none."""
-        if not (self.compile and has_measured_gpu(self)):
+        """Options of `get_eager_speed`; with fused kernels, and for a GPU that is not known, there are none."""
+        if not (self.compile and has_known_gpu(self)):
             return {}
         options = {"compile": self.compile}
         if self.host_launch:
@@ -224,14 +224,14 @@ def find_gpu(choice: TrainingChoice) -> str:
     return choice.speed_of or str(getattr(build_topology(choice).facts.machine, "gpu", ""))
 
 
-def has_measured_gpu(choice: TrainingChoice) -> bool:
-    """Whether the operations of its GPU were measured, so that compiling and the host can be chosen.
+def has_known_gpu(choice: TrainingChoice) -> bool:
+    """Whether its GPU is in the catalogue, so that compiling and the host can be chosen.
 
     Args:
         choice: The step of training that is chosen.
     """
     try:
-        return has_measured_operations(find_gpu(choice))
+        return find_gpu(choice) in list_gpus()
     except CollsimError:  # a machine that cannot be built is answered where it is built
         return False
 
