@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -39,6 +39,11 @@ _NOT_SLOWER = 1.08
 _PINNED_COST = 1.15
 #: Of what a job loses, the share from which on settings are a cause although something is lost besides.
 _MAX_OF_LOSS = 0.5
+#: A measurement this many times as fast as the prediction is of another machine, as predictions are not so far off
+#: (docs/accuracy.md).
+_OTHER_MACHINE = 2.0
+#: Kinds of facts that say how the data moved.
+_PATHS = ("nccl.network", "nccl.transport")
 #: Of causes that fit alike, so many stand in the answer's sentence.
 _MAX_FITTING = 3
 #: Hypotheses of `explain_gap` and the causes that they are.
@@ -342,7 +347,7 @@ def diagnose(
     questions: tuple[OpenQuestion, ...] = ()
     # Open questions are asked only where nothing has been found: they cost the reader time.
     if not any(cause.is_fault for cause in causes):
-        questions = find_questions(evidence)
+        questions = (*find_questions(evidence), *_find_disagreements(evidence, gap, prediction))
         if not causes and not questions and gap is not None:
             causes = _list_fitting_causes(gap, {key for key, _ in ruled_out}, prediction)
     # A pinned algorithm explains the gap, so the prediction without it shows what is lost.
@@ -350,8 +355,9 @@ def diagnose(
         predicted = predict_run(replace(job.run, settings=()))
     predictions, reasons = predict_job(job.run, predicted, model, batch)
     job = replace(job, notes=(*job.notes, *damage, *reasons))
+    contradictions = find_contradictions(evidence)
     return Diagnosis(
-        verdict=_decide_verdict(causes, questions, gap),
+        verdict=_decide_verdict(causes, questions, gap, contradictions),
         causes=_add_costs(causes, predictions),
         cost=None if predictions is None else predictions.compute_cost(),
         questions=questions,
@@ -362,7 +368,7 @@ def diagnose(
         job=job,
         used=find_used_path(evidence),
         possible=predict_path(_get_last(predicted)),
-        contradictions=find_contradictions(evidence),
+        contradictions=contradictions,
     )
 
 
@@ -533,7 +539,29 @@ def _list_fitting_causes(gap: Gap, ruled_out: set[str], prediction: Prediction |
     return tuple(causes.values())
 
 
-def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], gap: Gap | None) -> Verdict:
+def _find_disagreements(evidence: Evidence, gap: Gap | None, prediction: Prediction | None) -> Iterator[OpenQuestion]:
+    """Measurements that are too fast for the machine, or for the way that the data took, so that they are of another
+    job."""
+    if gap is None or prediction is None:
+        return
+    tables = evidence.select("run.table")[:1]
+    if gap.ratio > _OTHER_MACHINE:
+        yield OpenQuestion("other_machine", (), tables)
+        return
+    for rule in CAUSES:
+        paths = tuple(fact for fact in rule.find(evidence) if fact.kind in _PATHS)
+        slow = _predict_busbw(rule.hypothesis, gap, prediction)
+        if paths and slow is not None and gap.ratio * prediction.busbw > _OTHER_MACHINE * slow:
+            yield OpenQuestion("other_path", (rule.key,), (*paths[:1], *tables))
+            return
+
+
+def _decide_verdict(
+    causes: Sequence[Cause],
+    questions: Sequence[OpenQuestion],
+    gap: Gap | None,
+    contradictions: Sequence[Contradiction],
+) -> Verdict:
     faults = [cause for cause in causes if cause.is_fault]
     if any(cause.is_stated for cause in faults):
         return "cause"
@@ -545,6 +573,8 @@ def _decide_verdict(causes: Sequence[Cause], questions: Sequence[OpenQuestion], 
         return "undecided"
     if gap is None:
         return "unknown"
+    if contradictions:
+        return "undecided"
     if gap.is_agreement or not _is_slower(gap):
         return "healthy"
     return "undecided"

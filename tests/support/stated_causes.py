@@ -67,6 +67,7 @@ STATED = {
     "duplicate_gpu": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 1b000"],
     "mixed_versions": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Mismatched NCCL version detected : rank 0"],
     "mixed_cards": [log() + "\nn1:1:2 [0] init.cc:1 NCCL WARN Detected mixed local Net device counts (min 4 max 8). Set NCCL_IGNORE_NET_MISMATCH=1"],
+    "wrong_results": [log() + "\n# Out of bounds values : 3 FAILED"],
     "p2p_disabled": [log("NCCL_P2P_DISABLE set by environment to 1.", VIA_SHM)],
     "p2p_refused": [log(VIA_SHM), " \tGPU0\tGPU1\n GPU0\tX\tCNS\n GPU1\tCNS\tX"],
     "nvlink_unused": [log(VIA_SHM), "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV12\t X "],
