@@ -18,7 +18,7 @@ from .stand_ins.objects import copy_object
 from .stand_ins.tensors import KnownModule
 
 #: The numbers that MPICH has.
-PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED = -1, -2, -1, -32_766
+PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED, COMM_TYPE_SHARED = -1, -2, -1, -32_766, 1
 
 
 _WORDS = read_toml(__file__, "mpi_dialect.toml")
@@ -311,6 +311,36 @@ class RankGroup:
     def Excl(self, ranks: Sequence[int]) -> RankGroup:
         """The group without these of its ranks."""
         return RankGroup(tuple(m for number, m in enumerate(self.members) if number not in ranks), self._rank)
+
+    @staticmethod
+    def Union(group1: RankGroup, group2: RankGroup) -> RankGroup:
+        """The ranks of a group, and those of another one behind them."""
+        return RankGroup(tuple(dict.fromkeys((*group1.members, *group2.members))), group1._rank)
+
+    @staticmethod
+    def Intersection(group1: RankGroup, group2: RankGroup) -> RankGroup:
+        """The ranks of a group that are in another one, too."""
+        return group1._select(lambda member: member in group2.members)
+
+    @staticmethod
+    def Difference(group1: RankGroup, group2: RankGroup) -> RankGroup:
+        """The ranks of a group that are not in another one."""
+        return group1._select(lambda member: member not in group2.members)
+
+    def _select(self, is_in: Callable[[int], bool]) -> RankGroup:
+        return RankGroup(tuple(filter(is_in, self.members)), self._rank)
+
+    def Translate_ranks(self, ranks: Sequence[int] | None = None, group: RankGroup | None = None) -> list[int]:
+        """The numbers that some of its ranks have in another one.
+
+        Args:
+            ranks: Their numbers in this one; None for all.
+            group: The other one, where a rank that is not in it is UNDEFINED; None for the group of all ranks.
+        """
+        members = [self.members[rank] for rank in (range(self.size) if ranks is None else ranks)]
+        if group is None:
+            return members
+        return [group.members.index(member) if member in group.members else UNDEFINED for member in members]
 
     def Free(self) -> None:
         """Nothing is held."""
@@ -619,6 +649,16 @@ class RankCommunicator:
         ordered = tuple(rank for _, rank in sorted(members, key=lambda member: member[0]))
         return RankCommunicator(self.engine, self._world_rank, name, ordered)
 
+    def Split_type(self, split_type: int, key: int = 0, info: object = None) -> Blocking:
+        """A communicator of the ranks of a node; all ranks are on one.
+
+        Args:
+            split_type: COMM_TYPE_SHARED; UNDEFINED for none.
+            key: The order of ranks in it.
+            info: Not used.
+        """
+        return (yield from self.Split(UNDEFINED if split_type == UNDEFINED else 0, key))
+
     def Dup(self) -> Blocking:
         """A communicator of the same ranks, whose messages meet no others."""
         return (yield from self.Split(0, self.rank))
@@ -816,9 +856,11 @@ def build_mpi_modules(engine: Engine, rank: int) -> dict[str, ModuleType]:
         Request=Request,
         Prequest=PersistentRequest,
         Comm=RankCommunicator,
+        Group=RankGroup,
         COMM_NULL=None,
         COMM_SELF=RankCommunicator(engine, rank, ("self", rank), (rank,)),
         UNDEFINED=UNDEFINED,
+        COMM_TYPE_SHARED=COMM_TYPE_SHARED,
         Compute_dims=compute_dims,
         ANY_SOURCE=ANY_SOURCE,
         ANY_TAG=ANY_TAG,

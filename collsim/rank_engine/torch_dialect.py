@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType, SimpleNamespace
+from types import GeneratorType, ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,15 +68,19 @@ Group = ProcessGroup | None  # None for all ranks
 class AsyncWork:
     """The handle of an asynchronous call."""
 
-    def __init__(self, operation: PostedCall, finish: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, operation: PostedCall, finish: Callable[[], None] | None = None, tensors: Sequence[object] = ()
+    ) -> None:
         """The handle of a call that was posted.
 
         Args:
             operation: What was posted.
             finish: Writes the result into the caller's buffers when it is complete; None for calls without one.
+            tensors: These buffers.
         """
         self.operation = operation
         self._finish = finish
+        self._tensors = list(tensors)
 
     def wait(self, timeout: object = None) -> Blocking:
         """Wait until it is complete; only then does the buffer hold the result.
@@ -96,6 +100,8 @@ class AsyncWork:
             self._finish = None
         return True
 
+    synchronize = wait
+
     def is_completed(self) -> Blocking:
         """Whether it is complete; asking lets other ranks run.
 
@@ -105,9 +111,73 @@ class AsyncWork:
         yield from poll()
         return self.operation.settle()
 
+    is_success = is_completed
+
+    def result(self) -> Blocking:
+        """The tensors that a collective filled, once it is complete."""
+        yield from self.wait()
+        return self._tensors
+
+    def get_future(self) -> WorkFuture:
+        """What a collective will have filled."""
+        return WorkFuture(self)
+
+
+class WorkFuture:
+    """What a collective will have filled, and what functions make of it."""
+
+    def __init__(self, work: AsyncWork, functions: tuple[Callable[[WorkFuture], object], ...] = ()) -> None:
+        """The result of a collective, or of functions of it.
+
+        Args:
+            work: The handle of the collective.
+            functions: Called when somebody waits, one after another.
+        """
+        self._work, self._functions = work, functions
+
+    def wait(self) -> Blocking:
+        """Wait for it.
+
+        Returns:
+            The tensors, or what the last function returned.
+        """
+        if not self._functions:
+            return (yield from self._work.result())
+        value = self._functions[-1](WorkFuture(self._work, self._functions[:-1]))
+        if isinstance(value, GeneratorType):  # as functions of a program are
+            value = yield from value
+        return value
+
+    value = wait
+
+    def done(self) -> Blocking:
+        """Whether it is complete."""
+        return (yield from self._work.is_completed())
+
+    def then(self, callback: Callable[[WorkFuture], object]) -> WorkFuture:
+        """A function of it.
+
+        Args:
+            callback: Takes this future.
+        """
+        return WorkFuture(self._work, (*self._functions, callback))
+
 
 class MessageWork(AsyncWork):
     """The handle of a message, which gloo forgets with it."""
+
+    def source_rank(self) -> int:
+        """The sender of what was received."""
+        assert isinstance(self.operation, MessagePost)
+        return self.operation.source
+
+    def result(self) -> Blocking:
+        """Nothing, as with gloo."""
+        raise RuntimeError("result() not implemented.")
+
+    def get_future(self) -> WorkFuture:
+        """Nothing, as with gloo."""
+        raise RuntimeError("Work::getFuture not implemented.")
 
     def __init__(self, operation: MessagePost, engine: Engine) -> None:
         """The handle of a message that was posted.
@@ -259,6 +329,70 @@ class TorchDistributed:
         assert isinstance(work.operation, MessagePost)
         return work.operation.source
 
+    def send_object_list(
+        self,
+        object_list: Sequence[object],
+        dst: int | None = None,
+        group: Group = None,
+        device: object = None,
+        group_dst: int | None = None,
+        use_batch: bool = False,
+    ) -> Blocking:
+        """Send objects as torch does: the lengths of their pickles, then the pickles.
+
+        Args:
+            object_list: Anything that can be pickled.
+            dst: Global rank.
+            group: None for all ranks.
+            device: Not used.
+            group_dst: In place of `dst`, the number in the group.
+            use_batch: Not used.
+        """
+        pickled = [copy_object(item) for item in object_list]
+        sizes = np.array([nbytes for _, nbytes in pickled])
+        yield from self.send(sizes, dst, group, group_dst=group_dst)
+        target, group = self._find_peer(dst, group_dst, group, "dst"), group or self.world
+        if self.rank not in group.members:
+            return
+        post = MessagePost(self.rank, "send_object_list", self.engine.line_of_call(), (target,))
+        post.source, post.target, post.communicator = self.rank, target, (group.name, "objects")
+        post.payload, post.nbytes = [item for item, _ in pickled], int(sizes.sum())
+        yield from wait_for(self.engine.post_send(post))
+
+    def recv_object_list(
+        self,
+        object_list: list[object],
+        src: int | None = None,
+        group: Group = None,
+        device: object = None,
+        group_src: int | None = None,
+        use_batch: bool = False,
+    ) -> Blocking:
+        """Receive objects into a list of as many.
+
+        Args:
+            object_list: Filled.
+            src: Global rank; None for any.
+            group: None for all ranks.
+            device: Not used.
+            group_src: In place of `src`, the number in the group.
+            use_batch: Not used.
+
+        Returns:
+            The source, or -1 on a rank outside the group.
+        """
+        sizes = np.zeros(len(object_list), np.int64)
+        source = yield from self.recv(sizes, src, group, group_src=group_src)
+        if source < 0:
+            return source
+        post = MessagePost(self.rank, "recv_object_list", self.engine.line_of_call(), (source,))
+        post.source, post.target, post.nbytes = source, self.rank, -1
+        post.communicator = ((group or self.world).name, "objects")
+        yield from wait_for(self.engine.post_receive(post))
+        assert isinstance(post.payload, list)
+        object_list[:] = post.payload
+        return source
+
     def batch_isend_irecv(self, p2p_op_list: Sequence[P2POp]) -> list[AsyncWork]:
         """Post several sends and receives, one after the other, as gloo does.
 
@@ -349,7 +483,7 @@ class TorchDistributed:
             if result is not None:
                 _store(target, result)
 
-        work = AsyncWork(post, store)
+        work = AsyncWork(post, store, _list_filled(target))
         if arguments.get("async_op"):
             return work
         yield from work.wait()
@@ -564,6 +698,13 @@ def _store(target: Any, result: Any) -> None:
             target[position] = item
 
 
+def _list_filled(target: Any) -> list[object]:
+    """The tensors that a collective fills, as its handle has them."""
+    if target is None:
+        return []
+    return list(target) if isinstance(target, list) else [target]
+
+
 def _fill(tensor: Tensor, values: Tensor) -> None:
     """Put what came into a tensor, of which fewer elements fill the beginning, as with gloo."""
     if values.nbytes > tensor.nbytes:
@@ -622,6 +763,7 @@ def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, objec
         group=SimpleNamespace(WORLD=functions.world),
         is_available=lambda: True,
         get_backend=lambda *group: "gloo",
+        is_mpi_available=lambda: False,
         is_nccl_available=lambda: False,
         is_gloo_available=lambda: True,
         is_torchelastic_launched=lambda: False,

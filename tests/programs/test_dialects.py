@@ -85,6 +85,18 @@ MPI_RUNS = {
         "sub = comm.Create(comm.Get_group().Incl([0, 1]))\nresult = sub.allreduce(rank) if rank < 2 else None\n",
         [1, 1, None, None],
     ),
+    "groups": (
+        "g = comm.Get_group()\na, b = g.Incl([0, 1]), g.Incl([2, 1])\nnode = comm.Split_type(MPI.COMM_TYPE_SHARED, -rank)\n"
+        "parts = [MPI.Group.Union(a, b), MPI.Group.Intersection(a, b), MPI.Group.Difference(a, b)]\n"
+        "result = [[part.Get_size(), part.Get_rank()] for part in parts]\n"
+        "result += [parts[0].Translate_ranks(None, g), a.Translate_ranks([1, 0], b), [node.size, node.rank]]\n",
+        [
+            [[3, 0], [1, -32766], [1, 0], [0, 1, 2], [1, -32766], [4, 3]],
+            [[3, 1], [1, 0], [1, -32766], [0, 1, 2], [1, -32766], [4, 2]],
+            [[3, 2], [1, -32766], [1, -32766], [0, 1, 2], [1, -32766], [4, 1]],
+            [[3, -32766], [1, -32766], [1, -32766], [0, 1, 2], [1, -32766], [4, 0]],
+        ],
+    ),
     "minloc": ("result = list(comm.allreduce((float(rank * 3 % size), rank), op=MPI.MINLOC))\n", [[0.0, 0]] * 4),
     "persistent": (
         "out = np.zeros(1)\ns = comm.Send_init(np.array([float(rank)]), dest=(rank + 1) % size)\n"
@@ -370,6 +382,25 @@ def test_a_handle_that_is_kept_until_the_message_has_come_is_right(run_program):
         "    if rank == 1:\n        dist.recv(x, 0)\n    dist.barrier()\nshare()\n"
     )
     assert run_program(source, 2).verdict == "ends"
+
+
+def test_lists_of_objects_and_futures_are_those_of_gloo(run_program):
+    """Values of gloo on two ranks."""
+    source = TORCH + (
+        "x = torch.ones(2) * (rank + 1)\nwork = dist.all_reduce(x, async_op=True)\nfuture = work.get_future()\n"
+        "half = future.then(lambda done: done.value()[0] / size).wait()\n"
+        "result = [half.tolist(), future.wait()[0].tolist(), work.result()[0].tolist(), work.is_success()]\n"
+        "if rank == 0:\n    dist.send_object_list(['a', {'b': [1, 2]}, None], dst=1)\n"
+        "else:\n    objects = [None] * 3\n    source = dist.recv_object_list(objects)\n    result += [source, *objects]\n"
+    )
+    run = run_program(source, 2)
+    common = [[1.5, 1.5], [3.0, 3.0], [3.0, 3.0], True]
+    assert list(run.results) == [common, [*common, 0, "a", {"b": [1, 2]}, None]]
+
+
+def test_a_list_of_objects_that_nobody_receives_hangs(run_program):
+    run = run_program(TORCH + "if rank == 0:\n    dist.send_object_list(['a'], dst=1)\n", 2)
+    assert (run.verdict, run.waits[0].rank) == ("hangs", 0)
 
 
 def test_each_rank_has_objects_of_its_own(run_program):
