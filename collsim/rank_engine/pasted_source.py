@@ -29,6 +29,8 @@ _FILE_NAME = "<pasted source>"
 warnings.filterwarnings("ignore", module=_FILE_NAME)
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\u200c": None, "\ufeff": None})
 _HEADERS = ("def", "class", "for", "while", "if", "elif", "else", "try", "except", "finally", "with", "async")
+#: Characters of Chinese, which stand in no code but in comments, strings and a few names.
+_PROSE = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")
 _CONTINUATIONS = {"elif": ("if", "elif"), "else": ("if", "elif", "for", "while", "try", "except")}
 _CONTINUATIONS |= {"except": ("try", "except"), "finally": ("try", "except", "else")}
 #: Words that go on with an expression behind a bracket or a number.
@@ -163,6 +165,12 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
     text = ""
     if 0 < line <= len(lines):
         text = lines[line - 1]
+    if "```" in source or _PROSE.search(re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "", text).partition("#")[0]):
+        return Sentence(
+            "{sentence}. There is prose around the code: give the code alone; `collsim read-script` finds the code of "
+            "an article",
+            sentence=sentence,
+        )
     starts = [part.text.split("(")[0].strip()[:40] for part in _split(text[:_LONGEST_LINE]) if part.indent is None]
     starts = [start for start in starts if not start.startswith("#")]
     if starts:
@@ -176,7 +184,14 @@ def describe_syntax_error(source: str, line: int, message: str, is_indentation: 
     if is_indentation and not any(part[:1].isspace() for part in lines if part.strip()):
         return Sentence(
             # Nothing is indented though blocks begin: the copy has lost all of it.
-            "{sentence}. No line is indented, so the indentation is lost: copy the program from where it has it",
+            "{sentence}. No line is indented, so the indentation is lost: copy the program from where it has it; "
+            "`collsim read-script` reads it as it is, and runs nothing",
+            sentence=sentence,
+        )
+    if restore_source(source, guess_blocks=True) is not None:
+        return Sentence(
+            "{sentence}. Line breaks are lost, and where blocks end can only be guessed: copy the program from where "
+            "it has them; `collsim read-script` reads it as it is, and runs nothing",
             sentence=sentence,
         )
     return sentence
