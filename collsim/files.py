@@ -163,7 +163,7 @@ def _open_for_reading(path: str, flags: int) -> int:
     return handle
 
 
-def find_encoding(data: bytes) -> str:
+def find_encoding(data: bytes | bytearray) -> str:
     """UTF-16 where its byte order mark is first, as PowerShell writes it; else UTF-8, with or without a mark."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -236,7 +236,9 @@ def read_whole_lines(path: FilePath) -> tuple[str, tuple[Sentence, ...]]:
         notes.append(Sentence("{error}; what is before the damage was read", error=error))
     if len(data) > MAX_BYTES:
         read_bytes(path)  # refuses it
-    lines = data.decode("utf-8-sig", "surrogateescape").split("\n")
+    encoding = find_encoding(data)
+    errors = "replace" if encoding == "utf-16" else "surrogateescape"
+    lines = data.decode(encoding, errors).split("\n")
     damaged = [n for n, line in enumerate(lines) if "\0" in line or (not line.isascii() and _NO_TEXT.search(line))]
     if 2 * len(damaged) > sum(map(bool, lines)):
         read_text(path)  # refuses it

@@ -545,7 +545,7 @@ def _find_disagreements(evidence: Evidence, gap: Gap | None, prediction: Predict
     if gap is None or prediction is None:
         return
     tables = evidence.select("run.table")[:1]
-    if gap.ratio > _OTHER_MACHINE:
+    if gap.ratio > _OTHER_MACHINE and gap.verdict not in ("agree", "within"):
         yield OpenQuestion("other_machine", (), tables)
         return
     for rule in CAUSES:

@@ -10,6 +10,7 @@ import pytest
 
 import collsim as cs
 from collsim.diagnosis import compare_nodes, evidence_pieces, list_studied_cases
+from collsim.errors import FormatWarning
 from collsim.locale import LANGUAGES
 
 OFF = "n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1"
@@ -175,3 +176,24 @@ def test_options_of_a_wrong_type_are_refused_at_once(options):
         compare_nodes({f"n{k}/nccl.log": OFF for k in range(3)}, **options)
     with pytest.raises(cs.CollsimError, match="path"):
         compare_nodes(range(10**12))
+
+
+MATRIX = "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV12\t X \n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16-le", "utf-16-be"])
+def test_a_matrix_that_powershell_saved_is_read_alike_everywhere(tmp_path, encoding):
+    path = tmp_path / "topo.txt"
+    path.write_bytes(MATRIX.encode(encoding) if encoding == "utf-8-sig" else ("\ufeff" + MATRIX).encode(encoding))
+    with pytest.warns(FormatWarning):
+        assert cs.load_topology(path).ranks == cs.load(path).ranks == 2
+    assert cs.diagnose(path).pieces[0].tools == ("nvidia-smi topo -m",)
+
+
+def test_more_nvlinks_than_any_gpu_has_are_refused_by_their_cell(tmp_path):
+    path = tmp_path / "topo.txt"
+    path.write_text(MATRIX.replace("NV12", "NV99999999999", 1))
+    for read in (cs.load_topology, cs.load):
+        with pytest.raises(cs.CollsimError, match="line 2: GPU0 to GPU1"):
+            read(path)
+    assert cs.diagnose(path).verdict == "unknown"

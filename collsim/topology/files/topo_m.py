@@ -26,7 +26,7 @@ from .guesses import Guesses, MatrixHints, guess_parts
 from .topology_assembly import finish, usual_memory
 
 _ANSI = re.compile(r"\x1b?\[[0-9;]*[A-Za-z]")
-_WORDS = r"NV\d+|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
+_WORDS = r"NV\d{1,2}|PIX|PXB|PHB|PSB|NODE|SYS|SOC"
 _CELL = re.compile(rf"X|{_WORDS}|N/A|-")
 _RUN_TOGETHER = re.compile(rf"(?:{_WORDS}){{2,}}")  # a terminal's last column and the first of the next line
 #: Headings of the columns behind those of the devices, also where a narrow screen has cut them.
