@@ -10,7 +10,6 @@ import pytest
 
 import collsim as cs
 from collsim.diagnosis import compare_nodes, evidence_pieces, list_studied_cases
-from collsim.errors import FormatWarning
 from collsim.locale import LANGUAGES
 
 OFF = "n1:1:2 [0] NCCL INFO NCCL_P2P_DISABLE set by environment to 1"
@@ -185,7 +184,7 @@ MATRIX = "\tGPU0\tGPU1\nGPU0\t X \tNV12\nGPU1\tNV12\t X \n"
 def test_a_matrix_that_powershell_saved_is_read_alike_everywhere(tmp_path, encoding):
     path = tmp_path / "topo.txt"
     path.write_bytes(MATRIX.encode(encoding) if encoding == "utf-8-sig" else ("\ufeff" + MATRIX).encode(encoding))
-    with pytest.warns(FormatWarning):
+    with pytest.warns(cs.topology.FormatWarning):
         assert cs.load_topology(path).ranks == cs.load(path).ranks == 2
     assert cs.diagnose(path).pieces[0].tools == ("nvidia-smi topo -m",)
 
