@@ -172,6 +172,13 @@ def test_picture_and_play_are_in_view_and_nothing_is_covered_or_cut(page, size, 
     assert has_word(tab, language)
 
 
+def test_play_stays_in_a_zoomed_window_where_a_question_is_asked(tab, app_url):
+    open_page(tab, app_url, "first", "zoomed")
+    tab.get_by_role("button", name="Predict").click()
+    tab.locator(".sp.asking").wait_for()
+    assert describe_faults(tab, "first") == []
+
+
 #: How far the runs of the page are, of the whole.
 SHARES = """() => [...globalThis.collsimPlaybacks.mounted].map(({ view }) =>
   view.clock ? view.clock.t / view.clock.total : Math.max(...Object.values(view.save().moments).map((one) => one.share)))"""

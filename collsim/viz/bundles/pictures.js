@@ -931,7 +931,7 @@ on></div><p class="key" part="key"></p></div></section><aside class="side" part=
 &.slim .which{text-align:left}&.slim .predict{flex:1}&.slim .play{min-width:104px}
 & .export>.btn{padding:0 12px}
 @media(max-height:640px){&{display:flex;flex-direction:column}&:not(.asking) .top{order:2;padding:12px 4px 0}
-  &.stack .guide{position:static}&.stack .time,&.stack.guided .time{bottom:-44px}}
+  &.stack .guide{position:static}&.stack:not(.asking) .time,&.stack.guided .time{bottom:-44px}}
 &.slide :is(.top,.time,.side,.guide){display:none!important}&.slide .mid{display:block}
 &.slide .card{border:0;padding:0;background:none}
 &.slide .says{font-size:36px;line-height:46px;min-height:92px}
