@@ -63,7 +63,10 @@ def needs_gradient(*values: object) -> bool:
     Args:
         values: Tensors and numbers.
     """
-    return any(getattr(value, "requires_grad", False) for value in values) and _IS_RECORDING.get()
+    for value in values:  # a loop, as every operation of a tensor asks
+        if getattr(value, "requires_grad", False):
+            return _IS_RECORDING.get()
+    return False
 
 
 def record(result: Value, inputs: Sequence[Value], backward: Backward) -> Value:
@@ -93,7 +96,7 @@ def record_ufunc(result: Value, function: np.ufunc, args: Sequence[Value]) -> No
     Raises:
         RuntimeError: It changed a tensor in place, or no rule is known of the function.
     """
-    if not needs_gradient(*args) or result.dtype.kind != "f":
+    if result.dtype.kind != "f" or not needs_gradient(*args):
         return
     if len(args) > function.nin:
         raise refuse_in_place(args[-1])
@@ -139,7 +142,7 @@ def record_move(method: Callable[..., Value]) -> Callable[..., Value]:
 
     @functools.wraps(method)
     def call(self: Value, *args: Value, **options: Value) -> Value:
-        if not needs_gradient(self):
+        if not self.requires_grad or not _IS_RECORDING.get():
             return method(self, *args, **options)
         with set_recording(False):
             result = method(self, *args, **options)
