@@ -84,7 +84,9 @@ def predict(collective: str, machine: str, nbytes: str, nodes: int = 1, version:
     interval = prediction.interval()
     times = {"time": prediction.time, "low": interval.low, "high": interval.high}
     choice = {name: getattr(prediction, name) for name in ("busbw", "algorithm", "protocol", "channels")}
-    assumptions = [str(each) for each in (interval.reason, *prediction.assumptions) if each]
+    assumptions = [
+        str(each) for each in (interval.reason, *prediction.assumptions, *prediction.faster_larger_calls) if each
+    ]
     return {**times, **choice, "text": str(prediction), "assumptions": assumptions}
 
 

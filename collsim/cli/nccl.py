@@ -86,7 +86,7 @@ def predict(
         )
         rows.append({name: getattr(p, name) for name in _COLUMNS})
         kinds = {
-            "notes": (p.used_ranks, p.release, *p.registered_buffers, *p.notes),
+            "notes": (p.used_ranks, p.release, *p.registered_buffers, *p.faster_larger_calls, *p.notes),
             "assumptions": (p.interval().reason, *p.assumptions),
         }
         remarks.append({kind: [name_options(str(each)) for each in texts if each] for kind, texts in kinds.items()})

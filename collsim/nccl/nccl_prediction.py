@@ -33,6 +33,7 @@ from .machine.topology_facts import (
     read_card_facts,
     read_facts,
 )
+from .model import rccl
 from .model.algorithm_time import Call, TimeParts, compute_launch_time, compute_time, has_unaligned_blocks
 from .model.calibration_knobs import (
     describe_poor_fit,
@@ -42,6 +43,7 @@ from .model.calibration_knobs import (
     interpolate_size_correction,
     select_pinned_settings,
 )
+from .model.larger_calls import describe_faster_larger_call
 from .model.links import FABRICS, LinkParameters
 from .model.prediction_interval import (
     LEVEL,
@@ -174,6 +176,13 @@ class Prediction:
         if self.facts.is_amd or self.facts.nodes > 1 or self.facts.wiring not in ("nvswitch", "mesh"):
             return ()
         return describe_registered_buffers(self.version, self.collective)
+
+    @property
+    def faster_larger_calls(self) -> tuple[Sentence, ...]:
+        """That a larger call takes less time, as NCCL chooses something faster for it; nothing where none does."""
+        if self.call is None:
+            return ()
+        return describe_faster_larger_call(self.call, self.tuner)
 
     @property
     def kind(self) -> str:
@@ -555,6 +564,8 @@ def _predict_equal_nodes(request: _Request, machine: Facts | Topology, nbytes: B
         notes += _note_last_resort(comm, choice)
     if choice is not None and most_channels is not None and choice.algorithm in c.IN_NVSWITCH:
         notes += ("NVLS has channels of its own, which NCCL_MAX_NCHANNELS does not bound",)
+    if rccl.runs_mscclpp(facts, collective, size):
+        notes += ("RCCL hands this call to MSCCL++, which sends to all ranks at once (up to ROCm 7.12)",)
     call = Call(collective, "Ring", "LL", size, facts, comm, links)
     if isinstance(machine, Topology) and facts.ranks > 1:
         algorithm = getattr(choice, "algorithm", "Ring")

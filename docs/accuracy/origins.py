@@ -97,6 +97,10 @@ ORIGINS: Mapping[str, tuple[Kind, str]] = {
     **{f"rccl.{name}": ("vendor", _RCCL) for name in ("LATENCIES", "SHARE", "TUNING")},
     "rccl._ROOTED_LL": ("vendor", _RCCL),
     "rccl._MANY_NODES": ("vendor", "ROCm/rccl src/rccl_wrap.cc"),
+    **{
+        f"rccl.{name}": ("vendor", "rocm.docs.amd.com/projects/rccl, how-to/rccl-usage-tips")
+        for name in ("_MSCCLPP_BYTES", "_MSCCLPP_MULTIPLE", "MSCCLPP_STEPS", "_MSCCLPP_RANKS")
+    },
     "algorithm_time._CHUNK": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
     "algorithm_time._NCCL_STEPS": ("NCCL's own", f"{_NCCL} src/include/device.h, NCCL_STEPS"),
     "algorithm_time._BYTES_PER_THREAD": ("NCCL's own", f"{_NCCL} src/device/common_kernel.h"),

@@ -114,3 +114,13 @@ def test_the_json_of_predict_holds_what_was_assumed_and_prints_nothing_beside_it
     (row,) = json.loads(done.stdout)
     assert any("launch mode not stated" in each for each in row["assumptions"])
     assert (any("version" in each for each in row["notes"]), done.stderr) == (True, "")
+
+
+def test_predict_says_that_a_larger_call_takes_less_time():
+    words = ["predict", "broadcast", "--machine", "dgx-h100", "--nodes", "4", "--nbytes"]
+    done = CliRunner().invoke(app, [*words, "1MiB:2MiB:2"])
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("a call of 1.5 MiB takes less time") == 1
+    rows = json.loads(CliRunner().invoke(app, [*words, "1MiB:2MiB:2", "--json"]).stdout)
+    assert [any("takes less time" in each for each in row["notes"]) for row in rows] == [True, False]
+    assert rows[1]["time"] < rows[0]["time"]

@@ -22,6 +22,24 @@ def test_launch_and_kernel_are_joined_by_the_norm_between_their_sum_and_the_long
         assert p.time == pytest.approx(joined((host, kernel)), rel=0.01)
 
 
+def test_rccl_hands_small_allreduces_of_eight_processes_to_mscclpp():
+    """16 and 6.0 us are published of 16 and 64 bytes from a captured graph, and 10.3 and 19.4 us of 256 KiB and 1 MiB."""
+    box = parse_facts("MI300X", 8, 1, "xgmi-mi300x", "none", launch="HIP graph (-G 1)")
+    small, middle, largest, beyond = (predict("allreduce", box, n).time for n in (64, 2**18, 2**20, 2**20 + 32))
+    assert [small, middle, largest] == pytest.approx([6.0e-6, 10.3e-6, 19.4e-6], rel=0.4)
+    assert beyond > 1.3 * largest
+    assert predict("allreduce", box, 64).parts.steps == pytest.approx(2 * 0.8e-6)  # RCCL's own latency of a step
+    assert predict("allreduce", box, 16).parts.steps > predict("allreduce", box, 64).parts.steps
+    for other in (
+        parse_facts("MI300X", 8, 1, "xgmi-mi300x", "none", launch="one process, -g 8"),
+        parse_facts("MI300X", 4, 1, "xgmi-mi300x", "none", launch="HIP graph (-G 1)"),
+        parse_facts("MI250X", 8, 1, "xgmi-mi300x", "none", launch="HIP graph (-G 1)"),
+    ):
+        assert not any("MSCCL++" in note for note in predict("allreduce", other, 64).notes)
+    assert any("MSCCL++" in note for note in predict("allreduce", box, 64).notes)
+    assert not any("MSCCL++" in note for note in predict("allgather", box, 64).notes)
+
+
 def test_a_graph_that_was_captured_launches_nothing():
     p = predict("allreduce", BOX, 8, launch="graph")
     assert p.parts.launch == pytest.approx(MEASURED.kernel)

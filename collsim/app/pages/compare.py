@@ -170,7 +170,9 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     except CollsimError as error:
         draw_mistake(t("compare.nccl.none", reason=explain(error)))
         return runnable
-    for sentence in dict.fromkeys(sentence for p in predictions for sentence in p.registered_buffers):
+    for sentence in dict.fromkeys(
+        each for p in predictions for each in (*p.registered_buffers, *p.faster_larger_calls)
+    ):
         draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
     if predictions:
         last, lead = predictions[-1], t("compare.nccl.name") + t("colon")

@@ -35,7 +35,7 @@ Inside: seconds, bytes, B/s.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..machine.fabric_cost import ONE_SWITCH, FabricCost
 from ..machine.host_flows import compute_staged_rates
@@ -149,6 +149,9 @@ def compute_time(call: Call) -> TimeParts:
     Returns:
         The parts of its time.
     """
+    if rccl.runs_mscclpp(call.facts, call.collective, call.nbytes):
+        # Its kernels send data with flags to all others at once, which takes the bytes of a ring with LL.
+        call = replace(call, algorithm="Ring", protocol="LL")
     steps = compute_step_time(call, call.collective, call.protocol)
     byte_time, limit = compute_byte_time(call)
     fill = compute_fill_time(call, steps, byte_time)
@@ -224,6 +227,8 @@ def compute_step_time(call: Call, collective: str, protocol: str) -> float:
         Seconds.
     """
     links, facts = call.links, call.facts
+    if rccl.runs_mscclpp(facts, collective, call.nbytes):  # no fit has its steps: RCCL's own latency
+        return rccl.MSCCLPP_STEPS * _get_step_latency(call, "NVLINK", "Ring", c.PROTOCOLS.index("LL")) * 1e-6
     intra_steps, inter_steps = count_hops(collective, call.algorithm, facts)
     p, is_nvls, is_simple = c.PROTOCOLS.index(protocol), call.algorithm in c.IN_NVSWITCH, protocol == "Simple"
     factors = links.step
@@ -753,6 +758,9 @@ def _compute_nccl_cap(call: Call) -> float:
     NCCL counts those of LL128 and of trees by the channels of its search, which run twice. A ring with Simple, sends
     and receives have no cap of NCCL's: one channel is taken to move what a channel of the search moves with LL128,
     which is twice its share and binds only where NCCL_MAX_NCHANNELS leaves few. LL fills half of its lines.
+
+    RCCL's tuner has no cap of LL (ROCm/rccl src/graph/tuning.cc). The sizes from which it takes LL128 between nodes
+    (`rccl.Tuning.ranges`) are those where both take as long without one.
     """
     comm, column = call.comm, c.get_cap_column(call.comm.nodes)
     # The table is in GB/s for each channel of the search, and two of those that run make one of them.
@@ -761,7 +769,9 @@ def _compute_nccl_cap(call: Call) -> float:
         return math.inf
     all_channels = comm.running_channels * c.RING_LL128_MAX[row][column] * 1e9
     if call.protocol == "LL":
-        total = comm.release.running.ll_max[c.get_ll_generation(row, comm.nodes, comm.cpu)][column] * 1e9
+        total = math.inf
+        if not comm.rccl:
+            total = comm.release.running.ll_max[c.get_ll_generation(row, comm.nodes, comm.cpu)][column] * 1e9
         return min(total, all_channels * get_payload(call))
     if call.algorithm == "Tree":
         cap = channels * c.TREE_MAX[row][column]

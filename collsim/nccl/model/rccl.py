@@ -17,6 +17,7 @@ from ..search import constants as c
 from .releases import CURRENT
 
 if TYPE_CHECKING:
+    from ..machine.machine_facts import Facts
     from .tuner import Communicator
 
 _tables = read_number_tables(__file__, "rccl.toml")
@@ -39,6 +40,11 @@ SHARE: Final[Mapping[str, tuple[tuple[float, ...], ...]]] = _tables["share"]
 
 #: What a broadcast and a reduce on one node get of a ring with LL (ncclTopoTuneModel).
 _ROOTED_LL = 1.65
+#: Largest size that MSCCL++ takes, and what sizes are multiples of (RCCL_MSCCLPP_THRESHOLD and its restrictions:
+#: rocm.docs.amd.com/projects/rccl, how-to/rccl-usage-tips of ROCm 6.3 and 7.0; ROCm 7.13 has it no more). Its steps:
+#: all pairs reduce, then all pairs gather.
+_MSCCLPP_BYTES, _MSCCLPP_MULTIPLE, MSCCLPP_STEPS = 2**20, 32, 2
+_MSCCLPP_RANKS = 8
 #: More than two nodes: LL128 for allreduce up to so many times the size (rcclUpdateCollectiveProtocol).
 _MANY_NODES = 3.8
 
@@ -72,6 +78,21 @@ def find_architecture(gpu: str) -> str:
         A key of `TUNING`; "" for all other accelerators.
     """
     return next((architecture for name, architecture in ARCHITECTURES.items() if name in gpu.upper()), "")
+
+
+def runs_mscclpp(facts: Facts, collective: str, nbytes: int) -> bool:
+    """Whether RCCL hands a call to MSCCL++: a small allreduce of eight MI300 or MI350 in one node, each with a process
+    of its own. Published times jump at exactly these limits: 8 MI300X from a captured graph take 16 us with 16 bytes
+    and 6 us with 32 (rocm.blogs.amd.com; docs/accuracy.md has the systems).
+
+    Args:
+        facts: the machine.
+        collective: collsim's name of it.
+        nbytes: nccl-tests' size, bytes.
+    """
+    has_kernel = find_architecture(facts.gpu) != "" and (facts.nodes, facts.ranks) == (1, _MSCCLPP_RANKS)
+    is_small = 0 < nbytes <= _MSCCLPP_BYTES and nbytes % _MSCCLPP_MULTIPLE == 0
+    return has_kernel and is_small and collective == "allreduce" and facts.launch in ("process per gpu", "graph")
 
 
 def get_step_latency(link: str, algorithm: str, protocol: int) -> float:
