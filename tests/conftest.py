@@ -3,7 +3,10 @@
 import gc
 import os
 import shutil
+import sys
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -23,12 +26,32 @@ ARGS = [
 ]
 
 
+def pytest_configure(config):
+    """Of several workers each begins to collect with another folder: pytest rewrites the asserts of a file, which takes
+    longer than all else of collecting it, where no worker has left it rewritten."""
+    place = Path(__file__).parent
+    if hasattr(config, "workerinput") and config.args == config.getini("testpaths"):
+        parts = sorted(str(path) for path in place.glob("[a-z]*") if path.is_dir() or path.match("test_*"))
+        number, of_all = int(config.workerinput["workerid"].removeprefix("gw")), config.workerinput["workercount"]
+        begin = len(parts) * number // of_all
+        config.args[:] = parts[begin:] + parts[:begin]
+
+
+def pytest_collection_modifyitems(items):
+    """The same order in all workers, which they are asked for."""
+    items.sort(key=lambda item: item.path)  # those of a file stay in their order
+
+
 def pytest_collection_finish():
     """What is loaded by now stays to the end: looking through thirteen thousand tests at every collection of garbage
     (Streamlit's is after each rerun) takes longer than many a test."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)  # most of what a test makes goes without a collection
+    if "streamlit.testing.v1" in sys.modules:
+        # it reads the metadata of all installed packages for each run of an AppTest, which takes longer than most pages
+        scanner = import_module("streamlit.components.v2.manifest_scanner")
+        scanner.scan_component_manifests = cache(scanner.scan_component_manifests)
 
 
 @pytest.fixture(autouse=True)

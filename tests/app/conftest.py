@@ -1,9 +1,6 @@
 """What the tests of the app share."""
 
-from functools import cache
-
 import pytest
-from streamlit.components.v2 import manifest_scanner
 
 from collsim.app.classroom import question_card, student_page
 from collsim.app.jobs.engine_warmup import ENGINE
@@ -16,14 +13,6 @@ from collsim.app.shell import results
 def compiled():
     """The event engine is ready from the start, as on a server that has run for a minute."""
     ENGINE.load()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def components_are_looked_for_once():
-    """Streamlit reads the metadata of all installed packages for each AppTest, which takes longer than most pages."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
-        yield
 
 
 @pytest.fixture

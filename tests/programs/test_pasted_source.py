@@ -12,6 +12,8 @@ from collsim.app.pages.program.program_drafts import EXAMPLES
 from collsim.programs import list_hangs
 from collsim.rank_engine.pasted_source import restore_source
 
+#: As the module does, whose own filter pytest takes away: tens of thousands of warnings took longer than the tests.
+pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning:<pasted source>")
 #: As a Chinese blog shows them: a comment goes over into the code of the next line.
 REDUCE = (
     "import numpy as npdef scatter_reduce(data, num_nodes):# data是每个节点上的数组# num_nodes是节点数目"
