@@ -15,7 +15,7 @@ import typer
 import collsim as cs
 from collsim.errors import CollsimError, require_word
 from collsim.purchases.part_prices import parse_price_texts
-from collsim.train.compute.compute_costs import parse_gpu
+from collsim.train.compute.compute_costs import FUSED, parse_gpu
 from collsim.train.compute.gpu_speeds import DTYPES
 
 from .options import CountOrRanks, Json, Language, MachineSpec, Prices, Progress, Size, TableOutput, parse_ranks
@@ -112,8 +112,14 @@ class StepOptions:
         eager = {name: arguments.pop(name) for name in names}
         chosen = {name: value for name, value in eager.items() if value is not None}
         if chosen:
-            named, _ = parse_gpu(self.compute) or (self.compute, None)
-            gpu = named or str(getattr(network.facts.machine, "gpu", ""))
+            words = parse_gpu(self.compute)
+            if words and words.kernels == FUSED:
+                message = (
+                    "--compute {compute} has no operations of PyTorch to choose: leave out --{option}, or say eager"
+                )
+                option = next(iter(chosen)).replace("_", "-")
+                raise CollsimError(message, compute=self.compute, option=option)
+            gpu = (words.name if words else self.compute) or str(getattr(network.facts.machine, "gpu", ""))
             arguments["compute"] = cs.train.get_eager_speed(gpu, self.dtype, **chosen)
         return arguments
 

@@ -157,11 +157,10 @@ class TimedStep(TimedRun):
             words["machine"] = machine
         if machine.ranks != self.topology.ranks:
             words["batch"] = self.run.request.batch
-        compute = self.run.request.compute
-        named, _ = parse_gpu(compute) or ("", None)
+        gpu = parse_gpu(self.run.request.compute)
         for change in changes:
-            if change.part == "gpu" and named:
-                words["compute"] = str(compute).replace(named, str(change.value))
+            if change.part == "gpu" and gpu and gpu.name:
+                words["compute"] = f"{change.value} {gpu.kernels}".strip()
         return TimedStep(self.run.what_if(**words))
 
 

@@ -15,6 +15,7 @@ from ..errors.dependencies import pandas as pd
 from ..topology import Topology
 from ..topology.machines import machine as machine_named
 from ..units import parse_count
+from .compute.compute_costs import add_kernels
 from .parallel.strategy import ParallelStrategy
 from .step_request import ScalingOptions, get_collective_model, training_step
 from .step_trace import StepTrace
@@ -74,6 +75,7 @@ def measure_scaling(
     require_word("kind of scaling", kind, SCALING_KINDS)
     counts = _parse_nodes(nodes)
     first = parse_count(batch, "batch")
+    options["compute"] = add_kernels(options.get("compute"))  # of every row: one GPU alone may have others
     rows: list[dict[str, Any]] = []
     for count in counts:
         if kind == "strong":

@@ -22,7 +22,15 @@ from ..topology.parts.rank_selection import select_ranks
 from ..topology.parts.shared_gpus import refuse_shared_gpus
 from ..topology_names import TopologyLike, resolve_topology
 from ..units import ByteSize, RankSelection, format_bytes, format_time, parse_bytes, parse_count
-from .compute.compute_costs import Compute, ComputeCosts, estimate_compute_costs, resolve_interference
+from .compute.compute_costs import (
+    EAGER,
+    FUSED,
+    Compute,
+    ComputeCosts,
+    add_kernels,
+    estimate_compute_costs,
+    resolve_interference,
+)
 from .compute.eager_memory import add_eager_memory
 from .compute.eager_speed import EagerSpeed
 from .compute.gpu_speeds import DTYPES
@@ -187,9 +195,10 @@ def training_step(
             gradients is an option of the strategy: `ddp(accumulate=4)`.
         network: `"alone"` times each collective by itself, once; `"shared"` runs all of them on the event engine, so
             that what is under way at the same time shares links.
-        compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU, with
-            the fused kernels of published runs), `"eager"` (in eager PyTorch), `"A100"`, `"A100 eager"`, measured
-            seconds of a microbatch (`"97ms"`), seconds of layers, or a PyTorch profiler's trace.
+        compute: how fast GPUs compute, see `collsim.train.compute.compute_costs`: None (the machine's GPU),
+            `"fused"` (with the fused kernels of published runs), `"eager"` (in eager PyTorch, as a lone H100, H200 or
+            H800 unless this says another), `"A100"`, `"A100 eager"`, measured seconds of a microbatch (`"97ms"`),
+            seconds of layers, or a PyTorch profiler's trace.
         dtype: float32, float16 or bfloat16: what is computed in; gradients stay in the model's own type.
         optimizer: adam, momentum, sgd or none.
         interference: share of its speed that a GPU loses while it communicates, 0 to 1; the GPU's own unless
@@ -616,7 +625,12 @@ def _time_changed(trace: StepTrace, changes: Mapping[str, Any]) -> StepTrace:
         arguments["parallel"] = strategy.with_options(**changed_options)
         if "accumulate" in changed_options:
             arguments["batch"] = None
-    return _time_request(parse_request(StepArguments(**arguments)), trace)
+    changed = parse_request(StepArguments(**arguments))
+    if (len(changed.ranks) == 1) != (len(request.ranks) == 1):
+        # One GPU that becomes many, and many that become one, keep their kernels.
+        kernels = EAGER if isinstance(trace.costs.speed, EagerSpeed) else FUSED
+        changed = replace(changed, compute=add_kernels(changed.compute, kernels))
+    return _time_request(changed, trace)
 
 
 def time_by_one_model(was: StepTrace, now: StepTrace) -> tuple[StepTrace, StepTrace]:

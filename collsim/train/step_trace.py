@@ -17,7 +17,7 @@ from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import describe_ranks
 from ..units import format_bytes, format_time
-from .compute.compute_costs import ComputeCosts
+from .compute.compute_costs import ComputeCosts, parse_gpu
 from .compute.eager_speed import EagerSpeed, get_eager_speed
 from .compute.gpu_speeds import HOPPER
 from .memory import Memory
@@ -137,10 +137,10 @@ class StepTrace(NamesNearAttributes):
     def eager_time(self) -> float:
         """Seconds of the step in eager PyTorch, as its script runs it, where every GPU holds the whole model and nobody
         said which kernels run it; 0 in others."""
-        speed = self.costs.speed
-        if speed is None or speed is self.request.compute or isinstance(speed, EagerSpeed):
+        speed, gpu = self.costs.speed, parse_gpu(self.request.compute)
+        if speed is None or isinstance(speed, EagerSpeed) or gpu is None or gpu.kernels:
             return 0.0
-        if not self.request.parallel.holds_model or self.costs.label != speed.label:  # computing was measured itself
+        if not self.request.parallel.holds_model:
             return 0.0
         eager = get_eager_speed(speed.gpu, speed.dtype, memory_format=speed.memory_format)
         return self.what_if(compute=eager, memory=2**60).time

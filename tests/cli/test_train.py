@@ -246,6 +246,9 @@ def test_how_pytorch_runs_a_model_are_options_of_the_command():
     for word in ("eager", "H100 eager", "H100"):
         again = CliRunner().invoke(app, ["train", *words, *eager, "--compute", word, "--json"])
         assert json.loads(again.stdout)["time"] == same.time
+    refused = CliRunner().invoke(app, ["train", *words, *eager, "--compute", "fused"])
+    assert refused.exit_code == 2
+    assert "leave out --" in refused.output
     assert speed.forward_launch == pytest.approx(31e-6)
     assert speed.backward_launch / speed.forward_launch == pytest.approx(14 / 20)
     gpt = ["train", "gpt2", "--machine", "dgx-h100", "--ranks", "1", "--micro-batch", "4", "--json"]

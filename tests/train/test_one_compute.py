@@ -29,7 +29,7 @@ def time_replicas(model, machine, ranks, samples, dtype="bfloat16", **options):
     return cs.training_step(model, machine, ranks=ranks, **options)
 
 
-@pytest.mark.parametrize("compute", [None, "eager"])
+@pytest.mark.parametrize("compute", ["fused", "eager"])
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("model", MODELS)
 def test_a_gpu_computes_as_long_alone_as_among_others(model, machine, compute):
@@ -43,7 +43,7 @@ def test_a_gpu_computes_as_long_alone_as_among_others(model, machine, compute):
 @pytest.mark.parametrize("model", MODELS)
 def test_a_faster_gpu_computes_no_longer(model, dtype):
     """H200 has rates of its own where its memory did not help: within their digits it is no slower than an H100."""
-    for compute in (None, "eager"):
+    for compute in ("fused", "eager"):
         traces = [time_replicas(model, machine, 1, 8, dtype, compute=compute) for machine in MACHINES[1:]]
         seconds = [trace.computing for trace in traces]
         assert all(fast <= 1.01 * slow for slow, fast in pairwise(seconds)), seconds
@@ -52,7 +52,7 @@ def test_a_faster_gpu_computes_no_longer(model, dtype):
 
 @pytest.mark.parametrize("model", ["gpt2", "resnet50"])
 def test_more_gpus_make_no_step_faster(model):
-    for compute in (None, "eager", get_eager_speed("H100", "bfloat16", compile="default")):
+    for compute in ("fused", "eager", get_eager_speed("H100", "bfloat16", compile="default")):
         machine = cs.machine("dgx-h100", nodes=2)
         traces = [time_replicas(model, machine, n, 16, compute=compute) for n in (1, 2, 4, 8, 16)]
         seconds = [trace.computing for trace in traces]
@@ -61,25 +61,49 @@ def test_more_gpus_make_no_step_faster(model):
 
 
 @pytest.mark.parametrize(("machine", "gpu"), [("dgx-a100", "A100"), ("dgx-h100", "H100")])
-@pytest.mark.parametrize(("mode", "compute"), [("", None), ("none", "eager")])
+@pytest.mark.parametrize(("mode", "compute"), [("", "fused"), ("none", "eager")])
 @pytest.mark.parametrize("count", [1, 8])
 def test_python_command_and_page_agree(machine, gpu, mode, compute, count, capsys):
     expected = time_replicas("gpt2", machine, count, 4, memory=None, compute=compute)
-    speed = {None: get_gpu_speed, "eager": get_eager_speed}[compute](gpu, "bfloat16")
+    speed = {"fused": get_gpu_speed, "eager": get_eager_speed}[compute](gpu, "bfloat16")
     assert time_replicas("gpt2", machine, count, 4, compute=speed).time == expected.time
     words = ["gpt2", "--machine", machine, "--ranks", str(count), "--micro-batch", "4", "--dtype", "bfloat16"]
-    if compute:
-        words += ["--compute", compute]
-    record = json.loads(CliRunner().invoke(app, ["train", *words, "--json"]).stdout)
+    record = json.loads(CliRunner().invoke(app, ["train", *words, "--compute", compute, "--json"]).stdout)
     assert (record["time"], record["compute"]) == (expected.time, expected.costs.label)
     assert record["interval"]["reason"] == str(expected.interval.reason)
     interval = record["interval"]
     assert (interval["low"], interval["high"]) == (expected.interval.low, expected.interval.high)
     if count == 8:
         choice = TrainingChoice(model="gpt2", machine=machine, nodes=1, samples=4, compile=mode)
-        assert time_step(choice).time == expected.time
+        shown = time_step(choice)
+        assert shown.time == expected.time
         exec(compile(build_script(choice), "page", "exec"), {})
-        assert str(expected) in capsys.readouterr().out
+        assert str(shown) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("machine", "gpu"), [("dgx-a100", "A100"), ("dgx-h100", "H100"), ("hgx-h200", "H200")])
+def test_a_lone_gpu_runs_eager_pytorch_where_that_was_measured_and_nothing_says_otherwise(machine, gpu):
+    fused, eager = get_gpu_speed(gpu, "bfloat16"), get_eager_speed(gpu, "bfloat16")
+    lone = fused if gpu == "A100" else eager
+    for compute in (None, gpu):
+        assert time_replicas("gpt2", machine, 1, 4, compute=compute).costs.speed == lone
+        assert time_replicas("gpt2", machine, 2, 4, compute=compute).costs.speed == fused
+    for ranks in (1, 2):
+        assert time_replicas("gpt2", machine, ranks, 4, compute="fused").costs.speed == fused
+        assert time_replicas("gpt2", machine, ranks, 4, compute=f"{gpu} fused").costs.speed == fused
+
+
+@pytest.mark.parametrize("compute", [None, "H100", "fused", "eager", "H200 eager"])
+def test_a_step_keeps_its_kernels_on_more_and_on_fewer_gpus(compute):
+    one, two = (time_replicas("gpt2", "dgx-h100", ranks, 4, compute=compute) for ranks in (1, 2))
+    assert one.what_if(ranks=2, batch=None, micro_batch=4).costs.speed == one.costs.speed
+    assert two.what_if(ranks=1, batch=None, micro_batch=4).costs.speed == two.costs.speed
+    assert one.what_if(ranks=2, compute="fused", batch=8).costs.speed == get_gpu_speed("H100", "bfloat16")
+    table = cs.train.measure_scaling(
+        "gpt2", lambda nodes: cs.machine("dgx-h100", nodes=nodes, gpus=1), parallel="ddp", nodes=[1, 2], batch=8
+    )
+    assert table.efficiency_gpu[0] == pytest.approx(1.0)
+    assert 0.5 < table.efficiency_gpu[1] < 1
 
 
 def test_a_gpu_that_is_named_may_run_eager_pytorch():

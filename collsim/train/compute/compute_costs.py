@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from ...units import Duration, parse_time
 from ..workload.model import Model
 from ..workload.step_graph import StepTask, TrainingStep
 from .eager_speed import EagerSpeed, get_eager_speed
-from .gpu_speeds import GpuSpeed, get_gpu_speed, list_gpus
+from .gpu_speeds import HOPPER, GpuSpeed, get_gpu_speed, list_gpus
 from .torch_profile import TorchProfile, read_profile
 
 Floats = npt.NDArray[np.float64]
@@ -27,8 +27,8 @@ LayerTime: TypeAlias = Duration | Sequence[Duration]
 Compute: TypeAlias = (
     Duration | GpuSpeed | TorchProfile | os.PathLike[str] | Mapping[str, LayerTime] | Sequence[LayerTime] | None
 )
-#: What `compute` says, alone or behind a GPU's name, for eager PyTorch in place of the kernels of published runs.
-EAGER = "eager"
+#: What `compute` says, alone or behind a GPU's name: the kernels of eager PyTorch, or the fused ones of published runs.
+EAGER, FUSED = "eager", "fused"
 PASSES = ("forward", "backward", "optimizer")
 #: What counts as each of them: a backward pass may come in halves.
 _KINDS = {"forward": ("forward",), "backward": ("backward", "dgrad", "wgrad"), "optimizer": ("optimizer",)}
@@ -60,10 +60,11 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     Args:
         step: The step, which says what each task computes.
         topology: Topology that it runs on; a machine says which GPU it has.
-        compute: None: the machine's GPU, with the fused kernels and the clocks of long runs that published steps had
-            (Megatron-LM, torchtitan, MPT); `"eager"`: in eager PyTorch; a GPU's name (`"A100"`, `"A100 eager"`), or a
-            GpuSpeed; a time (a
-            number in s, `"97ms"`): measured seconds of forward, backward and optimizer of one microbatch on one GPU,
+        compute: None: the machine's GPU. `"fused"`: it has the fused kernels and the clocks of long runs that published
+            steps had (Megatron-LM, torchtitan, MPT); `"eager"`: it runs eager PyTorch. Where nothing says which, a lone
+            H100, H200 or H800 runs eager PyTorch, as it was measured; others have fused kernels. A GPU's name
+            (`"A100"`, `"A100 eager"`), or a GpuSpeed. A time (a number in s, `"97ms"`):
+            measured seconds of forward, backward and optimizer of one microbatch on one GPU,
             shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
             "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
             the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a TorchProfile.
@@ -75,7 +76,7 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
     Raises:
         CollsimError: A layer or a GPU is unknown, or nothing says how fast the GPU is.
     """
-    fast = find_gpu_speed(topology, step.dtype, compute)
+    fast = find_gpu_speed(topology, step.dtype, compute, is_alone=step.ranks == 1)
     measured = _parse_measured(compute, step.model)
     modelled = _estimate_task_seconds(step, fast)
     if measured is None or isinstance(measured, GpuSpeed):
@@ -124,50 +125,85 @@ def create_unknown_speed_error(topology: Topology) -> CollsimError:
     return CollsimError(message, name=topology.name)
 
 
-def find_gpu_speed(topology: Topology, dtype: str, compute: Compute = None) -> GpuSpeed | None:
+def find_gpu_speed(
+    topology: Topology, dtype: str, compute: Compute = None, *, is_alone: bool = False
+) -> GpuSpeed | None:
     """Find the speed of the GPU that computes.
 
     Args:
         topology: The machine.
         dtype: Type that is computed in.
         compute: What `training_step` was given.
+        is_alone: Whether the step runs on one GPU.
 
     Returns:
         The speed; None where nothing says which GPU it is.
     """
     if isinstance(compute, GpuSpeed):
         return compute
-    named, get_speed = parse_gpu(compute) or ("", get_gpu_speed)
+    named, kernels = parse_gpu(compute) or GpuWords("", FUSED)
     name = named or str(getattr(topology.facts.machine, "gpu", ""))
     if name and name not in list_gpus():  # machines have the names of `topology.parts.gpus`: A6000, MI300
         name = next((known for known in list_gpus() if find_gpu_name(known) == name), "")
     if not name:
         return None
-    return get_speed(name, dtype)
+    if kernels == EAGER or (not kernels and is_alone and name in HOPPER):
+        return get_eager_speed(name, dtype)
+    return get_gpu_speed(name, dtype)
 
 
-def parse_gpu(compute: object) -> tuple[str, Callable[[str, str], GpuSpeed]] | None:
+class GpuWords(NamedTuple):
+    """What a text says of the GPU that computes.
+
+    Attributes:
+        name: Its name; "" is the machine's own.
+        kernels: `EAGER`, `FUSED`, or "" where nothing is said.
+    """
+
+    name: str
+    kernels: str
+
+
+def parse_gpu(compute: object) -> GpuWords | None:
     """Parse text that says which GPU computes, with which kernels.
 
     Args:
         compute: What `training_step` was given.
 
     Returns:
-        Name of the GPU, "" for the machine's own, and the function that finds its speed; None for what is no such text.
+        What it says; None for what is no such text.
 
     Examples:
-        >>> parse_gpu("A100 eager")[0]
-        'A100'
+        >>> parse_gpu("A100 eager")
+        GpuWords(name='A100', kernels='eager')
         >>> parse_gpu("97ms")
     """
     if compute is None:
-        return "", get_gpu_speed
+        return GpuWords("", "")
     if not isinstance(compute, str):
         return None
-    name = compute.removesuffix(EAGER).rstrip()
-    if name in list_gpus() or compute == EAGER:
-        return name, get_gpu_speed if name == compute else get_eager_speed
-    return None
+    words = compute.split(" ")
+    kernels = words.pop() if words[-1] in (EAGER, FUSED) else ""
+    name = " ".join(words)
+    return GpuWords(name, kernels) if name in list_gpus() or (kernels and not words) else None
+
+
+def add_kernels(compute: Compute, kernels: str = FUSED) -> Compute:
+    """Say which kernels a GPU has where nothing says it.
+
+    Args:
+        compute: What `training_step` was given.
+        kernels: `EAGER` or `FUSED`.
+
+    Returns:
+        The same with the kernels.
+
+    Examples:
+        >>> add_kernels("A100"), add_kernels("97ms")
+        ('A100 fused', '97ms')
+    """
+    gpu = parse_gpu(compute)
+    return compute if gpu is None or gpu.kernels else f"{gpu.name} {kernels}".strip()
 
 
 def _parse_measured(compute: Compute, model: Model) -> Any:

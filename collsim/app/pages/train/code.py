@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...scenario import snippets
-from .training_choice import CHANGES, TrainingChoice, build_arguments, list_options
+from .training_choice import CHANGES, TrainingChoice, build_arguments, list_options, name_speed
 
 #: What the command does unless it is told otherwise.
 _USUAL = {"optimizer": "adam", "network": "alone", "parallel": "ddp"}
@@ -49,7 +49,7 @@ def build_command(choice: TrainingChoice) -> str:
         "optimizer": choice.optimizer,
         "weights": choice.has_narrow_weights and choice.dtype,
         "attention": choice.model_options and choice.attention,
-        "compute": choice.speed_of,
+        "compute": choice.speed_of if choice.eager_options else name_speed(choice),
         **choice.eager_options,
         "interference": choice.interference,
         "network": choice.timing,

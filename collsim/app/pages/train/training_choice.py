@@ -10,7 +10,7 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.locale.synonyms import find_synonyms
-from collsim.train.compute.compute_costs import resolve_interference
+from collsim.train.compute.compute_costs import FUSED, resolve_interference
 from collsim.train.compute.eager_speed import COMPILE_MODES, EagerSpeed, get_eager_speed
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import list_model_options, models
@@ -236,6 +236,17 @@ def has_known_gpu(choice: TrainingChoice) -> bool:
         return False
 
 
+def name_speed(choice: TrainingChoice) -> str | None:
+    """Name the GPU that computes, as `training_step(compute=)` takes it, with the kernels where one GPU is alone.
+
+    Args:
+        choice: The step of training that is chosen.
+    """
+    if build_topology(choice).ranks > 1:
+        return choice.speed_of
+    return f"{choice.speed_of or ''} {FUSED}".strip()
+
+
 def build_speed(choice: TrainingChoice) -> EagerSpeed | str | None:
     """Build what `training_step` is told of how fast GPUs compute.
 
@@ -244,7 +255,7 @@ def build_speed(choice: TrainingChoice) -> EagerSpeed | str | None:
     """
     if options := choice.eager_options:
         return get_eager_speed(find_gpu(choice), choice.dtype, **options)  # type: ignore[arg-type]
-    return choice.speed_of
+    return name_speed(choice)
 
 
 def build_model(choice: TrainingChoice) -> cs.train.Model:
@@ -374,8 +385,8 @@ def build_arguments(choice: TrainingChoice) -> tuple[str, dict[str, str]]:
     if options := choice.eager_options:
         speed = repr(find_gpu(choice)), repr(choice.dtype)
         words |= {"compute": write_call("cs.train.get_eager_speed", *speed, **options)}
-    elif choice.speed_of:
-        words |= {"compute": repr(choice.speed_of)}
+    elif speed_of := name_speed(choice):
+        words |= {"compute": repr(speed_of)}
     if choice.interference:
         words |= {"interference": repr(float(choice.interference))}
     if choice.timing != "alone":
