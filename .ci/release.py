@@ -114,10 +114,12 @@ def parse_address(text: str) -> str:
 
 
 def read_version(folder: Path) -> str:
-    """The version in `collsim/__init__.py`."""
-    match = re.search(r'^__version__ = "(.+)"', (folder / "collsim" / "__init__.py").read_text("utf-8"), re.MULTILINE)
+    """The version in `collsim/package_data.py`."""
+    match = re.search(
+        r'^__version__ = "(.+)"', (folder / "collsim" / "package_data.py").read_text("utf-8"), re.MULTILINE
+    )
     if match is None:
-        sys.exit("collsim/__init__.py has no __version__")
+        sys.exit("collsim/package_data.py has no __version__")
     return match[1]
 
 

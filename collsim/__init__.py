@@ -27,6 +27,7 @@ from .bounds import lower_bound
 from .collective import collectives, get_collective
 from .errors import CollsimError, FormatError, ScheduleError, TopologyError
 from .errors.attributes import answer_for_package as _answer_for_package
+from .package_data import __version__ as __version__
 from .registry import Algorithm, algorithm, algorithms, registered, schedule
 from .replay import replay
 from .schedule import Schedule
@@ -66,32 +67,25 @@ if TYPE_CHECKING:
     from .train import zero as zero
     from .viz.program.notebook import Shell
 
-__version__ = "1.0.0"
-
-#: Packages that bring heavy libraries (tables, file formats) are loaded when one of their names is first used.
-_LATE_PACKAGES = ("diagnosis", "inference", "io", "lab", "nccl", "programs", "purchases", "synthesis", "teach", "train")
+#: What brings heavy libraries (tables, file formats) is loaded when one of its names is first used. Those that are not
+#: in `__all__` work at the top, too (`cs.ddp()` for `cs.train.ddp()`), because people write them most: they are
+#: promised to stay, and listed in their package.
 _LATE_NAMES = {
-    **dict(zip(_LATE_PACKAGES, _LATE_PACKAGES, strict=True)),
-    "best_parallel": "sweep",
-    "diagnose": "diagnosis",
-    "model": "train",
-    "models": "train",
-    "program": "programs.program_entry",
-    "training_step": "train",
-    "upgrades": "purchases",
-}
-#: Names of a package that also work at the top (`cs.ddp()` for `cs.train.ddp()`), because people write them most: they
-#: are promised to stay, and listed where they live.
-_SHORT_PATHS = {
-    "exercise": "teach",
-    "glossary": "display.glossary_lookup",
-    "grade": "teach",
-    "load": "io",
-    "run_for_real": "lab",
-    "save": "io",
-    "synthesize": "synthesis",
-    **dict.fromkeys(
-        ("context", "data_parallel", "ddp", "expert", "fsdp", "parameter_server", "pipeline", "tensor", "zero"), "train"
+    "diagnosis": ("diagnose", "diagnosis"),
+    "display.glossary_lookup": ("glossary",),
+    "inference": ("inference",),
+    "io": ("io", "load", "save"),
+    "lab": ("lab", "run_for_real"),
+    "nccl": ("nccl",),
+    "programs": ("programs",),
+    "programs.program_entry": ("program",),
+    "purchases": ("purchases", "upgrades"),
+    "sweep": ("best_parallel",),
+    "synthesis": ("synthesis", "synthesize"),
+    "teach": ("exercise", "grade", "teach"),
+    "train": (
+        *("context", "data_parallel", "ddp", "expert", "fsdp", "model", "models", "parameter_server", "pipeline"),
+        *("tensor", "train", "training_step", "zero"),
     ),
 }
 
@@ -244,11 +238,12 @@ def load_ipython_extension(shell: Shell) -> None:
     register_program_magic(shell)
 
 
-_get_late, __dir__ = _answer_for_package(__name__, __all__, _LATE_NAMES | _SHORT_PATHS)
+_get_late, __dir__ = _answer_for_package(__name__, __all__, _LATE_NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name.lower() not in {*__all__, *_LATE_NAMES, *_SHORT_PATHS} and (call := _show_schedule(name)):
+    known = {*__all__, *(late for names in _LATE_NAMES.values() for late in names)}
+    if name.lower() not in known and (call := _show_schedule(name)):
         raise AttributeError(call, name=name)
     return _get_late(name)
 

@@ -1,4 +1,4 @@
-"""The tables that travel in the package: TOML and CSV files, each next to the module that reads it."""
+"""The version of the package, and its tables: TOML and CSV files, each next to the module that reads it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 #: What a TOML file holds; `tests/test_package_tables.py` has the schema of each.
 TomlTable: TypeAlias = dict[str, Any]
+
+__version__ = "1.0.0"
 
 
 def read_package_file(module: str, name: str) -> str:

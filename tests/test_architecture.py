@@ -99,14 +99,18 @@ def node_of(path):
     return relative_name(path) if path.parent == ROOT else relative_name(path.parent)
 
 
+def absolute_name(node, path):
+    """The module that a `from ... import` names, as a dotted name in parts."""
+    package = ["collsim", *path.parent.relative_to(ROOT).parts]
+    base = package[: len(package) - node.level + 1] if node.level else []
+    return [*base, *(node.module.split(".") if node.module else [])]
+
+
 def imported_names(path):
     """The modules of collsim that an import statement of this module may mean, longest names first."""
-    package = ["collsim", *path.parent.relative_to(ROOT).parts]
     for node in parse_module(path).imports:
         if isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = [*base, *(node.module.split(".") if node.module else [])]
-            yield from ((*module, alias.name) for alias in node.names)
+            yield from ((*absolute_name(node, path), alias.name) for alias in node.names)
         else:
             yield from (tuple(alias.name.split(".")) for alias in node.names)
 
@@ -166,29 +170,72 @@ LATE_CIRCLES = {
 
 def is_checked_only(node):
     """Whether an `if` is for type checkers."""
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+@cache
+def late_names(path):
+    """Names that a package imports at their first use, each with its module; the imports for type checkers list them."""
+    blocks = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if is_checked_only(node)]
+    return {
+        alias.name: file_of((*module, alias.name))
+        for block in blocks
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for module in [absolute_name(node, path)]
+        for alias in node.names
+    }
 
 
 def imports_that_run(path, late):
     """The modules of collsim that a module imports; `late`: inside functions too."""
-    waiting, package = [ast.parse(path.read_text(encoding="utf-8"))], ["collsim", *path.parent.relative_to(ROOT).parts]
+    waiting = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = [*base, *(node.module.split(".") if node.module else [])]
-            yield from filter(None, (file_of((*module, alias.name)) for alias in node.names))
+            module = absolute_name(node, path)
+            for alias in node.names:
+                other = file_of((*module, alias.name))
+                yield from filter(None, (other, other and late_names(other).get(alias.name)))
+        elif isinstance(node, ast.Import):
+            yield from filter(None, (file_of(tuple(alias.name.split("."))) for alias in node.names))
         elif not is_checked_only(node) and (late or not isinstance(node, ast.FunctionDef | ast.Lambda)):
             waiting += ast.iter_child_nodes(node)
 
 
+@cache
+def module_graph(late):
+    """Modules, with an arrow for every import from one to another."""
+    graph = nx.DiGraph((path, other) for path in MODULES for other in imports_that_run(path, late) if other != path)
+    assert graph.has_edge(ROOT / "train/pipelines/pass_orders.py", ROOT / "train/pipelines/zero_bubble.py")
+    assert graph.has_edge(ROOT / "inference/token_times.py", ROOT / "nccl/nccl_prediction.py"), (
+        "a late name of a package"
+    )
+    return graph
+
+
+def find_circles(graph):
+    return [sorted(map(relative_name, part)) for part in nx.strongly_connected_components(graph) if len(part) > 1]
+
+
 @pytest.mark.parametrize("late", [False, True])
 def test_modules_import_each_other_in_no_circle(late):
-    imports = nx.DiGraph((path, other) for path in MODULES for other in imports_that_run(path, late) if other != path)
-    assert imports.has_edge(ROOT / "train/pipelines/pass_orders.py", ROOT / "train/pipelines/zero_bubble.py")
-    circles = [part for part in nx.strongly_connected_components(imports) if len(part) > 1]
-    folders = {relative_name(path.parent) for circle in circles for path in circle}
-    assert folders == (LATE_CIRCLES.keys() if late else set()), [sorted(map(relative_name, c)) for c in circles]
+    circles = find_circles(module_graph(late))
+    folders = {name.rpartition("/")[0] for circle in circles for name in circle}
+    assert folders == (LATE_CIRCLES.keys() if late else set()), circles
+
+
+def test_no_package_imports_what_imports_it_first():
+    """Python imports a package before the modules in it. One that imports its modules meanwhile waits for a thread that
+    began with such a module, which waits for the package. `import collsim` is over before threads use it."""
+    graph = module_graph(late=False).copy()
+    graph.remove_nodes_from(nx.descendants(graph, ROOT / "__init__.py") | {ROOT / "__init__.py"})
+    parents = [
+        (path, (path.parent.parent if path.stem == "__init__" else path.parent) / "__init__.py") for path in graph
+    ]
+    graph.add_edges_from((path, parent) for path, parent in parents if parent in graph)
+    assert graph.has_edge(ROOT / "nccl/nccl_prediction.py", ROOT / "nccl/__init__.py")
+    assert find_circles(graph) == []
 
 
 def test_the_graph_sees_the_imports():

@@ -54,7 +54,7 @@ def test_there_is_no_release_without_the_address_of_a_repository(text, monkeypat
 
 
 def test_the_address_is_written_into_metadata_citation_and_readme_of_the_release_alone(tmp_path):
-    names = ("pyproject.toml", "README.md", "CITATION.cff", "collsim/__init__.py")
+    names = ("pyproject.toml", "README.md", "CITATION.cff", "collsim/package_data.py")
     (tmp_path / "collsim").mkdir()
     for name in names:
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())

@@ -53,8 +53,7 @@ class Splitting:
 
     def build_strategy(self) -> ParallelStrategy:
         """The value that `training_step` takes: a name with the options of its function, or a product in Python."""
-        from collsim.train.parallel.strategy import STRATEGIES
-        from collsim.train.parallel.strategy_parser import parse_strategy
+        from collsim.train.parallel.strategy_parser import STRATEGIES, parse_strategy
 
         name = self.parallel.replace("-", "_")
         options = {key: value for key, value in vars(self).items() if value is not None and key != "parallel"}

@@ -13,8 +13,8 @@ from ..files import read_whole_lines
 from ..io.chakra import iterate_chakra
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
 from ..locale import has_text, translate
-from .readers import TOOL_READERS
 from .readers.execution_traces import write_chakra_node
+from .readers.tool_readers import TOOL_READERS
 from .readers.topology_dumps import read_tree
 
 Value = TypeVar("Value")

@@ -25,9 +25,9 @@ from ..topology.machines import machine as build_machine
 from .causes import find_isolated_containers
 from .comparison_causes import find_lost_links
 from .evidence_pieces import Evidence
-from .readers import TOPOLOGY_FILE
 from .readers.benchmark_tables import MeasuredTime
 from .readers.network_tools import CardPort, CardTest
+from .readers.tool_readers import TOPOLOGY_FILE
 
 _RACK = "gb200-nvl72"
 #: Characters of a text that are looked at to find out what it is.

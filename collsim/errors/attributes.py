@@ -12,18 +12,22 @@ from . import Sentence, describe_unknown
 
 
 def answer_for_package(
-    package: str, names: Collection[str], late: Mapping[str, str] = MappingProxyType({})
+    package: str, names: Collection[str], modules: Mapping[str, Collection[str]] = MappingProxyType({})
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Build `__getattr__` and `__dir__` of a package: a name that it does not have is answered with the nearest one.
+
+    A module is imported when somebody first uses one of its names. A package that imports its modules while it is
+    itself imported meets a thread that imports such a module first: each waits for the other, and Python ends one of
+    them with an error.
 
     Args:
         package: Its name, `__name__`.
         names: Its public names.
-        late: Names whose module below the package is imported when somebody first asks for them, with that module; a
-            module stands for itself under its own name.
+        modules: The modules, relative to the package, each with its names; a name that it does not have means the
+            module.
 
     Returns:
-        Both functions; the first raises AttributeError for a name that is not `late`.
+        Both functions; the first raises AttributeError for a name that no module has.
 
     Examples:
         >>> import collsim as cs
@@ -31,18 +35,18 @@ def answer_for_package(
         Traceback (most recent call last):
         AttributeError: unknown name of cs.topology 'mesh2d'; did you mean 'mesh'?
     """
+    module_of = {name: module for module, names_there in modules.items() for name in names_there}
 
     def get_late(name: str) -> object:
-        if name in late:
-            value: object = import_module(f"{package}.{late[name]}")
-            if late[name].rpartition(".")[2] != name:
-                value = getattr(value, name)
+        if name in module_of:
+            module = import_module(f".{module_of[name]}", package)
+            value: object = getattr(module, name, module)
             setattr(sys.modules[package], name, value)
             return value
         if name.startswith("_"):  # Python and tools look whether there are such
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
         what = Sentence("name of {package}", package=package.replace("collsim", "cs"))
-        raise AttributeError(str(describe_unknown(what, name, {*names, *late})), name=name)
+        raise AttributeError(str(describe_unknown(what, name, {*names, *module_of})), name=name)
 
     return get_late, lambda: sorted(names)
 

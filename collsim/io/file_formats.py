@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, Literal
 
 from ..display.catalog import Catalog, Row
@@ -60,6 +62,8 @@ class Format:
     chinese: str = ""
 
 
+#: Formats of the package as their modules are imported, and all formats.
+_BUILT_IN: dict[str, Format] = {}
 _FORMATS: dict[str, Format] = {}
 
 
@@ -97,10 +101,21 @@ def register_built_in(name: str, **functions: Any) -> None:
     row = _read_rows()[name]
     about, chinese = row["about"]
     options = tuple(row.get("options", {}).items())
-    register(Format(name, tuple(row["suffixes"]), row["holds"], about, options=options, chinese=chinese, **functions))
+    suffixes = tuple(row["suffixes"])
+    _BUILT_IN[name] = Format(name, suffixes, row["holds"], about, options=options, chinese=chinese, **functions)
+
+
+@cache
+def _import_formats() -> None:
+    """Import every module of this folder; their formats are in the order of `formats.toml`, whichever came first."""
+    for module in walk_packages([str(Path(__file__).parent)], "collsim.io."):
+        import_module(module.name)
+    for name in _read_rows():
+        _FORMATS.setdefault(name, _BUILT_IN[name])
 
 
 def _load_formats() -> dict[str, Format]:
+    _import_formats()
     load_plugins("collsim.formats", _add_plugin)
     return _FORMATS
 

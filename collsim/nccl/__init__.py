@@ -11,26 +11,17 @@ over sizes and numbers of nodes, `search_graphs` finds the rings, trees and NVLS
 from typing import TYPE_CHECKING
 
 from ..errors.attributes import answer_for_package
-from .algorithm_choices import Crossover, compare_ring_and_tree, predict_choices
-from .difference import Difference, explain_difference, predict_with_simulation
-from .machine.machine_facts import Facts
-from .machine.topology_facts import GraphSearch, read_facts, search_graphs
-from .model.links import TERMS, LinkParameters
-from .model.prediction_interval import Interval
-from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose_algorithm, compute_cost_table
-from .nccl_prediction import Prediction, predict
-from .predicted_schedule import predict_and_simulate
-from .release_differences import ReleaseComparison, compare_releases
-from .search.nvls_heads import NvlsHeads
-from .search.ring_tree_search import Rings, Trees
-from .tuner_graphs import build_communicator
 
 if TYPE_CHECKING:
+    from .algorithm_choices import Crossover, compare_ring_and_tree, predict_choices
+    from .difference import Difference, explain_difference, predict_with_simulation
     from .libraries import mpi
     from .libraries.backends import BackendAdvice, get_support, recommend_backend
     from .libraries.gloo import predict_gloo_interval, predict_gloo_time
     from .link_calibration import Calibration, fit_calibration
+    from .machine.machine_facts import Facts
     from .machine.machine_words import parse_facts
+    from .machine.topology_facts import GraphSearch, read_facts, search_graphs
     from .measured.gaps import Gap, explain_gap
     from .measured.measurement_value import evaluate_measurement_value
     from .measured.prediction_accuracy import Accuracy, evaluate_accuracy
@@ -42,30 +33,15 @@ if TYPE_CHECKING:
         get_published_run,
         load_published_runs,
     )
-
-#: Module of each name that is imported when somebody first asks for it: other libraries, tables of measured runs and
-#: the fit need pandas, which a prediction does not.
-_LATE_MODULES = {
-    **dict.fromkeys(("BackendAdvice", "get_support", "recommend_backend"), "libraries.backends"),
-    **dict.fromkeys(("predict_gloo_interval", "predict_gloo_time"), "libraries.gloo"),
-    "mpi": "libraries.mpi",
-    **dict.fromkeys(("Calibration", "fit_calibration"), "link_calibration"),
-    "parse_facts": "machine.machine_words",
-    **dict.fromkeys(("Gap", "explain_gap"), "measured.gaps"),
-    "evaluate_measurement_value": "measured.measurement_value",
-    **dict.fromkeys(("Accuracy", "evaluate_accuracy"), "measured.prediction_accuracy"),
-    **dict.fromkeys(
-        (
-            "MeasuredRun",
-            "compare_run",
-            "compare_published_runs",
-            "create_run",
-            "get_published_run",
-            "load_published_runs",
-        ),
-        "measured.published_runs",
-    ),
-}
+    from .model.links import TERMS, LinkParameters
+    from .model.prediction_interval import Interval
+    from .model.tuner import Communicator, Graph, TunerChoice, TunerCost, choose_algorithm, compute_cost_table
+    from .nccl_prediction import Prediction, predict
+    from .predicted_schedule import predict_and_simulate
+    from .release_differences import ReleaseComparison, compare_releases
+    from .search.nvls_heads import NvlsHeads
+    from .search.ring_tree_search import Rings, Trees
+    from .tuner_graphs import build_communicator
 
 __all__ = [
     "TERMS",
@@ -118,6 +94,46 @@ __all__ = [
     "search_graphs",
 ]
 
-
 if not TYPE_CHECKING:  # a checker that saw it would let every name pass
-    __getattr__, __dir__ = answer_for_package(__name__, __all__, _LATE_MODULES)
+    __getattr__, __dir__ = answer_for_package(
+        __name__,
+        __all__,
+        {
+            "algorithm_choices": ("Crossover", "compare_ring_and_tree", "predict_choices"),
+            "difference": ("Difference", "explain_difference", "predict_with_simulation"),
+            "libraries.backends": ("BackendAdvice", "get_support", "recommend_backend"),
+            "libraries.gloo": ("predict_gloo_interval", "predict_gloo_time"),
+            "libraries.mpi": ("mpi",),
+            "link_calibration": ("Calibration", "fit_calibration"),
+            "machine.machine_facts": ("Facts",),
+            "machine.machine_words": ("parse_facts",),
+            "machine.topology_facts": ("GraphSearch", "read_facts", "search_graphs"),
+            "measured.gaps": ("Gap", "explain_gap"),
+            "measured.measurement_value": ("evaluate_measurement_value",),
+            "measured.prediction_accuracy": ("Accuracy", "evaluate_accuracy"),
+            "measured.published_runs": (
+                "MeasuredRun",
+                "compare_published_runs",
+                "compare_run",
+                "create_run",
+                "get_published_run",
+                "load_published_runs",
+            ),
+            "model.links": ("TERMS", "LinkParameters"),
+            "model.prediction_interval": ("Interval",),
+            "model.tuner": (
+                "Communicator",
+                "Graph",
+                "TunerChoice",
+                "TunerCost",
+                "choose_algorithm",
+                "compute_cost_table",
+            ),
+            "nccl_prediction": ("Prediction", "predict"),
+            "predicted_schedule": ("predict_and_simulate",),
+            "release_differences": ("ReleaseComparison", "compare_releases"),
+            "search.nvls_heads": ("NvlsHeads",),
+            "search.ring_tree_search": ("Rings", "Trees"),
+            "tuner_graphs": ("build_communicator",),
+        },
+    )

@@ -7,16 +7,28 @@
 - `job_records`: what a job called before it hung; cycles of ranks that wait.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from ..rank_engine.engine import Message
-from ..rank_engine.execute import RankError, RankWait
-from .hangs import Hang, list_hangs
-from .job_records.record_files import load_hang
-from .judge import ProgramRun
+from ..errors.attributes import answer_for_package
+
+if TYPE_CHECKING:
+    from ..rank_engine.engine import Message
+    from ..rank_engine.execute import RankError, RankWait
+    from .hangs.catalogue import Hang, list_hangs
+    from .job_records.record_files import load_hang
+    from .judge import ProgramRun
 
 __all__ = ["Hang", "Message", "ProgramRun", "RankError", "RankWait", "list_hangs", "load_hang"]
 
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__, __dir__ = answer_for_package(
+        __name__,
+        __all__,
+        {
+            ".rank_engine.engine": ("Message",),
+            ".rank_engine.execute": ("RankError", "RankWait"),
+            "hangs.catalogue": ("Hang", "list_hangs"),
+            "job_records.record_files": ("load_hang",),
+            "judge": ("ProgramRun",),
+        },
+    )

@@ -5,10 +5,24 @@ back, `attempt` reads it, `own` runs a learner's own function, `run_program` a r
 protects and what it does not.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from .attempt import Attempt
-from .isolation import Isolation, NoIsolation, detect_isolation
-from .resource_limits import Limits
+from ..errors.attributes import answer_for_package
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
+    from .isolation import Isolation, NoIsolation, detect_isolation
+    from .resource_limits import Limits
 
 __all__ = ["Attempt", "Isolation", "Limits", "NoIsolation", "detect_isolation"]
+
+if not TYPE_CHECKING:  # a checker that saw it would let every name pass
+    __getattr__, __dir__ = answer_for_package(
+        __name__,
+        __all__,
+        {
+            "attempt": ("Attempt",),
+            "isolation": ("Isolation", "NoIsolation", "detect_isolation"),
+            "resource_limits": ("Limits",),
+        },
+    )

@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import collsim
-
 from ..display.progress import open_progress
 from ..errors import CollsimError, require_language, require_path
 from ..files import name_write_errors
 from ..lessons.chapters import SECTIONS
 from ..lessons.lesson import FilledSection
 from ..locale import LANGUAGES
+from ..package_data import __version__
 from ..simulate import Trace
 from ..teach.quiz.question import Question
 from ..teach.quiz.questions import questions
@@ -167,7 +166,7 @@ def _write_pages(
     lessons: Mapping[str, FilledSection],
     networks: Sequence[GalleryNetwork],
 ) -> None:
-    version = collsim.__version__
+    version = __version__
 
     def write(name: str, title: str, body: str, data: dict[str, Any]) -> None:
         (folder / name).write_text(pages.build_page(name, language, title, body, data, version), encoding="utf-8")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .plan import read_plan
     from .split_sweep import best_parallel as best_parallel
 
-#: What reads plans and keeps results on disk is loaded when it is asked for.
-_LATE = {"best_parallel": "split_sweep", "read_plan": "plan"}
+#: What reads plans and keeps results on disk is loaded when it is first used.
+_LATE = {"plan": ("read_plan",), "split_sweep": ("best_parallel",)}
 
 __all__ = ["close_gap", "read_plan"]
 

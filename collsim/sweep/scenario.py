@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-import collsim
-
 from ..collective import get_collective
 from ..dtypes import find_itemsize
 from ..errors import CollsimError, is_list, require_word
 from ..faults import digest_schedule
 from ..limits import MAX_SCENARIOS, require_few
+from ..package_data import __version__
 from ..registry import Algorithm, algorithms, get_algorithm
 from ..schedule import Schedule
 from ..simulate import ENGINES, Engine
@@ -275,7 +274,7 @@ def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
         for path in paths:
             if path.is_file():
                 digest.update(path.read_bytes())
-    return f"{collsim.__version__}+{digest.hexdigest()[:12]}"
+    return f"{__version__}+{digest.hexdigest()[:12]}"
 
 
 def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, _Keywords]]:

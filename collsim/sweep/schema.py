@@ -111,7 +111,7 @@ def _build_prices() -> Schema:
 
 def _build_parallel() -> Schema:
     """A name, a name with the options that this way of splitting has, or a product as Python writes it."""
-    from ..train.parallel.strategy import STRATEGIES
+    from ..train.parallel.strategy_parser import STRATEGIES
 
     alone = _build_enum(name for name, strategy in STRATEGIES.items() if not _list_required(strategy))
     product = {"type": "string", "pattern": rf"\b({'|'.join(sorted(STRATEGIES))})\s*\("}

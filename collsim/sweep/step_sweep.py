@@ -231,7 +231,7 @@ def list_splits(parallel: object) -> list[ParallelStrategy]:
         CollsimError: For unknown names and options.
     """
     from ..train import ParallelStrategy, parse_strategy
-    from ..train.parallel.strategy import STRATEGIES
+    from ..train.parallel.strategy_parser import STRATEGIES
 
     splits: list[ParallelStrategy] = []
     if parallel is None:

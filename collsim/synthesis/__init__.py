@@ -10,11 +10,13 @@ Three methods make ordinary Schedules, which are verified and timed as any other
 from typing import TYPE_CHECKING
 
 from ..errors.attributes import answer_for_package
-from .process_groups import GroupSchedules, synthesize_groups
-from .route_choice import choose_routes
-from .solver import Answer, find_least_steps, solve_exactly
-from .switch_removal import RankPath, SplitNetwork, remove_switches
-from .synthesizer import Report, repair, report, synthesize
+
+if TYPE_CHECKING:
+    from .process_groups import GroupSchedules, synthesize_groups
+    from .route_choice import choose_routes
+    from .solver import Answer, find_least_steps, solve_exactly
+    from .switch_removal import RankPath, SplitNetwork, remove_switches
+    from .synthesizer import Report, repair, report, synthesize
 
 __all__ = [
     "Answer",
@@ -32,6 +34,15 @@ __all__ = [
     "synthesize_groups",
 ]
 
-
 if not TYPE_CHECKING:  # a checker that saw it would let every name pass
-    __getattr__, __dir__ = answer_for_package(__name__, __all__)
+    __getattr__, __dir__ = answer_for_package(
+        __name__,
+        __all__,
+        {
+            "process_groups": ("GroupSchedules", "synthesize_groups"),
+            "route_choice": ("choose_routes",),
+            "solver": ("Answer", "find_least_steps", "solve_exactly"),
+            "switch_removal": ("RankPath", "SplitNetwork", "remove_switches"),
+            "synthesizer": ("Report", "repair", "report", "synthesize"),
+        },
+    )

@@ -7,7 +7,8 @@ import pytest
 
 import collsim as cs
 from collsim.train.parallel.replica_sync import ReplicaSync
-from collsim.train.parallel.strategy import STRATEGIES, ParallelStrategy
+from collsim.train.parallel.strategy import ParallelStrategy
+from collsim.train.parallel.strategy_parser import STRATEGIES
 
 PACKAGE = Path(cs.__file__).parent
 MAX_DISPATCHES = 8

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from ..server import get_session_client
+from ..server.session_client import get_session_client
 from ..shell.address import get_menu, remember
 from ..shell.notes import draw_mistake, draw_note, draw_part, draw_status
 from ..shell.page import list_pages

@@ -13,7 +13,9 @@ from collsim.display.markup import escape_markdown, escape_text
 from collsim.files import format_csv
 from collsim.teach.quiz.question import Question
 
-from ..server import create_invitation, get_session_client, render_qr_svg
+from ..server.invitation import create_invitation
+from ..server.join_code import render_qr_svg
+from ..server.session_client import get_session_client
 from ..server.startup import read_limits
 from ..shell.notes import format_note
 from ..shell.session import get_language, get_session, queue_reruns, rerun_page, set_panels, t

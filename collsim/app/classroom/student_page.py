@@ -16,7 +16,7 @@ from ..scenario.address_parameters import PageAddress, Word
 from ..scenario.choice import Choice
 from ..scenario.outcome import Outcome, build_topology, compute_outcome
 from ..scenario.panels import CLASS_KEY, LONGEST_ANSWER
-from ..server import get_session_client
+from ..server.session_client import get_session_client
 from ..shell.address import finish_controls, get_menu, get_remembered, remember
 from ..shell.controls import add_space, label_algorithm, label_machine
 from ..shell.notes import draw_mistake, draw_note, draw_status, explain, format_title

@@ -13,9 +13,9 @@ from typing import get_args
 
 from streamlit import runtime
 
-from ..server import register_shutdown
 from ..server.client_usage import ClientUsage
 from ..server.clients import LOCAL
+from ..server.startup import register_shutdown
 from .computation import Computation, JobKey, QueueName, Tab, TooManyJobs, WorkerDied, build_job_key
 from .result_cache import ResultCache
 from .worker import Answer

@@ -11,7 +11,7 @@ import streamlit as st
 
 from collsim.viz.race.race_document import RacingRun, describe_runners
 
-from ..server import write_loader
+from ..server.page_delivery import write_loader
 from .filebox import hear_export
 from .session import get_language, is_dark
 

@@ -23,7 +23,7 @@ from ..jobs.job_spec import get_job_spec
 from ..jobs.worker import compile_engine
 from ..jobs.worker_pool import get_worker_pool
 from ..scenario.outcome import Refused
-from ..server import get_session_client
+from ..server.session_client import get_session_client
 from .notes import draw_mistake, explain
 from .session import queue_reruns, rerun_page, t
 

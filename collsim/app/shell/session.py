@@ -17,7 +17,9 @@ from collsim.locale import LANGUAGES, Language, complete_text, match_language
 from ..scenario.address_parameters import Complaint
 from ..scenario.choice import Choice
 from ..scenario.panels import Panels
-from ..server import ServerBusy, get_rerun_queue, get_session_client
+from ..server.rerun_queue import ServerBusy
+from ..server.session_client import get_session_client
+from ..server.startup import get_rerun_queue
 from ..texts import say
 
 WIDGETS = "w_"

@@ -3,9 +3,3 @@
 - `catalogue.toml`: the texts; `hanging/` and `fixed/`: the programs.
 - `catalogue`: reads both; `stacks`: where each rank waits, as a tool that dumps stacks prints it.
 """
-
-from __future__ import annotations
-
-from .catalogue import Hang, list_hangs
-
-__all__ = ["Hang", "list_hangs"]

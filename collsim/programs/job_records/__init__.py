@@ -5,10 +5,3 @@
 - `analysis`: which rank is behind, at which call, and who waits for whom; `report`: the answer and its sentences.
 - `load`: files of several ranks, in any order; `timeouts`: what libraries print when a run hangs.
 """
-
-from __future__ import annotations
-
-from .hang_report import CallVariant, HangFinding, HangReport
-from .records import JobRecord, RecordedCall
-
-__all__ = ["CallVariant", "HangFinding", "HangReport", "JobRecord", "RecordedCall"]

@@ -158,7 +158,7 @@ class ParallelStrategy:
             options: Options to replace, as the function that makes the strategy takes them.
         """
         stated = {name: getattr(self, name) for name in self.list_options()} | options
-        return STRATEGIES[self.name](*(getattr(self, name) for name in self.leading), **stated)
+        return _MAKERS[self.name](*(getattr(self, name) for name in self.leading), **stated)
 
     # ---- other tools ------------------------------------------------------------------------------------------------
 
@@ -356,14 +356,13 @@ class ReplicaStrategy(ParallelStrategy, ABC):
         """Create the collectives and the memory of replicas in a step under construction."""
 
 
-#: The functions that make strategies, by name: what files and command lines call.
-STRATEGIES: dict[str, Callable[..., ParallelStrategy]] = {}
+_MAKERS: dict[str, Callable[..., ParallelStrategy]] = {}
 _MakeStrategy = TypeVar("_MakeStrategy", bound=Callable[..., ParallelStrategy])
 
 
 def register_strategy(make: _MakeStrategy) -> _MakeStrategy:
-    """Register a function that makes strategies, under its name."""
-    STRATEGIES[make.__name__] = make
+    """Register a function that makes strategies: `with_options` calls it again."""
+    _MAKERS[make.__name__] = make
     return make
 
 

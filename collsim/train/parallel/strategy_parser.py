@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import reduce
 from inspect import signature
 from operator import mul
@@ -10,7 +11,18 @@ from operator import mul
 from ...errors import CollsimError, Sentence, describe_unknown, format_value
 from ...errors.arguments import check_arguments
 from ...locale.synonyms import find_synonyms
-from .strategy import STRATEGIES, ParallelStrategy
+from .data_parallel_strategy import data_parallel
+from .ddp_strategy import ddp
+from .model_parallel import context, expert, pipeline, tensor
+from .parameter_server_strategy import parameter_server
+from .sharded_parallel import fsdp, zero
+from .strategy import ParallelStrategy
+
+#: The functions that make strategies, by name: what files and command lines call.
+STRATEGIES: dict[str, Callable[..., ParallelStrategy]] = {
+    make.__name__: make
+    for make in (tensor, context, expert, pipeline, data_parallel, ddp, parameter_server, zero, fsdp)
+}
 
 #: Characters of a product that somebody means.
 _LONGEST = 2000

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ...errors import CollsimError, Sentence, require_language, require_path
 from ...errors.arguments import check_arguments
 from ...files import replace_file, require_writable_file
 from ..timeline.timeline_document import build_encoded_timeline, build_timeline, dump_json, encode
 from ..timeline.timeline_types import Timeline
+from .notebook_tables import format_printed_trace
 from .player_page import FrameOptions, build_notebook_frame, build_standalone_page
 
 if TYPE_CHECKING:
@@ -88,6 +89,56 @@ class Animation:
 
     def __repr__(self) -> str:
         return f"<Animation of {self.trace!r}>"
+
+
+@check_arguments
+def animate(trace: Trace, language: str = "en", **options: Unpack[FrameOptions]) -> Animation:
+    """The player, for a notebook cell: shows itself, also in exported notebooks without a network.
+
+    Args:
+        trace: The run.
+        language: `en` or `zh`.
+        **options: Of the frame: `height` (pixels), `theme` (`light`, `dark`), `view` (`physical`, `logical`), `t`
+            (seconds).
+
+    Returns:
+        An object that a notebook shows as the player; its `save` writes a file.
+
+    Raises:
+        CollsimError: The language is not known.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim import viz
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=8), "dgx-a100", "1MiB")
+        >>> viz.animate(trace, language="zh").timeline["meta"]["ranks"]
+        8
+    """
+    return Animation(trace, language, options)
+
+
+@check_arguments
+def html(trace: Trace) -> str:
+    """A run as HTML for a notebook: its figures, and below them the player where the run is not too large to be
+    drawn.
+
+    Args:
+        trace: The run.
+
+    Returns:
+        HTML that needs no other file.
+
+    Examples:
+        >>> import collsim as cs
+        >>> from collsim import viz
+        >>> trace = cs.simulate(cs.schedule("allreduce_ring", ranks=4), cs.topology.ring(4), nbytes="1MiB")
+        >>> "allreduce_ring(4)" in viz.html(trace)
+        True
+    """
+    try:
+        return format_printed_trace(str(trace)) + animate(trace)._repr_html_()
+    except CollsimError:
+        return format_printed_trace(str(trace))
 
 
 def _convert_errors(call: Callable[[], str]) -> str:

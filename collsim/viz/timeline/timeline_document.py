@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import numpy.typing as npt
 
-import collsim
-
 from ...analysis.endpoint_names import name_box
 from ...analysis.run_facts import RunFacts
 from ...collective import NOTHING, get_collective
 from ...errors import CollsimError, FormatError, Sentence, join_words
 from ...errors.arguments import check_arguments
 from ...locale import LANGUAGES, build_text, map_languages
+from ...package_data import __version__
 from ...simulate.concurrent_results import ConcurrentTrace, MergedTrace
 from ..layout.arrangement import lay_out
 from ..layout.geometry import flatten_points
@@ -346,7 +345,7 @@ def _describe_run(trace: Trace) -> TimelineMeta:
         "engine": trace.engine,
         "sharing": "fair" if trace.conditions is None else trace.conditions.sharing,
         "time": round(trace.time, 12),
-        "version": collsim.__version__,
+        "version": __version__,
     }
 
 

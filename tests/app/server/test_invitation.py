@@ -6,7 +6,9 @@ import pytest
 import segno
 from streamlit import config
 
-from collsim.app.server import addresses, create_invitation, listens_on_loopback, startup
+from collsim.app.server import addresses, startup
+from collsim.app.server.addresses import listens_on_loopback
+from collsim.app.server.invitation import create_invitation
 from collsim.app.server.join_code import render_qr_svg, render_qr_text
 from collsim.errors import CollsimError
 

@@ -19,9 +19,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from collsim.app.server import PAGES
 from collsim.app.server.addresses import list_addresses
 from collsim.app.server.connections import OPEN_FILES
+from collsim.app.server.startup import PAGES
 
 ROOT = Path(__file__).parents[3]
 #: Read by every Python at its start: whoever looks up or calls another computer is written down and gets an error.

@@ -10,7 +10,7 @@ import streamlit as st
 
 from collsim.units import format_time, parse_time
 
-from ...server import is_local_session
+from ...server.session_client import is_local_session
 from ...shell.address import finish_controls, get_remembered
 from ...shell.codebox import draw_code_box
 from ...shell.controls import choose

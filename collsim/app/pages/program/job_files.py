@@ -11,7 +11,7 @@ import streamlit as st
 
 import collsim as cs
 from collsim.errors import CollsimError
-from collsim.programs.job_records import HangReport
+from collsim.programs.job_records.hang_report import HangReport
 
 from ...shell.notes import draw_error, draw_note, format_verdict
 from ...shell.session import get_language, t

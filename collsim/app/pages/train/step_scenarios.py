@@ -17,7 +17,7 @@ from collsim.teach import questions
 from collsim.teach.quiz.question import Question
 from collsim.train import StepTrace
 from collsim.train.parallel import buckets
-from collsim.train.parallel.strategy import STRATEGIES
+from collsim.train.parallel.strategy_parser import STRATEGIES
 from collsim.train.step_explanation import explain_change, explain_exposed, write_sentences
 from collsim.train.workload.collective_model import CollectiveModel, CollectiveSource
 from collsim.train.workload.step_graph import Ranks, StepTask

@@ -15,7 +15,7 @@ from collsim.train.compute.eager_speed import COMPILE_MODES, EagerSpeed, get_eag
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import list_model_options, models
 from collsim.train.parallel.strategy import OPTIMIZERS, Optimizer
-from collsim.train.parallel.strategy import STRATEGIES as ALL_STRATEGIES
+from collsim.train.parallel.strategy_parser import STRATEGIES as ALL_STRATEGIES
 from collsim.train.step_request import NETWORKS, CollectiveTiming
 
 from ...scenario.address_parameters import (

@@ -13,7 +13,7 @@ import streamlit as st
 
 from collsim.sandbox import Isolation, detect_isolation
 
-from ...server import listens_on_loopback
+from ...server.addresses import listens_on_loopback
 from ...shell.address import change_remembered
 from ...shell.notes import format_verdict
 from ...shell.session import t
