@@ -66,7 +66,8 @@ class StepEstimator:
         self.network, self.fast = network, fast
         self.units: dict[Hashable, UnitEstimate] = {}
         self.collectives: dict[Hashable, float] = {}
-        self.unit_keys: dict[int, object] = {}
+        self.unit_kinds: dict[Hashable, int] = {}
+        self.unit_keys: dict[int, int] = {}
 
     def estimate(self, split: Split, workload: Workload) -> StepEstimate:
         """Estimate a step.
@@ -159,13 +160,13 @@ class StepEstimator:
         Returns:
             The key.
         """
-        known = self.unit_keys.get(id(unit.layers[0]))
-        if known is None:
-            known = tuple(
+        first = unit.layers[0]  # the model holds it, so no other layer gets its identity
+        if id(first) not in self.unit_keys:
+            fields = tuple(
                 tuple(value for field, value in vars(layer).items() if field != "name") for layer in unit.layers
             )
-            self.unit_keys[id(unit.layers[0])] = known = self.unit_keys.setdefault(hash(known), known)
-        return id(known)
+            self.unit_keys[id(first)] = self.unit_kinds.setdefault(fields, len(self.unit_kinds))
+        return self.unit_keys[id(first)]
 
     def estimate_pass(self, builder: SplitBuilder, what: PassTasks) -> tuple[float, float]:
         """Estimate a pass through a unit.

@@ -216,3 +216,12 @@ def test_a_card_carries_the_bytes_of_all_groups():
         task = StepTask("bucket", "allreduce", (0,), nbytes=2**30)
         by_itself, together = network.time_group(groups[0], task), network.time_groups(groups, task)
         assert together / by_itself == pytest.approx(times, rel=0.01)
+
+
+def test_what_was_timed_before_changes_no_time():
+    """An empty buffer loads no link; a larger one of the same groups must still find the links that they share."""
+    groups = tuple((rank, rank + 8) for rank in range(8))
+    fresh, used = CollectiveModel(cs.topology.ring(16)), CollectiveModel(cs.topology.ring(16))
+    used.time_groups(groups, StepTask("empty", "allreduce", (0,), nbytes=0))
+    task = StepTask("bucket", "allreduce", (0,), nbytes=2**20)
+    assert used.time_groups(groups, task) == fresh.time_groups(groups, task) > fresh.time_group(groups[0], task)

@@ -315,7 +315,8 @@ class CollectiveModel:
 
     def _measure_link_sharing(self, groups: tuple[Ranks, ...], task: StepTask) -> GroupLinkSharing:
         plans = [(self.build_schedule(group, task), group) for group in groups]
-        key = groups, tuple(id(plan) for plan, _ in plans)
+        # Small buffers leave links idle that larger ones use, so the size counts.
+        key = groups, tuple(id(plan) for plan, _ in plans), task.nbytes
         if key not in self._link_sharing:
             self._link_sharing[key] = measure_link_sharing(self.topology, plans, task.nbytes)
         return self._link_sharing[key]
