@@ -79,6 +79,16 @@ _ITEMSIZE = {
     "float8_e4m3": 1,
     "float8_e5m2": 1,
 }
+#: Names of the same types in nccl-tests and PyTorch. `float` is not among them: NumPy's has 64 bits, PyTorch's 32.
+OTHER_NAMES = {
+    "half": "float16",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "double": "float64",
+    "float8_e4m3fn": "float8_e4m3",
+}
 
 
 @check_arguments
@@ -100,20 +110,25 @@ def find_dtype_name(dtype: object) -> str:
     """Find the name of an element type.
 
     Args:
-        dtype: a name, or a dtype of numpy or torch that has one.
+        dtype: a name of `list_dtypes()`, one of nccl-tests or PyTorch (`"bf16"`, `"half"`), or a dtype of numpy or
+            torch.
 
     Returns:
-        The name.
+        The name in `list_dtypes()`.
 
     Raises:
         CollsimError: NCCL has no such type; the message has the nearest names.
 
     Examples:
         >>> import numpy as np
-        >>> find_dtype_name(np.float32)
-        'float32'
+        >>> find_dtype_name(np.float32), find_dtype_name("bf16"), find_dtype_name("torch.float16")
+        ('float32', 'bfloat16', 'float16')
     """
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype
+    word = str(name).lower().removeprefix("torch.")
+    word = OTHER_NAMES.get(word, word)
+    if word in _ITEMSIZE:
+        return word
     return require_word("dtype", name, _ITEMSIZE)
 
 

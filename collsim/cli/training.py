@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import collsim as cs
+from collsim.dtypes import find_dtype_name
 from collsim.errors import CollsimError, require_word
 from collsim.purchases.part_prices import parse_price_texts
 from collsim.train.compute.compute_costs import FUSED, parse_gpu
@@ -142,7 +143,7 @@ def find_model(word: str, attention: str | None = None, weights: str | None = No
         model = cs.model(word, flash=require_word("attention", attention, ("sdpa", "eager")) == "sdpa")
     if weights is None:
         return model
-    return model.to(require_word("weights", weights, DTYPES))
+    return model.to(require_word("weights", find_dtype_name(weights), DTYPES))
 
 
 @command()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Final, TypeAlias
 
-from ..dtypes import find_itemsize
+from ..dtypes import find_dtype_name, find_itemsize
 from ..errors import CollsimError
 from ..errors.arguments import check_arguments
 from ..errors.dependencies import pandas as pd
@@ -25,7 +25,7 @@ from ..topology import Topology
 from ..topology_names import TopologyLike, resolve_topology
 from ..train import GpuSpeed, Layer, Model
 from ..train.compute.compute_costs import create_unknown_speed_error, find_gpu_speed
-from ..train.compute.gpu_speeds import get_gpu_speed
+from ..train.compute.gpu_speeds import find_step_dtype, get_gpu_speed
 from ..train.model_families import model as build_model
 from ..train.parallel.combined_split import require_partitions
 from ..train.parallel.sharded_units import (
@@ -363,6 +363,7 @@ def time_inference(
     tensor, expert = parse_count(tensor, "tensor"), parse_count(expert, "expert")
     batch, prompt = parse_count(batch, "batch"), parse_count(prompt, "prompt")
     _require_gpus(topology, tensor, expert)
+    dtype = find_step_dtype(dtype)
     speed = _find_speed(topology, dtype, compute)
     prefill_model, decode_model = build_model(model, seq=prompt), build_model(model, seq=1)
     per_token = count_kv_bytes(decode_model, dtype)
@@ -416,7 +417,7 @@ def _require_dispatch_dtype(dispatch_dtype: str | None, model: str, has_experts:
     """Raises CollsimError for a type that does not exist, and for any where no tokens go to experts."""
     if dispatch_dtype is None:
         return
-    find_itemsize(dispatch_dtype)
+    find_dtype_name(dispatch_dtype)
     if not has_experts:
         message = "dispatch_dtype={value!r}: {model} has no experts, so no tokens go to them; leave it out"
         raise CollsimError(message, value=dispatch_dtype, model=model)

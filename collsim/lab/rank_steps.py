@@ -21,8 +21,6 @@ from .ranks.stepping import RankStep, StepBox, StepPart
 from .ranks.wire import new_token
 from .real_run import RealRun, draw_numbers, parse_dtype, require_few_processes, require_memory
 
-#: The type of an element as a compression hook of DDP sends it.
-_HOOKS = {"fp16": "float16", "bf16": "bfloat16"}
 _REDUCES = ("allreduce", "reduce_scatter", "reduce")
 _KINDS_OF_NUMBERS = 5  # so that neighbouring collectives do not carry the same ones
 
@@ -189,7 +187,7 @@ def _find_dtype(parallel: ParallelStrategy, task: StepTask) -> np.dtype[np.gener
     data = getattr(parallel, "data_strategy", None) or parallel
     name = getattr(data, "hook", None) or getattr(data, "reduce_dtype", None)
     named = name is not None and task.kind in _REDUCES
-    kind = parse_dtype(_HOOKS.get(str(name), str(name)) if named else "float32")
+    kind = parse_dtype(str(name) if named else "float32")
     return kind if task.nbytes % kind.itemsize == 0 else np.dtype("uint8")
 
 

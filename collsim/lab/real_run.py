@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..collective import NOTHING, get_collective
 from ..display.progress import open_progress
-from ..dtypes import Bools, Longs, find_itemsize
+from ..dtypes import Bools, Longs, find_dtype_name
 from ..errors import CollsimError, require_word
 from ..errors.arguments import check_arguments
 from ..registry import schedule as registered
@@ -324,13 +324,12 @@ def parse_dtype(dtype: DataType) -> np.dtype[np.generic]:
     """The numpy type of the elements; small floats as ml_dtypes has them.
 
     Args:
-        dtype: A name of `collsim.dtypes.list_dtypes()`, or something with such a name.
+        dtype: As in `collsim.dtypes.find_dtype_name`.
 
     Raises:
         CollsimError: It is unknown.
     """
-    find_itemsize(dtype)
-    name = str(getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype)
+    name = find_dtype_name(dtype)
     import ml_dtypes
 
     small = {"bfloat16": "bfloat16", "float8_e4m3": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}

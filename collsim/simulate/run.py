@@ -12,7 +12,7 @@ import numpy as np
 
 from ..collective import get_collective
 from ..display.progress import open_progress, require_progress
-from ..dtypes import Floats, Longs, find_itemsize
+from ..dtypes import Floats, Longs, find_dtype_name, find_itemsize
 from ..errors import CollsimError, Sentence, TopologyError, require_word
 from ..errors.arguments import check_arguments
 from ..errors.keywords import require_keywords
@@ -123,7 +123,7 @@ def simulate(
         topology: at least as many ranks as the schedule. Helpers get devices of their own where it has none for them.
         nbytes: nccl-tests' size in bytes, or text such as `"64MiB"`; for allgather and reduce_scatter the whole array.
             For several schedules one size, or one for each.
-        dtype: type of an element, a name of `collsim.dtypes.list_dtypes()`; chunks are cut between elements.
+        dtype: type of an element, as in `collsim.dtypes.find_dtype_name`; chunks are cut between elements.
         engine: `"lockstep"` (a barrier after each step; the default) or `"event"` (no barrier; the default for several
             schedules). All options below except `ranks` and `progress` are of engine `event`
             (`collsim.simulate.event` has its semantics).
@@ -248,7 +248,7 @@ class _Work:
     ranks: list[Longs]
     placement: list[Longs]
     begin: list[float]
-    dtype: DataType
+    dtype: str
     conditions: Conditions | None = None
 
     def on_links_of(self, topology: Topology, no_bytes: bool) -> _Work:
@@ -285,8 +285,9 @@ def _place_schedules(
     placement = [
         np.concatenate([g, first[i] + np.arange(h)]) for i, (g, h) in enumerate(zip(groups, helpers, strict=True))
     ]
-    slots = [compute_slot_bytes(s, size, find_itemsize(dtype)) for s, size in zip(schedules, sizes, strict=True)]
-    return _Work(schedules, extended, sizes, slots, groups, placement, begins, dtype)
+    name = find_dtype_name(dtype)
+    slots = [compute_slot_bytes(s, size, find_itemsize(name)) for s, size in zip(schedules, sizes, strict=True)]
+    return _Work(schedules, extended, sizes, slots, groups, placement, begins, name)
 
 
 def _with_helpers(topology: Topology, schedules: list[Schedule], helpers: list[int], groups: list[Longs]) -> Topology:
@@ -369,7 +370,7 @@ def _run_lockstep(work: _Work, progress: Progress | bool | None) -> Trace:
     with report_waiting(progress) as tell:
         timing = run_lockstep(work.schedules[0], topology, work.slot_bytes[0], placement, tell)
     return Trace(
-        work.schedules[0], topology, work.nbytes[0], str(work.dtype), "lockstep", work.slot_bytes[0], placement, timing
+        work.schedules[0], topology, work.nbytes[0], work.dtype, "lockstep", work.slot_bytes[0], placement, timing
     )
 
 
@@ -392,7 +393,7 @@ def _run_event(work: _Work, progress: Progress | bool | None) -> tuple[list[Trac
         view, placement = _view_topology(work.topology, schedule, work.ranks[i], work.placement[i])
         again = partial(_run_trace_again, work, progress is True, i)
         others = tuple(timings[:i] + timings[i + 1 :])
-        request = schedule, view, work.nbytes[i], str(work.dtype)
+        request = schedule, view, work.nbytes[i], work.dtype
         slots = work.slot_bytes[i]
         traces.append(
             Trace(*request, "event", slots, placement, timings[i], again, conditions, others, begin=work.begin[i])

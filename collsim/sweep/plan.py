@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..collective import get_collective
-from ..dtypes import find_itemsize
+from ..dtypes import find_dtype_name
 from ..errors import CollsimError, FormatError, describe_unknown, require_word
 from ..errors.arguments import check_arguments
 from ..files import read_text
@@ -150,7 +150,7 @@ def _require_known(key: str, entry: Any) -> None:
     elif key == "engine":
         require_word("engine", name, ENGINES)
     elif key == "dtype":
-        find_itemsize(name)
+        find_dtype_name(name)
     elif key == "topology":
         _require_known_topology(entry)
 

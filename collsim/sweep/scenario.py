@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from ..collective import get_collective
-from ..dtypes import find_itemsize
+from ..dtypes import find_dtype_name
 from ..errors import CollsimError, is_list, require_word
 from ..faults import digest_schedule
 from ..limits import MAX_SCENARIOS, require_few
@@ -175,9 +175,7 @@ def _build_shared_inputs(
 
 def _parse_grid(nbytes: object, dtype: object, engine: object) -> _Grid:
     sizes = [parse_bytes(size) for size in list_values("nbytes", nbytes)]
-    types = [str(t) for t in list_values("dtype", dtype)]
-    for name in types:
-        find_itemsize(name)
+    types = [find_dtype_name(name) for name in list_values("dtype", dtype)]
     engines = [parse_pair("engine", e, str) for e in list_pairs("engine", engine)]
     for name, _ in engines:
         require_word("engine", name, ENGINES)

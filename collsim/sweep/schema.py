@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..collective import collectives
-from ..dtypes import list_dtypes
+from ..dtypes import OTHER_NAMES, list_dtypes
 from ..purchases import PART_NAMES
 from ..registry import algorithms
 from ..simulate import ENGINES
@@ -78,7 +78,7 @@ def _build_definitions() -> dict[str, Schema]:
         "algorithm": _allow_options(_build_enum([*algorithms(), NCCL])),
         "topology": _build_topology(),
         "nbytes": size,
-        "dtype": _build_enum(list_dtypes()),
+        "dtype": _build_enum([*list_dtypes(), *OTHER_NAMES]),
         "engine": _allow_options(_build_enum(ENGINES)),
         "order": {"anyOf": [_build_order(), {"type": "array", "items": {"type": "integer", "minimum": 0}}]},
         "model": _build_enum(_list_models()),

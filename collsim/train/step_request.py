@@ -33,7 +33,7 @@ from .compute.compute_costs import (
 )
 from .compute.eager_memory import add_eager_memory
 from .compute.eager_speed import EagerSpeed
-from .compute.gpu_speeds import DTYPES
+from .compute.gpu_speeds import find_step_dtype
 from .memory import MEMORY_KINDS
 from .model_families import model as model_named
 from .parallel.strategy import OPTIMIZERS, Optimizer, ParallelStrategy, Workload
@@ -246,7 +246,6 @@ def parse_request(arguments: StepArguments) -> StepRequest:
     """
     model, topology, parallel = _require_parts(arguments)
     require_word("network of a training step", arguments.network, NETWORKS)
-    require_word("dtype of a training step", arguments.dtype, DTYPES)
     require_word("optimizer", arguments.optimizer, OPTIMIZERS)
     # The strategy is built for this recomputation, which changes its units.
     parallel = parallel.select_builder(require_word("recompute", arguments.recompute, RECOMPUTE))
@@ -264,6 +263,7 @@ def parse_request(arguments: StepArguments) -> StepRequest:
         "batch": batch,
         "micro_batch": micro,
         "ranks": ranks,
+        "dtype": find_step_dtype(arguments.dtype),
         "step": parse_count(arguments.step, "step"),
         "slow": _parse_stragglers(arguments.slow, ranks),
         "eager": _parse_eager(arguments.eager, arguments.network),

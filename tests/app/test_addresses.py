@@ -194,7 +194,7 @@ GUESSES = {
         ("machine", "服务器", "'pcie-8gpu'"),
         ("network", "infiniband", "'switch'"),
         ("fabric", "胖树", "'fat-tree'"),
-        ("dtype", "fp16", "'float16'"),
+        ("dtype", "fp8", "'float8_e4m3'"),
         ("dtype", "混合精度", "'bfloat16'"),
         ("sharing", "max-min", "'fair'"),
         ("world_size", "8", "ranks=8"),

@@ -96,8 +96,7 @@ def test_a_function_that_answers_keeps_its_signature_and_its_docstring(function)
         (lambda: cs.collectives()["scatter-reduce"], "reduce_scatter"),
         (lambda: cs.machine("dgx-a100", odersubscription=2), "oversubscription"),
         (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), size="1MiB"), "nbytes"),
-        (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), "1MiB", dtype="half"), "float16"),
-        (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), "1MiB", dtype="fp16"), "float16"),
+        (lambda: cs.simulate(cs.schedule("allreduce_ring", 4), cs.topology.ring(4), "1MiB", dtype="单精度"), "float32"),
     ],
 )
 def test_a_word_of_another_tool_is_answered_with_ours(call, answer):
@@ -180,8 +179,6 @@ def test_a_collective_by_the_name_of_a_library_is_found(word, meant):
     ("word", "meant"),
     [
         ("ncclFloat16", "float16"),
-        ("half", "float16"),
-        ("torch.bfloat16", "bfloat16"),
         ("ncclInt8", "int8"),
         ("MPI_DOUBLE", "float64"),
         ("long", "int64"),

@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 import collsim as cs
-from collsim.dtypes import list_dtypes
+from collsim.dtypes import find_dtype_name
 from collsim.errors import CollsimError, Sentence, describe_unknown
 from collsim.registry import Option, get_algorithm
 from collsim.simulate import ENGINES, SHARING, Engine
@@ -390,7 +390,7 @@ WORDS: dict[str, Word] = {
         Word("parts", read_parts, limit=LONGEST_PARTS, write=write_parts),
         Word("edits", read_edits, limit=LONGEST_EDITS, write=write_edits),
         Word("nbytes", create_quantity_reader(cs.units.parse_bytes)),
-        Word("dtype", create_name_reader("dtype", list_dtypes)),
+        Word("dtype", find_dtype_name),
         Word("engine", create_name_reader("engine", lambda: ENGINES)),
         Word("sharing", create_name_reader("sharing", lambda: SHARING)),
         Word("nodes", count("nodes", MAX_NODES)),

@@ -19,7 +19,7 @@ from ...errors import require_word
 from ...errors.arguments import check_arguments
 from ...package_data import read_csv
 from ...units import Duration, parse_time
-from .gpu_speeds import HOPPER, GpuSpeed, MemoryFormat, get_gpu_speed
+from .gpu_speeds import HOPPER, GpuSpeed, MemoryFormat, find_step_dtype, get_gpu_speed
 
 if TYPE_CHECKING:
     from ..workload.model import Layer, Model
@@ -496,6 +496,7 @@ def get_eager_speed(
     require_word("memory_format", memory_format, MEMORY_FORMATS)
     require_word("optimizer_kernels", optimizer_kernels, OPTIMIZER_KERNELS)
     require_word("compile", compile, COMPILE_MODES)
+    dtype = find_step_dtype(dtype)
     speed = get_gpu_speed(gpu, dtype)
     width = "bfloat16"  # float16 is as fast
     if dtype == "float32":

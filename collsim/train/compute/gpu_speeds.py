@@ -15,7 +15,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from ...dtypes import find_itemsize
+from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError, describe_unknown, require_word
 from ...errors.arguments import check_arguments
 from ...topology.parts.gpus import load_gpu_speeds
@@ -373,13 +373,28 @@ def list_gpus() -> MappingProxyType[str, str]:
     return MappingProxyType({name: row["source"] for name, row in load_gpu_speeds().items()})
 
 
+def find_step_dtype(dtype: str) -> str:
+    """Find the name of a type that a step may compute in.
+
+    Args:
+        dtype: As in `collsim.dtypes.find_dtype_name`: `"bfloat16"`, `"bf16"`.
+
+    Returns:
+        float32, float16 or bfloat16.
+
+    Raises:
+        CollsimError: It is unknown, or no step computes in it.
+    """
+    return require_word("dtype of a training step", find_dtype_name(dtype), DTYPES)
+
+
 @check_arguments
 def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
     """The speed of a GPU.
 
     Args:
         gpu: a name of `list_gpus()`.
-        dtype: in which it computes: float32, float16, bfloat16 or float8.
+        dtype: in which it computes: float32, float16 or bfloat16.
 
     Returns:
         Its peak, its memory, and the shares of them that kernels reach.
@@ -392,8 +407,7 @@ def get_gpu_speed(gpu: str, dtype: str = "float32") -> GpuSpeed:
         >>> cs.train.get_gpu_speed("A100", "bfloat16").peak / 1e12  # TFLOP/s
         312.0
     """
-    if dtype not in DTYPES:
-        raise CollsimError(describe_unknown("dtype of a training step", dtype, DTYPES))
+    dtype = find_step_dtype(dtype)
     rows, is_narrow = load_gpu_speeds(), dtype != "float32"
     if gpu not in rows:
         raise CollsimError(describe_unknown("GPU", gpu, rows))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ...dtypes import find_dtype_name
 from ...errors import CollsimError, require_flags, require_word
 from ...errors.arguments import check_arguments
 from ...units import ByteSize, parse_bytes, parse_count
@@ -110,7 +111,7 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
         """`replicate`, which has no buckets.
 
         Args:
-            dtype: Number format of the computation, `"bf16"`.
+            dtype: Number format of the computation, `"bfloat16"`.
         """
         return TorchReplicas(
             call="replicate",
@@ -119,7 +120,7 @@ class DDP(WholeModelStrategy, ReplicaStrategy):
                 "from torch.distributed.fsdp import MixedPrecisionPolicy",
             ),
             purpose="gradients are reduced block by block",
-            reduce_dtype={None: "float32", "fp16": "float16", "bf16": "bfloat16"}[self.hook],
+            reduce_dtype=find_dtype_name(self.hook or "float32"),
             missing=("bucket", "first", "overlap", "find_unused", "static_graph"),
             reduces_each=not self.no_sync,
             reduces_once=self.no_sync,

@@ -82,7 +82,7 @@ class Zero(ReplicaStrategy):
         """`fully_shard`; with weights that stay in stages 1 and 2.
 
         Args:
-            dtype: Number format of the computation, `"bf16"`.
+            dtype: Number format of the computation, `"bfloat16"`.
         """
         return _describe_fully_shard(
             reduce_dtype=self.reduce_dtype or dtype,
@@ -241,7 +241,7 @@ class FSDP(ReplicaStrategy):
         """`fully_shard`.
 
         Args:
-            dtype: Number format of the computation, `"bf16"`.
+            dtype: Number format of the computation, `"bfloat16"`.
         """
         return _describe_fully_shard(
             reduce_dtype=self.reduce_dtype or dtype,

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...dtypes import find_itemsize
+from ...dtypes import find_dtype_name, find_itemsize
 from ...errors import CollsimError, Sentence, Words, require_word
 from ...files import locate_csv_line, open_csv, read_csv_columns, refuse
 from ...units import parse_count
@@ -129,7 +129,7 @@ class Layer:
             raise CollsimError(message, where=label, top_k=self.top_k, experts=self.experts)
         require_word(Sentence("partition of layer ({where})", where=label), self.partition, PARTITIONS)
         require_word(Sentence("kind of layer ({where})", where=label), self.kind, LAYER_KINDS)
-        find_itemsize(self.dtype)
+        object.__setattr__(self, "dtype", find_dtype_name(self.dtype))
 
     @property
     def parameters(self) -> int:
