@@ -41,6 +41,20 @@ def make_tensor(data: object, dtype: DType | None = None, device: object = None,
     return array.astype(dtype or array.dtype).view(Tensor).requires_grad_(requires_grad)
 
 
+def cat(tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
+    """`torch.cat`: tensors one after another.
+
+    Args:
+        tensors: Of shapes that differ in one dimension at most.
+        dim: This dimension.
+    """
+    arrays = [np.asarray(tensor) for tensor in tensors]
+    ends = np.cumsum([array.shape[dim] for array in arrays])[:-1]
+    result = np.concatenate(arrays, axis=dim).view(Tensor)
+    joined: Tensor = record(result, tensors, lambda gradient: np.split(gradient, ends, axis=dim))
+    return joined
+
+
 class TensorFunctions:
     """The functions of the module `torch` that make and join tensors.
 
@@ -112,18 +126,7 @@ class TensorFunctions:
         """The same memory as a tensor."""
         return array.view(Tensor)
 
-    def cat(self, tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
-        """Tensors one after another.
-
-        Args:
-            tensors: Of shapes that differ in one dimension at most.
-            dim: This dimension.
-        """
-        arrays = [np.asarray(tensor) for tensor in tensors]
-        ends = np.cumsum([array.shape[dim] for array in arrays])[:-1]
-        result = np.concatenate(arrays, axis=dim).view(Tensor)
-        joined: Tensor = record(result, tensors, lambda gradient: np.split(gradient, ends, axis=dim))
-        return joined
+    cat = staticmethod(cat)
 
     def stack(self, tensors: Sequence[np.ndarray], dim: int = 0) -> Tensor:
         """Tensors along a new dimension."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..gradients import record
 from ..tensors import Tensor, as_tensor
+from ..torch_functions import cat
 
 Reduction = Literal["mean", "sum", "none"]
 #: Of an image in both directions, or of each.
@@ -70,24 +71,9 @@ def _cut_windows(input: Tensor, size: Sequence[int], stride: Pair, padding: Pair
     rows, columns = windows.shape[:2]
     flat = input.flatten(2)
     if above or left:
-        border = as_tensor(np.full((*front, 1), outside, input.dtype))
-        flat = join(flat, border)
+        flat = cat([flat, np.full((*front, 1), outside, input.dtype)], 2)
     cut: Tensor = flat[:, :, windows.reshape(rows, columns, -1)]
     return cut
-
-
-def join(first: Tensor, second: Tensor) -> Tensor:
-    """Two tensors one after another along their last dimension.
-
-    Args:
-        first: The tensor whose gradient is computed.
-        second: Numbers without one.
-    """
-    length = first.shape[-1]
-    wide = np.concatenate([np.zeros_like(np.asarray(first)), np.asarray(second)], axis=-1)
-    positions = np.append(np.arange(length), np.zeros(second.shape[-1], int))
-    keeps = np.append(np.ones(length), np.zeros(second.shape[-1])).astype(first.dtype)
-    return as_tensor(first[..., positions] * keeps + wide)
 
 
 def softmax(input: Tensor, dim: int = -1, **_: object) -> Tensor:
