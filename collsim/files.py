@@ -238,7 +238,10 @@ def read_whole_lines(path: FilePath) -> tuple[str, tuple[Sentence, ...]]:
         read_bytes(path)  # refuses it
     encoding = find_encoding(data)
     errors = "replace" if encoding == "utf-16" else "surrogateescape"
-    lines = data.decode(encoding, errors).split("\n")
+    text = data.decode(encoding, errors)
+    if "\0" not in text and (text.isascii() or not _NO_TEXT.search(text)):
+        return text, tuple(notes)
+    lines = text.split("\n")
     damaged = [n for n, line in enumerate(lines) if "\0" in line or (not line.isascii() and _NO_TEXT.search(line))]
     if 2 * len(damaged) > sum(map(bool, lines)):
         read_text(path)  # refuses it

@@ -114,8 +114,10 @@ def read_host(lines: Sequence[str]) -> Iterator[Stated]:
     is_bond = False
     for number, line in enumerate(lines, 1):
         if (
-            shm := re.match(r"^(?:shm|tmpfs|\S{1,40})\s+(\d[\d.]{0,8}[KMGT]?)\s.{0,60}\s/dev/shm\s*$", line)
-        ) is not None:
+            "/dev/shm" in line
+            and (shm := re.match(r"^(?:shm|tmpfs|\S{1,40})\s+(\d[\d.]{0,8}[KMGT]?)\s.{0,60}\s/dev/shm\s*$", line))
+            is not None
+        ):
             yield number, "host.shm_bytes", _parse_size(shm[1])
         is_bond = is_bond or line.startswith("Bonding Mode:")
         if is_bond and (speed := re.match(r"^Speed: (\d{1,7}) Mbps", line)) is not None:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from sys import intern
 from typing import Any, Literal
 
 import numpy as np
@@ -31,10 +32,11 @@ from ...steps import Step, copy, pipeline_chunks, reduce, together
 from ...topology.files.unread import find_unread_format
 from ...trees import measure_depths
 from ..file_formats import register_built_in
-from .nccl_log_facts import name_transport
+from .nccl_log_facts import iterate_lines, name_transport
 from .nccl_statements import JobStatements, read_statements
 
 _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\s*$", re.ASCII)
+_ENDS_OF_RINGS = frozenset("0123456789.")
 _STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", re.ASCII)
 _TREES = re.compile(r"Trees((?: \[\d{1,4}\] [-\d/]{1,80}->\d{1,7}->-?\d{1,7}(?:\|[-\d/>|]{1,80})?)+)", re.ASCII)
 _TREE = re.compile(r"\[(\d{1,4})\] (-?\d{1,7}(?:/-?\d{1,7})*)->(\d{1,7})->(-?\d{1,7})", re.ASCII)
@@ -47,7 +49,7 @@ _VIA = re.compile(
 _COMM = re.compile(r"comm (0x[0-9a-f]{1,16}) rank (\d{1,7}) n[rR]anks (\d{1,7}) (?:nNodes (\d{1,7}) )?", re.ASCII)
 _NAME = re.compile(r"commId 0x[0-9a-f]{1,16}|splitCount \d{1,9} color -?\d{1,10}", re.ASCII)
 _VERSION = re.compile(r"\b(N|R)CCL version (\d[\w.+-]{0,40})")
-_MAX_RANKS, _MAX_LINES = 65_536, 128 * 2**20
+_MAX_RANKS, _MAX_BYTES = 65_536, 128 * 2**20
 
 Pattern = Literal["ring", "tree"]
 _IN_BLOCKS = ("allreduce", "allgather", "reduce_scatter")  # around a ring, a block of each rank
@@ -232,9 +234,10 @@ class _Communicators:
             job = self.named.setdefault(f"{name[0]} of {comm[3]}", _Lines())
             self.of[thread] = self.of[process] = job
         job = self.of.get(thread) or self.of.get(process) or self.unnamed[-1]
-        ring = _RING.search(text)
-        if ring is not None and int(ring[1]) == 0 and 0 in job.rings and job is self.unnamed[-1]:
-            self.unnamed.append(job := _Lines())
+        if 0 in job.rings and job is self.unnamed[-1]:
+            ring = _RING.search(text)
+            if ring is not None and int(ring[1]) == 0:
+                self.unnamed.append(job := _Lines())
         return job
 
     def largest(self) -> _Lines:
@@ -250,7 +253,7 @@ def read_nccl_log(path: FilePath) -> NcclCommunicator:
     Raises:
         FormatError: If there is none, or its rings or trees do not close.
     """
-    return parse_nccl_log(read_text(path, most=_MAX_LINES), path)
+    return parse_nccl_log(read_text(path, most=_MAX_BYTES), path)
 
 
 def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> NcclCommunicator:
@@ -264,29 +267,31 @@ def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> N
     Raises:
         FormatError: If there is none, or its rings or trees do not close.
     """
-    version, nodes, sizes = "", 0, [0]
+    version, nodes, size = "", 0, 0
     jobs = _Communicators()
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(iterate_lines(text), 1):
         # Most lines of a log are of the program, not of NCCL.
         if "CCL " not in line:
             continue
-        match = _VERSION.search(line)
-        version = version or (match[2] if match else "")
+        if not version and (match := _VERSION.search(line)) is not None:
+            version = match[2]
         # Lines longer than this are cut: messages of NCCL are short, and a regular expression on a megabyte is slow.
         head, info, words = line[:4096].partition("NCCL INFO ")
         if not info:
             continue
         comm = _COMM.search(words)
         if comm is not None:
-            sizes.append(int(comm[3]))
+            size = max(size, int(comm[3]))
             # The node count belongs to the largest communicator, which is the one that is returned.
-            if comm[4] and int(comm[3]) == max(sizes):
+            if comm[4] and int(comm[3]) == size:
                 nodes = int(comm[4])
-        _note(path, number, words, jobs.job(_find_thread(head), words))
+        # Looking for a word first is many times faster than an expression.
+        if "Channel " in words or "Ring " in words or "Trees " in words or "Init START" in words:
+            _note(path, number, words, jobs.job(_find_thread(head), words))
     job = jobs.largest()
     ranks = _parse_size(job)
     if not ranks and not needs_graphs:
-        ranks = max(sizes)
+        ranks = size
     elif not ranks:
         unread = find_unread_format(text)
         if unread is not None:
@@ -297,7 +302,7 @@ def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> N
         )
         refuse(path, "", message)
     rings, trees = _list_rings(path, job, ranks), _list_trees(path, job, ranks)
-    return NcclCommunicator(ranks, nodes, version, rings, trees, job.transports, read_statements(text.splitlines()))
+    return NcclCommunicator(ranks, nodes, version, rings, trees, job.transports, read_statements(iterate_lines(text)))
 
 
 def _find_thread(head: str) -> str:
@@ -318,23 +323,23 @@ def _parse_size(job: _Lines) -> int:
 
 def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
     """Take what one line says."""
-    if (ring := _RING.search(text)) is not None:
+    if text.rstrip()[-1:] in _ENDS_OF_RINGS and (ring := _RING.search(text)) is not None:
         channel, order = int(ring[1]), [int(r) for r in ring[3].split()]
         job.rings[channel] = order
         job.cut |= {channel} if ring[4] else set()
         largest = max(order)
-    elif (step := _STEP.search(text)) is not None:
+    elif "Ring " in text and (step := _STEP.search(text)) is not None:
         _, before, rank, after = map(int, step.groups())
         job.next.setdefault(int(step[1]), {})[rank] = after
         largest = max(before, rank, after)
-    elif (trees := _TREES.search(text)) is not None:
+    elif "Trees " in text and (trees := _TREES.search(text)) is not None:
         largest = 0
         for channel, children, rank, parent in _TREE.findall(trees[1]):
             job.trees.setdefault(int(channel), {})[int(rank)] = int(parent)
             largest = max(largest, int(rank), int(parent), *map(int, children.split("/")))
-    elif (via := _VIA.search(text)) is not None:
+    elif " via " in text and (via := _VIA.search(text)) is not None:
         channel, source, target = int(via[1]), int(via[2]), int(via[3])
-        job.transports[channel, source, target] = via[4]
+        job.transports[channel, source, target] = intern(via[4])
         largest = max(source, target)
     else:
         return

@@ -8,7 +8,7 @@ What a log does not print proves nothing unless its subsystem was logged, so tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -129,9 +129,27 @@ def read_line(forms: Sequence[LineForm], number: int, line: str) -> Iterator[Sta
 
 
 _FORMS = load_line_forms(__file__, "nccl_log_lines.toml")
+#: Characters of a log that are split into lines at once, and heads of lines whose host is remembered.
+_BLOCK, _MAX_HEADS = 2**20, 4_096
 
 
-def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
+def iterate_lines(text: str) -> Iterator[str]:
+    """Split a text into the lines of `str.splitlines`, a part of it at a time: a log has millions of lines.
+
+    Args:
+        text: of any length.
+
+    Yields:
+        Each line, without its end.
+    """
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + _BLOCK) + 1 or len(text)
+        yield from text[begin:end].splitlines()
+        begin = end
+
+
+def read_log_facts(lines: Iterable[str]) -> Iterator[Stated]:
     """Read what a log states.
 
     Args:
@@ -142,6 +160,7 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
     """
     transports: set[str] = set()
     hosts: set[str] = set()
+    heads: set[str] = set()
     is_log = False
     for number, line in _list_messages(lines):
         # Words of other programs may look like facts of NCCL, so nothing counts before its first line.
@@ -155,13 +174,18 @@ def read_log_facts(lines: Sequence[str]) -> Iterator[Stated]:
                 transports.add(transport)
                 yield number, "nccl.transport", transport
             continue
-        if (host := _HOST.search(line)) is not None and host[1] not in hosts:
-            hosts.add(host[1])
-            yield number, "nccl.host", host[1]
+        # A process begins all of its lines alike, and the expression is slow.
+        head = line.partition(" NCCL ")[0]
+        if head not in heads and (host := _HOST.search(line)) is not None:
+            if host.end() == len(head) + len(" NCCL ") and len(heads) < _MAX_HEADS:
+                heads.add(head)
+            if host[1] not in hosts:
+                hosts.add(host[1])
+                yield number, "nccl.host", host[1]
         yield from read_line(_FORMS, number, line)
 
 
-def _list_messages(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _list_messages(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Lines that may be NCCL's, without colours; two that ranks of one host wrote at once, one behind the other."""
     for number, line in enumerate(lines, 1):
         if "NCCL" not in line:
@@ -184,7 +208,7 @@ def find_host(text: str) -> str:
     Args:
         text: of the log.
     """
-    hosts = {match[1] for line in text.splitlines() if " NCCL " in line and (match := _HOST.search(line[:400]))}
+    hosts = {match[1] for line in iterate_lines(text) if " NCCL " in line and (match := _HOST.search(line[:400]))}
     if len(hosts) == 1:
         return hosts.pop()
     return ""

@@ -4,7 +4,7 @@ between nodes, the variables that were set, and its warnings. The lines themselv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -50,7 +50,7 @@ class JobStatements:
     warnings: tuple[str, ...] = ()
 
 
-def read_statements(lines: Sequence[str]) -> JobStatements:
+def read_statements(lines: Iterable[str]) -> JobStatements:
     """Read what a log states.
 
     Args:
@@ -60,9 +60,11 @@ def read_statements(lines: Sequence[str]) -> JobStatements:
         The statements; of several lines about one thing the last counts, of cards and channels the largest.
     """
     values: dict[str, list[object]] = {kind: [] for kind in _KINDS}
+    # Every rank states the same, so that most values are one object.
+    known: dict[tuple[str, object], object] = {}
     for _, kind, value in read_log_facts(lines):
         if kind in values:
-            values[kind].append(value)
+            values[kind].append(known.setdefault((kind, value), value))
 
     def select(kind: str, value_type: type[Value]) -> list[Value]:
         return [value for value in values[kind] if isinstance(value, value_type)]

@@ -1,11 +1,13 @@
 """NCCL's log: what a job does, rebuilt as schedules that verify."""
 
 import time
+import tracemalloc
 
 import pytest
 
 import collsim as cs
 from collsim.io import convert, load
+from collsim.io.nccl.nccl_log import parse_nccl_log
 from collsim.io.nccl.nccl_log_facts import read_log_facts
 
 PREFIX = "somehost:4711:4712 [0] NCCL INFO "
@@ -217,6 +219,16 @@ def test_a_log_whose_rings_come_late_is_still_a_log(tmp_path):
     (tmp_path / "train.txt").write_text(chatter + LOG)
     assert (tmp_path / "train.txt").stat().st_size > 2**21
     assert load(tmp_path / "train.txt").ranks == 8
+
+
+def test_a_log_is_read_without_a_copy_of_its_lines():
+    calls = "".join(f"{PREFIX}AllReduce: opCount {k:x} count {4096 + k} datatype 7 op 0\n" for k in range(60_000))
+    text = LOG + calls
+    tracemalloc.start()
+    assert parse_nccl_log(text, "train.log").ranks == 8
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < len(text)
 
 
 def test_a_file_of_empty_lines_is_refused_at_once(tmp_path):

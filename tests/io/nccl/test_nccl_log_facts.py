@@ -2,7 +2,8 @@
 
 import pytest
 
-from collsim.io.nccl.nccl_log_facts import LoggedChoice, read_log_facts
+from collsim.io.nccl import nccl_log_facts
+from collsim.io.nccl.nccl_log_facts import LoggedChoice, iterate_lines, read_log_facts
 from collsim.io.nccl.nccl_statements import read_statements
 
 FRAME = "n1:100:200 [0] NCCL INFO "
@@ -129,6 +130,19 @@ def test_statements_of_a_log_are_its_facts_put_together():
     assert (stated.has_nvls, stated.uses_mnnvl) == (True, True)
     assert stated.cliques == {"1.2 cliqueId 0x7f01"}
     assert stated.warnings == tuple(text for text, *_ in WARNINGS)
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 100])
+def test_lines_of_a_text_are_those_of_python_wherever_it_is_cut(block, monkeypatch):
+    monkeypatch.setattr(nccl_log_facts, "_BLOCK", block)
+    for text in ("", "\n", "a\r\nb\rc\x0bd\u2028e\n\n\nf", "a\r\n\r\n\n\rb\x1c", "no end"):
+        assert list(iterate_lines(text)) == text.splitlines()
+
+
+def test_each_host_is_stated_once():
+    heads = ["n1:100:200 [0]", "n1:100:200 [0]", "ip=10.0.0.1) n2:100:200 [0]", "n1:100:200 [0]"]
+    lines = [f"{head} NCCL INFO Setting affinity" for head in heads]
+    assert [value for _, kind, value in read_log_facts(lines) if kind == "nccl.host"] == ["n1", "n2"]
 
 
 def test_text_that_only_mentions_nccl_is_no_log():
