@@ -465,6 +465,14 @@ _COLLECTIVES = {
         Collective("sendrecv", "all", "neighbour", False, lambda n: 1.0),
     )
 }
+#: Names by what is left of a library's name (`MPI_Allreduce`, `all_gather_into_tensor`, `all_reduce_perf`).
+_NAMES = {name.replace("_", ""): name for name in _COLLECTIVES} | {
+    "bcast": "broadcast",
+    "allgatherintotensor": "allgather",
+    "reducescattertensor": "reduce_scatter",
+    "alltoallsingle": "alltoall",
+}
+_LIBRARIES = ("torch.distributed.", "dist.", "nccl", "mpi")
 
 
 @check_arguments
@@ -492,11 +500,52 @@ def _describe_collective(collective: Collective) -> Row:
 
 
 @check_arguments
+def find_collective_name(name: str) -> str:
+    """Find the name of a collective.
+
+    Args:
+        name: A name of `collectives()`, or that of NCCL, nccl-tests, MPI or `torch.distributed`: `all_reduce_perf`,
+            `MPI_Bcast`.
+
+    Returns:
+        The name in `collectives()`.
+
+    Raises:
+        CollsimError: For an unknown name, with the nearest.
+
+    Examples:
+        >>> find_collective_name("ncclAllReduce"), find_collective_name("reduce_scatter_tensor")
+        ('allreduce', 'reduce_scatter')
+    """
+    return require_word("collective", translate_collective(name), _COLLECTIVES)
+
+
+@check_arguments
+def translate_collective(word: str) -> str:
+    """Translate the name of a collective in a library; any other word stays as it is.
+
+    Args:
+        word: As in `find_collective_name`, or the name of something else.
+
+    Returns:
+        The name in `collectives()`, or the word.
+
+    Examples:
+        >>> translate_collective("all_reduce"), translate_collective("resnet50")
+        ('allreduce', 'resnet50')
+    """
+    key = str(word).lower().replace("_", "").replace("-", "").removesuffix("perf")
+    for library in _LIBRARIES:
+        key = key.removeprefix(library)
+    return _NAMES.get(key, word)
+
+
+@check_arguments
 def get_collective(name: str) -> Collective:
     """One collective by name.
 
     Args:
-        name: a name of `collectives()`; `a+b` is a followed by b: what holds before a and after b.
+        name: as in `find_collective_name`; `a+b` is a followed by b: what holds before a and after b.
 
     Returns:
         The collective. Where a composition is one of the known collectives, that one: `reduce_scatter+allgather` is
@@ -512,7 +561,7 @@ def get_collective(name: str) -> Collective:
     """
     if isinstance(name, str) and "+" in name and name not in _COLLECTIVES:
         return _compose([get_collective(part) for part in name.split("+")])
-    return _COLLECTIVES[require_word("collective", name, _COLLECTIVES)]
+    return _COLLECTIVES[find_collective_name(name)]
 
 
 def _compose(parts: list[Collective]) -> Collective:

@@ -125,7 +125,7 @@ def find_dtype_name(dtype: object) -> str:
         ('float32', 'bfloat16', 'float16')
     """
     name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or dtype
-    word = str(name).lower().removeprefix("torch.")
+    word = str(name).lower().removeprefix("torch.").removeprefix("nccl")
     word = OTHER_NAMES.get(word, word)
     if word in _ITEMSIZE:
         return word

@@ -569,7 +569,7 @@ def algorithm(
         >>> broadcast_at_once(4).steps
         1
     """
-    get_collective(collective)
+    collective = get_collective(collective).name
     require_word("helpers_on", helpers_on, HELPER_LOCATIONS)
     most_ranks = parse_count(most_ranks, "most_ranks")
     _require_functions(steps=steps, sent=sent, chunks=chunks, helpers=helpers, ranks=ranks, cost=cost, shares=shares)
@@ -757,7 +757,7 @@ def algorithms(collective: str | None = None) -> Catalog[Algorithm]:
     """
     _import_all()
     if collective is not None:
-        get_collective(collective)
+        collective = get_collective(collective).name
     chosen = {name: a for name, a in sorted(_REGISTRY.entries().items()) if collective in (None, a.collective)}
     return Catalog(chosen, _describe_algorithm)
 

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import collsim as cs
-from collsim.collective import EVERY, NOTHING, get_collective, split_evenly
+from collsim.cli import app
+from collsim.collective import EVERY, NOTHING, find_collective_name, get_collective, split_evenly
 
 
 def test_factors_are_those_of_nccl_tests():
@@ -23,6 +25,50 @@ def test_factors_are_those_of_nccl_tests():
         "dispatch": 7 / 64,  # its size is that of the alltoallv in its place
         "sendrecv": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (
+            "allreduce",
+            ["all_reduce", "AllReduce", "ncclAllReduce", "MPI_Allreduce", "dist.all_reduce", "all_reduce_perf"],
+        ),
+        ("allgather", ["all_gather", "all_gather_into_tensor", "torch.distributed.all_gather", "MPI_Allgather"]),
+        ("reduce_scatter", ["reduce-scatter", "reduce_scatter_tensor", "ncclReduceScatter", "MPI_Reduce_scatter"]),
+        ("alltoall", ["all_to_all", "all_to_all_single", "MPI_Alltoall"]),
+        ("broadcast", ["ncclBcast", "MPI_Bcast", "dist.broadcast"]),
+        ("sendrecv", ["sendrecv_perf", "MPI_Sendrecv"]),
+    ],
+)
+def test_a_collective_has_one_name_in_every_answer(name, words):
+    ring = cs.topology.ring(4)
+    for word in words:
+        assert find_collective_name(word) == name
+        assert cs.nccl.predict(word, "dgx-a100", "1MiB") == cs.nccl.predict(name, "dgx-a100", "1MiB")
+        assert cs.lower_bound(word, ring, "1MiB").time == cs.lower_bound(name, ring, "1MiB").time
+        assert list(cs.algorithms(word)) == list(cs.algorithms(name))
+        algorithm = next(iter(cs.algorithms(name)))
+        assert list(cs.sweep(word, algorithm, ring)["collective"]) == [name]
+    assert cs.compare(words[0], ring, switches=False).equals(cs.compare(name, ring, switches=False))
+    told = [CliRunner().invoke(app, ["compare", word, "--topology", "ring(4)"]).stdout for word in (words[0], name)]
+    assert told[0] == told[1] != ""
+
+
+@pytest.mark.parametrize("word", ["allreduces", "nccl", "", "scatter-reduce", "mpi_reduce_local", "perf", "all reduce"])
+def test_a_word_that_is_no_collective_is_refused(word):
+    with pytest.raises(cs.CollsimError, match="collective"):
+        get_collective(word)
+
+
+def test_a_learner_registers_for_a_collective_of_pytorch():
+    @cs.algorithm("all_reduce")
+    def sends_nothing(n):
+        yield from ()
+
+    with cs.registered(sends_nothing):
+        assert sends_nothing.collective == "allreduce"
+        assert "sends_nothing" in cs.algorithms("allreduce")
 
 
 def test_the_ten_lines_of_arithmetic_of_nccl_tests():

@@ -20,7 +20,7 @@ RING = cs.topology.ring(4)
     ("names", "ours"),
     [
         (["float32", "fp32", "FP32", "torch.float32", np.float32, np.dtype("float32")], "float32"),
-        (["float16", "fp16", "half", "torch.half", np.float16], "float16"),
+        (["float16", "fp16", "half", "torch.half", "ncclFloat16", np.float16], "float16"),
         (["bfloat16", "bf16", "BF16", "torch.bfloat16", ml_dtypes.bfloat16], "bfloat16"),
         (["float64", "fp64", "double", np.float64], "float64"),
         (["float8_e4m3", "float8_e4m3fn", "torch.float8_e4m3fn", ml_dtypes.float8_e4m3fn], "float8_e4m3"),

@@ -16,7 +16,7 @@ import collsim as cs
 from collsim.simulate import Engine, expected_cost
 
 from ..analysis.ranking import get_sort_key, round_time
-from ..collective import get_collective
+from ..collective import get_collective, translate_collective
 from ..errors import Sentence
 from ..sweep.gap_closing import SynthesisRace, close_gap
 from ..sweep.synthesized_algorithm import SYNTHESIZED
@@ -431,7 +431,7 @@ def _split_words(words: list[str], collective: str | None) -> tuple[str, list[cs
         message = "compare takes one collective, got {names}; algorithms are named by --algorithm"
         raise cs.CollsimError(message, names=" and ".join(names))
     kinds = [get_collective(schedule.collective).name for schedule in stored]
-    return (names or kinds or ["allreduce"])[0], stored
+    return translate_collective((names or kinds or ["allreduce"])[0]), stored
 
 
 def _choose_algorithms(

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..collective import collectives
-from ..errors import CollsimError, Sentence, describe_unknown
+from ..collective import collectives, find_collective_name
+from ..errors import CollsimError, Sentence, require_word
 from ..errors.arguments import check_arguments, check_call
 from ..topology import Topology
 from ..topology.calibrated import Measured
@@ -764,7 +764,7 @@ def parse_collective(collective: str) -> str:
     """Read the name of a collective of nccl-tests.
 
     Args:
-        collective: `all_reduce_perf`, `AllReduce` and `reducescatter` are understood.
+        collective: As in `collsim.collective.find_collective_name`.
 
     Returns:
         collsim's name of it.
@@ -776,8 +776,4 @@ def parse_collective(collective: str) -> str:
         >>> parse_collective("all_reduce_perf")
         'allreduce'
     """
-    names = {name.replace("_", ""): name for name in BUSBW}
-    key = str(collective).lower().replace("_", "").replace("-", "").removesuffix("perf")
-    if key not in names:
-        raise CollsimError(describe_unknown("collective of nccl-tests", collective, BUSBW))
-    return names[key]
+    return require_word("collective of nccl-tests", find_collective_name(collective), BUSBW)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..collective import translate_collective
 from ..errors import CollsimError, Sentence, require_flags
 from ..errors.arguments import check_arguments
 from ..files import read_source
@@ -110,7 +111,7 @@ def program(
     restored = restore_source(text)  # a paste that has lost its line breaks; the run says so
     if restored is not None:
         text = restored.text
-    plan = build_plan(text, ranks, entry or default, collective, nbytes, arguments)
+    plan = build_plan(text, ranks, entry or default, _translate(collective), nbytes, arguments)
     has_own_numbers = plan.collective is not None and expect is None and not plan.takes_array
     collective, expect = _choose_expected(plan, expect)
     limit = find_eager_limit(plan.program, eager_limit)
@@ -256,6 +257,7 @@ def find_verdicts(
     Returns:
         The verdict for each number of ranks with which it can be run.
     """
+    collective = _translate(collective)
     plans = {count: build_plan(source, count, None, collective, nbytes, {}) for count in counts}
     limits = {count: find_eager_limit(plan.program, eager_limit) for count, plan in plans.items()}
     requests = [
@@ -272,6 +274,13 @@ def find_verdicts(
             expect = expect_collective(plan, collective)
         verdicts[count] = judge(count, executions, expect, limits[count]).verdict
     return verdicts
+
+
+def _translate(collective: str | None) -> str | None:
+    """The collective by collsim's name."""
+    if collective is None:
+        return None
+    return translate_collective(collective)
 
 
 def _read_machine(machine: TopologyLike | None, ranks: int) -> Topology | None:

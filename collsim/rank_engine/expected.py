@@ -62,11 +62,11 @@ RESULTS: dict[ProgramCollective, Callable[[Arrays], Results]] = {
 IN_PARTS = ("scatter", "reduce_scatter", "alltoall")
 
 
-def find_collective_name(collective: str) -> ProgramCollective:
-    """The name of a collective that a program may claim.
+def require_program_collective(collective: str) -> ProgramCollective:
+    """Find a collective that a program may claim.
 
     Args:
-        collective: as people write it: `all_gather`, `reduce-scatter`.
+        collective: `allreduce`, `reduce_scatter`.
 
     Returns:
         Its name among `RESULTS`.
@@ -74,11 +74,9 @@ def find_collective_name(collective: str) -> ProgramCollective:
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    if isinstance(collective, str):
-        word = collective.replace("_", "").replace("-", "").lower()
-        for name in RESULTS:
-            if name.replace("_", "") == word:
-                return name
+    for name in RESULTS:
+        if name == collective:
+            return name
     raise CollsimError(describe_unknown("collective", collective, RESULTS))
 
 
@@ -114,7 +112,7 @@ def build_expectation(collective: str, ranks: int, find_input: Callable[[int], A
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    compute_results = RESULTS[find_collective_name(collective)]
+    compute_results = RESULTS[require_program_collective(collective)]
 
     @functools.cache
     def list_results() -> Results:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import CollsimError, describe_unknown
 from ..units import ByteSize, format_bytes, parse_bytes
 from .execute import SIZE_NAMES, StartPlan
-from .expected import IN_PARTS, build_expectation, find_collective_name, make_input
+from .expected import IN_PARTS, build_expectation, make_input, require_program_collective
 from .rewrite import RewrittenProgram, rewrite
 
 #: Bytes that MPICH 5.0.2 copies at once in shared memory (measured: 8,112 complete without a receive, 8,113 do not).
@@ -81,7 +81,7 @@ def build_plan(
         raise CollsimError("ranks={ranks} must be 1 to {most}", ranks=ranks, most=MAX_RANKS)
     collective_name = None
     if collective is not None:
-        collective_name = find_collective_name(collective)
+        collective_name = require_program_collective(collective)
     rewritten = rewrite(source)
     name = _find_entry(rewritten, entry, collective)
     parameters = set(rewritten.functions.get(name, ()))

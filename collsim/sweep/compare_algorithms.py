@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack, overload
 
 from ..analysis.ranking import sort_table
-from ..collective import collectives
+from ..collective import collectives, translate_collective
 from ..errors import CollsimError, describe_unknown, require_flags
 from ..errors.arguments import check_arguments
 from ..registry import Algorithm, algorithms, get_algorithm
@@ -126,6 +126,8 @@ def compare(
         1  broadcast_binomial         1       1
     """
     require_flags(switches=switches)
+    if isinstance(collective, str):
+        collective = translate_collective(collective)
     # Options of one of the two kinds of comparison are refused in the other, instead of being ignored.
     if not switches and not (isinstance(collective, str) and collective in collectives()):
         raise CollsimError("switches= is for collectives: compare('allreduce', machine, switches=False)")

@@ -278,9 +278,7 @@ def read_model_version(sources: tuple[str, ...] = MODEL_SOURCES) -> str:
 def _list_algorithms(collective: Any, algorithm: Any) -> list[tuple[Algorithm | Schedule | str, str, _Keywords]]:
     """(algorithm, collective, options) of each choice; the algorithm is `"nccl"` where NCCL chooses, `"synthesized"`
     where a schedule is found, once for each collective."""
-    kinds = [str(c) for c in list_values("collective", collective)]
-    for kind in kinds:
-        get_collective(kind)
+    kinds = [get_collective(kind).name for kind in list_values("collective", collective)]
     if algorithm is None:
         return [(entry, kind, {}) for kind in kinds for entry in algorithms(kind).values()]
     chosen: list[tuple[Algorithm | Schedule | str, str, _Keywords]] = []

@@ -20,7 +20,7 @@ def refuse(*words):
     ("words", "answer"),
     [
         ((*RUN, "--topology", "环形"), "did you mean 'ring'"),
-        ((*RUN, "--topology", "switch(4)", "--dtype", "ncclHalf"), "did you mean 'float16'"),
+        ((*RUN, "--topology", "switch(4)", "--dtype", "MPI_DOUBLE"), "did you mean 'float64'"),
         ((*RUN, "--topology", "switch(4)", "--engine", "evnt"), "did you mean 'event'"),
         (("compare", "全规约", "--topology", "switch(4)"), "did you mean 'allreduce'"),
         (("compare", "--algorithm", "双二叉树", "--topology", "switch(4)"), "'allreduce_double_binary_tree'"),

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import Any, TypeVar
 
 import collsim as cs
+from collsim.collective import translate_collective
 from collsim.dtypes import find_dtype_name
 from collsim.errors import CollsimError, Sentence, describe_unknown
 from collsim.registry import Option, get_algorithm
@@ -173,6 +174,10 @@ def _read_name(what: str, known: Callable[[], Any], text: str) -> str:
     if text not in known():
         raise CollsimError(describe_unknown(what, shorten(text), known()))
     return text
+
+
+def _read_collective(text: str) -> str:
+    return _read_name("collective", list_played_collectives, translate_collective(text))
 
 
 def count(what: str, most: int, least: int = 1) -> Callable[[str], int]:
@@ -375,7 +380,7 @@ def _build_machine_word(name: str, known: Callable[[], object]) -> Word:
 WORDS: dict[str, Word] = {
     word.name: word
     for word in (
-        Word("collective", create_name_reader("collective", lambda: list_played_collectives())),
+        Word("collective", _read_collective),
         Word("algorithm", create_name_reader("algorithm", cs.algorithms)),
         Word(
             "own",

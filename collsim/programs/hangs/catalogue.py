@@ -9,7 +9,7 @@ from ...display.catalog import Catalog
 from ...errors.arguments import check_arguments
 from ...locale import Text
 from ...package_data import TomlTable, read_toml
-from ...rank_engine.expected import ProgramCollective, find_collective_name
+from ...rank_engine.expected import ProgramCollective, require_program_collective
 from ..judge import ProgramRun
 from ..program_entry import program
 
@@ -95,7 +95,7 @@ def _read_hang(name: str, row: TomlTable) -> Hang:
     texts: dict[str, Text] = {key: tuple(row[key]) for key in ("title", "cause", "signs", "difference", "fix")}
     collective = None
     if "collective" in row:
-        collective = find_collective_name(row["collective"])
+        collective = require_program_collective(row["collective"])
     program_text = fixed = row["program"]
     for old, new in row["fixed_lines"]:
         fixed = fixed.replace(old, new, 1)
