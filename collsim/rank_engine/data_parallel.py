@@ -16,14 +16,17 @@ import numpy as np
 
 from .engine import Blocking
 from .stand_ins.gradients import Value, needs_gradient
-from .stand_ins.neural.layers import Module
+from .stand_ins.neural.modules import Module
+from .stand_ins.neural.refused_options import refuse_changed
 from .stand_ins.tensors import Tensor, as_tensor
 
 if TYPE_CHECKING:
     from .torch_dialect import ProcessGroup, TorchDistributed
 
-#: Bytes of the first bucket, of later ones, and of a piece in which tensors are broadcast.
-_FIRST_BUCKET, _BUCKET, _BROADCAST_PIECE = 2**20, 25, 250 * 2**20
+#: Bytes of the first bucket and of later ones.
+_BUCKETS = (2**20, 25 * 2**20)
+#: Bytes of a piece in which tensors are broadcast.
+_BROADCAST_PIECE = 250 * 2**20
 
 
 class DistributedDataParallel(Module):
@@ -31,18 +34,37 @@ class DistributedDataParallel(Module):
 
     distributed: ClassVar[TorchDistributed]
 
+    @refuse_changed(
+        "static_graph",
+        "delay_all_reduce_named_params",
+        "param_to_hook_all_reduce",
+        "mixed_precision",
+        "device_mesh",
+        "skip_all_reduce_unused_params",
+        "bucket_cap_mb_list",
+    )
     def __init__(  # type: ignore[misc]
         self,
         module: Module,
         device_ids: object = None,
         output_device: object = None,
         dim: int = 0,
-        broadcast_buffers: bool = True,
+        broadcast_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: ProcessGroup | None = None,
         bucket_cap_mb: float | None = None,
         find_unused_parameters: bool = False,
-        **_: object,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: None = None,
+        param_to_hook_all_reduce: None = None,
+        mixed_precision: None = None,
+        device_mesh: None = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: None = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: bool | None = None,
     ) -> Blocking:
         """Compare the models of all ranks, and take the parameters of the first one.
 
@@ -51,11 +73,23 @@ class DistributedDataParallel(Module):
             device_ids: Not used.
             output_device: Not used.
             dim: Not used.
-            broadcast_buffers: Whether each forward pass takes the buffers of the first rank.
+            broadcast_buffers: Whether the start and each forward pass take buffers of the first rank; None for True.
             init_sync: Whether the ranks compare models and take those of the first one.
             process_group: None for all ranks.
-            bucket_cap_mb: MiB of a bucket of gradients; None for 25.
+            bucket_cap_mb: MiB of a bucket of gradients; None for 1 of the first one and 25 of all others.
             find_unused_parameters: Whether some parameters may have no gradient.
+            check_reduction: Not used.
+            gradient_as_bucket_view: Not used.
+            static_graph: Refused.
+            delay_all_reduce_named_params: Refused.
+            param_to_hook_all_reduce: Refused.
+            mixed_precision: Refused.
+            device_mesh: Refused.
+            skip_all_reduce_unused_params: Refused.
+            bucket_cap_mb_list: Refused.
+            batched_grad_copy: Not used.
+            forward_sync_buffers: Whether each forward pass takes the buffers of the first rank, as the start then does;
+                None for what `broadcast_buffers` says.
         """
         super().__init__()
         self.module, self.group = module, process_group or self.distributed.world
@@ -65,19 +99,22 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
                 "gradient."
             )
-        self.synchronizes, self._broadcasts_buffers, self._has_trained = True, broadcast_buffers, True
+        takes_buffers = forward_sync_buffers is not None or broadcast_buffers is None or broadcast_buffers
+        self._takes_buffers = takes_buffers if forward_sync_buffers is None else forward_sync_buffers
+        self.synchronizes, self._has_trained = True, True
         self._finds_unused, self._has_finished = find_unused_parameters, True
         self._order: Sequence[Tensor] = ()  # of the first gradients, until the buckets have it
         self._has_order = find_unused_parameters
-        self._limits = (_FIRST_BUCKET, int((bucket_cap_mb or _BUCKET) * 2**20))
+        self._limits: Sequence[float] = _BUCKETS if bucket_cap_mb is None else (int(bucket_cap_mb * 2**20),)
         # Until the order of the gradients is known there is one bucket; where some may be missing it stays unknown.
-        limits: Sequence[float] = self._limits if find_unused_parameters else (float("inf"),)
-        self._buckets = fill_buckets(self.trained[::-1], limits)
+        limits = self._limits if find_unused_parameters else (float("inf"),)
+        self._buckets = fill_buckets(self.trained, limits)[::-1]
         for parameter in self.trained:
             parameter.reducer = self  # type: ignore[assignment]
         if init_sync:
             yield from self._compare_models()
-            yield from self._take_tensors([*module.parameters(), *module.buffers()])
+            buffers = module.buffers() if takes_buffers else ()
+            yield from self._take_tensors([*module.parameters(), *buffers])
 
     def _call(self, word: str, *args: Value, **options: Value) -> Blocking:
         """Call a collective of its group."""
@@ -139,7 +176,7 @@ class DistributedDataParallel(Module):
         if is_trained and self._order:
             yield from self._rebuild_buckets()
         # Only after a pass that averages gradients can buffers differ, as torch sees it.
-        if self._broadcasts_buffers and self._has_trained:
+        if self._takes_buffers and self._has_trained:
             yield from self._take_tensors(list(self.module.buffers()))
         self._has_trained = is_trained
         return (yield from self.module(*args, **options))

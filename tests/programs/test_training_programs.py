@@ -15,7 +15,7 @@ TORCH, F = MODULES["torch"], MODULES["torch.nn.functional"]
 RANDOM = np.random.default_rng(0)
 MATRIX, OTHER, WIDE, VECTOR = (RANDOM.normal(size=shape) for shape in ((3, 4), (3, 4), (4, 5), (4,)))
 IMAGES, KERNELS, STACK = (RANDOM.normal(size=shape) for shape in ((2, 3, 6, 6), (4, 3, 3, 3), (2, 3, 4)))
-CLASSES = TORCH.tensor([0, 2, 1])
+CLASSES, TRUTH = TORCH.tensor([0, 2, 1]), TORCH.tensor(RANDOM.random(size=(3, 4)))
 
 #: Functions of tensors, and where they are differentiated.
 FUNCTIONS = {
@@ -38,7 +38,7 @@ FUNCTIONS = {
     "softmax": (lambda a: F.softmax(a, dim=1) ** 2 + F.log_softmax(a, dim=0) * a.softmax(0), MATRIX),
     "losses": (lambda a, b: F.mse_loss(a, b) + F.l1_loss(a, b, reduction="sum") + F.cross_entropy(a, CLASSES), MATRIX, OTHER),
     "losses of two classes": (
-        lambda a: F.binary_cross_entropy(a.sigmoid(), 0.3) + F.binary_cross_entropy_with_logits(a, 0.3), MATRIX,
+        lambda a: F.binary_cross_entropy(a.sigmoid(), TRUTH) + F.binary_cross_entropy_with_logits(a, TRUTH), MATRIX,
     ),
     "activations": (lambda a: F.gelu(a) + F.leaky_relu(a) + F.layer_norm(a, (4,)) ** 2, MATRIX),
     "table": (lambda a: F.embedding(TORCH.tensor([0, 2, 2]), a) ** 2, MATRIX),
@@ -228,37 +228,70 @@ class Half(nn.Module):
     def forward(self, x):
         return self.a(x)
 model = {model}
-ddp = nn.parallel.DistributedDataParallel(model, find_unused_parameters={finds})
+ddp = nn.parallel.DistributedDataParallel(model, {options})
 for step in range(3):
     ddp.zero_grad()
     loss = nn.functional.mse_loss(ddp(torch.randn(4, 10)), torch.zeros(4, 1))
     loss.backward()
 """
-#: Models, whether unused parameters are looked for, and the collectives that gloo's Flight Recorder had.
+_BUFFERS = "nn.Sequential(nn.Linear(10, 7), nn.BatchNorm1d(7), nn.Linear(7, 1))"
+_LARGE = "nn.Sequential(nn.Linear(10, 1000), nn.Linear(1000, 8), nn.Linear(8, 40000), nn.Linear(40000, 1))"
+#: Models, options, and the collectives that gloo's Flight Recorder had.
 COLLECTIVES = {
     "two layers": (
         "nn.Sequential(nn.Linear(10, 7), nn.ReLU(), nn.Linear(7, 1))",
-        False,
+        "",
         ["all_gather 1 int64", "broadcast 12 int64", "broadcast 85 float32", "all_reduce 85 float32",
          "broadcast 5 int32", "broadcast 1 int32", "all_reduce 85 float32", "all_reduce 85 float32"],
     ),
     "buffers": (
-        "nn.Sequential(nn.Linear(10, 7), nn.BatchNorm1d(7), nn.Linear(7, 1))",
-        False,
+        _BUFFERS,
+        "gradient_as_bucket_view=True, batched_grad_copy=True",
         ["all_gather 1 int64", "broadcast 16 int64", "broadcast 113 float32", "broadcast 1 int64"]
         + ["broadcast 14 float32", "broadcast 1 int64", "all_reduce 99 float32", "broadcast 7 int32", "broadcast 1 int32"]
         + ["broadcast 14 float32", "broadcast 1 int64", "all_reduce 99 float32"] * 2,
     ),
+    "buffers of each rank": (
+        _BUFFERS,
+        "broadcast_buffers=False",
+        ["all_gather 1 int64", "broadcast 16 int64", "broadcast 99 float32"]
+        + ["all_reduce 99 float32", "broadcast 7 int32", "broadcast 1 int32"] + ["all_reduce 99 float32"] * 2,
+    ),
+    "buffers at the start": (
+        _BUFFERS,
+        "broadcast_buffers=False, forward_sync_buffers=False",
+        ["all_gather 1 int64", "broadcast 16 int64", "broadcast 113 float32", "broadcast 1 int64"]
+        + ["all_reduce 99 float32", "broadcast 7 int32", "broadcast 1 int32"] + ["all_reduce 99 float32"] * 2,
+    ),
     "several buckets": (
-        "nn.Sequential(nn.Linear(10, 1000), nn.Linear(1000, 8), nn.Linear(8, 40000), nn.Linear(40000, 1))",
-        False,
+        _LARGE,
+        "",
         ["all_gather 1 int64", "broadcast 24 int64", "broadcast 419009 float32", "all_reduce 419009 float32"]
         + ["broadcast 9 int32", "broadcast 2 int32"]
         + ["all_reduce 400001 float32", "all_reduce 19008 float32"] * 2,
     ),
+    "one large bucket": (
+        _LARGE,
+        "bucket_cap_mb=25",
+        ["all_gather 1 int64", "broadcast 24 int64", "broadcast 419009 float32", "all_reduce 419009 float32"]
+        + ["broadcast 9 int32", "broadcast 1 int32"] + ["all_reduce 419009 float32"] * 2,
+    ),
+    "small buckets": (
+        _LARGE,
+        "bucket_cap_mb=0.02",
+        ["all_gather 1 int64", "broadcast 24 int64", "broadcast 419009 float32", "all_reduce 419009 float32"]
+        + ["broadcast 9 int32", "broadcast 5 int32"]
+        + [f"all_reduce {count} float32" for count in (40001, 40000, 320000, 8008, 11000)] * 2,
+    ),
+    "buckets of parameters that may be unused": (
+        _LARGE,
+        "find_unused_parameters=True",
+        ["all_gather 1 int64", "broadcast 24 int64", "broadcast 419009 float32"]
+        + ["all_reduce 80001 float32", "all_reduce 339008 float32", "all_reduce 8 int32"] * 3,
+    ),
     "unused parameters": (
         "Half()",
-        True,
+        "find_unused_parameters=True",
         ["all_gather 1 int64", "broadcast 12 int64", "broadcast 22 float32"]
         + ["all_reduce 22 float32", "all_reduce 4 int32"] * 3,
     ),
@@ -267,8 +300,8 @@ COLLECTIVES = {
 
 @pytest.mark.parametrize("name", COLLECTIVES)
 def test_ddp_calls_the_collectives_that_gloo_recorded(name):
-    model, finds, expected = COLLECTIVES[name]
-    execution = execute_program(MODELS.format(model=model, finds=finds))
+    model, options, expected = COLLECTIVES[name]
+    execution = execute_program(MODELS.format(model=model, options=options))
     assert not execution.errors
     for rank in range(2):
         calls = [event for event in execution.events if event.kind == "collective" and event.rank == rank]
@@ -281,7 +314,8 @@ def test_ddp_calls_the_collectives_that_gloo_recorded(name):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (MODELS.format(model="Half()", finds=False), "Expected to have finished reduction"),
+        (MODELS.format(model="Half()", options=""), "Expected to have finished reduction"),
+        (MODELS.format(model="Half()", options="static_graph=True"), "static_graph=True is not simulated"),
         ("import torch.nn as nn\nimport torch.distributed as dist\nnn.parallel.DistributedDataParallel(nn.Linear(3, 1 + dist.get_rank()))\n", "appears not to match sizes"),
         ("import torch\nw = torch.ones(3, requires_grad=True)\nw.add_(1)\n", "a leaf Variable"),
         ("import torch\nw = torch.ones(3, requires_grad=True)\n(w * 2).backward()\n", "scalar outputs"),
@@ -312,3 +346,17 @@ def run(rank, size):
     return w.grad.item()
 """
     assert execute_program(source, "run").results == (False, 3.0)
+
+
+def test_a_loader_takes_functions_of_the_program_and_gives_its_batches_one_by_one():
+    source = """
+import torch
+from torch.utils.data import DataLoader
+def add_up(samples, factor):
+    return torch.stack(samples).sum() * factor
+def run(rank, size):
+    loader = DataLoader(torch.arange(6.0), 2, None, None, None, 2, lambda samples: add_up(samples, 2))
+    batches = iter(loader)
+    return [next(batches).item(), *[batch.item() for batch in batches], len(loader)]
+"""
+    assert execute_program(source, "run").results == ([2.0, 10.0, 18.0, 3], [2.0, 10.0, 18.0, 3])

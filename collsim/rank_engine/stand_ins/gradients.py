@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -122,6 +122,61 @@ def refuse_in_place(tensor: Value) -> RuntimeError:
     if tensor.requires_grad and tensor.record is None:
         return RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     return RuntimeError("changes in place of what needs gradients are not simulated; write x = x + y, not x.add_(y)")
+
+
+def apply_in_place(function: Callable[[Value], Value], tensor: Value, is_in_place: bool) -> Value:
+    """Apply a function of a tensor, as torch does with `inplace=True`.
+
+    Where gradients are recorded, the result is another tensor, as records need the elements of the old one. Whatever
+    else is computed from the old one is refused: torch would take the new elements for it.
+
+    Args:
+        function: Of one tensor.
+        tensor: The tensor.
+        is_in_place: Whether the tensor is to have the result.
+
+    Returns:
+        The result.
+    """
+    if not is_in_place:
+        return function(tensor)
+    if not needs_gradient(tensor):
+        tensor[...] = function(tensor)
+        return tensor
+    if tensor.record is None:
+        raise refuse_in_place(tensor)
+    kind: Value = type(tensor)
+    before: Value = np.asarray(tensor).view(kind)
+    before.requires_grad, before.record = True, tensor.record
+    tensor.__class__ = _make_replaced(kind)
+    return function(before)
+
+
+@functools.cache
+def _make_replaced(kind: type) -> type:
+    """The type of a tensor that can be used no more; every operation asks whether a tensor requires a gradient."""
+
+    def refuse(self: Value) -> bool:
+        raise RuntimeError(
+            "a tensor that inplace=True changed is used again, which is not simulated; use the result, or leave "
+            "inplace out"
+        )
+
+    return type(kind.__name__, (kind,), {"requires_grad": property(refuse)})
+
+
+def clear_gradients(tensors: Iterable[Value], set_to_none: bool) -> None:
+    """Drop gradients.
+
+    Args:
+        tensors: Whose gradients.
+        set_to_none: Whether they have none afterwards; else those they have become zeros.
+    """
+    for tensor in tensors:
+        if set_to_none:
+            tensor.grad = None
+        elif tensor.grad is not None:
+            tensor.grad[...] = 0
 
 
 def refuse_unknown(name: str) -> RuntimeError:
@@ -276,6 +331,7 @@ _RULES: dict[str, Callable[..., Sequence[np.ndarray]]] = {
     "exp": lambda g, y, a: (g * y,),
     "log": lambda g, y, a: (g / a,),
     "log1p": lambda g, y, a: (g / (1 + a),),
+    "logaddexp": lambda g, y, a, b: (g * np.exp(a - y), g * np.exp(b - y)),
     "sqrt": lambda g, y, a: (g / (2 * y),),
     "sin": lambda g, y, a: (g * np.cos(a),),
     "cos": lambda g, y, a: (-g * np.sin(a),),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from types import ModuleType
+from types import GeneratorType, ModuleType
 
 import numpy as np
 
 from ..gradients import Value
 from ..tensors import KnownModule, Tensor, as_tensor
 from ..torch_functions import TensorFunctions
+from .refused_options import refuse_changed
 
 
 class Dataset:
@@ -102,15 +104,27 @@ class DataLoader:
     #: Of the rank, for its random numbers; set for each rank.
     functions: TensorFunctions
 
+    @refuse_changed("batch_sampler", "worker_init_fn", "generator")
     def __init__(
         self,
         dataset: Value,
         batch_size: int = 1,
-        shuffle: bool = False,
+        shuffle: bool | None = None,
         sampler: Value = None,
-        drop_last: bool = False,
+        batch_sampler: None = None,
+        num_workers: int = 0,
         collate_fn: Callable[[list[Value]], Value] | None = None,
-        **_: object,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: None = None,
+        multiprocessing_context: object = None,
+        generator: None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
     ) -> None:
         """The batches of a set.
 
@@ -119,11 +133,24 @@ class DataLoader:
             batch_size: Samples of a batch.
             shuffle: Whether they are in another order each time.
             sampler: Their order; not together with `shuffle`.
-            drop_last: Whether a smaller last batch is left out.
+            batch_sampler: Refused.
+            num_workers: Not used.
             collate_fn: Makes a batch of samples; None to stack them.
+            pin_memory: Not used.
+            drop_last: Whether a smaller last batch is left out.
+            timeout: Not used.
+            worker_init_fn: Refused.
+            multiprocessing_context: Not used.
+            generator: Refused.
+            prefetch_factor: Not used.
+            persistent_workers: Not used.
+            pin_memory_device: Not used.
+            in_order: Not used.
         """
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         self.dataset, self.batch_size, self.shuffle, self.sampler = dataset, batch_size, shuffle, sampler
         self.drop_last, self.collate_fn = drop_last, collate_fn or stack_samples
 
@@ -136,7 +163,17 @@ class DataLoader:
         if self.shuffle:
             positions = self.functions.randperm(len(positions)).tolist()
         batches = [positions[first : first + self.batch_size] for first in range(0, len(positions), self.batch_size)]
-        return (self.collate_fn([self.dataset[position] for position in batch]) for batch in batches[: len(self)])
+        return map(self._collate, batches[: len(self)])
+
+    def _collate(self, positions: Sequence[int]) -> Value:
+        batch = self.collate_fn([self.dataset[position] for position in positions])
+        if not isinstance(batch, GeneratorType):
+            return batch
+        try:  # a function of the program
+            next(batch)
+        except StopIteration as end:
+            return end.value
+        raise RuntimeError("a collate_fn that waits for another rank is not simulated; send and receive outside of it")
 
 
 def stack_samples(samples: list[Value]) -> Value:
@@ -155,6 +192,35 @@ def stack_samples(samples: list[Value]) -> Value:
     return as_tensor(np.stack([np.asarray(sample) for sample in samples]))
 
 
+@refuse_changed("generator")
+def split_randomly(
+    functions: TensorFunctions, dataset: Value, lengths: Sequence[float], generator: None = None
+) -> list[Subset]:
+    """`torch.utils.data.random_split`: parts of a set, in random order.
+
+    Args:
+        functions: Of the rank, for its random numbers.
+        dataset: The samples.
+        lengths: Samples of each part, or its share of them; what shares leave goes to the first parts, one to each.
+        generator: Refused.
+
+    Raises:
+        ValueError: The lengths are not all samples.
+    """
+    counts: list[Value] = list(lengths)
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        if any(not 0 <= length <= 1 for length in lengths):
+            raise ValueError(f"fractions {list(lengths)} are not between 0 and 1")
+        counts = [math.floor(length * len(dataset)) for length in lengths]
+        for position in range(len(dataset) - sum(counts)):
+            counts[position % len(counts)] += 1
+    if sum(counts) != len(dataset):
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    order = functions.randperm(len(dataset)).tolist()
+    ends = np.cumsum(counts).tolist()
+    return [Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts, strict=True)]
+
+
 def build_data_modules(functions: TensorFunctions, rank: int, ranks: int) -> dict[str, ModuleType]:
     """The modules `torch.utils.data` and its parts.
 
@@ -169,15 +235,10 @@ def build_data_modules(functions: TensorFunctions, rank: int, ranks: int) -> dic
     utils, data, part = (KnownModule(f"torch.utils{name}") for name in ("", ".data", ".data.distributed"))
     sampler = type("DistributedSampler", (DistributedSampler,), {"rank_of": (rank, ranks)})
     loader = type("DataLoader", (DataLoader,), {"functions": functions})
-
-    def random_split(dataset: Value, lengths: Sequence[float], **_: object) -> list[Subset]:
-        counts = [int(length * len(dataset)) if sum(lengths) <= 1 else int(length) for length in lengths]
-        order = functions.randperm(len(dataset)).tolist()
-        ends = np.cumsum(counts).tolist()
-        return [Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts, strict=True)]
-
     vars(part).update(DistributedSampler=sampler)
     vars(data).update(Dataset=Dataset, TensorDataset=TensorDataset, Subset=Subset, DataLoader=loader)
-    vars(data).update(DistributedSampler=sampler, random_split=random_split, distributed=part)
+    vars(data).update(
+        DistributedSampler=sampler, random_split=functools.partial(split_randomly, functions), distributed=part
+    )
     vars(utils).update(data=data)
     return {module.__name__: module for module in (utils, data, part)}

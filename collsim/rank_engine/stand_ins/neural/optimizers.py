@@ -7,8 +7,9 @@ from types import GeneratorType, ModuleType
 
 import numpy as np
 
-from ..gradients import Blocking, Value
+from ..gradients import Blocking, Value, clear_gradients
 from ..tensors import KnownModule
+from .refused_options import refuse_changed
 
 
 class Optimizer:
@@ -30,10 +31,13 @@ class Optimizer:
         self._states: dict[int, dict[str, Value]] = {}
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients."""
+        """Drop the gradients.
+
+        Args:
+            set_to_none: Whether there are none afterwards; else they are zeros.
+        """
         for group in self.param_groups:
-            for parameter in group["params"]:
-                parameter.grad = None
+            clear_gradients(group["params"], set_to_none)
 
     def step(self, closure: Callable[[], Value] | None = None) -> Blocking:
         """Change each parameter that has a gradient.
@@ -50,6 +54,8 @@ class Optimizer:
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     values, gradient = np.asarray(parameter), np.asarray(parameter.grad)
+                    if group["maximize"]:
+                        gradient = -gradient
                     self._update(values, gradient, group, self._states.setdefault(id(parameter), {}))
         return loss
 
@@ -62,6 +68,7 @@ class Optimizer:
 class SGD(Optimizer):
     """Gradient descent, with momentum."""
 
+    @refuse_changed("differentiable")
     def __init__(
         self,
         params: Iterable[Value],
@@ -70,11 +77,30 @@ class SGD(Optimizer):
         dampening: float = 0,
         weight_decay: float = 0,
         nesterov: bool = False,
-        **_: object,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        """As torch's."""
+        """As torch's.
+
+        Args:
+            params: Parameters, or groups of them with options of their own.
+            lr: The rate.
+            momentum: Share of the change before in the next one.
+            dampening: Share of a gradient that its change lacks.
+            weight_decay: Share of the parameters that is added to their gradients.
+            nesterov: Whether the gradient is that behind the change.
+            maximize: Whether the loss grows.
+            foreach: Not used.
+            differentiable: Refused.
+            fused: Not used.
+        """
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
-        super().__init__(params, {**defaults, "nesterov": nesterov})
+        super().__init__(params, {**defaults, "nesterov": nesterov, "maximize": maximize})
 
     def _update(
         self, values: np.ndarray, gradient: np.ndarray, group: dict[str, Value], state: dict[str, Value]
@@ -92,7 +118,60 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adam: gradients by their mean and the root of their mean square."""
 
-    decouples_decay = False
+    @refuse_changed("differentiable")
+    def __init__(
+        self,
+        params: Iterable[Value],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        """As torch's.
+
+        Args:
+            params: Parameters, or groups of them with options of their own.
+            lr: The rate.
+            betas: Shares of the mean, and of the mean square, that stay in a step.
+            eps: Added to the root.
+            weight_decay: Share of the parameters that is added to their gradients.
+            amsgrad: Whether the mean square is the greatest one so far.
+            foreach: Not used.
+            maximize: Whether the loss grows.
+            capturable: Not used.
+            differentiable: Refused.
+            fused: Not used.
+            decoupled_weight_decay: Whether weights decay by themselves, as with `AdamW`.
+        """
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad}
+        super().__init__(params, {**defaults, "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay})
+
+    def _update(
+        self, values: np.ndarray, gradient: np.ndarray, group: dict[str, Value], state: dict[str, Value]
+    ) -> None:
+        if group["decoupled_weight_decay"]:
+            values *= 1 - group["lr"] * group["weight_decay"]
+        else:
+            gradient = gradient + group["weight_decay"] * values
+        (first, second), step = group["betas"], state.get("step", 0) + 1
+        mean = first * state.get("mean", 0) + (1 - first) * gradient
+        square = second * state.get("square", 0) + (1 - second) * gradient * gradient
+        greatest = np.maximum(state.get("greatest", 0), square) if group["amsgrad"] else square
+        state.update(step=step, mean=mean, square=square, greatest=greatest)
+        root = np.sqrt(greatest / (1 - second**step)) + group["eps"]
+        values -= (group["lr"] / (1 - first**step) * mean / root).astype(values.dtype)
+
+
+class AdamW(Adam):
+    """Adam whose weights decay by themselves."""
 
     def __init__(
         self,
@@ -100,45 +179,55 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float | None = None,
-        **_: object,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        """As torch's."""
-        if weight_decay is None:
-            weight_decay = 0.01 if self.decouples_decay else 0.0
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        """As torch's.
 
-    def _update(
-        self, values: np.ndarray, gradient: np.ndarray, group: dict[str, Value], state: dict[str, Value]
-    ) -> None:
-        if self.decouples_decay:
-            values *= 1 - group["lr"] * group["weight_decay"]
-        else:
-            gradient = gradient + group["weight_decay"] * values
-        (first, second), step = group["betas"], state.get("step", 0) + 1
-        mean = first * state.get("mean", 0) + (1 - first) * gradient
-        square = second * state.get("square", 0) + (1 - second) * gradient * gradient
-        state.update(step=step, mean=mean, square=square)
-        root = np.sqrt(square / (1 - second**step)) + group["eps"]
-        values -= (group["lr"] / (1 - first**step) * mean / root).astype(values.dtype)
-
-
-class AdamW(Adam):
-    """Adam whose weights decay by themselves."""
-
-    decouples_decay = True
+        Args:
+            params: Parameters, or groups of them with options of their own.
+            lr: The rate.
+            betas: As of `Adam`.
+            eps: Added to the root.
+            weight_decay: Share of the parameters that is taken from them in a step, times the rate.
+            amsgrad: As of `Adam`.
+            maximize: Whether the loss grows.
+            foreach: Not used.
+            capturable: Not used.
+            differentiable: Refused.
+            fused: Not used.
+        """
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            differentiable=differentiable,
+            decoupled_weight_decay=True,
+        )
 
 
 class StepLR:
     """`torch.optim.lr_scheduler.StepLR`: a smaller rate after each so many steps."""
 
-    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
+    @refuse_changed("last_epoch")
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         """A schedule of an optimizer.
 
         Args:
             optimizer: Whose rate it changes.
             step_size: Steps between two changes.
             gamma: Factor of each change.
+            last_epoch: Refused.
         """
         self.optimizer, self.step_size, self.gamma, self.last_epoch = optimizer, step_size, gamma, 0
 
