@@ -99,13 +99,17 @@ class DistributedDataParallel(Module):
                 "DistributedDataParallel is not needed when a module doesn't have any parameters that require a "
                 "gradient."
             )
-        takes_buffers = forward_sync_buffers is not None or broadcast_buffers is None or broadcast_buffers
-        self._takes_buffers = takes_buffers if forward_sync_buffers is None else forward_sync_buffers
+        starts_with_buffers = forward_sync_buffers is not None or broadcast_buffers is None or broadcast_buffers
+        self._takes_buffers = starts_with_buffers
+        if forward_sync_buffers is not None:
+            self._takes_buffers = forward_sync_buffers
         self.synchronizes, self._has_trained = True, True
         self._finds_unused, self._has_finished = find_unused_parameters, True
         self._order: Sequence[Tensor] = ()  # of the first gradients, until the buckets have it
         self._has_order = find_unused_parameters
-        self._limits: Sequence[float] = _BUCKETS if bucket_cap_mb is None else (int(bucket_cap_mb * 2**20),)
+        self._limits: Sequence[float] = _BUCKETS
+        if bucket_cap_mb is not None:
+            self._limits = (int(bucket_cap_mb * 2**20),)
         # Until the order of the gradients is known there is one bucket; where some may be missing it stays unknown.
         limits = self._limits if find_unused_parameters else (float("inf"),)
         self._buckets = fill_buckets(self.trained, limits)[::-1]
@@ -113,8 +117,10 @@ class DistributedDataParallel(Module):
             parameter.reducer = self  # type: ignore[assignment]
         if init_sync:
             yield from self._compare_models()
-            buffers = module.buffers() if takes_buffers else ()
-            yield from self._take_tensors([*module.parameters(), *buffers])
+            tensors: list[Tensor] = list(module.parameters())
+            if starts_with_buffers:
+                tensors += module.buffers()
+            yield from self._take_tensors(tensors)
 
     def _call(self, word: str, *args: Value, **options: Value) -> Blocking:
         """Call a collective of its group."""

@@ -345,6 +345,7 @@ ERRORS = {
     "another shape": lambda t: F_(t).layer_norm(t.ones(2, 3), (2,)),
     "an unknown approximation": lambda t: F_(t).gelu(t.ones(2), approximate="sigmoid"),
     "steps of a border": lambda t: F_(t).conv2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 2, 2), stride=2, padding="same"),
+    "an unknown border": lambda t: F_(t).conv2d(t.ones(1, 1, 4, 4), t.ones(1, 1, 2, 2), padding="full"),
     "a wide border": lambda t: F_(t).max_pool2d(t.ones(1, 1, 4, 4), 2, padding=2),
     "a share of more than all": lambda t: F_(t).dropout(t.ones(2), 1.5),
     "one value of a channel": lambda t: drive(t.nn.BatchNorm1d(3)(t.ones(1, 3))),

@@ -85,7 +85,11 @@ class DistributedSampler:
         self.total_size = self.num_samples * self.num_replicas
 
     def set_epoch(self, epoch: int) -> None:
-        """Take the order of an epoch."""
+        """Take the order of an epoch.
+
+        Args:
+            epoch: Its number; the order is that of the seed and this number together.
+        """
         self.epoch = epoch
 
     def __len__(self) -> int:

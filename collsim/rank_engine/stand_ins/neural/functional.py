@@ -27,6 +27,8 @@ from .refused_options import refuse_changed
 
 #: Of an image in both directions, or of each.
 Pair = int | Sequence[int]
+#: No border, or one with which an output is as large as the image.
+Padding = Literal["valid", "same"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -46,7 +48,7 @@ def conv2d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Pair = 1,
-    padding: Pair | Literal["valid", "same"] = 0,
+    padding: Pair | Padding = 0,
     dilation: Pair = 1,
     groups: int = 1,
 ) -> Tensor:
@@ -62,8 +64,10 @@ def conv2d(
         groups: Parts of the channels, each of which makes as many of the outputs.
 
     Raises:
-        RuntimeError: The padding is `same`, and the stride is not 1.
+        RuntimeError: The padding is an unknown word, or `same` where the stride is not 1.
     """
+    if isinstance(padding, str) and padding not in ("valid", "same"):
+        raise RuntimeError(f"Invalid padding string: '{padding}'; use 'valid' or 'same'")
     if padding == "same" and tuple(_read_pair(stride)) != (1, 1):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     windows = _cut_windows(input, weight.shape[2:], stride, padding, dilation)
@@ -141,11 +145,13 @@ def _cut_pool(
                 f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={length} and "
                 f"dilation={step}"
             )
-    return _cut_windows(input, size, kernel_size if stride is None else stride, padding, dilation, outside)
+    if stride is None:
+        stride = kernel_size
+    return _cut_windows(input, size, stride, padding, dilation, outside)
 
 
 def _cut_windows(
-    input: Tensor, size: Sequence[int], stride: Pair, padding: Pair | str, dilation: Pair, outside: float = 0
+    input: Tensor, size: Sequence[int], stride: Pair, padding: Pair | Padding, dilation: Pair, outside: float = 0
 ) -> Tensor:
     """The windows of images: (N, channels, rows, columns, pixels of a window)."""
     *front, height, width = input.shape
@@ -153,10 +159,10 @@ def _cut_windows(
         raise RuntimeError(f"images are of shape (N, channels, height, width), not {tuple(input.shape)}")
     steps = (*_read_pair(stride), *_read_pair(dilation))
     spans = [step * (length - 1) + 1 for step, length in zip(steps[2:], size, strict=True)]
-    if isinstance(padding, str):
-        borders = [((span - 1) // 2, span // 2) if padding == "same" else (0, 0) for span in spans]
+    if padding == "same":
+        borders = [((span - 1) // 2, span // 2) for span in spans]
     else:
-        borders = [(width, width) for width in _read_pair(padding)]
+        borders = [(count, count) for count in _read_pair(0 if padding == "valid" else padding)]
     # The pixels of all images as rows, with one more behind them that stands for all outside of an image.
     pixels = np.pad(np.arange(height * width).reshape(height, width), borders, constant_values=height * width)
     windows = np.lib.stride_tricks.sliding_window_view(pixels, spans)[tuple(slice(None, None, step) for step in steps)]

@@ -18,7 +18,7 @@ from ..gradients import Value, apply_in_place, set_recording
 from ..tensors import DType, KnownModule, Tensor, as_tensor
 from ..torch_functions import TensorFunctions
 from . import functional
-from .functional import Pair
+from .functional import Padding, Pair
 from .modules import ModelOnAllDevices, Module, ModuleList, Parameter, Sequential
 from .refused_options import refuse_changed
 
@@ -64,7 +64,7 @@ class Conv2d(Module):
         out_channels: int,
         kernel_size: Pair,
         stride: Pair = 1,
-        padding: Pair | Literal["valid", "same"] = 0,
+        padding: Pair | Padding = 0,
         dilation: Pair = 1,
         groups: int = 1,
         bias: bool = True,
@@ -308,7 +308,7 @@ def drop(
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or not p:
         return input
-    factor = np.float32(1 / (1 - p)) if p < 1 else np.float32(0)
+    factor = np.float32(1 / max(1 - p, 1e-12))  # of nothing where all are zeros
     dropped: Tensor = apply_in_place(
         lambda tensor: as_tensor(tensor * ((functions.rand(*input.shape) >= p) * factor)), input, inplace
     )
@@ -340,7 +340,7 @@ class Flatten(Module):
 def _make_module(name: str, word: str, *options: str) -> type[Module]:
     """A module that calls a function with options that it is made with."""
     function = functional.FUNCTIONS[word]
-    parameters = inspect.signature(function).parameters if options else {}
+    parameters = inspect.signature(function).parameters
     signature = inspect.Signature([parameters[option] for option in options])
 
     def __init__(self: Value, *args: Value, **named: Value) -> None:

@@ -198,7 +198,9 @@ def binary_cross_entropy(
         return [gradient * (array - truth) / np.maximum(array * (1 - array), 1e-12), gradient * (false - true)]
 
     losses = record(as_tensor(-(truth * true + (1 - truth) * false)), (input, target), backward)
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    if weight is not None:
+        losses = losses * weight
+    return _reduce(losses, reduction)
 
 
 @_refuse_old_reductions
@@ -227,7 +229,9 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         losses = losses * (1 + (pos_weight - 1) * target)
     losses = (1 - target) * input + losses
-    return _reduce(losses if weight is None else losses * weight, reduction)
+    if weight is not None:
+        losses = losses * weight
+    return _reduce(losses, reduction)
 
 
 def _require_same_shape(input: Tensor, target: np.ndarray) -> None:

@@ -82,7 +82,8 @@ class Module:
             prefix: Its own name.
             remove_duplicate: Whether a layer with several names is listed once.
         """
-        memo = set() if memo is None else memo
+        if memo is None:
+            memo = set()
         if self in memo:
             return iter(())
         if remove_duplicate:
@@ -107,7 +108,11 @@ class Module:
         return iter([(name, value) for name, value in tensors if isinstance(value, Parameter)])
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Its parameters."""
+        """Its parameters, each once.
+
+        Args:
+            recurse: Whether those of its layers belong to them.
+        """
         return iter([parameter for _, parameter in self.named_parameters(recurse=recurse)])
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
@@ -120,7 +125,11 @@ class Module:
         return iter([pair for pair in self._list_tensors(prefix, recurse) if not isinstance(pair[1], Parameter)])
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Its tensors that are not trained."""
+        """Its tensors that are not trained, each once.
+
+        Args:
+            recurse: Whether those of its layers belong to them.
+        """
         return iter([buffer for _, buffer in self.named_buffers(recurse=recurse)])
 
     def _list_tensors(
@@ -165,7 +174,11 @@ class Module:
             known[name].detach().copy_(value)
 
     def train(self, mode: bool = True) -> Module:
-        """Begin to train, or to evaluate."""
+        """Begin to train, or to evaluate.
+
+        Args:
+            mode: Whether it is trained: `Dropout` and the statistics of batches depend on it.
+        """
         for module in self.modules():
             module.training = mode
         return self

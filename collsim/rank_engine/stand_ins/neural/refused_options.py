@@ -34,7 +34,7 @@ def refuse_changed(*names: str) -> Callable[[Callable[Arguments, Result]], Calla
             arguments = signature.bind(*args, **options).arguments
             for name in names:
                 default = signature.parameters[name].default
-                if name in arguments and not _equals(arguments[name], default, name):
+                if name in arguments and not _is_equal(arguments[name], default, name):
                     value = reprlib.repr(arguments[name])
                     raise RuntimeError(f"{word}: {name}={value} is not simulated; leave {name} out")
 
@@ -54,7 +54,7 @@ def refuse_changed(*names: str) -> Callable[[Callable[Arguments, Result]], Calla
     return decorate
 
 
-def _equals(value: object, default: object, name: str) -> bool:
+def _is_equal(value: object, default: object, name: str) -> bool:
     if value is default:
         return True
     if name == "dtype":
