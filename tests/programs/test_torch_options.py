@@ -223,7 +223,7 @@ LAYERS = {
 
 
 @pytest.mark.parametrize("name", LAYERS)
-@pytest.mark.filterwarnings("ignore:Implicit dimension")
+@pytest.mark.filterwarnings("ignore:Implicit dimension", "ignore:Using padding='same'")
 def test_layers_have_the_numbers_and_the_state_of_torch(name):
     torch = pytest.importorskip("torch")
     make, array = LAYERS[name]
@@ -298,6 +298,7 @@ def test_gradients_are_clipped_to_a_length_of_any_order(order):
 @pytest.mark.parametrize(
     "lengths", [[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3], [0.9, 0.1], [3, 4], [7], [5, 1], [0.5, 0.4]]
 )
+@pytest.mark.filterwarnings("ignore:Length of split")
 def test_parts_are_as_long_as_those_of_torch(lengths):
     torch = pytest.importorskip("torch")
     outcomes = []
@@ -411,3 +412,14 @@ def test_a_buffer_that_is_not_persistent_is_no_part_of_the_state():
     module.register_buffer("shift", STAND_IN.ones(2))
     assert [name for name, _ in module.named_buffers()] == ["mask", "shift"]
     assert list(module.state_dict()) == ["shift", "0.weight", "0.bias"]
+
+
+def test_a_function_is_applied_in_the_order_of_torch():
+    torch = pytest.importorskip("torch")
+    orders = []
+    for library in (STAND_IN, torch):
+        layers = [library.nn.Linear(1, count) for count in (1, 2, 3)]
+        visited = []
+        drive(library.nn.Sequential(layers[0], library.nn.Sequential(*layers[1:])).apply(visited.append))
+        orders.append([getattr(module, "out_features", type(module).__name__) for module in visited])
+    assert orders[0] == orders[1]

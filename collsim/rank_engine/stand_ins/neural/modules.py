@@ -239,10 +239,11 @@ class Module:
         Args:
             fn: The function.
         """
-        for module in reversed(list(self.modules())):
-            result = fn(module)
-            if isinstance(result, GeneratorType):
-                yield from result
+        for child in self.children():
+            yield from child.apply(fn)
+        result = fn(self)
+        if isinstance(result, GeneratorType):
+            yield from result
         return self
 
     def __repr__(self) -> str:
