@@ -423,3 +423,27 @@ def test_a_function_is_applied_in_the_order_of_torch():
         drive(library.nn.Sequential(layers[0], library.nn.Sequential(*layers[1:])).apply(visited.append))
         orders.append([getattr(module, "out_features", type(module).__name__) for module in visited])
     assert orders[0] == orders[1]
+
+
+#: Functions with bends, jumps and ends among the numbers below.
+BENDS = {
+    **{name: operator.methodcaller(name) for name in ("abs", "relu", "sqrt", "log", "reciprocal", "tanh")},
+    "power of zero": lambda a: a**0,
+    "power of one": lambda a: a**1,
+    "root": lambda a: a**0.5,
+    "powers of zero": lambda a: 0.0**a,
+    "powers of each": lambda a: a.abs().view(-1, 1) ** a,
+    "bounds": lambda a: a.clamp(-1, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BENDS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_gradients_where_a_function_has_no_slope_are_those_of_torch(name):
+    torch = pytest.importorskip("torch")
+    gradients = []
+    for library in (STAND_IN, torch):
+        numbers = library.tensor([-2.0, -1.0, 0.0, 0.5, 1.0, 2.0], requires_grad=True)
+        drive(BENDS[name](numbers).sum().backward())
+        gradients.append(numbers.grad.numpy())
+    np.testing.assert_allclose(*gradients, rtol=1e-5)

@@ -317,6 +317,14 @@ def _select_greater_back(gradient: np.ndarray, _: np.ndarray, a: np.ndarray, b: 
     return [gradient * share, gradient * (1 - share)]
 
 
+def _raise_back(gradient: np.ndarray, y: np.ndarray, a: np.ndarray, b: np.ndarray) -> list[np.ndarray]:
+    """The gradients of a power; 0 of the base of x ** 0, and of the exponent of 0 ** x, where that is finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # of numbers that are not taken, or that torch has, too
+        of_base = np.where(b == 0, 0, b * a ** (b - 1.0))
+        of_exponent = np.where((a == 0) & (b >= 0), 0, y * np.log(a))
+        return [gradient * of_base, gradient * of_exponent]
+
+
 #: By the name of the function of numpy: from its gradient, its result and its arguments to their gradients.
 _RULES: dict[str, Callable[..., Sequence[np.ndarray]]] = {
     "add": lambda g, y, a, b: (g, g),
@@ -327,7 +335,7 @@ _RULES: dict[str, Callable[..., Sequence[np.ndarray]]] = {
     "absolute": lambda g, y, a: (g * np.sign(a),),
     "square": lambda g, y, a: (2 * g * a,),
     "reciprocal": lambda g, y, a: (-g * y * y,),
-    "power": lambda g, y, a, b: (g * b * a ** (b - 1.0), g * y * np.log(np.where(a > 0, a, 1))),
+    "power": _raise_back,
     "exp": lambda g, y, a: (g * y,),
     "log": lambda g, y, a: (g / a,),
     "log1p": lambda g, y, a: (g / (1 + a),),
