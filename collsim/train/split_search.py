@@ -167,7 +167,8 @@ def estimate_candidates(request: StepRequest, listed: Sequence[Candidate]) -> li
 
 def _create_estimator(request: StepRequest) -> StepEstimator | None:
     """What estimates splits of a request, each faster than the one before; None where the GPU is unknown."""
-    fast = find_gpu_speed(request.topology, request.dtype, request.compute)
+    is_alone = len(request.ranks) == 1
+    fast = find_gpu_speed(request.topology, request.dtype, request.compute, is_alone=is_alone)
     if fast is None:
         return None
     return StepEstimator(get_collective_model(request), fast)

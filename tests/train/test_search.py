@@ -60,6 +60,15 @@ def test_each_of_them_runs():
         assert row["memory"] == pytest.approx(step.memory.max(), rel=0.1), row
 
 
+@pytest.mark.parametrize("compute", [None, "eager", "fused"])
+def test_one_gpu_is_estimated_with_the_kernels_that_it_is_timed_with(compute):
+    """The default of a lone H100 is eager PyTorch, which here takes longer than fused kernels."""
+    lone = cs.machine("dgx-h100", gpus=1)
+    table = cs.best_parallel("gpt2", lone, batch=8, compute=compute)
+    row = table[table["micro_batch"] == 8].iloc[0]
+    assert row["estimate"] == pytest.approx(row["time"], rel=0.05)
+
+
 @pytest.mark.parametrize(("batch", "every"), [(64, 23), (8, 11)])
 def test_memory_by_estimate_is_that_of_the_step(batch, every):
     """To the byte: a head of 128,000 words is as large as a stage, is held for one microbatch where others are held for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ LayerTime: TypeAlias = Duration | Sequence[Duration]
 Compute: TypeAlias = (
     Duration | GpuSpeed | TorchProfile | os.PathLike[str] | Mapping[str, LayerTime] | Sequence[LayerTime] | None
 )
+Given = TypeVar("Given", bound=Compute)
 #: What `compute` says, alone or behind a GPU's name: the kernels of eager PyTorch, or the fused ones of published runs.
 EAGER, FUSED = "eager", "fused"
 PASSES = ("forward", "backward", "optimizer")
@@ -63,12 +64,12 @@ def estimate_compute_costs(step: TrainingStep, topology: Topology, compute: Comp
         compute: None: the machine's GPU. `"fused"`: it has the fused kernels and the clocks of long runs that published
             steps had (Megatron-LM, torchtitan, MPT); `"eager"`: it runs eager PyTorch. Where nothing says which, a lone
             H100, H200 or H800 runs eager PyTorch, as it was measured; others have fused kernels. A GPU's name
-            (`"A100"`, `"A100 eager"`), or a GpuSpeed. A time (a number in s, `"97ms"`):
-            measured seconds of forward, backward and optimizer of one microbatch on one GPU,
-            shared over layers as the model has it; the same by pass: {"forward": "40ms", "backward": "80ms"}, also
-            "optimizer"; a list with an entry per layer, or {layer: entry}, in which an entry is (forward, backward) or
-            the forward alone, with half of its backward; the path of a PyTorch profiler's trace, or a TorchProfile.
-            Layers that a mapping leaves out are modelled, and so is the optimizer.
+            (`"A100"`, `"A100 eager"`), or a GpuSpeed. A time (a number in s, `"97ms"`): measured seconds of forward,
+            backward and optimizer of one microbatch on one GPU, shared over layers as the model has it; the same by
+            pass: {"forward": "40ms", "backward": "80ms"}, also "optimizer"; a list with an entry per layer, or
+            {layer: entry}, in which an entry is (forward, backward) or the forward alone, with half of its backward;
+            the path of a PyTorch profiler's trace, or a TorchProfile. Layers that a mapping leaves out are modelled,
+            and so is the optimizer.
 
     Returns:
         Seconds of each task, and where they come from.
@@ -188,7 +189,7 @@ def parse_gpu(compute: object) -> GpuWords | None:
     return GpuWords(name, kernels) if name in list_gpus() or (kernels and not words) else None
 
 
-def add_kernels(compute: Compute, kernels: str = FUSED) -> Compute:
+def add_kernels(compute: Given, kernels: str = FUSED) -> Given | str:
     """Say which kernels a GPU has where nothing says it.
 
     Args:

@@ -49,7 +49,7 @@ def build_command(choice: TrainingChoice) -> str:
         "optimizer": choice.optimizer,
         "weights": choice.has_narrow_weights and choice.dtype,
         "attention": choice.model_options and choice.attention,
-        "compute": choice.speed_of if choice.eager_options else name_speed(choice),
+        "compute": name_speed(choice),
         **choice.eager_options,
         "interference": choice.interference,
         "network": choice.timing,

@@ -10,7 +10,7 @@ from typing import Any
 import collsim as cs
 from collsim.errors import CollsimError
 from collsim.locale.synonyms import find_synonyms
-from collsim.train.compute.compute_costs import FUSED, resolve_interference
+from collsim.train.compute.compute_costs import add_kernels, resolve_interference
 from collsim.train.compute.eager_speed import COMPILE_MODES, EagerSpeed, get_eager_speed
 from collsim.train.compute.gpu_speeds import DTYPES, list_gpus
 from collsim.train.model_families import list_model_options, models
@@ -237,14 +237,15 @@ def has_known_gpu(choice: TrainingChoice) -> bool:
 
 
 def name_speed(choice: TrainingChoice) -> str | None:
-    """Name the GPU that computes, as `training_step(compute=)` takes it, with the kernels where one GPU is alone.
+    """Name the GPU that computes, as `training_step(compute=)` takes it, with the kernels where one GPU is alone and
+    no option of eager PyTorch says them.
 
     Args:
         choice: The step of training that is chosen.
     """
-    if build_topology(choice).ranks > 1:
+    if choice.eager_options or build_topology(choice).ranks > 1:
         return choice.speed_of
-    return f"{choice.speed_of or ''} {FUSED}".strip()
+    return add_kernels(choice.speed_of)
 
 
 def build_speed(choice: TrainingChoice) -> EagerSpeed | str | None:
