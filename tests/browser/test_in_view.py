@@ -1,5 +1,6 @@
 """What a page shows when it opens, at the size of a projector, of a large screen, of a phone and of a projector at
-150 %: most of its picture (except at 150 %) and the button Play, nothing covered, nothing that scrolls sideways or is cut, and a menu with a word. Then its keys."""
+150 %: most of its picture (except at 150 %) and the button Play, nothing covered, nothing that scrolls sideways or is
+cut, and a menu with a word. Then its keys."""
 
 import re
 

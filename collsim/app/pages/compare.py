@@ -47,6 +47,7 @@ from ..shell.look import color
 from ..shell.notes import (
     complain,
     draw_assumptions,
+    draw_choice_notes,
     draw_heading,
     draw_mistake,
     draw_note,
@@ -56,7 +57,7 @@ from ..shell.notes import (
 )
 from ..shell.page import register_page
 from ..shell.results import get_exact, get_latest
-from ..shell.session import choose_text, forget_widgets, get_language, get_session, is_dark, set_panels, t
+from ..shell.session import choose_text, forget_widgets, get_session, is_dark, set_panels, t
 from ..synthesis.box import offer
 from ..synthesis.synthesis_result import explain_synthesis
 
@@ -170,10 +171,7 @@ def _with_nccl(runnable: pd.DataFrame, choice: Choice) -> pd.DataFrame:
     except CollsimError as error:
         draw_mistake(t("compare.nccl.none", reason=explain(error)))
         return runnable
-    for sentence in dict.fromkeys(
-        each for p in predictions for each in (*p.registered_buffers, *p.faster_larger_calls)
-    ):
-        draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
+    draw_choice_notes(predictions)
     if predictions:
         last, lead = predictions[-1], t("compare.nccl.name") + t("colon")
         draw_assumptions(last.nbytes, last.time, last.interval(), last.assumptions, lead)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from collsim.display.markup import bind_units, escape_markdown, escape_text
 from collsim.errors import CollsimError, Sentence, Words
-from collsim.nccl import Interval
+from collsim.nccl import Interval, Prediction
 from collsim.units import format_bytes, format_time
 
 from ..scenario.address_parameters import Complaint
@@ -95,6 +95,17 @@ def draw_assumptions(
     sentences = (*filter(None, [interval.reason]), *assumptions)
     lines = (lead + range_text, *(f"– {sentence.text(get_language())}" for sentence in sentences))
     draw_note("\n".join(lines), "white-space:pre-line")
+
+
+def draw_choice_notes(predictions: Iterable[Prediction]) -> None:
+    """What NCCL would do for registered buffers, and where a larger call takes less time; each sentence once.
+
+    Args:
+        predictions: Of NCCL's model.
+    """
+    notes = dict.fromkeys(each for p in predictions for each in (*p.registered_buffers, *p.faster_larger_calls))
+    for sentence in notes:
+        draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
 
 
 def draw_status(text: str) -> None:

@@ -51,11 +51,12 @@ def describe_faster_larger_call(call: Call, choice: TunerChoice | None) -> tuple
             continue
         if compute_time(larger).total < _LESS * compute_time(smaller).total:
             template = (
-                "a call of {size} takes less time: there NCCL's tuner changes from {now} to {then}, by estimates that "
-                "are not collsim's"
+                "a call of {size} takes less time than one of {smaller}: there NCCL's tuner changes from {now} to "
+                "{then}, by estimates that are not collsim's"
             )
             now, then = f"{call.algorithm} {call.protocol}", f"{algorithm} {protocol}"
-            return (Sentence(template, size=format_bytes(nbytes), now=now, then=then),)
+            sizes = {"size": format_bytes(nbytes), "smaller": format_bytes(call.nbytes)}
+            return (Sentence(template, **sizes, now=now, then=then),)
     return ()
 
 

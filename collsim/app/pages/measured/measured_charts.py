@@ -29,7 +29,7 @@ from collsim.units import format_bandwidth, format_bytes, format_time
 from ...shell import charts
 from ...shell.charts import Picture
 from ...shell.look import color
-from ...shell.notes import draw_card, draw_note
+from ...shell.notes import draw_card, draw_choice_notes, draw_note
 from ...shell.session import choose_text, get_language, is_dark, t
 from .comparison import Selection
 
@@ -373,8 +373,7 @@ def map_(run: MeasuredRun) -> None:
     title = t("measured.map", collective=collective)
     with draw_card("map", title):
         charts.draw_chart("map", _build_cells, load_choices(collective, run.facts), title)
-        for sentence in predict(collective, run.facts, run.nbytes[0]).registered_buffers:
-            draw_note(t("compare.nccl.note", text=sentence.text(get_language())))
+        draw_choice_notes(predict(collective, run.facts, size) for size in run.nbytes)
 
 
 def _build_cells(table: pd.DataFrame, title: str) -> Picture:
