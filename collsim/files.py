@@ -119,11 +119,22 @@ def read_head(path: FilePath, most: int) -> bytes:
     Raises:
         FormatError: there is no such file, or it cannot be read.
     """
-    return b"".join(_read_chunks(path, most))
+    return b"".join(iterate_chunks(path, most))
 
 
-def _read_chunks(path: FilePath, most: int) -> Iterator[bytes]:
-    """The first bytes of a file, unzipped, in pieces: of a damaged one those before the damage, then a FormatError."""
+def iterate_chunks(path: FilePath, most: int) -> Iterator[bytes]:
+    """Read the first bytes of a file in pieces, unzipped if it is gzip.
+
+    Args:
+        path: of the file.
+        most: bytes to read.
+
+    Yields:
+        At most so many bytes in all; of a damaged file those before the damage.
+
+    Raises:
+        FormatError: there is no such file, or it is damaged from here on.
+    """
     try:
         with open(require_path(path), "rb", opener=_open_for_reading) as file:
             head = b""
@@ -228,7 +239,7 @@ def read_whole_lines(path: FilePath) -> tuple[str, tuple[Sentence, ...]]:
     name, notes = Path(path).name, []
     data = bytearray()
     try:
-        for chunk in _read_chunks(path, MAX_BYTES + 1):
+        for chunk in iterate_chunks(path, MAX_BYTES + 1):
             data += chunk
     except FormatError as error:
         if not data:

@@ -28,6 +28,7 @@ INSIDE = {
     "read_nccl_tests_json": "cs.load",
     "parse_nccl_tests_document": "cs.load",
     "read_osu": "cs.load",
+    "read_torch_profiler": "cs.load",
     "count_crossing_bytes": "StepTrace.count_crossing_bytes",
     "build_frame": "cs.best_parallel",
     "compare_splits": "cs.compare",

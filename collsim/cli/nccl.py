@@ -193,14 +193,14 @@ def _format_cell(name: str, value: object) -> str:
 
 
 def _parse_times(words: str) -> MeasuredTimes:
-    """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log."""
+    """`8B=13us,1GiB=8.1ms` as a mapping, or the table of a log or trace."""
     if "=" in words:
         times: dict[ByteSize, Duration] = {}
         for pair in words.split(","):
             size, _, time = pair.partition("=")
             times[size] = time
         return times
-    table: MeasuredTimes = cs.load(words, format="nccl-tests")
+    table: MeasuredTimes = cs.load(words)
     return table
 
 

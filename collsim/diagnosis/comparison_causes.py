@@ -10,10 +10,10 @@ from statistics import median
 
 from ..io.nccl.nccl_log_facts import find_host
 from .evidence_pieces import Evidence, Fact
-from .readers.benchmark_tables import LateRank
 from .readers.gpu_bandwidth import HostLink, PairRow
 from .readers.gpu_tools import GpuLinks, LinkKinds
 from .readers.network_tools import ERROR_COUNTERS, LOSS_COUNTERS, CardTest, PortCounter
+from .readers.timed_calls import LateRank
 
 #: A link between host and GPU with half of the lanes or of the speed is below this share of its neighbours.
 _HALF = 0.65
@@ -136,7 +136,7 @@ def find_lost_xgmi(evidence: Evidence) -> tuple[Fact, ...]:
 
 
 def find_late_rank(evidence: Evidence) -> tuple[Fact, ...]:
-    """A rank that most collectives wait for, as NCCL Inspector times them.
+    """A rank that most collectives wait for, as NCCL Inspector or PyTorch's profiler times them.
 
     Args:
         evidence: all pieces.

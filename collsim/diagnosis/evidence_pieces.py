@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from ..errors import CollsimError, Sentence, Words
-from ..files import read_whole_lines
+from ..errors import CollsimError, FormatError, Sentence, Words
+from ..files import iterate_chunks, read_whole_lines
 from ..io.chakra import iterate_chakra
 from ..io.nccl.nccl_log_facts import Stated, read_log_facts
+from ..io.torch_profiler import ProfilerTrace, is_profiler_trace, parse_profiler_trace, read_profiler_trace
 from ..locale import has_text, translate
 from .readers.execution_traces import write_chakra_node
+from .readers.profiler_traces import write_profiler_trace
+from .readers.timed_calls import TimedCall, combine_calls
 from .readers.tool_readers import TOOL_READERS
 from .readers.topology_dumps import read_tree
 
@@ -24,6 +27,8 @@ _LONGEST_LINE, _LONGEST_QUOTE = 4096, 200
 _MAX_PIECES, _MAX_FACTS = 2_000, 4_096
 #: Characters of all texts together, so that their lines fit into the memory of a small computer.
 _MAX_CHARACTERS = 256 * 2**20
+#: Bytes of a file by which it is decided whether it is a trace.
+_HEAD = 2**20
 
 
 @dataclass(frozen=True)
@@ -146,7 +151,8 @@ def read_texts(
         errors: takes what is wrong with files that cannot be read; None to raise the first.
 
     Yields:
-        The path and the text of each; of a Chakra trace a line for each of its nodes.
+        The path and the text of each; of a Chakra trace a line for each of its nodes, of one of PyTorch's profiler a
+        line for each collective.
 
     Raises:
         CollsimError: One of them cannot be read and `errors` is None, or they are too large together.
@@ -156,6 +162,8 @@ def read_texts(
         try:
             if path.suffix == ".et":
                 text = "\n".join(_write_chakra_nodes(path, notes))
+            elif is_profiler_trace(next(iterate_chunks(path, _HEAD), b"").decode("utf-8", "replace")):
+                text = _write_trace(path.name, read_profiler_trace(path), notes)
             else:
                 text, damage = read_whole_lines(path)
                 notes += damage
@@ -180,6 +188,23 @@ def _write_chakra_nodes(path: Path, notes: list[Words]) -> Iterator[str]:
         yield from map(write_chakra_node, nodes)
     except CollsimError as error:  # of a file that is cut the nodes before it are whole
         notes.append(Sentence("{error}; what is before the damage was read", error=error))
+
+
+def _write_trace(name: str, trace: ProfilerTrace, notes: list[Words]) -> str:
+    if trace.damage is not None:
+        notes.append(Sentence("{piece}: {reason}", piece=name, reason=trace.damage))
+    return "\n".join(write_profiler_trace(trace))
+
+
+def _convert_trace(name: str, text: str, notes: list[Words]) -> str:
+    """A trace as lines, and any other text as it is."""
+    if not is_profiler_trace(text[:_HEAD]):
+        return text
+    try:
+        return _write_trace(name, parse_profiler_trace((text,), name), notes)
+    except FormatError as error:
+        notes.append(error.sentence)
+    return text
 
 
 def clean_text(text: str) -> str:
@@ -232,6 +257,7 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
     facts: list[Fact] = []
     notes: list[Words] = []
     texts = {clean_text(name): text for name, text in texts.items()}
+    texts = {name: _convert_trace(Path(name).name, text, notes) for name, text in texts.items()}
     for name, text in texts.items():
         tools = []
         whole_lines = text.splitlines()
@@ -253,6 +279,8 @@ def read_evidence(texts: Mapping[str, str]) -> Evidence:
                 facts += stated
         first_line = next((line.strip() for line in lines if line.strip()), "")
         read.append(EvidencePiece(name, tuple(tools), clean_text(first_line[:_LONGEST_QUOTE])))
+    calls = [(fact, fact.value) for fact in facts if isinstance(fact.value, TimedCall)]
+    facts += [replace(fact, kind=kind, value=value) for fact, kind, value in combine_calls(calls)]
     return Evidence(tuple(read), texts, tuple(facts), tuple(notes))
 
 

@@ -22,11 +22,13 @@ from ..topology import Topology, parse_topology_text
 from ..topology.files.nccl_tree import extract_tree
 from ..topology.files.unread import find_unread_format
 from ..topology.machines import machine as build_machine
+from ..units import format_time
 from .causes import find_isolated_containers
 from .comparison_causes import find_lost_links
 from .evidence_pieces import Evidence
 from .readers.benchmark_tables import MeasuredTime
 from .readers.network_tools import CardPort, CardTest
+from .readers.profiler_traces import ProfiledTime
 from .readers.tool_readers import TOPOLOGY_FILE
 
 _RACK = "gb200-nvl72"
@@ -102,8 +104,30 @@ def describe_job(evidence: Evidence) -> ObservedJob:
         notes.append(Sentence(message, machine=machine.name, gpu=source))
     log = _read_log(evidence, notes)
     run = _build_run(evidence, machine, ranks, log, notes)
+    notes += _describe_overlap(evidence)
     notes += _describe_unread(evidence)
     return ObservedJob(machine, nodes, ranks, log, run, tuple(notes))
+
+
+def _describe_overlap(evidence: Evidence) -> Iterator[Words]:
+    """How much of the time in collectives was hidden behind computing, on the rank where most was not."""
+    times = [time for _, time in evidence.select_values("job.overlap", ProfiledTime) if time.seconds]
+    if not times:
+        return
+    worst = max(times, key=lambda time: time.exposed)
+    yield Sentence(
+        "profiled ranks: {count}; collectives are hidden least on rank {rank}: they ran for {seconds}, and its GPU "
+        "computed in {percent:.0f} % of that time",
+        seconds=format_time(worst.seconds),
+        rank=worst.rank,
+        percent=100 * worst.hidden / worst.seconds,
+        count=len(times),
+    )
+    if len(times) == 1:
+        yield Sentence(
+            "the trace of one rank does not tell how long it waits for others, so its times are compared with no "
+            "prediction; give the traces of all ranks"
+        )
 
 
 def _describe_unread(evidence: Evidence) -> Iterator[Words]:
@@ -253,16 +277,24 @@ def _build_run(
     evidence: Evidence, machine: Topology | None, ranks: int, log: NcclCommunicator | None, notes: list[Words]
 ) -> MeasuredRun | None:
     """The first measurement that a prediction can be made for: nccl-tests' tables first, then those of other tools."""
-    version = getattr(log, "version", "") or None
+    versions = [str(stated) for stated in evidence.list_values("nccl.version")]
+    version = getattr(log, "version", "") or "".join(versions[:1]) or None
+    run, unused = None, []
     for collective, nbytes, times, count, piece in _list_measurements(evidence, ranks, notes):
         if machine is None:
             continue
+        if run is not None:
+            unused.append(f"{Path(piece).name} ({collective}, {count or ranks})")
+            continue
         try:
             options: dict[str, Any] = {"version": version, "unsure": ("p2p", "gdr", "net"), "log": log}
-            return create_run(collective, machine, nbytes, times, count or None, **options)
+            run = create_run(collective, machine, nbytes, times, count or None, **options)
         except CollsimError as error:
             notes.append(Sentence("{piece}: {reason}", piece=Path(piece).name, reason=error))
-    return None
+    if unused:
+        message = "only the first measurement is compared with the prediction; diagnose others alone: {tables}"
+        notes.append(Sentence(message, tables=", ".join(dict.fromkeys(unused))))
+    return run
 
 
 def read_whole_table(text: str, name: str, notes: list[Words], ranks: int | None = None) -> pd.DataFrame:
@@ -302,11 +334,11 @@ def _list_measurements(evidence: Evidence, ranks: int, notes: list[Words]) -> It
         rows = table[table["collective"] == table["collective"].iloc[0]]
         collective = str(rows["collective"].iloc[0])
         yield MeasuredTable(collective, rows["nbytes"].tolist(), rows["time"].tolist(), ranks, name)
-    by_table: dict[tuple[str, str, str], list[MeasuredTime]] = {}
+    by_table: dict[tuple[str, str, str, int], list[MeasuredTime]] = {}
     for fact, time in evidence.select_values("run.time", MeasuredTime):
-        by_table.setdefault((fact.piece, time.tool, time.collective), []).append(time)
-    for (piece, tool, collective), times in by_table.items():
-        count = ranks or max(time.ranks for time in times)
+        by_table.setdefault((fact.piece, time.tool, time.collective, time.ranks), []).append(time)
+    for (piece, tool, collective, stated_ranks), times in by_table.items():
+        count = stated_ranks or ranks
         if not all(time.is_nccl for time in times):
             message = "{piece}: NCCL did not run what {tool} measured, so it is compared with no prediction"
             notes.append(Sentence(message, piece=Path(piece).name, tool=tool))

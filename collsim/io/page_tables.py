@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MAX_ROWS = 100_000
-_TIMES = ("time", "bound", "alpha", "start", "finish", "in_place_time")
+_TIMES = ("time", "bound", "alpha", "start", "finish", "in_place_time", "mean_time")
 _RATES = ("algbw", "busbw", "bandwidth", "in_place_algbw", "in_place_busbw")
 _SIZES = ("nbytes", "bytes")
 _LEFT_OUT = ("scenario",)  # a fingerprint, for machines

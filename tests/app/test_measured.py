@@ -11,6 +11,7 @@ from catalogs import pair_page_texts
 from sampling import sample
 from streamlit.testing.v1 import AppTest
 from test_pages import address, fine, messages
+from tool_outputs import write_profiler_trace
 
 import collsim as cs
 from collsim.app.pages.measured import comparison, osu_comparison
@@ -210,6 +211,18 @@ def test_a_log_that_does_not_say_what_ran_is_asked_about():
     assert "choose the collective" in messages(at)[0]
     fine(at.selectbox(key="w_e_collective").set_value("allreduce").run())
     assert charts(at) == 7
+
+
+def test_a_trace_of_pytorch_is_a_log_and_its_script_runs(tmp_path, monkeypatch):
+    text = write_profiler_trace(ranks=8)
+    at = fine(dropped(text, "rank0.json", machine="dgx-h100", nodes="1"))
+    assert charts(at) == 7
+    script = comparison.build_python(Selection("own", text=text, machine="dgx-h100"))
+    (tmp_path / "trace.json").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(script.partition("print(")[0], names)
+    assert (names["run"].nbytes, names["run"].facts.ranks) == ((2**28,), 8)
 
 
 OSU = """# OSU MPI{kind} {test} Latency Test v7.4

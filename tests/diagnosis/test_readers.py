@@ -1,5 +1,6 @@
 """Outputs of tools in their own forms are recognized, read and used; what is recognized and not read is named."""
 
+import gzip
 import random
 
 import pytest
@@ -22,6 +23,7 @@ from tool_outputs import (
     write_nvbandwidth_json,
     write_peer_test,
     write_perfquery,
+    write_profiler_trace,
     write_rdma_statistic,
     write_rocm_smi,
     write_tree,
@@ -29,10 +31,10 @@ from tool_outputs import (
 
 import collsim as cs
 from collsim.diagnosis.evidence_pieces import read_evidence
-from collsim.diagnosis.readers.benchmark_tables import LateRank
 from collsim.diagnosis.readers.gpu_bandwidth import HostLink, PairLatency, PairMatrix, PairRow
 from collsim.diagnosis.readers.gpu_tools import LinkKinds
 from collsim.diagnosis.readers.network_tools import CardPort, PortCounter
+from collsim.diagnosis.readers.timed_calls import LateRank
 from collsim.io.chakra import COLLECTIVE, ChakraTrace
 from collsim.topology.files.unread import find_unread_format
 
@@ -237,6 +239,65 @@ def test_the_rank_that_all_wait_for_is_named_and_its_time_is_that_of_the_collect
     assert read_values(text, "job.late_rank") == [LateRank(2, "gpu-07", 1.0, pytest.approx(1.6))]
     assert [time.seconds for time in read_values(text, "run.time")] == [pytest.approx(4.2e-3)]
     assert read_values(write_inspector(), "job.late_rank") == []
+
+
+def write_traces(folder, ranks=8, **options):
+    for rank in range(ranks):
+        text = write_profiler_trace(rank, ranks, **options)
+        (folder / f"rank{rank}.json.gz").write_bytes(gzip.compress(text.encode()))
+
+
+def test_traces_of_all_ranks_are_compared_with_the_prediction(tmp_path):
+    write_traces(tmp_path, nbytes=2**28, seconds=1.17e-3)
+    diagnosis = cs.diagnose(tmp_path)
+    assert {piece.tools for piece in diagnosis.pieces} == {("PyTorch profiler",)}
+    assert (diagnosis.job.ranks, diagnosis.job.nodes, diagnosis.machine.ranks) == (8, 1, 8)
+    assert diagnosis.job.run.settings == (("version", "2.27.5"),)
+    assert (diagnosis.job.run.nbytes, diagnosis.job.run.times) == ((2**28,), (pytest.approx(1.17e-3),))
+    assert diagnosis.verdict == "healthy"
+    assert any("25 %" in note for note in diagnosis.list_notes())
+
+
+def test_the_rank_that_is_late_in_all_traces_is_named(tmp_path):
+    write_traces(tmp_path, last_rank=5, seconds=1.17e-3)
+    diagnosis = cs.diagnose(tmp_path, anonymize=True)
+    assert [cause.key for cause in diagnosis.causes] == ["late_rank"]
+    (fact,) = diagnosis.causes[0].evidence
+    assert (fact.value.rank, fact.value.waiting) == (5, pytest.approx(1.6, rel=1e-3))
+    assert "rank=5" in fact.quote()
+    assert diagnosis.job.run.times == (pytest.approx(1.17e-3),)
+
+
+def test_the_trace_of_one_rank_is_no_measurement_but_says_what_was_hidden():
+    diagnosis = cs.diagnose({"trace.json": write_profiler_trace(computing=0.5)})
+    assert diagnosis.job.run is None
+    assert any("50 %" in note for note in diagnosis.list_notes("zh"))
+    damaged = write_profiler_trace()[:-3_000]
+    assert len(cs.diagnose({"trace.json": damaged}).list_notes()) == len(diagnosis.list_notes()) + 1
+
+
+def test_groups_of_other_sizes_are_other_tables(tmp_path):
+    write_traces(tmp_path, ranks=4, seconds=1.5e-3, nbytes=2**28)
+    for rank in range(2):
+        (tmp_path / f"pair{rank}.json").write_text(write_profiler_trace(rank, 2, seconds=9e-4, nbytes=2**28))
+    diagnosis = cs.diagnose(tmp_path)
+    assert (diagnosis.job.run.facts.ranks, diagnosis.job.run.times) == (4, (pytest.approx(1.5e-3),))
+    assert any("allreduce, 2" in note for note in diagnosis.list_notes())
+
+
+def test_inspector_may_write_a_file_for_each_rank():
+    lines = write_inspector(last_rank=2).splitlines()
+    by_rank = {f"rank{rank}.log": "\n".join(lines[rank::4]) for rank in range(4)}
+    assert [cause.key for cause in cs.diagnose(by_rank).causes] == ["late_rank"]
+    assert cs.diagnose({"rank0.log": by_rank["rank0.log"]}).job.run is None
+
+
+def test_a_second_measurement_is_not_passed_over_in_silence():
+    texts = {"before.txt": table(BOX, A100), "after.txt": table(BOX, A100, slower=2)}
+    notes = cs.diagnose({**texts, "machine.yaml": cs.machine("dgx-a100").to_yaml()}).list_notes()
+    assert any("after.txt" in note for note in notes)
+    notes = cs.diagnose({"before.txt": texts["before.txt"]}).list_notes()
+    assert not any("before.txt" in note for note in notes)
 
 
 # ---- cards

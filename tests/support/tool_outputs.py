@@ -232,6 +232,44 @@ def write_inspector(last_rank=-1, ranks=4, calls=6, nbytes=2**30, seconds=0.0042
     return "\n".join(lines)
 
 
+def write_profiler_trace(
+    rank=0, ranks=4, calls=6, nbytes=2**28, seconds=0.0012, last_rank=-1, gpu="NVIDIA H100 80GB HBM3", computing=0.25
+):
+    """What PyTorch's profiler writes of one rank (kineto output_json.cpp): allreduces, each with a kernel that computes
+    during a part of it; the last rank to come waits least."""
+    duration = seconds * 1e6 * (1.0 if last_rank in (-1, rank) else 1.6)
+    info = {"backend": "nccl", "rank": rank, "world_size": ranks, "pg_count": 1, "pg_config": [{"pg_name": "0"}]}
+    devices = ", ".join(json.dumps({"id": k, "name": gpu, "numSms": 132}) for k in range(8))
+    group = f'"Process Group Name": "0", "Process Group Description": "default_pg", "Process Group Ranks": "{[*range(ranks)]}"'
+    call = (
+        f'"External id": 9,"queued": 0, "Collective name": "allreduce", "In msg nelems": {nbytes // 2}, "Out msg nelems": {nbytes // 2}, '
+        f'"Group size": {ranks}, "dtype": "BFloat16", "In split size": "[]", "Out split size": "[]", {group}'
+    )
+    events = [
+        '\n  {\n    "ph": "M",\n    "name": "process_name",\n    "ts": 4458676416788.066,\n    "pid": 77,\n    "tid": 0,\n    "args": {\n      "name": "python"\n    }\n  },'
+    ]
+    for number in range(calls):
+        begin = 4458676416788.066 + rank + number * 5_000
+        for name, start, length, args in (
+            ("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", begin, duration, call),
+            (
+                "void at::native::elementwise_kernel<128, 2>(int)",
+                begin - 100,
+                100 + computing * duration,
+                '"queued": 0',
+            ),
+        ):
+            events.append(
+                f'\n  {{\n    "ph": "X",\n    "cat": "kernel",\n    "name": "{name}",\n    "pid": {rank},\n    "tid": 7,\n    '
+                f'"ts": {start:.3f},\n    "dur": {length:.3f}\n    ,\n    "args": {{\n      {args}\n    }}\n  }},'
+            )
+    end = '\n  {\n    "ph": "i",\n    \n    "s": "g",\n    "name": "Record Window End",\n    "pid": "",\n    "tid": "",\n    "ts": 4458676516788.066\n    \n  }'
+    return (
+        f' {{\n    "schemaVersion": 1,\n    "deviceProperties": [{devices}],\n    \n      "distributedInfo": {json.dumps({**info, "nccl_version": "2.27.5"})},'
+        f'\n    "displayTimeUnit": "ms",\n    "baseTimeNanoseconds": 1790857026000000000,\n    "traceEvents": [\n    {"".join(events)}{end}\n  ],"traceName": "rank{rank}.json" }}'
+    )
+
+
 def write_ethtool(discards=0, pauses=0, device="eth2"):
     return (
         f"$ ethtool -S {device}\nNIC statistics:\n     rx_packets: 991823\n     rx_discards_phy: {discards}\n"
@@ -326,6 +364,7 @@ OUTPUTS = {
     "DeepSpeed ds_bench": DS_BENCH,
     "all_reduce_bench.py": TORCH_BENCH,
     "NCCL Inspector": write_inspector(),
+    "PyTorch profiler": write_profiler_trace(),
     "ethtool -S": write_ethtool(),
     "rdma statistic": write_rdma_statistic(),
     "perfquery": write_perfquery(),

@@ -2,8 +2,7 @@
 
 Huawei's hccl_test and AWS Neuron's nccom-test print tables like nccl-tests'. DeepSpeed's communication benchmarks and
 all_reduce_bench.py of stas00/ml-engineering measure through PyTorch. The OSU micro-benchmarks print latencies, and
-`io.osu` knows their titles. NCCL Inspector (plugins/profiler/inspector) writes a JSON object for each collective of
-each rank of a running job.
+`io.osu` knows their titles.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from ...errors import CollsimError
 from ...files import find_json
@@ -41,23 +39,6 @@ class MeasuredTime:
     seconds: float
     is_nccl: bool = True
     is_of_rank: bool = False
-
-
-@dataclass(frozen=True)
-class LateRank:
-    """A rank that most collectives had to wait for.
-
-    Attributes:
-        rank: which.
-        host: that it runs on.
-        share: of the collectives to which it came last.
-        waiting: how many times as long the others were in the collective, in the median.
-    """
-
-    rank: int
-    host: str
-    share: float
-    waiting: float
 
 
 def read_node_counts(lines: Sequence[str]) -> Iterator[Stated]:
@@ -230,84 +211,3 @@ def read_osu(lines: Sequence[str]) -> Iterator[Stated]:
         if isinstance(collective, str) and isinstance(nbytes, int) and isinstance(seconds, float) and seconds > 0:
             is_nccl, is_of_rank = row["library"] == "NCCL", collective in PER_RANK
             yield number, "run.time", MeasuredTime("OSU", collective, 0, nbytes, seconds, is_nccl, is_of_rank)
-
-
-def read_inspector(lines: Sequence[str]) -> Iterator[Stated]:
-    """Read NCCL Inspector's objects, one a line: times of collectives, and a rank that most of them waited for.
-
-    What a rank spends in a collective includes waiting for those that come later; the last one to come waits for
-    nobody, so that the shortest time of a call is the collective's own.
-
-    Args:
-        lines: of any text.
-
-    Yields:
-        Number of the line from 1, kind of the fact, and its value.
-    """
-    calls: dict[tuple[str, int, str, int, int], dict[int, tuple[float, int, str]]] = {}
-    for number, line in enumerate(lines, 1):
-        if '"coll_perf"' not in line or (record := _read_record(line)) is None:
-            continue
-        call, rank, seconds, host = record
-        calls.setdefault(call, {})[rank] = (seconds, number, host)
-    times: dict[tuple[str, int, int], list[tuple[float, int]]] = {}
-    for (_, _, collective, nbytes, ranks), of_rank in calls.items():
-        seconds, number, _ = min(of_rank.values())
-        if len(of_rank) > 1:  # what one rank says of itself alone may be waiting
-            times.setdefault((collective, nbytes, ranks), []).append((seconds, number))
-    for (collective, nbytes, ranks), measured in times.items():
-        middle = sorted(measured)[len(measured) // 2]
-        yield middle[1], "run.time", MeasuredTime("NCCL Inspector", collective, ranks, nbytes, middle[0])
-    yield from _find_late_rank(list(calls.values()))
-
-
-#: A rank is late where it comes last to so many of at least so many collectives, and the others wait so much longer.
-_LATE_SHARE, _LATE_CALLS, _LATE_WAIT = 0.75, 4, 1.2
-
-
-def _find_late_rank(calls: Sequence[dict[int, tuple[float, int, str]]]) -> Iterator[Stated]:
-    whole = [of_rank for of_rank in calls if len(of_rank) > 2]
-    if len(whole) < _LATE_CALLS:
-        return
-    last = [min((seconds, rank) for rank, (seconds, *_) in of_rank.items())[1] for of_rank in whole]
-    rank = max(set(last), key=last.count)
-    share = last.count(rank) / len(whole)
-    mine = [of_rank for of_rank, late in zip(whole, last, strict=True) if late == rank]
-    waiting = median(
-        median(seconds for other, (seconds, *_) in of_rank.items() if other != rank) / of_rank[rank][0]
-        for of_rank in mine
-    )
-    if share >= _LATE_SHARE and waiting >= _LATE_WAIT:
-        _, number, host = mine[0][rank]
-        yield number, "job.late_rank", LateRank(rank, host, share, waiting)
-
-
-#: Collectives whose size Inspector counts per rank, as its bandwidths show.
-_OF_RANK = ("allgather", "reduce_scatter")
-_MAX_OF_RECORD = 2**60
-
-
-def _read_record(line: str) -> tuple[tuple[str, int, str, int, int], int, float, str] | None:
-    """Call, rank, seconds and host of an object; None where it has not all of them."""
-    document = find_json(line, max(0, line.find("{")))
-    if not isinstance(document, dict):
-        return None
-    header, metadata, call = (document.get(key) for key in ("header", "metadata", "coll_perf"))
-    if not isinstance(header, dict) or not isinstance(call, dict):
-        return None
-    host = ""
-    if isinstance(metadata, dict):
-        host = str(metadata.get("hostname", ""))[:80]
-    # `AllReduce` of the document is `all_reduce_perf` of nccl-tests.
-    collective = TESTS.get(re.sub(r"(?<!^)(?=[A-Z])", "_", str(call.get("coll", ""))[:40]).lower() + "_perf", "")
-    microseconds = call.get("coll_exec_time_us")
-    whole = [header.get("rank"), header.get("n_ranks"), call.get("coll_sn"), call.get("coll_msg_size_bytes")]
-    numbers = [value for value in whole if isinstance(value, int) and 0 <= value < _MAX_OF_RECORD]
-    if not collective or len(numbers) < len(whole):
-        return None
-    if not isinstance(microseconds, int | float) or not 0 < microseconds < _MAX_OF_RECORD:
-        return None
-    rank, ranks, number, nbytes = numbers
-    if collective in _OF_RANK:
-        nbytes *= ranks
-    return (str(header.get("id", "")), number, collective, nbytes, ranks), rank, microseconds * _US, host

@@ -12,6 +12,8 @@ from ...io.nccl.nccl_log_facts import Stated, load_line_forms, read_line
 from . import benchmark_tables, gpu_tools, host_tools, network_tools, topology_dumps
 from .execution_traces import read_chakra_nodes
 from .gpu_bandwidth import read_nvbandwidth, read_pair_matrices
+from .profiler_traces import TOOL, read_profiler_lines
+from .timed_calls import INSPECTOR, read_inspector
 
 #: Name of a file that describes a machine, where tools are listed.
 TOPOLOGY_FILE = "topology file"
@@ -49,7 +51,8 @@ TOOL_READERS: dict[str, Reader] = {
     "nccom-test": benchmark_tables.read_nccom_test,
     "PyTorch benchmark": benchmark_tables.read_torch_benchmarks,
     "OSU": benchmark_tables.read_osu,
-    "NCCL Inspector": benchmark_tables.read_inspector,
+    INSPECTOR: read_inspector,
+    TOOL: read_profiler_lines,
     "Chakra trace": read_chakra_nodes,
     "busbw by nodes": benchmark_tables.read_node_counts,
 }

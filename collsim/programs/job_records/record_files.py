@@ -85,7 +85,9 @@ def is_job_record(path: FilePath) -> bool:
     if head.startswith(b"\x80"):
         return True
     if head.lstrip()[:1] == b"{":
-        return b'"pg_config"' in head or b'"communicators"' in head
+        # Traces of PyTorch's profiler have the process groups, too.
+        is_trace = b'"schemaVersion"' in head or b'"traceEvents"' in head
+        return not is_trace and (b'"pg_config"' in head or b'"communicators"' in head)
     return looks_like_ras(head.decode("utf-8", "replace"))
 
 

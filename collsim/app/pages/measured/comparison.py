@@ -52,7 +52,7 @@ _HEAD = 200_000
 #: The run that the sample log is made of, and where it ran.
 SAMPLE, SAMPLE_MACHINE = "a100-2x4-tcp", "polaris"
 #: What a log of each format is called in a file of its own.
-_FILES = {"nccl-tests": "nccl-tests.txt", "nccl-tests-json": "nccl-tests.json"}
+_FILES = {"nccl-tests": "nccl-tests.txt", "nccl-tests-json": "nccl-tests.json", "torch-profiler": "trace.json"}
 
 #: NCCL's versions, the newest first.
 VERSIONS = tuple(f"2.{minor}" for minor in range(NEWEST, OLDEST - 1, -1))
@@ -370,7 +370,7 @@ def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu_comparison
 
 
 def read_log(text: str) -> pd.DataFrame:
-    """The rows of an nccl-tests log, text or JSON, or of an OSU log.
+    """The rows of an nccl-tests log, text or JSON, of an OSU log, or of a trace of PyTorch's profiler.
 
     Args:
         text: The text.
@@ -385,7 +385,9 @@ def read_log(text: str) -> pd.DataFrame:
 
 
 def _detect_format(text: str) -> str:
-    """Which of nccl-tests' formats it is."""
+    """Which of nccl-tests' formats it is, or a trace."""
+    if formats()["torch-profiler"].looks(text[:_HEAD]):
+        return "torch-profiler"
     if text.lstrip().startswith("{"):
         return "nccl-tests-json"
     return "nccl-tests"
