@@ -1,4 +1,5 @@
-"""OSU micro-benchmarks (OMB): the tables that osu_allreduce and its siblings print, in.
+"""OSU micro-benchmarks (OMB) and Intel MPI Benchmarks (IMB): the tables that osu_allreduce, IMB-MPI1 and their
+siblings print, in.
 
 Source: mvapich.cse.ohio-state.edu/benchmarks, OMB 3 to 7, util/osu_util_mpi.c (`print_header`, `print_stats`). A table
 begins with its title (`# OSU MPI Allreduce Latency Test v7.0`, with `-CUDA` or `-ROCM` where buffers sit on GPUs; the
@@ -6,8 +7,11 @@ begins with its title (`# OSU MPI Allreduce Latency Test v7.0`, with `-CUDA` or 
 a row is a size and the columns, in microseconds or MB/s of 10^6. Other lines between them (mpirun's, UCX's) are normal,
 as are several tables in one log.
 
-OSU's size is what one rank gives: for allgather, alltoall, reduce-scatter, gather and scatter nccl-tests' size is the
-whole array, `n` times that. `nbytes` here is nccl-tests'; it needs `ranks`, which OSU does not print. `block` is OSU's.
+IMB (github.com/intel/mpi-benchmarks, 2 to 2021) prints `# Benchmarking Allreduce`, `# #processes = 8` and the columns
+`#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]`, for one number of processes after the other.
+
+The size is what one rank gives: for allgather, alltoall, gather and scatter nccl-tests' size is the whole array, `n`
+times that. `nbytes` here is nccl-tests'; it needs `ranks`, which OSU does not print. `block` is the size as printed.
 
 A table is a pandas DataFrame in SI units: a row per size with `table, test, collective, ranks, nbytes, block, time,
 min_time, max_time, algbw, busbw, iterations`. Bandwidth tests (osu_bw, osu_bibw) have algbw and no time, latency tests
@@ -41,7 +45,9 @@ _TITLE = re.compile(
     r"(.{0,60}?)\s*(Latency|Bandwidth(?: / Message Rate)?) Test",
     re.I | re.ASCII,
 )
-_COLUMNS = re.compile(r"^#?\s*Size\s", re.I | re.ASCII)
+_IMB_TITLE = re.compile(r"^#\s*Benchmarking\s+(?:Multi-)?(\w{1,40})\s*$", re.ASCII)
+_IMB_RANKS = re.compile(r"^#\s*#processes\s*=\s*(\d{1,7})\b", re.ASCII)
+_COLUMNS = re.compile(r"^#?\s*(?:Size|bytes)\s", re.I | re.ASCII)
 _ROW = re.compile(r"^\d{1,19}\s+[-\d.]", re.ASCII)
 _MAX_ROWS, _LONGEST = 200_000, 300
 _US, _MB = 1e-6, 1e6
@@ -57,16 +63,17 @@ class _Table:
     library: str = ""
     test: str = ""
     collective: str | None = None
+    ranks: int | None = None
     columns: tuple[str, ...] = ()
 
 
 def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None = None) -> pd.DataFrame:
-    """Read the tables of a log of the OSU micro-benchmarks.
+    """Read the tables of a log of the OSU micro-benchmarks or the Intel MPI Benchmarks.
 
     Args:
         path: Of the log.
         collective: What was run, where the title is missing.
-        ranks: How many ranks ran; OSU does not print it. Without it sizes are OSU's own and there is no busbw.
+        ranks: How many ranks ran, where the log does not print it; else sizes are OSU's own, and there is no busbw.
 
     Returns:
         The rows of all tables, in SI units.
@@ -82,7 +89,8 @@ def read_osu(path: FilePath, *, collective: str | None = None, ranks: int | None
     rows = [row for _, row in parse_osu_rows(read_text(path).splitlines(), path, name, count)]
     if not rows:
         message = (
-            "no row of an OSU table; expected a title (# OSU MPI Allreduce Latency Test) and lines of size and latency"
+            "no row of an OSU or IMB table; expected a title (# OSU MPI Allreduce Latency Test, # Benchmarking "
+            "Allreduce) and lines of size and latency"
         )
         refuse(path, "", message)
     return _build_frame(rows)
@@ -124,6 +132,12 @@ def _read_heading(path: FilePath, number: int, line: str, seen: _Table, collecti
         seen.number, seen.test, seen.columns = seen.number + 1, " ".join(f"{title[2]} {title[3]}".split()), ()
         seen.library = title[1] or ""
         seen.collective = collective or TESTS.get(name)
+    elif (title := _IMB_TITLE.match(line)) is not None:
+        seen.number, seen.test, seen.columns, seen.ranks = seen.number + 1, title[1], (), None
+        seen.library = "MPI"
+        seen.collective = collective or TESTS.get(title[1].lower().replace("_", ""))
+    elif (ranks := _IMB_RANKS.match(line)) is not None:
+        seen.ranks = int(ranks[1])
     elif _COLUMNS.match(line):
         seen.number = max(seen.number, 0)
         seen.columns = _parse_columns(path, number, line)
@@ -131,7 +145,7 @@ def _read_heading(path: FilePath, number: int, line: str, seen: _Table, collecti
 
 def _parse_columns(path: FilePath, number: int, line: str) -> tuple[str, ...]:
     """What the columns after the size hold; a column of no use to us is ''."""
-    heads = re.split(r"\s{2,}|(?<=\))\s+|\t", re.sub(r"^#?\s*Size\s", "", line, flags=re.I).strip())
+    heads = re.split(r"\s{2,}|(?<=\))\s+|\t", _COLUMNS.sub("", line).strip())
     columns = []
     for head in heads[:32]:
         kind = next((kind for word, kind in _KINDS if head.lower().startswith(word)), "")
@@ -153,7 +167,7 @@ def _parse_row(path: FilePath, number: int, line: str, seen: _Table, ranks: int 
         refuse(path, where, message, count=len(tokens), columns=len(seen.columns) + 1)
     values = _parse_values(path, where, seen, tokens[1:])
     block = parse_whole_number(path, where, "size", tokens[0], 0, 2**60)
-    nbytes = block
+    nbytes, ranks = block, seen.ranks or ranks
     # OSU prints the bytes of one rank for some collectives; collsim's size is nccl-tests'.
     if ranks is not None and seen.collective in PER_RANK:
         nbytes = block * ranks
@@ -202,7 +216,8 @@ def _build_frame(rows: list[dict[str, object]]) -> pd.DataFrame:
 
 
 def _is_osu_output(head: str) -> bool:
-    return any(_TITLE.match(line.strip()[:_LONGEST]) for line in head.splitlines()[:2000])
+    lines = (line.strip()[:_LONGEST] for line in head.splitlines()[:2000])
+    return any(_TITLE.match(line) or _IMB_TITLE.match(line) for line in lines)
 
 
 register_built_in("osu", read=read_osu, looks=_is_osu_output)

@@ -50,8 +50,9 @@ TOOLS = {
     "rdma statistic": "counters of cards",
     "perfquery": "counters of cards",
     "ibv_devinfo": "ibstat",
-    "OSU (NCCL)": "OSU",
-    "OSU (MPI)": "OSU",
+    "OSU (NCCL)": "OSU, IMB",
+    "OSU (MPI)": "OSU, IMB",
+    "IMB": "OSU, IMB",
     "tree in NCCL's log": "NCCL log",
 }
 NOT_EVIDENCE = ("MSCCL++ plan", "GOAL")

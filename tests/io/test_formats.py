@@ -407,7 +407,7 @@ def samples():
     from test_nccl_tests import JSON, TEXT
     from test_osu import FULL
     from test_teccl import ALLGATHER, ALLTOALL
-    from tool_outputs import write_profiler_trace
+    from tool_outputs import IMB, write_profiler_trace
 
     ring = HEAD.replace('"chunks": 1', '"chunks": 1, "slots": 2')
     algo = (
@@ -445,6 +445,7 @@ def samples():
         "msccl-tools": (json.dumps(CASES["allreduce"][0]), {}),
         "msccl-tools (alltoall)": (json.dumps(CASES["alltoall"][0]), {}),
         "osu": (FULL, {}),
+        "osu (IMB)": (IMB, {}),
         "torch-profiler": (write_profiler_trace(calls=2), {}),
         "nccl-tests": (TEXT, {}),
         "nccl-tests-json": (json.dumps(JSON), {}),

@@ -1,12 +1,14 @@
 """OSU micro-benchmarks: every version's table is read, sizes become nccl-tests', and what is damaged is named."""
 
 import contextlib
+import re
 import time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tool_outputs import IMB
 
 import collsim as cs
 from collsim.io import load
@@ -49,6 +51,21 @@ PAIRS = """# OSU MPI Latency Test v5.9
 def read(tmp_path, text, **options):
     (tmp_path / "a.txt").write_text(text)
     return load(tmp_path / "a.txt", **options)
+
+
+def test_tables_of_imb_have_their_processes(tmp_path):
+    text = re.sub(r"(# Benchmarking .*|# #processes .*)", r"\1 ", IMB)  # a blank ends these lines in IMB
+    table = read(tmp_path, text, ranks=2)
+    assert table["test"].tolist() == ["PingPong"] * 2 + ["Allgather"] * 4
+    assert table["collective"].tolist() == ["sendrecv"] * 2 + ["allgather"] * 4
+    assert table["table"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert table["ranks"].tolist() == [2, 2, 4, 4, 8, 8]
+    assert table["nbytes"].tolist() == [0, 2**22, 4, 4 * 2**20, 8, 8 * 2**20]
+    row = table.iloc[5]
+    times = [row[name] for name in ("time", "min_time", "max_time", "iterations")]
+    assert times == pytest.approx([405.30e-6, 404.26e-6, 406.33e-6, 20])
+    assert row["busbw"] == pytest.approx(7 / 8 * 8 * 2**20 / 405.30e-6)
+    assert table["time"].iloc[1] == pytest.approx(380.12e-6)
 
 
 def test_a_table_is_found_by_its_title_and_read_in_seconds(tmp_path):
@@ -116,8 +133,8 @@ def test_every_title_leads_to_a_collective_that_there_is():
 
 
 BAD = [
-    ("", "no row of an OSU table"),
-    (PLAIN.split("4  ")[0], "no row of an OSU table"),
+    ("", "no row of an OSU or IMB table"),
+    (PLAIN.split("4  ")[0], "no row of an OSU or IMB table"),
     (
         FULL.replace("104.30            104.26            104.33         100", "104.30"),
         "line 7: 2 values, but the table has 5 columns",

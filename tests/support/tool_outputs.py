@@ -201,6 +201,56 @@ OSU_MPI = """# OSU MPI-CUDA Allreduce Latency Test v7.4
 """
 
 
+IMB = """#----------------------------------------------------------------
+#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part
+#----------------------------------------------------------------
+# Calling sequence was:
+# ./IMB-MPI1 -mem 4 PingPong Allgather Barrier
+
+# List of Benchmarks to run:
+
+# PingPong
+# Allgather
+# Barrier
+
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+# ( 6 additional processes waiting in MPI_Barrier)
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0         1000         0.24         0.00
+      4194304           10       380.12     11034.16
+
+#----------------------------------------------------------------
+# Benchmarking Allgather
+# #processes = 4
+# ( 4 additional processes waiting in MPI_Barrier)
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            1         1000         3.13         3.77         3.45
+      1048576           40       204.26       206.33       205.30
+
+#----------------------------------------------------------------
+# Benchmarking Allgather
+# #processes = 8
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            1         1000         5.00         5.40         5.20
+      1048576           20       404.26       406.33       405.30
+
+#---------------------------------------------------
+# Benchmarking Barrier
+# #processes = 8
+#---------------------------------------------------
+ #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+         1000        22.93        22.95        22.94
+
+
+# All processes entering MPI_Finalize
+"""
+
+
 def write_inspector(last_rank=-1, ranks=4, calls=6, nbytes=2**30, seconds=0.0042):
     """What NCCL Inspector writes: an object for each collective and rank; the last rank to come waits least."""
     lines = []
@@ -371,6 +421,7 @@ OUTPUTS = {
     "ibv_devinfo": IBV_DEVINFO,
     "OSU (NCCL)": OSU_NCCL,
     "OSU (MPI)": OSU_MPI,
+    "IMB": IMB,
     "MSCCL++ plan": PLAN,
     "GOAL": GOAL,
     "tree in NCCL's log": write_tree(),

@@ -1,8 +1,8 @@
 """Times of collectives as programs other than nccl-tests print them.
 
 Huawei's hccl_test and AWS Neuron's nccom-test print tables like nccl-tests'. DeepSpeed's communication benchmarks and
-all_reduce_bench.py of stas00/ml-engineering measure through PyTorch. The OSU micro-benchmarks print latencies, and
-`io.osu` knows their titles.
+all_reduce_bench.py of stas00/ml-engineering measure through PyTorch. The OSU micro-benchmarks and IMB print latencies,
+and `io.osu` knows their titles.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def read_torch_benchmarks(lines: Sequence[str]) -> Iterator[Stated]:
 
 
 def read_osu(lines: Sequence[str]) -> Iterator[Stated]:
-    """Read tables of the OSU micro-benchmarks: of NCCL, and of an MPI library.
+    """Read tables of the OSU micro-benchmarks and IMB: of NCCL, and of an MPI library.
 
     Args:
         lines: of any text.
@@ -200,7 +200,7 @@ def read_osu(lines: Sequence[str]) -> Iterator[Stated]:
     Yields:
         Number of the line from 1, kind of the fact, and its value.
     """
-    if not any("OSU" in line for line in lines):
+    if not any("OSU" in line or "Benchmarking" in line for line in lines):
         return
     try:
         rows = list(parse_osu_rows(lines, "OSU"))
@@ -209,5 +209,7 @@ def read_osu(lines: Sequence[str]) -> Iterator[Stated]:
     for number, row in rows:
         collective, nbytes, seconds = (row[key] for key in ("collective", "nbytes", "time"))
         if isinstance(collective, str) and isinstance(nbytes, int) and isinstance(seconds, float) and seconds > 0:
-            is_nccl, is_of_rank = row["library"] == "NCCL", collective in PER_RANK
-            yield number, "run.time", MeasuredTime("OSU", collective, 0, nbytes, seconds, is_nccl, is_of_rank)
+            ranks = row["ranks"]
+            is_nccl, is_of_rank = row["library"] == "NCCL", collective in PER_RANK and ranks is None
+            count = ranks if isinstance(ranks, int) else 0
+            yield number, "run.time", MeasuredTime("OSU, IMB", collective, count, nbytes, seconds, is_nccl, is_of_rank)

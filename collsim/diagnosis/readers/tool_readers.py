@@ -50,7 +50,7 @@ TOOL_READERS: dict[str, Reader] = {
     "hccl_test": benchmark_tables.read_hccl_test,
     "nccom-test": benchmark_tables.read_nccom_test,
     "PyTorch benchmark": benchmark_tables.read_torch_benchmarks,
-    "OSU": benchmark_tables.read_osu,
+    "OSU, IMB": benchmark_tables.read_osu,
     INSPECTOR: read_inspector,
     TOOL: read_profiler_lines,
     "Chakra trace": read_chakra_nodes,

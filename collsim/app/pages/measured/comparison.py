@@ -363,6 +363,7 @@ def compare_with_mpi(selection: Selection) -> tuple[pd.DataFrame, osu_comparison
     topology = cs.machine(selection.machine, nodes=selection.nodes)
     ranks = count_ranks(selection)
     rows = _select_table(osu_comparison.read_osu_table(selection.text, ranks), selection)
+    ranks = int(rows["ranks"].iloc[0])  # as IMB prints it
     case = osu_comparison.build_case(rows, selection.text, read_facts(topology), ranks, selection.collective)
     if not selection.gdr:
         case = replace(case, gdr="no")
