@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from sys import intern
@@ -39,7 +40,8 @@ _RING = re.compile(r"Channel (\d{1,4})/(\d{1,4}) :((?:\s+\d{1,7})+)(\s*\.\.\.)?\
 _ENDS_OF_RINGS = frozenset("0123456789.")
 _STEP = re.compile(r"Ring (\d{1,4}) : (-?\d{1,7}) -> (\d{1,7}) -> (-?\d{1,7})", re.ASCII)
 _TREES = re.compile(r"Trees((?: \[\d{1,4}\] [-\d/]{1,80}->\d{1,7}->-?\d{1,7}(?:\|[-\d/>|]{1,80})?)+)", re.ASCII)
-_TREE = re.compile(r"\[(\d{1,4})\] (-?\d{1,7}(?:/-?\d{1,7})*)->(\d{1,7})->(-?\d{1,7})", re.ASCII)
+_TREE = re.compile(r"\[(\d{1,4})\] -?\d{1,7}(?:/-?\d{1,7})*->(\d{1,7})->(-?\d{1,7})", re.ASCII)
+_LONG = re.compile(r"\d{5,7}", re.ASCII)  # of ranks that may be too many
 _VIA = re.compile(
     r"Channel (\d{1,4})(?:/\d{1,4})? : (\d{1,7})\[[0-9a-f]{1,8}\] -> (\d{1,7})\[[0-9a-f]{1,8}\] "
     r"(?:\[(?:send|receive)\] )?via (\S{1,80})",
@@ -223,25 +225,29 @@ class _Communicators:
     when one begins; there a channel 0 that is printed again belongs to the next one."""
 
     def __init__(self) -> None:
-        self.unnamed = [_Lines()]
+        self.unnamed = self.largest_unnamed = _Lines()
         self.named: dict[str, _Lines] = {}
         self.of: dict[str, _Lines] = {}  # `host:pid:tid` and `host:pid`
 
-    def job(self, thread: str, text: str) -> _Lines:
+    def job(self, thread: str, text: str, ring: re.Match[str] | None) -> _Lines:
         process = thread.rpartition(":")[0]
         name, comm = (_NAME.search(text), _COMM.search(text)) if "Init START" in text else (None, None)
         if name is not None and comm is not None:
             job = self.named.setdefault(f"{name[0]} of {comm[3]}", _Lines())
             self.of[thread] = self.of[process] = job
-        job = self.of.get(thread) or self.of.get(process) or self.unnamed[-1]
-        if 0 in job.rings and job is self.unnamed[-1]:
-            ring = _RING.search(text)
-            if ring is not None and int(ring[1]) == 0:
-                self.unnamed.append(job := _Lines())
+        job = self.of.get(thread) or self.of.get(process) or self.unnamed
+        if ring is not None and int(ring[1]) == 0 and 0 in job.rings and job is self.unnamed:
+            # A log may have thousands of them, and only one is returned.
+            self.largest_unnamed = max(self.largest_unnamed, job, key=_rank_lines)
+            self.unnamed = job = _Lines()
         return job
 
     def largest(self) -> _Lines:
-        return max([*self.unnamed, *self.named.values()], key=lambda job: (_parse_size(job), len(job.rings)))
+        return max([self.largest_unnamed, self.unnamed, *self.named.values()], key=_rank_lines)
+
+
+def _rank_lines(job: _Lines) -> tuple[int, int]:
+    return _parse_size(job), len(job.rings)
 
 
 def read_nccl_log(path: FilePath) -> NcclCommunicator:
@@ -273,21 +279,23 @@ def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> N
         # Most lines of a log are of the program, not of NCCL.
         if "CCL " not in line:
             continue
-        if not version and (match := _VERSION.search(line)) is not None:
+        if not version and "CCL version" in line and (match := _VERSION.search(line)) is not None:
             version = match[2]
         # Lines longer than this are cut: messages of NCCL are short, and a regular expression on a megabyte is slow.
         head, info, words = line[:4096].partition("NCCL INFO ")
         if not info:
             continue
-        comm = _COMM.search(words)
-        if comm is not None:
+        # Looking for a word first is many times faster than an expression.
+        if "comm 0x" in words and (comm := _COMM.search(words)) is not None:
             size = max(size, int(comm[3]))
             # The node count belongs to the largest communicator, which is the one that is returned.
             if comm[4] and int(comm[3]) == size:
                 nodes = int(comm[4])
-        # Looking for a word first is many times faster than an expression.
         if "Channel " in words or "Ring " in words or "Trees " in words or "Init START" in words:
-            _note(path, number, words, jobs.job(_find_thread(head), words))
+            ring = None
+            if words.rstrip()[-1:] in _ENDS_OF_RINGS:
+                ring = _RING.search(words)
+            _note(path, number, words, ring, jobs.job(_find_thread(head), words, ring))
     job = jobs.largest()
     ranks = _parse_size(job)
     if not ranks and not needs_graphs:
@@ -305,6 +313,7 @@ def parse_nccl_log(text: str, path: FilePath, *, needs_graphs: bool = True) -> N
     return NcclCommunicator(ranks, nodes, version, rings, trees, job.transports, read_statements(iterate_lines(text)))
 
 
+@lru_cache(maxsize=4_096)
 def _find_thread(head: str) -> str:
     """`host:pid:tid` of what stands before `NCCL INFO`: it is followed by `[device]`, and MPI's tag may be glued to
     it."""
@@ -315,15 +324,13 @@ def _find_thread(head: str) -> str:
 
 
 def _parse_size(job: _Lines) -> int:
-    members = [r for ring in job.rings.values() for r in ring]
-    members += [r for step in job.next.values() for r in step]
-    members += [r for tree in job.trees.values() for r in tree]
-    return max(members, default=-1) + 1
+    graphs = (*job.rings.values(), *job.next.values(), *job.trees.values())
+    return max((max(graph) for graph in graphs if graph), default=-1) + 1
 
 
-def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
+def _note(path: FilePath, number: int, text: str, ring: re.Match[str] | None, job: _Lines) -> None:
     """Take what one line says."""
-    if text.rstrip()[-1:] in _ENDS_OF_RINGS and (ring := _RING.search(text)) is not None:
+    if ring is not None:
         channel, order = int(ring[1]), [int(r) for r in ring[3].split()]
         job.rings[channel] = order
         job.cut |= {channel} if ring[4] else set()
@@ -333,10 +340,9 @@ def _note(path: FilePath, number: int, text: str, job: _Lines) -> None:
         job.next.setdefault(int(step[1]), {})[rank] = after
         largest = max(before, rank, after)
     elif "Trees " in text and (trees := _TREES.search(text)) is not None:
-        largest = 0
-        for channel, children, rank, parent in _TREE.findall(trees[1]):
+        largest = max(map(int, _LONG.findall(trees[1])), default=0)
+        for channel, rank, parent in _TREE.findall(trees[1]):
             job.trees.setdefault(int(channel), {})[int(rank)] = int(parent)
-            largest = max(largest, int(rank), int(parent), *map(int, children.split("/")))
     elif " via " in text and (via := _VIA.search(text)) is not None:
         channel, source, target = int(via[1]), int(via[2]), int(via[3])
         job.transports[channel, source, target] = intern(via[4])

@@ -231,6 +231,17 @@ def test_a_log_is_read_without_a_copy_of_its_lines():
     assert peak < len(text)
 
 
+def test_of_many_communicators_without_names_the_largest_is_kept():
+    ring = f"{PREFIX}Channel 00/01 : " + " ".join(map(str, range(400))) + "\n"
+    text = ring.replace(" 399", "") * 3_000
+    assert parse_nccl_log(text + ring + text, "train.log").ranks == 400
+    tracemalloc.start()
+    assert parse_nccl_log(text, "train.log").ranks == 399
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < len(text)
+
+
 def test_a_file_of_empty_lines_is_refused_at_once(tmp_path):
     path = tmp_path / "empty.txt"
     path.write_text("\n" * 2**20)
