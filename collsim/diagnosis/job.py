@@ -111,7 +111,11 @@ def describe_job(evidence: Evidence) -> ObservedJob:
 
 def _describe_overlap(evidence: Evidence) -> Iterator[Words]:
     """How much of the time in collectives was hidden behind computing, on the rank where most was not."""
-    times = [time for _, time in evidence.select_values("job.overlap", ProfiledTime) if time.seconds]
+    traces = evidence.select_values("job.overlap", ProfiledTime)
+    for fact, time in traces:
+        if not time.seconds:
+            yield Sentence("{piece}: this trace has no kernel of NCCL; profile the GPU", piece=Path(fact.piece).name)
+    times = [time for _, time in traces if time.seconds]
     if not times:
         return
     worst = max(times, key=lambda time: time.exposed)

@@ -1,6 +1,7 @@
 """The Measured page: every published run in both languages, a log of one's own, and a sentence for everything that is
 wrong."""
 
+import gzip
 from dataclasses import replace
 from html import unescape
 
@@ -217,6 +218,8 @@ def test_a_trace_of_pytorch_is_a_log_and_its_script_runs(tmp_path, monkeypatch):
     text = write_profiler_trace(ranks=8)
     at = fine(dropped(text, "rank0.json", machine="dgx-h100", nodes="1"))
     assert charts(at) == 7
+    assert charts(dropped(gzip.compress(text.encode()), "rank0.json.gz", machine="dgx-h100", nodes="1")) == 7
+    assert messages(dropped(gzip.compress(text.encode())[:40], "rank0.json.gz"))
     script = comparison.build_python(Selection("own", text=text, machine="dgx-h100"))
     (tmp_path / "trace.json").write_text(text)
     monkeypatch.chdir(tmp_path)

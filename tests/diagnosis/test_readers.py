@@ -277,6 +277,15 @@ def test_the_trace_of_one_rank_is_no_measurement_but_says_what_was_hidden():
     assert len(cs.diagnose({"trace.json": damaged}).list_notes()) == len(diagnosis.list_notes()) + 1
 
 
+def test_a_trace_without_nccl_is_said_to_be_none(tmp_path):
+    path = tmp_path / "rank0.json"
+    path.write_text(write_profiler_trace().replace("ncclDevKernel", "kernel").replace("Collective name", "x"))
+    note = cs.diagnose(path).list_notes()[-1]
+    assert "rank0.json" in note
+    with pytest.raises(cs.FormatError, match="entries"):
+        cs.programs.load_hang(path)
+
+
 def test_groups_of_other_sizes_are_other_tables(tmp_path):
     write_traces(tmp_path, ranks=4, seconds=1.5e-3, nbytes=2**28)
     for rank in range(2):

@@ -14,7 +14,7 @@ import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
-from typing import ClassVar, NamedTuple, TypeGuard
+from typing import Any, ClassVar, NamedTuple, TypeGuard
 
 from ...errors import Sentence, require_path
 from ...files import FilePath, create_file, name_write_errors, read_bytes, read_json, refuse
@@ -105,6 +105,8 @@ def read_dump(path: FilePath) -> RankDump:
         document = read_json(path)
     else:
         document = _unpickle(path, data)
+    if not isinstance(document, dict) or not isinstance(document.get("entries"), list | tuple):
+        refuse(path, "", "no Flight Recorder dump: it has no list of entries")
     match = _RANK.search(Path(path).name)
     if match is None:
         refuse(path, "", "the name of a dump ends in its rank, as nccl_trace_rank_3 does; rename the file")
@@ -122,9 +124,7 @@ def _unpickle(path: FilePath, data: bytes) -> object:
         refuse(path, "", "not a whole pickle; is the file truncated?")
 
 
-def _read_document(path: FilePath, document: object, rank: int) -> RankDump:
-    if not isinstance(document, dict) or not isinstance(document.get("entries"), list | tuple):
-        refuse(path, "", "no Flight Recorder dump: it has no list of entries")
+def _read_document(path: FilePath, document: Mapping[str, Any], rank: int) -> RankDump:
     entries = document["entries"]
     if len(entries) > _MAX_ENTRIES:
         refuse(path, "", "more than {most:,} entries", most=_MAX_ENTRIES)

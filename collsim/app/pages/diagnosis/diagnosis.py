@@ -40,7 +40,7 @@ from .slow_job import LONGEST, MAX_CHARACTERS, MAX_TEXTS, JobTexts, diagnose_tex
 PAGE = "diagnosis"
 #: Studied cases that an empty page offers: a whole job, one part, and nothing wrong.
 _EXAMPLES = ("p2p_disabled", "nvlink_lost", "tree_above_cards")
-_TYPES = ["txt", "log", "out", "xml", "csv", "json"]
+_TYPES = ["txt", "log", "out", "xml", "csv", "json", "gz"]
 
 
 @register_page(PAGE, 68, address=PageAddress(JobTexts(), list_words(JobTexts)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ import pandas as pd
 
 import collsim as cs
 from collsim.errors import CollsimError, Sentence
-from collsim.files import find_encoding
+from collsim.files import MAX_BYTES, find_encoding
 from collsim.io import formats, save
 from collsim.nccl import (
     Gap,
@@ -478,10 +479,13 @@ def _build_own_python(selection: Selection) -> str:
 
 
 def decode_text(value: Any) -> str:
-    """Text of an uploaded file; bytes that are no text are left for the reader to name.
+    """Text of an uploaded file, unzipped if it is gzip; bytes that are no text are left for the reader to name.
 
     Args:
         value: The value.
     """
     data = bytes(value)
+    if data.startswith(b"\x1f\x8b"):
+        with suppress(zlib.error):
+            data = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(data, MAX_BYTES)
     return data.decode(find_encoding(data), "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -216,7 +216,7 @@ def _draw_own_log(selection: Selection) -> Selection:
 
 def _log(selection: Selection) -> Selection:
     """The log that was given, or the sample; another one begins with what it says of its machine."""
-    uploaded_file = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json"], key="w_e_file")
+    uploaded_file = st.file_uploader(t("measured.file"), type=["txt", "log", "out", "json", "gz"], key="w_e_file")
     pressed = uploaded_file is None and not selection.text and st.button(t("measured.sample"), key="w_e_sample")
     if pressed:
         text = comparison.sample()
