@@ -33,9 +33,9 @@ from .file_formats import register_built_in
 _TABLES = read_toml(__file__, "torch_profiler.toml")
 _COLLECTIVES: dict[str, tuple[str, str]] = {name: tuple(row) for name, row in _TABLES["collectives"].items()}
 _ITEM_SIZES: dict[str, int] = _TABLES["dtypes"]
-#: Bytes of a trace, unzipped, of its head and of an event; events that are damaged, and collectives.
+#: Bytes of a trace, unzipped, of its head and of an event; events that are damaged, collectives, and GPUs of a process.
 _MAX_BYTES, _LONGEST_HEAD, _LONGEST_EVENT = 2**30, 4 * 2**20, 2**20
-_MAX_DAMAGES, _MAX_CALLS = 100, 200_000
+_MAX_DAMAGES, _MAX_CALLS, _MAX_GPUS = 100, 200_000, 256
 _LONGEST_NAME, _MAX_NUMBER = 200, 2**60
 _BETWEEN = re.compile(r"[\s,]*")
 _EVENTS = re.compile(r'"traceEvents"\s*:\s*\[')
@@ -273,7 +273,10 @@ def _add_kernel(event: dict[str, Any], gpus: dict[object, _Kernels]) -> bool:
     begin, duration = (_read_number(event.get(key), -1) for key in ("ts", "dur"))
     if begin < 0 or duration <= 0:
         return False
-    kernels = gpus.setdefault(str(event.get("pid"))[:_LONGEST_NAME], _Kernels())
+    gpu = str(event.get("pid"))[:_LONGEST_NAME]
+    if gpu not in gpus and len(gpus) == _MAX_GPUS:
+        return False
+    kernels = gpus.setdefault(gpu, _Kernels())
     args = event.get("args")
     if not isinstance(args, dict):
         args = {}

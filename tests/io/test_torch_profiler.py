@@ -149,6 +149,8 @@ def test_what_has_no_collectives_is_refused(tmp_path, text):
 def test_bombs_end_soon(tmp_path, monkeypatch):
     nested = '{"traceEvents": [' + '{"ph":' * 200_000
     assert parse_profiler_trace((nested,), "trace.json").calls == ()
+    many = json.dumps({"traceEvents": [kernel(k, 1, "allreduce", (8, 8), pid=k) for k in range(1_000)]})
+    assert len(parse_profiler_trace((many,), "trace.json").calls) == torch_profiler._MAX_GPUS
     monkeypatch.setattr(torch_profiler, "_MAX_BYTES", 2**21)
     (tmp_path / "bomb.json.gz").write_bytes(gzip.compress(b'{"traceEvents": [' + b" " * 2**24))
     assert read_profiler_trace(tmp_path / "bomb.json.gz").damage is not None
