@@ -285,14 +285,14 @@ def find_backward_peak(
         Bytes of activations, and of gradients that the pass has added.
     """
     resident, behind = sum(unit.resident_bytes for unit in units), 0.0
-    fullest = (0.0, 0.0)
+    most, fullest = 0.0, (0.0, 0.0)
     for unit, nbytes in zip(reversed(units), reversed(gradients), strict=True):
         activations = unit.resident_bytes + recomputes * unit.recomputed_bytes
         resident -= unit.resident_bytes
         for activation_share, gradient_share in unit.backward_shares:
-            moment = (resident + activation_share * activations, behind + gradient_share * nbytes)
-            if sum(moment) > sum(fullest):
-                fullest = moment
+            stored, added = resident + activation_share * activations, behind + gradient_share * nbytes
+            if stored + added > most:
+                most, fullest = stored + added, (stored, added)
         behind += nbytes
     return fullest
 
