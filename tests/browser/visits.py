@@ -34,11 +34,13 @@ SHOWN = {
 }
 PAGES = {name: SHOWN.get(name, "h1") for name in ("first", "synthesized", *MENU)}
 #: Where a page is, unless its name says so: Explore has two forms, of which the simple one has the bare address, and may
-#: show what is synthesized.
+#: show what is synthesized; routes and splits are of less work than those of the bare addresses, which take seconds.
 PATHS = {
     "first": "?",
     "explore": "explore?mode=full&",
     "synthesized": "explore?collective=allgather&network=torus&shape=3x3&nbytes=1MiB&synthesize=1&",
+    "routing": "routing?nodes=4&seeds=20&",
+    "split": "split?batch=32&",
 }
 WIDTHS = (1280, 1920)
 #: Texts do not depend on the theme, nor colours on the language.
