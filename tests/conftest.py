@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import subprocess
 import sys
 from functools import cache
 from importlib import import_module
@@ -23,14 +24,22 @@ ARGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--js-flags=--always-sparkplug --no-maglev --no-opt",  # most scripts run once: they end sooner than they are optimized
 ]
 
 
 def pytest_configure(config):
-    """Of several workers each begins to collect with another folder: pytest rewrites the asserts of a file, which takes
-    longer than all else of collecting it, where no worker has left it rewritten."""
-    place = Path(__file__).parent
-    if hasattr(config, "workerinput") and config.args == config.getini("testpaths"):
+    """Of several workers each would compile the kernels where nobody has, and each begins to collect with another folder:
+    pytest rewrites the asserts of a file, which takes longer than all else of collecting it, where no worker has left it
+    rewritten."""
+    if not hasattr(config, "workerinput"):
+        if getattr(config.option, "tx", None):
+            compiling = subprocess.Popen(
+                [sys.executable, "-c", "import collsim.app.jobs.worker as w; w.compile_engine()"]
+            )
+            config.add_cleanup(compiling.wait)
+    elif config.args == config.getini("testpaths"):
+        place = Path(__file__).parent
         parts = sorted(str(path) for path in place.glob("[a-z]*") if path.is_dir() or path.match("test_*"))
         number, of_all = int(config.workerinput["workerid"].removeprefix("gw")), config.workerinput["workercount"]
         begin = len(parts) * number // of_all
@@ -38,8 +47,9 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """The same order in all workers, which they are asked for."""
-    items.sort(key=lambda item: item.path)  # those of a file stay in their order
+    """The same order in all workers, which they are asked for: first what needs a browser. It is the longest, and all of
+    it falls to one worker, whose Chromium and app do for all; others take it over only where nothing else is left."""
+    items.sort(key=lambda item: ("chromium" not in item.fixturenames, item.path))  # those of a file stay in their order
 
 
 def pytest_collection_finish():
