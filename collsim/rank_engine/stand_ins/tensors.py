@@ -175,24 +175,39 @@ class Tensor(np.ndarray):
             return self
         return np.asarray(self).view(Tensor)
 
-    def cpu(self, *_: object, **__: object) -> Tensor:
+    def cpu(self, memory_format: None = None) -> Tensor:
         """The same tensor: there are no devices."""
         return self
 
-    cuda = cpu
+    def cuda(self, device: object = None, non_blocking: bool = False, memory_format: None = None) -> Tensor:
+        """The same tensor: there are no devices."""
+        return self
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Compute a gradient of it, or do not."""
         self.requires_grad = requires_grad
         return self
 
-    def backward(self, gradient: np.ndarray | None = None, retain_graph: bool | None = None, **_: object) -> Blocking:
+    def backward(
+        self,
+        gradient: np.ndarray | None = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+        inputs: object = None,
+    ) -> Blocking:
         """Compute the gradients of what it was computed from; ranks that average theirs wait for one another.
 
         Args:
             gradient: Of this tensor; None for 1.
             retain_graph: Whether it can be done again.
+            create_graph: Not simulated.
+            inputs: Not simulated.
+
+        Raises:
+            RuntimeError: For what is not simulated.
         """
+        if create_graph or inputs is not None:
+            raise RuntimeError("backward: create_graph= and inputs= are not simulated; leave them out")
         ready: dict[Reducer, list[Tensor]] = {}
         for leaf in compute_gradients(self, gradient, bool(retain_graph)):
             if leaf.reducer is not None:
@@ -210,16 +225,35 @@ class Tensor(np.ndarray):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return np.asarray(self)
 
-    def to(self, target: object = None, **options: object) -> Tensor:
-        """Another type; a device changes nothing here.
+    def to(
+        self,
+        *targets: Value,
+        dtype: DType | None = None,
+        device: object = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: None = None,
+    ) -> Tensor:
+        """Another type; the same tensor where it has it. A device changes nothing here.
 
         Args:
-            target: A type of elements, or a device.
-            options: `dtype` as in torch; others change nothing.
+            targets: A type, a device or another tensor; `non_blocking` and `copy` may follow.
+            dtype: A type.
+            device: Not used.
+            non_blocking: Not used.
+            copy: Whether it is a copy in any case.
+            memory_format: Not used.
         """
-        dtype = options.get("dtype", target)
-        if isinstance(dtype, type) and issubclass(dtype, np.generic):
+        flags = [target for target in targets if isinstance(target, bool)]
+        for target in targets:
+            if isinstance(target, np.ndarray):
+                dtype = target.dtype
+            elif _is_type(target):
+                dtype = target
+        if dtype is not None and self.dtype != dtype:
             return _cast(self, dtype)
+        if copy or flags[1:] == [True]:
+            return self.clone()
         return self
 
     def numel(self) -> int:
@@ -269,30 +303,43 @@ class Tensor(np.ndarray):
         """At most so many pieces of equal size; the last is smaller, and there may be fewer."""
         return self.split(max(1, -(-self.shape[dim] // chunks)), dim)
 
-    def split(self, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    def split(self, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
         """Pieces along an axis, views of this tensor.
 
         Args:
-            size: Elements of each piece, the last may have fewer; or the sizes of all pieces.
+            split_size: Elements of each piece, the last may have fewer; or the sizes of all pieces.
             dim: The axis.
 
         Raises:
             RuntimeError: Sizes do not add up to the axis, in torch's words.
         """
-        if isinstance(size, Sequence):
-            ends = np.cumsum(size)
+        if isinstance(split_size, Sequence):
+            ends = np.cumsum(split_size)
             if ends[-1] != self.shape[dim]:
-                raise RuntimeError(f"split_with_sizes: the sizes {list(size)} are not {self.shape[dim]} together")
+                raise RuntimeError(f"split_with_sizes: the sizes {list(split_size)} are not {self.shape[dim]} together")
             return _as_tensors(np.split(self, ends[:-1], axis=dim))
-        return _as_tensors(np.split(self, range(size, self.shape[dim], size), axis=dim))
+        return _as_tensors(np.split(self, range(split_size, self.shape[dim], split_size), axis=dim))
 
-    def tensor_split(self, sections: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """Exactly so many pieces, as equal as can be."""
-        return _as_tensors(np.array_split(self, sections, axis=dim))
+    def tensor_split(self, indices_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+        """Exactly so many pieces, as equal as can be, or those between some positions."""
+        return _as_tensors(np.array_split(self, indices_or_sections, axis=dim))
 
-    def narrow(self, dim: int, start: int, length: int) -> Tensor:
-        """A part of a dimension, as a view."""
-        part: Tensor = self[(slice(None),) * dim + (slice(start, start + length),)]
+    def narrow(self, dimension: int, start: int, length: int) -> Tensor:
+        """A part of a dimension, as a view.
+
+        Args:
+            dimension: Which.
+            start: The first element; negative ones count from the end.
+            length: How many.
+
+        Raises:
+            RuntimeError: It has not so many, in torch's words.
+        """
+        count = self.shape[dimension]
+        first = start + count * (start < 0)
+        if not 0 <= first <= first + length <= count:
+            raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({count}).")
+        part: Tensor = self[(slice(None),) * (dimension % self.ndim) + (slice(first, first + length),)]
         return part
 
     def view(self, *shape: Value) -> Value:  # type: ignore[override]
@@ -304,7 +351,7 @@ class Tensor(np.ndarray):
         Raises:
             RuntimeError: Where the elements do not lie so that this can be a view; reshape copies them.
         """
-        if len(shape) == 1 and isinstance(shape[0], type | np.dtype):
+        if len(shape) == 1 and (_is_type(shape[0]) or isinstance(shape[0], type)):
             return super().view(shape[0])
         reshaped = self.reshape(*shape)
         if self.size and not np.may_share_memory(reshaped, self):
@@ -315,15 +362,32 @@ class Tensor(np.ndarray):
         """The same memory in the shape of another tensor."""
         return np.asarray(self.view(*other.shape)).view(Tensor)
 
-    def type(self, dtype: DType | None = None) -> Tensor | str:
-        """Another type; without one the name of its own."""
+    def type(self, dtype: Value = None, non_blocking: bool = False) -> Tensor | str:
+        """Another type; without one the name of its own.
+
+        Args:
+            dtype: A type, such as `torch.float64` or `torch.FloatTensor`.
+            non_blocking: Not used.
+
+        Raises:
+            TypeError: For what is no type, such as the name of one.
+        """
         if dtype is None:
             return f"torch.{self.dtype.name}"
+        if dtype is Tensor:
+            dtype = np.float32
+        if not _is_type(dtype):
+            raise TypeError(f"type: {dtype!r} is no type that is known here; use one such as torch.float32")
         return self.to(dtype)
 
-    def add(self, value: Operand, alpha: float = 1) -> Tensor:
-        """The sum with a value."""
-        return as_tensor(self + alpha * value)
+    def add(self, other: Operand, *, alpha: float = 1) -> Tensor:
+        """The sum with a value.
+
+        Args:
+            other: A number or a tensor.
+            alpha: Factor of it.
+        """
+        return as_tensor(self + alpha * other)
 
     def matmul(self, other: np.ndarray) -> Tensor:
         """The matrix product."""
@@ -331,9 +395,43 @@ class Tensor(np.ndarray):
 
     mm = dot = matmul  # type: ignore[assignment]
 
-    def norm(self) -> Tensor:
-        """The Euclidean norm."""
-        return as_tensor(np.sqrt((self * self).sum()))
+    def norm(self, p: float | str = "fro", dim: Dimension = None, keepdim: bool = False) -> Tensor:
+        """A norm: the Euclidean one, or another one of vectors.
+
+        Args:
+            p: The exponent; infinity for the largest element.
+            dim: Along which; None for all elements.
+            keepdim: Whether the dimension stays, with the length 1.
+
+        Raises:
+            RuntimeError: For a norm of matrices.
+        """
+        if p in ("fro", 2):
+            return as_tensor(np.sqrt(as_tensor(self * self).sum(dim, keepdim)))
+        if isinstance(p, str):
+            raise RuntimeError(f"norm: p={p!r} is not simulated; use a number")
+        sizes = as_tensor(np.abs(self))
+        if p == math.inf:
+            return as_tensor(_reduce_along(np.maximum, sizes, dim, keepdim, {}))
+        total = as_tensor(sizes**p).sum(dim, keepdim)
+        return as_tensor(total ** (1 / p))
+
+    def squeeze(self, dim: Dimension = None, **options: Value) -> Tensor:  # type: ignore[override]
+        """The same memory without dimensions of size one.
+
+        Args:
+            dim: Which, as far as they are of size one; None for all.
+            options: `axis`, where a function of numpy calls it.
+        """
+        axis, _ = _read_axis("squeeze", options, dim)
+        if not options:
+            dims = np.arange(self.ndim) if dim is None else np.atleast_1d(dim)
+            axis = tuple(int(axis) for axis in dims if self.ndim and self.shape[axis] == 1)
+        return as_tensor(super().squeeze(axis))
+
+    def nonzero(self) -> Tensor:  # type: ignore[override]
+        """The positions of the elements that are not 0, a row each."""
+        return np.argwhere(np.asarray(self)).view(Tensor)
 
     def permute(self, *dims: Shape) -> Tensor:
         """The same memory with its dimensions in another order."""
@@ -348,15 +446,30 @@ class Tensor(np.ndarray):
         """Elements along a dimension, by their positions."""
         return np.take(self, index, axis=dim).view(Tensor)
 
-    def new_zeros(self, *size: Shape) -> Tensor:
-        """Zeros of the same type."""
-        return np.zeros(flatten_shape(size), self.dtype).view(Tensor)
+    def new_zeros(self, *size: Shape, dtype: DType | None = None, device: object = None) -> Tensor:
+        """Zeros of the same type, unless another one is given.
+
+        Args:
+            size: Lengths.
+            dtype: Type of the elements.
+            device: Not used.
+        """
+        return np.zeros(flatten_shape(size), dtype or self.dtype).view(Tensor)
 
     new_empty = new_zeros
 
-    def new_full(self, size: Shape, fill_value: Operand) -> Tensor:
-        """One value in all elements, of the same type."""
-        return np.full(size, fill_value, self.dtype).view(Tensor)
+    def new_full(
+        self, size: Shape, fill_value: Operand, *, dtype: DType | None = None, device: object = None
+    ) -> Tensor:
+        """One value in all elements, of the same type unless another one is given.
+
+        Args:
+            size: Lengths.
+            fill_value: The value.
+            dtype: Type of the elements.
+            device: Not used.
+        """
+        return np.full(size, fill_value, dtype or self.dtype).view(Tensor)
 
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """With all elements between two bounds."""
@@ -383,27 +496,43 @@ class Tensor(np.ndarray):
         return np.reshape(self, (*self.shape[:start_dim], -1, *self.shape[end:])).view(Tensor)
 
     def var(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Value
+        self,
+        dim: Dimension = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: int | None = None,
+        **options: Value,
     ) -> Tensor:
         """The variance; of a sample, as torch has it.
 
         Args:
-            dim: Along which; None for all elements.
+            dim: Along which; None for all elements. A bool is `unbiased`.
+            unbiased: Whether it is that of a sample.
             keepdim: Whether the dimension stays, with the length 1.
-            correction: 1 for that of a sample, 0 for that of the elements.
+            correction: In place of `unbiased`: 1 for that of a sample, 0 for that of the elements.
             options: `axis` and `ddof`, where a function of numpy calls it.
         """
-        # numpy's own functions call it with `axis` and `ddof`
-        axis, ddof = options.get("axis", dim), options.get("ddof", correction)
+        if isinstance(dim, bool):
+            unbiased, dim = dim, None
+        if correction is None:
+            correction = options.pop("ddof", int(unbiased))
+        axis, keepdim = _read_axis("var", options, dim, keepdim)
         distances = self - self.mean(axis, keepdim=True)
         total = (distances * distances).sum(axis, keepdim)
-        return as_tensor(total / (self.numel() // max(1, total.numel()) - ddof))
+        return as_tensor(total / (self.numel() // max(1, total.numel()) - correction))
 
     def std(  # type: ignore[override]
-        self, dim: Dimension = None, keepdim: bool = False, correction: int = 1, **options: Value
+        self,
+        dim: Dimension = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: int | None = None,
+        **options: Value,
     ) -> Tensor:
         """The standard deviation; of a sample, as torch has it."""
-        return as_tensor(np.sqrt(self.var(dim, keepdim, correction, **options)))
+        return as_tensor(np.sqrt(self.var(dim, unbiased, keepdim, correction=correction, **options)))
 
     def max(  # type: ignore[override]
         self, dim: Dimension | Tensor = None, keepdim: bool = False, **options: Value
@@ -417,31 +546,35 @@ class Tensor(np.ndarray):
         """The smallest element; along a dimension the smallest ones with their positions."""
         return _find_extreme(np.minimum, np.argmin, self, dim, keepdim, options)
 
-    def argsort(self, dim: int = -1, descending: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
+    def argsort(  # type: ignore[override]
+        self, dim: int = -1, descending: bool = False, stable: bool = False, **options: Value
+    ) -> Tensor:
         """Positions of the elements in their order.
 
         Args:
             dim: The dimension along which they are sorted.
             descending: The largest first.
+            stable: Not used: the order of equal elements stays in any case.
             options: `axis`, where a function of numpy calls it.
         """
         array = np.asarray(self)
         if descending:
             array = -array
-        return np.argsort(array, axis=options.get("axis", dim), kind="stable").view(Tensor)
+        return np.argsort(array, axis=_read_axis("argsort", options, dim)[0], kind="stable").view(Tensor)
 
     def sort(  # type: ignore[override]
-        self, dim: int = -1, descending: bool = False, **options: Value
+        self, dim: int = -1, descending: bool = False, stable: bool = False, **options: Value
     ) -> ValuesIndices | None:
         """The elements in their order with their positions.
 
         Args:
             dim: The dimension along which they are sorted.
             descending: The largest first.
+            stable: Not used: the order of equal elements stays in any case.
             options: `axis`, where a function of numpy calls it, which wants the elements sorted in place.
         """
-        if "axis" in options:
-            super().sort(axis=options["axis"])
+        if options:
+            super().sort(axis=_read_axis("sort", options, dim)[0])
             return None
         return self._sort(dim, descending)
 
@@ -449,19 +582,35 @@ class Tensor(np.ndarray):
         indices = self.argsort(dim, descending)
         return ValuesIndices(np.take_along_axis(self, indices, dim).view(Tensor), indices)
 
-    def topk(self, k: int, dim: int = -1) -> ValuesIndices:
-        """The largest elements with their positions."""
-        values, indices = self._sort(dim, descending=True)
+    def topk(self, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
+        """The largest elements with their positions.
+
+        Args:
+            k: How many.
+            dim: Along which dimension.
+            largest: False for the smallest ones.
+            sorted: Not used: they are in order in any case.
+        """
+        values, indices = self._sort(dim, descending=largest)
         first = np.arange(k)
         return ValuesIndices(values.index_select(dim, first), indices.index_select(dim, first))
 
-    def softmax(self, dim: int) -> Tensor:
-        """Exponentials along a dimension, whose sum is one."""
+    def softmax(self, dim: int, dtype: DType | None = None) -> Tensor:
+        """Exponentials along a dimension, whose sum is one.
+
+        Args:
+            dim: The dimension.
+            dtype: Type in which they are computed; None for that of the tensor.
+        """
+        if dtype is not None:
+            return self.to(dtype).softmax(dim)
         powers = np.exp(self - np.maximum.reduce(np.asarray(self), axis=dim, keepdims=True))
         return as_tensor(powers / powers.sum(dim, keepdim=True))
 
-    def log_softmax(self, dim: int) -> Tensor:
+    def log_softmax(self, dim: int, dtype: DType | None = None) -> Tensor:
         """The logarithm of `softmax`."""
+        if dtype is not None:
+            return self.to(dtype).log_softmax(dim)
         differences = self - np.maximum.reduce(np.asarray(self), axis=dim, keepdims=True)
         return as_tensor(differences - np.log(np.exp(differences).sum(dim, keepdim=True)))
 
@@ -475,6 +624,8 @@ class Tensor(np.ndarray):
 
     def mean(self, dim: Dimension = None, keepdim: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
         """The mean of all elements, or along a dimension."""
+        if self.dtype.kind in "iub" and options.get("dtype") is None and "axis" not in options:
+            raise RuntimeError("mean(): could not infer output dtype. Input dtype must be a floating point dtype.")
         total = self.sum(dim, keepdim, **options)
         return as_tensor(total / (self.numel() // max(1, total.numel())))
 
@@ -549,11 +700,12 @@ def _find_extreme(
     if isinstance(dim, Tensor):  # torch.max(a, b)
         return as_tensor(reduce(tensor, dim))
     array = np.asarray(tensor)
-    if dim is None and needs_gradient(tensor):
+    if dim is None and not options and needs_gradient(tensor):
         return as_tensor(tensor.reshape(-1)[find(array)])
     if dim is None:
-        result = reduce.reduce(array, axis=options.get("axis"), out=options.get("out"), keepdims=keepdim)
-        return as_tensor(result)
+        out = options.pop("out", None)
+        axis, keepdim = _read_axis(reduce.__name__, options, dim, keepdim)
+        return as_tensor(reduce.reduce(array, axis=axis, out=out, keepdims=keepdim))
     indices = find(array, axis=dim, keepdims=True)
     values = _take_along(tensor, indices, dim)
     if not keepdim:
@@ -566,7 +718,7 @@ def _take_along(tensor: Tensor, indices: np.ndarray, dim: int) -> Tensor:
     return as_tensor(np.take_along_axis(np.asarray(tensor), indices, dim))
 
 
-def _cast(tensor: Tensor, dtype: type[np.generic]) -> Tensor:
+def _cast(tensor: Tensor, dtype: DType) -> Tensor:
     """Another type."""
     result = np.asarray(tensor).astype(dtype).view(Tensor)
     cast: Tensor = record(result, (tensor,), lambda gradient: [gradient.astype(tensor.dtype)])
@@ -574,7 +726,7 @@ def _cast(tensor: Tensor, dtype: type[np.generic]) -> Tensor:
 
 
 #: What numpy calls keywords of torch.
-_NUMPY_KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
+_NUMPY_KEYWORDS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims", "shifts": "shift", "diagonal": "k"}
 
 
 def _rectify(tensor: Tensor) -> Tensor:
@@ -584,6 +736,20 @@ def _rectify(tensor: Tensor) -> Tensor:
     return result
 
 
+def _divide(tensor: Operand, other: Operand, rounding_mode: Literal["trunc", "floor"] | None = None) -> np.ndarray:
+    """The quotient, which may be rounded."""
+    if rounding_mode is None:
+        return np.asanyarray(np.divide(tensor, other))
+    if rounding_mode == "floor":
+        return np.asanyarray(np.floor_divide(tensor, other))
+    if rounding_mode != "trunc":
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        )
+    quotient = np.trunc(np.true_divide(tensor, other))
+    return np.asanyarray(quotient).astype(np.result_type(tensor, other))
+
+
 #: Words that are methods of a tensor and functions of torch, element by element. With an underscore at their end they
 #: change the tensor.
 ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
@@ -591,6 +757,8 @@ ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "relu": _rectify,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "div": _divide,
+    "sub": lambda x, other, alpha=1: np.subtract(x, other if alpha == 1 else alpha * other),
 }
 
 
@@ -627,8 +795,11 @@ def _make_change(function: np.ufunc) -> Callable[[Tensor, Operand], Tensor]:
 
 
 def _make_in_place(function: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
-    def change(self: Tensor, *operands: Operand) -> Tensor:
-        return self.copy_(function(self, *operands))
+    def change(self: Tensor, *operands: Operand, **options: Value) -> Tensor:
+        result = function(self, *operands, **options)
+        if not np.can_cast(result.dtype, self.dtype, "same_kind"):
+            raise RuntimeError(f"result type {result.dtype.name} can't be cast to the desired type {self.dtype.name}")
+        return self.copy_(result)
 
     return change
 
@@ -647,7 +818,7 @@ for _name in ("bool", "double", "float", "half", "int", "long"):
 for _name, _function in ELEMENTWISE.items():
     setattr(Tensor, _name, return_tensors(_function))
     setattr(Tensor, f"{_name}_", _make_in_place(_function))
-for _name in ("all", "any", "argmax", "argmin", "cumsum", "squeeze"):
+for _name in ("all", "any", "argmax", "argmin", "cumsum"):
     setattr(Tensor, _name, return_tensors(getattr(np.ndarray, _name)))
 for _name in WORDS["moves"]:
     setattr(Tensor, _name, record_move(getattr(Tensor, _name)))
@@ -657,13 +828,13 @@ def _reduce_along(
     function: np.ufunc, tensor: Tensor, dim: Dimension, keepdim: bool, options: dict[str, Value]
 ) -> Tensor:
     """Reduce along a dimension; numpy's own functions call it with `axis`."""
-    axis = options.get("axis", dim)
+    dtype, out = options.pop("dtype", None), options.pop("out", None)
+    axis, keepdim = _read_axis(function.__name__, options, dim, keepdim)
     if isinstance(axis, list):
         axis = tuple(axis)
-    dtype = options.get("dtype")
     if dtype is None and tensor.dtype == np.bool_:
         dtype = np.int64
-    result = function.reduce(np.asarray(tensor), axis=axis, dtype=dtype, out=options.get("out"), keepdims=keepdim)
+    result = function.reduce(np.asarray(tensor), axis=axis, dtype=dtype, out=out, keepdims=keepdim)
     total = as_tensor(result)
     if not needs_gradient(tensor):
         return total
@@ -677,6 +848,22 @@ def _reduce_along(
 
     reduced: Tensor = record(total, (tensor,), backward)
     return reduced
+
+
+def _read_axis(call: str, options: dict[str, Value], dim: Dimension, keepdim: bool = False) -> tuple[Value, bool]:
+    """What numpy calls the dimension, and whether it stays, where one of its functions calls a method of a tensor."""
+    for name in ("dtype", "kind", "order", "out"):
+        if options.get(name, 0) is None:  # numpy gives all that it has
+            del options[name]
+    unknown = sorted(options.keys() - {"axis", "keepdims"})
+    if unknown:
+        raise TypeError(f"{call}() got an unexpected keyword argument {unknown[0]!r}")
+    return options.get("axis", dim), options.get("keepdims", keepdim)
+
+
+def _is_type(value: object) -> bool:
+    """Whether it is the type of elements."""
+    return isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
 
 
 def _as_tensors(arrays: Sequence[np.ndarray]) -> tuple[Tensor, ...]:

@@ -168,7 +168,7 @@ class BatchNorm2d(Module):
             if input.numel() == input.shape[1]:
                 message = "Expected more than 1 value per channel when training"
                 raise ValueError(f"{message}, got input size {tuple(input.shape)}")
-            statistics = input.mean(dims, keepdim=True), input.var(dims, True, 0)
+            statistics = input.mean(dims, keepdim=True), input.var(dims, keepdim=True, correction=0)
             with set_recording(False):
                 self.num_batches_tracked += 1
                 share = 1 / self.num_batches_tracked.item() if self.momentum is None else self.momentum
