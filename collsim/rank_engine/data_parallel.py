@@ -21,7 +21,8 @@ from .stand_ins.neural.refused_options import refuse_changed
 from .stand_ins.tensors import Tensor, as_tensor
 
 if TYPE_CHECKING:
-    from .torch_dialect import ProcessGroup, TorchDistributed
+    from .stand_ins.rank_groups import ProcessGroup
+    from .torch_dialect import TorchDistributed
 
 #: Bytes of the first bucket and of later ones.
 _BUCKETS = (2**20, 25 * 2**20)

@@ -193,6 +193,9 @@ class PostedCall:
         needs: the use of a shared object that ends the wait; who makes it is known only where somebody does. None for
             messages and collectives.
         is_awaited: whether its rank has waited for it, or asked whether it is complete.
+        deadline: the moment in s, from the begin of the run, at which its wait ends without what it waits for; None:
+            never.
+        has_expired: whether it did.
     """
 
     rank: int
@@ -210,6 +213,8 @@ class PostedCall:
     is_collective: bool = False
     needs: SharedUse | None = None
     is_awaited: bool = False
+    deadline: float | None = None
+    has_expired: bool = False
 
     def settle(self) -> bool:
         """Move the bytes that are moved as late as possible: its rank asks now. Returns whether it is complete."""
@@ -363,6 +368,7 @@ class Rank:
         self.error: BaseException | None = None
         self.error_line = 0
         self.has_ended = False
+        self.is_daemon = False  # a thread that ends with the others
         self.polls = 0
 
     def list_frames(self, codes: frozenset[types.CodeType]) -> list[StackFrame]:
@@ -422,6 +428,7 @@ class Engine:
         self.queues: list[SharedQueue] = []  # whose items come in an order that depends on timing
         self.options: list[int] = []  # how many sources there were at each choice
         self.groups: dict[Hashable, tuple[int, ...]] = {}  # members of communicators that had a collective
+        self.time = 0.0  # s, which passes only where nothing else can happen, up to the deadline of a wait
         self._has_changed_buffer = False  # of a send, between its call and its receive
         self.step = 0  # how often a rank began to run; -1 when the run is over
         self.faults: dict[SilentFault, None] = {}  # each once
@@ -741,8 +748,11 @@ class Engine:
             return
         send.is_moved = True
         # A size of -1 says that the receiver takes any.
-        if send.nbytes > receive.nbytes >= 0 and receive.buffer is not None:
+        if send.nbytes > receive.nbytes >= 0:
             self._fail(receive, send)
+            return
+        if (send.buffer is None) != (receive.buffer is None):
+            self._fail_mixed(receive, send)
             return
         if receive.buffer is not None and send.buffer is not None:
             if send.source_buffer is not None and send.source_buffer.tobytes() != send.buffer.tobytes():
@@ -762,6 +772,16 @@ class Engine:
             f"the buffer has {receive.nbytes:,}"
         )
         receive.error = RuntimeError(message)
+        self.complete(receive)
+        self.complete(send)
+
+    def _fail_mixed(self, receive: MessagePost, send: MessagePost) -> None:
+        """One end sends or takes an object, as its pickle, the other one a buffer: neither can read it."""
+        sent, taken = ("an object", "a buffer") if send.buffer is None else ("a buffer", "an object")
+        receive.error = RuntimeError(
+            f"{receive.call} takes {taken}, and rank {send.source} sent {sent} with {send.call} (line {send.line}); "
+            "use both words in lower case or both in upper case"
+        )
         self.complete(receive)
         self.complete(send)
 
@@ -828,7 +848,28 @@ class Engine:
             services.reverse()
         if any(serve() for serve in services) or any(queue.serve() for queue in self.queues):
             return True
-        return self.mode.looks_ahead and self._end_shared_wait()
+        return self._expire_wait() or (self.mode.looks_ahead and self._end_shared_wait())
+
+    def _expire_wait(self) -> bool:
+        """End the wait with the first deadline, as nothing else can happen; False where there is none."""
+        deadlines = [
+            (rank.wait.deadline, position)
+            for position, rank in enumerate(self.ranks)
+            if rank.wait is not None and rank.wait.deadline is not None and rank.polls < MAX_POLLS
+        ]
+        if not deadlines:
+            return False
+        self.time, position = min(deadlines)
+        rank = self.ranks[position]
+        wait, polls = rank.wait, rank.polls
+        assert wait is not None
+        wait.has_expired = True
+        if wait.alternatives:
+            self._waits_for_any.remove(wait)
+        self.complete(wait)
+        rank.polls = polls + 1  # a loop that tries again and again is no progress
+        self._runnable.rotate(1)  # it runs next, before others can complete what it no longer waits for
+        return True
 
     def _end_shared_wait(self) -> bool:
         """End the wait of the first thread that waits for a shared object, with an item that can be anything."""
@@ -1147,6 +1188,7 @@ def copy_bytes(source: np.ndarray, target: np.ndarray) -> None:
         source: What is sent.
         target: What is filled; it has at least as many bytes.
     """
+    target = np.asarray(target)  # a network records no gradients
     if source.dtype == target.dtype and source.shape == target.shape:
         target[...] = source
         return

@@ -270,8 +270,8 @@ class _Process:
             "Process": self._make_process,
             "spawn": self._spawn,
             "start_processes": self._spawn,
-            "set_start_method": lambda *_, **__: None,
-            "get_context": lambda *_: self.modules["torch.multiprocessing"],
+            "set_start_method": lambda method, force=False: None,
+            "get_context": lambda method=None: self.modules["torch.multiprocessing"],
             "cpu_count": lambda: plan.ranks,
         }
         process_launchers = None  # its processes are threads here
@@ -413,16 +413,20 @@ class _Process:
 
     def _spawn(
         self,
-        function: Callable[..., object],
+        fn: Callable[..., object],
         args: Sequence[object] = (),
-        nprocs: int | None = None,
-        *_: object,
-        **__: object,
+        nprocs: int = 1,
+        join: bool = True,
+        daemon: bool = False,
+        start_method: str = "spawn",
     ) -> Task:
         """`mp.spawn(f, args, nprocs)`: the ranks run already, and each of them becomes one of the processes."""
-        if nprocs is None or self.rank < nprocs:
-            yield from self._launch(function, (self.rank, *args), {})
-        return None
+        if nprocs > self.plan.ranks:
+            raise ValueError(f"spawn: nprocs={nprocs}, but {self.plan.ranks} ranks run; run it with ranks={nprocs}")
+        self.has_launched = True
+        if self.rank < nprocs:
+            yield from self._launch(fn, (self.rank, *args), {})
+        return None if join else LaunchedProcess(None)
 
     def _make_process(
         self,
@@ -431,7 +435,8 @@ class _Process:
         name: str | None = None,
         args: Sequence[object] = (),
         kwargs: Mapping[str, object] | None = None,
-        **_: object,
+        *,
+        daemon: bool | None = None,
     ) -> LaunchedProcess:
         """`Process(target=f)`: each rank becomes the process of its number, in the order in which they are made."""
         self._processes += 1
@@ -485,7 +490,17 @@ class _Process:
         names["exit"] = names["quit"] = self.modules["sys"].exit
         return names
 
-    def _print(self, *values: object, sep: str | None = " ", end: str | None = "\n", **_: object) -> None:
+    def _print(
+        self,
+        *values: object,
+        sep: str | None = " ",
+        end: str | None = "\n",
+        file: object = None,
+        flush: bool = False,
+    ) -> None:
+        streams = self.modules["sys"]
+        if file not in (None, streams.stdout, streams.stderr):
+            raise RuntimeError("print: file= is not simulated; use sys.stdout, or join the texts")
         if sep is None:
             sep = " "
         if end is None:
@@ -597,9 +612,10 @@ def _find_missing_argument(error: BaseException | None) -> tuple[str, str] | Non
 def _list_waits(engine: Engine) -> Iterator[RankWait]:
     """Where ranks wait that cannot go on."""
     ended = {rank.number for rank in engine.ranks if rank.has_ended}
+    only_daemons = all(rank.has_ended for rank in engine.ranks if not rank.is_daemon)
     for rank in engine.ranks:
         operation = rank.wait
-        if operation is None:
+        if operation is None or only_daemons:  # daemons end with the program
             continue
         frames = tuple(rank.list_frames(engine.codes))
         line = operation.line

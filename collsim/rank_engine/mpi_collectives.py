@@ -101,13 +101,26 @@ def find_array(buffer: Value) -> np.ndarray:
         TypeError: for anything else.
     """
     if isinstance(buffer, np.ndarray):
-        return buffer
+        if not buffer.flags.forc:
+            raise BufferError("the array is not contiguous; send a copy: np.ascontiguousarray(x)")
+        return buffer if buffer.flags.c_contiguous else buffer.T  # as its elements lie in memory
     if isinstance(buffer, list | tuple) and buffer and isinstance(buffer[0], np.ndarray):
+        array = _view_as_type(find_array(buffer[0]), buffer)
         counts = [part for part in buffer[1:] if isinstance(part, int)]
         if counts:
-            return buffer[0].reshape(-1)[: counts[0]]
-        return buffer[0]
+            if counts[0] > array.size:
+                raise ValueError(f"message: the buffer has {array.size} elements, and its count is {counts[0]}")
+            return array.reshape(-1)[: counts[0]]
+        return array
     raise TypeError(f"a buffer is an array of numpy, not {type(buffer).__name__}")
+
+
+def _view_as_type(array: np.ndarray, buffer: Sequence[Value]) -> np.ndarray:
+    """The memory of an array as the type that a buffer names, such as `[array, MPI.FLOAT]` or `[array, "f"]`."""
+    types = [part for part in buffer[1:] if isinstance(part, type | str)]
+    if not types or array.dtype == np.dtype(types[0]):
+        return array
+    return array.reshape(-1).view(np.dtype(types[0]))
 
 
 def _find_parts(buffer: Value) -> _Parts:
@@ -124,7 +137,7 @@ def _find_parts(buffer: Value) -> _Parts:
             lists += [tuple(int(n) for n in item) for item in part]
         elif isinstance(part, tuple | list | np.ndarray):
             lists.append(tuple(int(n) for n in part))
-    return _Parts(buffer[0], *lists[:2])
+    return _Parts(_view_as_type(find_array(buffer[0]), buffer), *lists[:2])
 
 
 def _store(buffer: Buffer, values: np.ndarray) -> None:

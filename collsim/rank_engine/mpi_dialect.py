@@ -17,6 +17,8 @@ from .mpi_collectives import IN_PLACE, OPERATIONS, Buffer, CollectiveArguments, 
 from .stand_ins.objects import copy_object
 from .stand_ins.tensors import KnownModule
 
+#: Bytes of a pickle that `irecv` takes without a buffer (mpi4py 4.1, `msgpickle.pxi`).
+IRECV_BYTES = 32_768
 #: The numbers that MPICH has.
 PROC_NULL, ANY_SOURCE, ANY_TAG, UNDEFINED, COMM_TYPE_SHARED = -1, -2, -1, -32_766, 1
 
@@ -100,12 +102,16 @@ class Request:
 
     Wait = wait
 
-    def test(self) -> Blocking:
-        """`(done, object)`; asking lets other ranks run."""
+    def test(self, status: Status | None = None) -> Blocking:
+        """`(done, object)`; asking lets other ranks run.
+
+        Args:
+            status: As in `wait`.
+        """
         yield from poll()
-        if not self.operation.settle():
+        if not self._is_null and not self.operation.settle():
             return (False, None)
-        return (True, (yield from self.wait()))
+        return (True, (yield from self.wait(status)))
 
     def Test(self, status: Status | None = None) -> Blocking:
         """Whether it is done; asking lets other ranks run.
@@ -113,10 +119,7 @@ class Request:
         Args:
             status: filled in for a message that has come.
         """
-        is_done, _ = yield from self.test()
-        if is_done:
-            self._fill_status(status)
-        return is_done
+        return (yield from self.test(status))[0]
 
     def _fill_status(self, status: Status | None) -> None:
         post = self.operation
@@ -130,23 +133,23 @@ class Request:
         raise AttributeError(_describe_missing("a request", name, Request))
 
     @staticmethod
-    def testall(requests: Sequence[Request], statuses: object = None) -> Blocking:
+    def testall(requests: Sequence[Request], statuses: Sequence[Status] | None = None) -> Blocking:
         """`(whether all are done, their objects)`; asking lets other ranks run.
 
         Args:
             requests: handles.
-            statuses: not used.
+            statuses: filled in where all are done.
         """
         yield from poll()
         done = [request.operation.settle() for request in requests]  # each, as all of them may come now
         if not all(done):
             return (False, None)
-        return (True, (yield from Request.waitall(requests)))
+        return (True, (yield from Request.waitall(requests, statuses)))
 
     @staticmethod
-    def Testall(requests: Sequence[Request], statuses: object = None) -> Blocking:
+    def Testall(requests: Sequence[Request], statuses: Sequence[Status] | None = None) -> Blocking:
         """Whether all are done."""
-        return (yield from Request.testall(requests))[0]
+        return (yield from Request.testall(requests, statuses))[0]
 
     @staticmethod
     def testany(requests: Sequence[Request], status: Status | None = None) -> Blocking:
@@ -171,19 +174,22 @@ class Request:
         return (yield from Request.testany(requests, status))[:2]
 
     @staticmethod
-    def waitall(requests: Sequence[Request], statuses: object = None) -> Blocking:
+    def waitall(requests: Sequence[Request], statuses: Sequence[Status] | None = None) -> Blocking:
         """Wait for all calls.
 
         Args:
             requests: Of this rank.
-            statuses: Not used.
+            statuses: Filled in, one for each.
 
         Returns:
             Their objects, in order.
         """
         results = []
-        for request in requests:
-            results.append((yield from request.wait()))
+        for number, request in enumerate(requests):
+            status = None
+            if statuses is not None:
+                status = statuses[number]
+            results.append((yield from request.wait(status)))
         return results
 
     Waitall = waitall
@@ -390,6 +396,8 @@ class RankCommunicator:
         # PROC_NULL is nobody: MPI completes such calls at once.
         if dest == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
+        if tag == ANY_TAG:
+            raise ValueError(f"{call}: a message has a tag; ANY_TAG is for receives")
         target, me = self._find_world_rank(dest), self._world_rank
         post = MessagePost(me, call, self.engine.line_of_call(), (target,), source=me, target=target, buffer=buffer)
         post.tag, post.communicator, post.is_synchronous = require_tag(tag), self.name, waits
@@ -399,12 +407,12 @@ class RankCommunicator:
             post.nbytes = buffer.nbytes
         return self.engine.post_send(post)
 
-    def _post_receive(self, call: str, source: int, tag: int, buffer: Value) -> PostedCall:
+    def _post_receive(self, call: str, source: int, tag: int, buffer: Value, room: int = -1) -> PostedCall:
         if source == PROC_NULL:
             return PostedCall(self._world_rank, call, self.engine.line_of_call(), is_complete=True)
         sender, me = self._find_sender(source), self._world_rank
         post = MessagePost(me, call, self.engine.line_of_call(), (sender,), source=sender, target=me, buffer=buffer)
-        post.tag, post.communicator, post.nbytes = require_tag(tag), self.name, -1
+        post.tag, post.communicator, post.nbytes = require_tag(tag), self.name, room
         if buffer is not None:
             post.nbytes = buffer.nbytes
         if source == ANY_SOURCE:
@@ -436,8 +444,9 @@ class RankCommunicator:
         self, buf: Buffer = None, source: int = ANY_SOURCE, tag: int = ANY_TAG, status: Status | None = None
     ) -> Blocking:
         """Receive an object."""
-        request = self.irecv(buf, source, tag)
-        request.operation.call = "recv"
+        # Without a buffer it asks for the size of the message first; `irecv` cannot.
+        post = self._post_receive("recv", source, tag, None, _find_room(buf, -1))
+        request = Request(post, lambda: getattr(post, "payload", None), self.members)
         return (yield from request.wait(status))
 
     def isend(self, obj: object, dest: int, tag: int = 0) -> Request:
@@ -450,7 +459,7 @@ class RankCommunicator:
 
     def irecv(self, buf: Buffer = None, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Request:
         """Begin to receive an object."""
-        post = self._post_receive("irecv", source, tag, None)
+        post = self._post_receive("irecv", source, tag, None, _find_room(buf, IRECV_BYTES))
         return Request(post, lambda: getattr(post, "payload", None), self.members)
 
     def Send(self, buf: Buffer, dest: int, tag: int = 0) -> Blocking:
@@ -490,7 +499,8 @@ class RankCommunicator:
         status: Status | None = None,
     ) -> Blocking:
         """Send and receive an object at the same time."""
-        receive, send = self.irecv(None, source, recvtag), self.isend(sendobj, dest, sendtag)
+        receive = self.irecv(recvbuf if recvbuf is not None else 2**31, source, recvtag)
+        send = self.isend(sendobj, dest, sendtag)
         return (yield from _exchange("sendrecv", receive, send, status))
 
     def Sendrecv(
@@ -659,11 +669,17 @@ class RankCommunicator:
         """
         return (yield from self.Split(UNDEFINED if split_type == UNDEFINED else 0, key))
 
-    def Dup(self) -> Blocking:
-        """A communicator of the same ranks, whose messages meet no others."""
+    def Dup(self, info: object = None) -> Blocking:
+        """A communicator of the same ranks, whose messages meet no others.
+
+        Args:
+            info: Not used.
+        """
         return (yield from self.Split(0, self.rank))
 
-    Clone = Dup
+    def Clone(self) -> Blocking:
+        """As `Dup`."""
+        return self.Dup()
 
     def Get_group(self) -> RankGroup:
         """The ranks of the communicator."""
@@ -682,7 +698,7 @@ class RankCommunicator:
         return RankCommunicator(self.engine, self._world_rank, (self.name, self._children, "group"), group.members)
 
     def Create_cart(
-        self, dims: Sequence[int], periods: Sequence[bool] | bool = False, reorder: bool = False
+        self, dims: Sequence[int], periods: Sequence[bool] | bool | None = None, reorder: bool = False
     ) -> Blocking:
         """A communicator whose ranks are points of a grid.
 
@@ -827,6 +843,15 @@ def _describe_missing(owner: str, name: str, kind: type) -> str:
     if substitute := SUBSTITUTES.get(name):
         return f"{owner} has no {name} here: {substitute}"
     return f"{owner} has no {name} here; " + str(describe_unknown("word", name, known))
+
+
+def _find_room(buffer: Value, default: int) -> int:
+    """The bytes of a pickle that fit: those of a buffer, or a number of them; a default without either."""
+    if buffer is None:
+        return default
+    if isinstance(buffer, int):
+        return buffer
+    return memoryview(buffer).nbytes
 
 
 def _exchange(call: str, receive: Request, send: Request, status: Status | None) -> Blocking:

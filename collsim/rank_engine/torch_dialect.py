@@ -7,14 +7,13 @@ and groups are named by a counter of each process, so a group that only its memb
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from types import GeneratorType, ModuleType, SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..package_data import TomlTable, read_toml
-from .calls import poll, wait_for
+from .calls import wait_for
 from .data_parallel import DistributedDataParallel
 from .engine import (
     ANY,
@@ -33,166 +32,14 @@ from .stand_ins.neural.data_loading import build_data_modules
 from .stand_ins.neural.layers import build_network_modules
 from .stand_ins.neural.optimizers import build_optimizer_modules
 from .stand_ins.objects import copy_object
+from .stand_ins.rank_groups import DeviceMesh, ProcessGroup
 from .stand_ins.tensor_checks import cut_tensor, has_gaps, require_parts, require_tensor, require_types, view_memory
-from .stand_ins.tensors import KnownModule
+from .stand_ins.tensors import KnownModule, as_tensor
 from .stand_ins.torch_functions import TensorFunctions, build_torch_module
-
-
-@dataclass(frozen=True)
-class ProcessGroup:
-    """A process group, as one rank holds it.
-
-    Attributes:
-        name: The same for all members.
-        members: Their global ranks.
-        global_rank: That of the rank that holds it, which need not be a member.
-    """
-
-    name: Hashable
-    members: tuple[int, ...]
-    global_rank: int
-
-    def size(self) -> int:
-        """The number of members; -1 for a group that this rank is not in."""
-        return len(self.members) if self.global_rank in self.members else -1
-
-    def rank(self) -> int:
-        """This rank's number in it; -1 where it is no member."""
-        return self.members.index(self.global_rank) if self.global_rank in self.members else -1
-
+from .stand_ins.torch_work import AsyncWork, MessageWork
 
 Tensor: TypeAlias = np.ndarray
 Group = ProcessGroup | None  # None for all ranks
-
-
-class AsyncWork:
-    """The handle of an asynchronous call."""
-
-    def __init__(
-        self, operation: PostedCall, finish: Callable[[], None] | None = None, tensors: Sequence[object] = ()
-    ) -> None:
-        """The handle of a call that was posted.
-
-        Args:
-            operation: What was posted.
-            finish: Writes the result into the caller's buffers when it is complete; None for calls without one.
-            tensors: These buffers.
-        """
-        self.operation = operation
-        self._finish = finish
-        self._tensors = list(tensors)
-
-    def wait(self, timeout: object = None) -> Blocking:
-        """Wait until it is complete; only then does the buffer hold the result.
-
-        Args:
-            timeout: not used.
-
-        Returns:
-            True.
-        """
-        operation = self.operation
-        yield operation  # what `wait_for` does, without a generator more for each message
-        if operation.error is not None:
-            raise operation.error
-        if self._finish is not None:
-            self._finish()
-            self._finish = None
-        return True
-
-    synchronize = wait
-
-    def is_completed(self) -> Blocking:
-        """Whether it is complete; asking lets other ranks run.
-
-        Returns:
-            Whether it is.
-        """
-        yield from poll()
-        return self.operation.settle()
-
-    is_success = is_completed
-
-    def result(self) -> Blocking:
-        """The tensors that a collective filled, once it is complete."""
-        yield from self.wait()
-        return self._tensors
-
-    def get_future(self) -> WorkFuture:
-        """What a collective will have filled."""
-        return WorkFuture(self)
-
-
-class WorkFuture:
-    """What a collective will have filled, and what functions make of it."""
-
-    def __init__(self, work: AsyncWork, functions: tuple[Callable[[WorkFuture], object], ...] = ()) -> None:
-        """The result of a collective, or of functions of it.
-
-        Args:
-            work: The handle of the collective.
-            functions: Called when somebody waits, one after another.
-        """
-        self._work, self._functions = work, functions
-
-    def wait(self) -> Blocking:
-        """Wait for it.
-
-        Returns:
-            The tensors, or what the last function returned.
-        """
-        if not self._functions:
-            return (yield from self._work.result())
-        value = self._functions[-1](WorkFuture(self._work, self._functions[:-1]))
-        if isinstance(value, GeneratorType):  # as functions of a program are
-            value = yield from value
-        return value
-
-    value = wait
-
-    def done(self) -> Blocking:
-        """Whether it is complete."""
-        return (yield from self._work.is_completed())
-
-    def then(self, callback: Callable[[WorkFuture], object]) -> WorkFuture:
-        """A function of it.
-
-        Args:
-            callback: Takes this future.
-        """
-        return WorkFuture(self._work, (*self._functions, callback))
-
-
-class MessageWork(AsyncWork):
-    """The handle of a message, which gloo forgets with it."""
-
-    def source_rank(self) -> int:
-        """The sender of what was received."""
-        assert isinstance(self.operation, MessagePost)
-        return self.operation.source
-
-    def result(self) -> Blocking:
-        """Nothing, as with gloo."""
-        raise RuntimeError("result() not implemented.")
-
-    def get_future(self) -> WorkFuture:
-        """Nothing, as with gloo."""
-        raise RuntimeError("Work::getFuture not implemented.")
-
-    def __init__(self, operation: MessagePost, engine: Engine) -> None:
-        """The handle of a message that was posted.
-
-        Args:
-            operation: What was posted.
-            engine: Notes where nobody keeps the handle.
-        """
-        super().__init__(operation)
-        self._engine, self._step = engine, engine.step
-
-    def __del__(self) -> None:
-        """Tell the engine, unless its rank has waited."""
-        if not self.operation.is_awaited:
-            self._engine.note_dropped(self.operation, self._step)
 
 
 class P2POp:
@@ -254,7 +101,8 @@ class TorchDistributed:
         self.engine, self.rank = engine, rank
         self._all = ProcessGroup("world", tuple(range(engine.size)), rank)
         self._world: ProcessGroup | None = self._all  # None after `destroy_process_group`
-        self._groups_made = 0
+        self._group_names: list[Hashable] = []
+        self._has_begun = False  # with `init_process_group`
 
     @property
     def world(self) -> ProcessGroup:
@@ -349,7 +197,7 @@ class TorchDistributed:
             use_batch: Not used.
         """
         pickled = [copy_object(item) for item in object_list]
-        sizes = np.array([nbytes for _, nbytes in pickled])
+        sizes = as_tensor([nbytes for _, nbytes in pickled])
         yield from self.send(sizes, dst, group, group_dst=group_dst)
         target, group = self._find_peer(dst, group_dst, group, "dst"), group or self.world
         if self.rank not in group.members:
@@ -381,7 +229,7 @@ class TorchDistributed:
         Returns:
             The source, or -1 on a rank outside the group.
         """
-        sizes = np.zeros(len(object_list), np.int64)
+        sizes = as_tensor(np.zeros(len(object_list), np.int64))
         source = yield from self.recv(sizes, src, group, group_src=group_src)
         if source < 0:
             return source
@@ -459,7 +307,7 @@ class TorchDistributed:
             elif parts:
                 arguments[name] = list(map(view_memory, parts))
         target: Any = arguments.get(row.get("fills", ""))
-        sent: Any = arguments.get(row.get("sends", ""))
+        sent: Any = tensor if "joined" in row else arguments.get(row.get("sends", ""))
         if "cuts" in row:
             target, sent = (
                 cut_tensor(call, part, arguments[sizes], size)
@@ -485,66 +333,167 @@ class TorchDistributed:
 
         work = AsyncWork(post, store, _list_filled(target))
         if arguments.get("async_op"):
-            return work
+            return work.get_future() if "joined" in row else work
         yield from work.wait()
         return None
 
     # ---- groups and start
 
-    def new_group(self, ranks: Iterable[int] | None = None, *_: object, **__: object) -> Blocking:
+    def new_group(
+        self,
+        ranks: Iterable[int] | None = None,
+        timeout: object = None,
+        backend: str | None = None,
+        pg_options: object = None,
+        use_local_synchronization: bool = False,
+        group_desc: str | None = None,
+        device_id: object = None,
+        sort_ranks: bool = True,
+    ) -> Blocking:
         """Make a group; every rank has to call it, members or not, in the same order.
 
         Args:
             ranks: Global ranks of its members; None for all.
+            timeout: Not used: a call that never ends is reported as one.
+            backend: Its name; messages are those of gloo in any case.
+            pg_options: Not used.
+            use_local_synchronization: Only the members call it; other ranks get None.
+            group_desc: Not used.
+            device_id: Not used.
+            sort_ranks: Whether the members are numbered in the order of their global ranks.
         """
+        _require_backend(backend)
         members = self.world.members
         if ranks is not None:
-            members = tuple(sorted(self._find_peer(rank, None, None, "rank") for rank in ranks))
+            members = tuple(self._find_peer(rank, None, None, "rank") for rank in ranks)
+            if sort_ranks:
+                members = tuple(sorted(members))
             if not members or len(set(members)) < len(members):
                 raise ValueError(f"new_group: a group has at least one rank, and each once, not {list(members)}")
-        self._groups_made += 1
-        group = ProcessGroup(("group", self._groups_made), members, self.rank)
+        if use_local_synchronization and self.rank not in members:
+            return None
+        # As in torch: a counter of the process, or the members themselves where only these call.
+        name = ("local", members) if use_local_synchronization else ("group",)
+        name = (*name, self._group_names.count(name))
+        self._group_names.append(name[:-1])
+        group = ProcessGroup(name, members, self.rank)
         if self.rank in members:
             post = PostedCall(self.rank, "new_group", self.engine.line_of_call(), is_collective=True)
             self.engine.post_group(post, group.name, members)
             yield from wait_for(post)
         return group
 
-    def new_subgroups(self, group_size: int | None = None, *_: object, **__: object) -> Blocking:
+    def new_subgroups(
+        self,
+        group_size: int | None = None,
+        group: Group = None,
+        timeout: object = None,
+        backend: str | None = None,
+        pg_options: object = None,
+        group_desc: str | None = None,
+    ) -> Blocking:
         """Groups of ranks that follow one another.
 
         Args:
             group_size: Ranks of each, which divide all.
+            group: Whose ranks they are; None for all.
+            timeout: Not used.
+            backend: As in `new_group`.
+            pg_options: Not used.
+            group_desc: Not used.
 
         Returns:
             The group of this rank, and all groups.
         """
-        size = self.engine.size
+        ranks = self.get_process_group_ranks(group)
         if group_size is None:
             raise ValueError("new_subgroups: pass group_size; its default is the number of GPUs, and there is none")
-        if group_size < 1 or size % group_size:
-            raise ValueError(f"The world size {size} must be divisible by group_size={group_size}")
-        lists = [list(range(first, first + group_size)) for first in range(0, size, group_size)]
-        return (yield from self.new_subgroups_by_enumeration(lists))
+        if group_size < 1 or len(ranks) % group_size:
+            raise ValueError(f"The world size {len(ranks)} must be divisible by group_size={group_size}")
+        lists = [ranks[first : first + group_size] for first in range(0, len(ranks), group_size)]
+        return (yield from self.new_subgroups_by_enumeration(lists, backend=backend))
 
     def new_subgroups_by_enumeration(
-        self, ranks_per_subgroup_list: Sequence[Sequence[int]], *_: object, **__: object
+        self,
+        ranks_per_subgroup_list: Sequence[Sequence[int]],
+        timeout: object = None,
+        backend: str | None = None,
+        pg_options: object = None,
+        group_desc: str | None = None,
     ) -> Blocking:
         """Groups of the ranks of each list.
 
         Args:
-            ranks_per_subgroup_list: Global ranks of each.
+            ranks_per_subgroup_list: Global ranks of each; no rank is in two of them.
+            timeout: Not used.
+            backend: As in `new_group`.
+            pg_options: Not used.
+            group_desc: Not used.
 
         Returns:
             The group of this rank, or None, and all groups.
         """
-        groups, current = [], None
+        if not ranks_per_subgroup_list:
+            raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+        groups: list[ProcessGroup] = []
+        current = None
         for ranks in ranks_per_subgroup_list:
-            group = yield from self.new_group(ranks)
+            group = yield from self.new_group(ranks, backend=backend)
+            for other in groups:
+                if twice := set(other.members) & set(group.members):
+                    raise ValueError(f"Rank {min(twice)} has appeared in both subgroup {other.members} and {ranks}")
             groups.append(group)
             if self.rank in group.members:
                 current = group
         return current, groups
+
+    def init_device_mesh(
+        self,
+        device_type: str,
+        mesh_shape: Sequence[int],
+        *,
+        mesh_dim_names: Sequence[str] | None = None,
+        backend_override: None = None,
+    ) -> Blocking:
+        """A mesh of all ranks; every rank has to call it.
+
+        Args:
+            device_type: Not used.
+            mesh_shape: Ranks along each dimension.
+            mesh_dim_names: Names of the dimensions.
+            backend_override: Not used.
+        """
+        if int(np.prod(mesh_shape)) != self.engine.size:
+            raise ValueError(f"a mesh of {tuple(mesh_shape)} needs as many ranks, and {self.engine.size} run")
+        ranks = np.arange(self.engine.size).reshape(mesh_shape)
+        return (yield from self.make_mesh(device_type, ranks, mesh_dim_names=mesh_dim_names))
+
+    def make_mesh(
+        self,
+        device_type: str,
+        mesh: object,
+        *,
+        mesh_dim_names: Sequence[str] | None = None,
+        backend_override: None = None,
+    ) -> Blocking:
+        """`DeviceMesh`: a mesh of some ranks; every rank has to call it.
+
+        Args:
+            device_type: Not used.
+            mesh: The ranks.
+            mesh_dim_names: Names of the dimensions.
+            backend_override: Not used.
+        """
+        ranks = np.array(mesh)
+        if mesh_dim_names is not None and len(mesh_dim_names) != ranks.ndim:
+            raise RuntimeError(f"a mesh of {ranks.ndim} dimensions has as many names, not {tuple(mesh_dim_names)}")
+        groups = []
+        for dim in range(ranks.ndim):
+            lists = np.moveaxis(ranks, dim, -1).reshape(-1, ranks.shape[dim]).tolist()
+            group, _ = yield from self.new_subgroups_by_enumeration(lists)
+            groups += [group] if group is not None else []
+        names = None if mesh_dim_names is None else tuple(mesh_dim_names)
+        return DeviceMesh(device_type, as_tensor(ranks), tuple(groups), names, self.rank)
 
     def get_global_rank(self, group: Group, group_rank: int) -> int:
         """The global rank of a member.
@@ -569,34 +518,49 @@ class TorchDistributed:
             raise ValueError(f"Global rank {global_rank} is not part of the group of ranks {group.members}")
         return group.members.index(global_rank)
 
-    def get_process_group_ranks(self, group: Group = None) -> list[int]:
+    def get_process_group_ranks(self, group: Group) -> list[int]:
         """The global ranks of the members."""
         return list((group or self.world).members)
 
     def init_process_group(
-        self, backend: object = None, init_method: object = None, *args: object, **options: object
+        self,
+        backend: str | None = None,
+        init_method: str | None = None,
+        timeout: object = None,
+        world_size: int = -1,
+        rank: int = -1,
+        store: object = None,
+        group_name: str = "",
+        pg_options: object = None,
+        device_id: object = None,
     ) -> None:
         """Begin; all ranks are connected already.
 
         Args:
-            backend: Not used: messages are those of gloo.
+            backend: Its name; messages are those of gloo in any case.
             init_method: Not used.
-            args: `timeout`, `world_size` and `rank` without their names.
-            options: `world_size` must be the number of ranks that run.
+            timeout: Not used: a call that never ends is reported as one.
+            world_size: The number of ranks that run; -1 or None where the program does not say it.
+            rank: This rank; -1 or None likewise.
+            store: Not used.
+            group_name: Not used.
+            pg_options: Not used.
+            device_id: Not used.
         """
-        names = ("timeout", "world_size", "rank")
-        arguments = dict(zip(names, args, strict=False)) | options
-        size = arguments.get("world_size", -1)
-        if size not in (None, -1, self.engine.size):
-            raise ValueError(
-                f"init_process_group: world_size={size}, but {self.engine.size} ranks run; run it with ranks={size}"
-            )
-        self._world = self._all
+        _require_backend(backend)
+        if world_size not in (None, -1, self.engine.size):
+            text = f"init_process_group: world_size={world_size}, but {self.engine.size} ranks run"
+            raise ValueError(f"{text}; run it with ranks={world_size}")
+        if rank not in (None, -1, self.rank):
+            raise ValueError(f"init_process_group: rank={rank}, but this is rank {self.rank}")
+        if self._has_begun:
+            raise ValueError("trying to initialize the default process group twice!")
+        self._world, self._has_begun = self._all, True
 
     def destroy_process_group(self, group: Group = None) -> None:
         """End: without a group, later calls are refused."""
         if group is None or group is self._world:
-            self._world = None
+            self._world, self._has_begun = None, False
 
     def is_initialized(self) -> bool:
         """Whether the ranks are connected: until `destroy_process_group`."""
@@ -609,6 +573,25 @@ class TorchDistributed:
     def get_world_size(self, group: Group = None) -> int:
         """The number of members; -1 for a group that this rank is not in."""
         return (group or self.world).size()
+
+    def get_node_local_rank(self, fallback_rank: int | None = None) -> int:
+        """This rank's number on its node; all are on one.
+
+        Args:
+            fallback_rank: Not used: the variable `LOCAL_RANK` is set.
+        """
+        return self.rank
+
+
+#: Backends of torch 2.13.
+_BACKENDS = frozenset(("gloo", "mpi", "nccl", "ucc", "xccl", "fake"))
+
+
+def _require_backend(backend: str | None) -> None:
+    """Refuse a name that is no backend; `cpu:gloo,cuda:nccl` names one for each kind of device."""
+    for name in (backend or "gloo").split(","):
+        if name.rpartition(":")[2].lower() not in _BACKENDS:
+            raise ValueError(f"backend={backend!r} is unknown; known are {', '.join(sorted(_BACKENDS))}")
 
 
 def _check_arguments(
@@ -638,6 +621,8 @@ def _check_arguments(
         for name in names:
             require_parts(call, tensor[0], arguments[name], size)
         tensor = tensor[0]
+    if "joined" in row:
+        tensor = np.concatenate([part.reshape(-1) for part in tensor])
     require_tensor(tensor, call)
     if "parts" in row and (is_root or "root" not in row):
         require_parts(call, tensor, arguments[row["parts"]], size)
@@ -690,6 +675,8 @@ def _store(target: Any, result: Any) -> None:
             result = np.concatenate([value.reshape(-1) for value in result])
         _fill(target, result)
     elif target and isinstance(target[0], Tensor):
+        if isinstance(result, Tensor):
+            result = np.split(result, np.cumsum([tensor.size for tensor in target])[:-1])
         for tensor, value in zip(target, result, strict=True):
             _fill(tensor, value)
     else:
@@ -753,22 +740,27 @@ def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, objec
     tensors = TensorFunctions(seed=rank)
     torch = build_torch_module(tensors)
     functions = TorchDistributed(engine, rank)
-    dist = KnownModule("torch.distributed")
+    dist, reductions = KnownModule("torch.distributed"), KnownModule("torch.distributed.ReduceOp")
+    vars(reductions).update({name: name for name in REDUCTIONS})
     names = [name for name in dir(TorchDistributed) if not name.startswith("_")]
     vars(dist).update({name: getattr(functions, name) for name in names})
     vars(dist).update(
         P2POp=P2POp,
         Work=AsyncWork,
-        ReduceOp=SimpleNamespace(**{name: name for name in REDUCTIONS}),
+        ReduceOp=reductions,
         group=SimpleNamespace(WORLD=functions.world),
         is_available=lambda: True,
-        get_backend=lambda *group: "gloo",
+        get_backend=lambda group=None: "gloo",
         is_mpi_available=lambda: False,
         is_nccl_available=lambda: False,
         is_gloo_available=lambda: True,
         is_torchelastic_launched=lambda: False,
         ProcessGroup=ProcessGroup,
+        DeviceMesh=functions.make_mesh,
     )
+    mesh = KnownModule("torch.distributed.device_mesh")
+    vars(mesh).update(init_device_mesh=functions.init_device_mesh, DeviceMesh=functions.make_mesh)
+    vars(dist).update(device_mesh=mesh)
     multiprocessing = KnownModule("torch.multiprocessing")
     vars(multiprocessing).update(launchers)
     parallel = type("DistributedDataParallel", (DistributedDataParallel,), {"distributed": functions})
@@ -779,6 +771,7 @@ def build_torch_modules(engine: Engine, rank: int, launchers: Mapping[str, objec
         "torch.autograd": torch.autograd,
         "torch.cuda": torch.cuda,
         "torch.distributed": dist,
+        "torch.distributed.device_mesh": mesh,
         "torch.multiprocessing": multiprocessing,
     }
     for name, module in modules.items():

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .tensors import Tensor
+
 #: Element types that gloo sends in a collective; a message may have any.
 _TYPES = dict.fromkeys(map(np.dtype, ("bool", "float16", "float32", "float64", "int8", "uint8", "int32", "int64")))
 
@@ -21,7 +23,7 @@ def require_tensor(tensor: object, call: str) -> None:
     Raises:
         TypeError: It is none.
     """
-    if not isinstance(tensor, np.ndarray):
+    if not isinstance(tensor, Tensor):
         raise TypeError(f"{call} wants a tensor, not {type(tensor).__name__}")
 
 

@@ -608,7 +608,12 @@ class Tensor(np.ndarray):
         return as_tensor(powers / powers.sum(dim, keepdim=True))
 
     def log_softmax(self, dim: int, dtype: DType | None = None) -> Tensor:
-        """The logarithm of `softmax`."""
+        """The logarithm of `softmax`.
+
+        Args:
+            dim: The dimension.
+            dtype: Type in which it is computed; None for that of the tensor.
+        """
         if dtype is not None:
             return self.to(dtype).log_softmax(dim)
         differences = self - np.maximum.reduce(np.asarray(self), axis=dim, keepdims=True)
@@ -623,7 +628,16 @@ class Tensor(np.ndarray):
         return _reduce_along(np.multiply, self, dim, keepdim, options)
 
     def mean(self, dim: Dimension = None, keepdim: bool = False, **options: Value) -> Tensor:  # type: ignore[override]
-        """The mean of all elements, or along a dimension."""
+        """The mean of all elements, or along a dimension.
+
+        Args:
+            dim: Along which; None for all elements.
+            keepdim: Whether the dimension stays, with the length 1.
+            options: `dtype`; those of numpy, where one of its functions calls it.
+
+        Raises:
+            RuntimeError: For whole numbers without a `dtype`, in torch's words.
+        """
         if self.dtype.kind in "iub" and options.get("dtype") is None and "axis" not in options:
             raise RuntimeError("mean(): could not infer output dtype. Input dtype must be a floating point dtype.")
         total = self.sum(dim, keepdim, **options)
