@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -184,8 +185,25 @@ def find_result(word: str, values: Values, rank: int, root: int, reduce: Callabl
 def _build_finish(
     comm: RankCommunicator, word: str, arguments: Arguments, operations: Mapping[str, Reduction]
 ) -> Finish:
-    reduce = functools.partial(functools.reduce, operations[arguments.get("op", "SUM")])
+    op = arguments.get("op", "SUM")
+    reduce = functools.partial(functools.reduce, _call_function(op) if callable(op) else operations[op])
     return lambda values: find_result(word, values, comm.rank, arguments.get("root", -1), reduce)
+
+
+def _call_function(function: Reduction) -> Reduction:
+    """A reduction of two objects by a function, which the program may define; there it cannot wait."""
+
+    def reduce(first: Value, second: Value) -> Value:
+        result = function(first, second)
+        if not isinstance(result, GeneratorType):
+            return result
+        try:
+            next(result)
+        except StopIteration as end:
+            return end.value
+        raise RuntimeError("the function of a reduction waits; it may only compute")
+
+    return reduce
 
 
 # ---- objects and buffers -------------------------------------------------------------------------------------------
@@ -258,7 +276,8 @@ def _require_alike(send: Buffer, receive: Buffer) -> None:
 def _describe_unchecked(arguments: Arguments, dtype: str = "") -> str:
     """What has to agree: where it differs, MPICH goes on with wrong data."""
     root = f"root {arguments['root']}" if "root" in arguments else ""
-    return " ".join(filter(None, (arguments.get("op"), dtype, root)))
+    op = arguments.get("op")
+    return " ".join(filter(None, ("a function" if callable(op) else op, dtype, root)))
 
 
 def _fill(receive: Buffer, values: Sequence[np.ndarray]) -> None:
@@ -326,8 +345,9 @@ def _check_arguments(call: str, size: int, arguments: dict[str, Value]) -> Argum
     """The arguments, whose root and reduction are known."""
     if not 0 <= arguments.get("root", 0) < size:
         raise ValueError(f"MPI_ERR_ROOT: {call} has root={arguments['root']!r}, the communicator has {size} ranks")
-    if arguments.get("op", "SUM") not in OPERATIONS:
-        raise ValueError(f"{call}: op={arguments['op']!r} is no reduction; known are {', '.join(OPERATIONS)}")
+    op = arguments.get("op", "SUM")
+    if op not in OPERATIONS and not (callable(op) and call.islower()):
+        raise ValueError(f"{call}: op={op!r} is no reduction; known are {', '.join(OPERATIONS)}")
     if "obj" in arguments:
         arguments["sendobj"] = arguments.pop("obj")
     return arguments

@@ -20,6 +20,7 @@ from .stand_ins.tensors import KnownModule
 from .stand_ins.threads import (
     Connection,
     CoroutineQueue,
+    Lock,
     ProcessQueue,
     Queue,
     ReentrantLock,
@@ -222,7 +223,7 @@ def build_process_modules(
 def _list_locks(engine: Engine) -> dict[str, Callable[..., object]]:
     """What threads and processes wait for one another with."""
     return {
-        "Lock": lambda: Semaphore(engine, limit=1),
+        "Lock": lambda: Lock(engine),
         "RLock": lambda: ReentrantLock(engine),
         "Semaphore": lambda value=1: Semaphore(engine, value),
         "BoundedSemaphore": lambda value=1: Semaphore(engine, value, limit=value),

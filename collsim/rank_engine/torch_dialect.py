@@ -622,7 +622,7 @@ def _check_arguments(
             require_parts(call, tensor[0], arguments[name], size)
         tensor = tensor[0]
     if "joined" in row:
-        tensor = np.concatenate([part.reshape(-1) for part in tensor])
+        tensor = as_tensor(np.concatenate([np.asarray(part).reshape(-1) for part in tensor]))
     require_tensor(tensor, call)
     if "parts" in row and (is_root or "root" not in row):
         require_parts(call, tensor, arguments[row["parts"]], size)

@@ -311,6 +311,9 @@ class Semaphore(SharedObject):
         limit: how many slots it has, so that more cannot be given back; None for any number.
     """
 
+    #: What ends a `release` of more slots than there are.
+    release_error: Exception = ValueError("Semaphore released too many times")
+
     def __init__(self, engine: Engine, value: int = 1, limit: int | None = None) -> None:
         super().__init__(engine)
         if value < 0:
@@ -353,15 +356,12 @@ class Semaphore(SharedObject):
             n: How many.
 
         Raises:
-            RuntimeError: More than were taken, of a lock.
-            ValueError: Likewise, of a bounded semaphore.
+            Exception: More than were taken, of a lock or of a bounded semaphore.
         """
         if self._engine.step < 0:  # the run is over, and ranks that wait are let go
             return
         if self._limit is not None and self._free + n > self._limit:
-            if self._limit == 1:
-                raise RuntimeError("release unlocked lock")
-            raise ValueError("Semaphore released too many times")
+            raise self.release_error
         self._note("release")
         current = self._engine.current
         for _ in range(n):
@@ -387,6 +387,19 @@ class Semaphore(SharedObject):
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+class Lock(Semaphore):
+    """A lock of threads.
+
+    Args:
+        engine: whose threads they are.
+    """
+
+    release_error = RuntimeError("release unlocked lock")
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine, limit=1)
 
 
 class ReentrantLock(Semaphore):

@@ -272,7 +272,9 @@ def layer_norm(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
             f"{['*', *normalized_shape]}, but got input of size{list(input.shape)}"
         )
-    return normalize(input, input.mean(dims, keepdim=True), input.var(dims, keepdim=True, correction=0), weight, bias, eps)
+    return normalize(
+        input, input.mean(dims, keepdim=True), input.var(dims, keepdim=True, correction=0), weight, bias, eps
+    )
 
 
 def normalize(
