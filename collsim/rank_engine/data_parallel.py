@@ -21,7 +21,7 @@ from .stand_ins.neural.refused_options import refuse_changed
 from .stand_ins.tensors import Tensor, as_tensor
 
 if TYPE_CHECKING:
-    from .stand_ins.rank_groups import ProcessGroup
+    from .stand_ins.mesh_groups import ProcessGroup
     from .torch_dialect import TorchDistributed
 
 #: Bytes of the first bucket and of later ones.

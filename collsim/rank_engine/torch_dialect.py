@@ -7,13 +7,13 @@ and groups are named by a counter of each process, so a group that only its memb
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from types import ModuleType, SimpleNamespace
+from types import GeneratorType, ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..package_data import TomlTable, read_toml
-from .calls import wait_for
+from .calls import poll, wait_for
 from .data_parallel import DistributedDataParallel
 from .engine import (
     ANY,
@@ -28,18 +28,147 @@ from .engine import (
     require_tag,
 )
 from .mpi_collectives import find_result, make_binder
+from .stand_ins.mesh_groups import DeviceMesh, ProcessGroup
 from .stand_ins.neural.data_loading import build_data_modules
 from .stand_ins.neural.layers import build_network_modules
 from .stand_ins.neural.optimizers import build_optimizer_modules
 from .stand_ins.objects import copy_object
-from .stand_ins.rank_groups import DeviceMesh, ProcessGroup
 from .stand_ins.tensor_checks import cut_tensor, has_gaps, require_parts, require_tensor, require_types, view_memory
 from .stand_ins.tensors import KnownModule, as_tensor
 from .stand_ins.torch_functions import TensorFunctions, build_torch_module
-from .stand_ins.torch_work import AsyncWork, MessageWork
 
 Tensor: TypeAlias = np.ndarray
 Group = ProcessGroup | None  # None for all ranks
+
+
+class AsyncWork:
+    """The handle of an asynchronous call."""
+
+    def __init__(
+        self, operation: PostedCall, finish: Callable[[], None] | None = None, tensors: Sequence[object] = ()
+    ) -> None:
+        """The handle of a call that was posted.
+
+        Args:
+            operation: What was posted.
+            finish: Writes the result into the caller's buffers when it is complete; None for calls without one.
+            tensors: These buffers.
+        """
+        self.operation = operation
+        self._finish = finish
+        self._tensors = list(tensors)
+
+    def wait(self, timeout: object = None) -> Blocking:
+        """Wait until it is complete; only then does the buffer hold the result.
+
+        Args:
+            timeout: Not used: a wait that never ends is reported as one.
+
+        Returns:
+            True.
+        """
+        operation = self.operation
+        yield operation  # what `wait_for` does, without a generator more for each message
+        if operation.error is not None:
+            raise operation.error
+        if self._finish is not None:
+            self._finish()
+            self._finish = None
+        return True
+
+    synchronize = wait
+
+    def is_completed(self) -> Blocking:
+        """Whether it is complete; asking lets other ranks run.
+
+        Returns:
+            Whether it is.
+        """
+        yield from poll()
+        return self.operation.settle()
+
+    is_success = is_completed
+
+    def result(self) -> Blocking:
+        """The tensors that a collective filled, once it is complete."""
+        yield from self.wait()
+        return self._tensors
+
+    def get_future(self) -> WorkFuture:
+        """What a collective will have filled."""
+        return WorkFuture(self)
+
+
+class WorkFuture:
+    """What a collective will have filled, and what functions make of it."""
+
+    def __init__(self, work: AsyncWork, functions: tuple[Callable[[WorkFuture], object], ...] = ()) -> None:
+        """The result of a collective, or of functions of it.
+
+        Args:
+            work: The handle of the collective.
+            functions: Called when somebody waits, one after another.
+        """
+        self._work, self._functions = work, functions
+
+    def wait(self) -> Blocking:
+        """Wait for it.
+
+        Returns:
+            The tensors, or what the last function returned.
+        """
+        if not self._functions:
+            return (yield from self._work.result())
+        value = self._functions[-1](WorkFuture(self._work, self._functions[:-1]))
+        if isinstance(value, GeneratorType):  # as functions of a program are
+            value = yield from value
+        return value
+
+    value = wait
+
+    def done(self) -> Blocking:
+        """Whether it is complete."""
+        return (yield from self._work.is_completed())
+
+    def then(self, callback: Callable[[WorkFuture], object]) -> WorkFuture:
+        """A function of it.
+
+        Args:
+            callback: Takes this future.
+        """
+        return WorkFuture(self._work, (*self._functions, callback))
+
+
+class MessageWork(AsyncWork):
+    """The handle of a message, which gloo forgets with it."""
+
+    def source_rank(self) -> int:
+        """The sender of what was received."""
+        assert isinstance(self.operation, MessagePost)
+        return self.operation.source
+
+    def result(self) -> Blocking:
+        """Nothing, as with gloo."""
+        raise RuntimeError("result() not implemented.")
+
+    def get_future(self) -> WorkFuture:
+        """Nothing, as with gloo."""
+        raise RuntimeError("Work::getFuture not implemented.")
+
+    def __init__(self, operation: MessagePost, engine: Engine) -> None:
+        """The handle of a message that was posted.
+
+        Args:
+            operation: What was posted.
+            engine: Notes where nobody keeps the handle.
+        """
+        super().__init__(operation)
+        self._engine, self._step = engine, engine.step
+
+    def __del__(self) -> None:
+        """Tell the engine, unless its rank has waited."""
+        if not self.operation.is_awaited:
+            self._engine.note_dropped(self.operation, self._step)
 
 
 class P2POp:

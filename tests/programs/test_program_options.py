@@ -20,8 +20,8 @@ FOLDER = Path(rank_engine.__file__).parent
 PATHS = [
     FOLDER / name
     for name in (
-        "torch_dialect.py", "mpi_dialect.py", "process_dialect.py", "execute.py", "stand_ins/rank_groups.py",
-        "stand_ins/tensors.py", "stand_ins/threads.py", "stand_ins/torch_functions.py", "stand_ins/torch_work.py",
+        "torch_dialect.py", "mpi_dialect.py", "process_dialect.py", "execute.py", "stand_ins/mesh_groups.py",
+        "stand_ins/tensors.py", "stand_ins/torch_functions.py",
     )
 ]  # fmt: skip
 #: Options that change no numbers and no messages here, each with a reason in its docstring.
