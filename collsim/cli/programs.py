@@ -21,7 +21,7 @@ from collsim.topology_names import resolve_topology
 from collsim.training_scripts import predict_step, read_script
 
 from .options import Json, Language, parse_by_rank
-from .output import list_records, print_json, require_table_file, save_rows
+from .output import list_records, print_json, require_table_file, save_rows, show
 from .shell import command
 
 _LONGEST_RESULT = 200  # characters of what a rank returned
@@ -96,6 +96,8 @@ def program(
 def _print_run(run: ProgramRun, language: str, timeout: str | None) -> None:
     """The verdict, the traffic, the comparison with the library, and what libraries print after a timeout."""
     _print_verdict(run, language)
+    if collectives := list_records(run.collectives):
+        show([row | {"nbytes": cs.format_bytes(row["nbytes"])} for row in collectives], "collectives")
     if any(run.sent):
         sent, end = cs.format_bytes(max(run.sent)), cs.format_time(run.time)
         message = "Messages: {count}; the busiest rank sends {sent}. Nothing moves after {end}."
@@ -136,6 +138,7 @@ def _build_record(run: ProgramRun, language: str) -> dict[str, object]:
         "sent": run.sent,
         "received": run.received,
         "messages": list_records(run.messages),
+        "collectives": list_records(run.collectives),
         "printed": run.printed,
         "library_comparison": _build_comparison(run, language),
         "timeout_logs": [vars(log) for log in run.timeout_logs],

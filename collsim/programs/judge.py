@@ -42,6 +42,7 @@ from ..simulate.trace import views
 from ..topology import Topology
 from ..topology.parts.rank_selection import select_ranks
 from ..units import format_numbers
+from .collective_calls import tabulate_collectives
 from .fixes import Fix, Rerun, find_fixes
 from .job_records.analysis import analyze_record
 from .job_records.flight_recorder import write_dump
@@ -171,6 +172,12 @@ class ProgramRun:
         ]
         frame = pd.DataFrame(rows, columns=names)
         return frame.astype({"matched": float, "arrived": float, "recv_line": "Int64"})
+
+    @property
+    def collectives(self) -> pd.DataFrame:
+        """The collectives of its library that ended, a row for equal calls in the order of their first: `line`, `call`,
+        `ranks` that take part, `nbytes` and `dtype` of the buffer of the group's first rank, and `calls`."""
+        return tabulate_collectives(self.execution)
 
     @cached_property
     def timeline(self) -> ProgramTimeline:

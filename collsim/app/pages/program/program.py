@@ -138,8 +138,12 @@ def _draw_run(draft: ProgramDraft, verdict: ProgramVerdict) -> None:
             if verdict.rows:
                 with st.expander(t("program.table")):
                     st.html(_build_table(verdict))
-    else:
+    elif not verdict.collectives:
         draw_note(t("program.single"))
+    if verdict.collectives:
+        with st.container(key="card_collectives", border=True):
+            draw_part(t("program.collectives"))
+            st.html(_build_collectives(verdict))
     if verdict.verdict == "hangs" or verdict.needs_buffering:
         with st.container(key="card_timeout", border=True):
             # of the page, and not of a run before it that is still shown: else the switch would go back by itself
@@ -224,6 +228,12 @@ def _build_table(verdict: ProgramVerdict) -> str:
     """The messages as text, for who cannot see or read the lanes."""
     heads = [t(f"program.column.{name}") for name in ("ends", "bytes", "lines", "posted", "arrived")]
     return format_table(verdict.rows, heads, 'class="pl-table"')
+
+
+def _build_collectives(verdict: ProgramVerdict) -> str:
+    """The collectives of the library as a table."""
+    heads = [t(f"program.column.{name}") for name in ("line", "call", "ranks", "bytes", "type", "calls")]
+    return format_table(verdict.collectives, heads, 'class="pl-table"')
 
 
 def _draw_outputs(verdict: ProgramVerdict) -> None:

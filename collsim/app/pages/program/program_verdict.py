@@ -29,7 +29,7 @@ WIDE, NARROW = 580, 330
 #: Code for one number of ranks often breaks at an odd one. These runs move little, so that all take no longer than one.
 OTHER_RANKS, SMALL = range(2, 9), "4KiB"
 _LONGEST_OUTPUT = 1_200  # characters of what a rank printed
-_MAX_ROWS = 100  # messages that are listed as text
+_MAX_ROWS = 100  # messages and collectives that are listed as text
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class ProgramVerdict:
         messages: how many there are.
         largest: bytes of the largest message that nobody has received, or 0.
         rows: the messages as text: ends, bytes, lines, when sent, when there.
+        collectives: of the library, as text: line, call, ranks, bytes, type, how many calls.
         line: where the first rank waits or failed.
         pictures: SVG for a wide and for a narrow screen.
         printed: what ranks printed, by rank.
@@ -111,6 +112,7 @@ class ProgramVerdict:
     logs: str = ""
     dump: bytes = b""
     restored: tuple[Sentence, str] | None = None
+    collectives: tuple[tuple[str, ...], ...] = ()
 
 
 def run_draft(draft: ProgramDraft) -> ProgramRun:
@@ -245,6 +247,7 @@ def describe_run(run: ProgramRun, *, with_fixes: bool = True) -> ProgramVerdict:
         tuple(text[:_LONGEST_OUTPUT] for text in run.printed),
         results,
         comparison=comparison,
+        collectives=_list_collectives(run),
         fixes=fixes,
         moments=list_moments(run),
         playback=build_playback(run, _find_fault_time(run)),
@@ -279,6 +282,13 @@ def _find_fault_time(run: ProgramRun) -> float:
     if run.sum_fault is None:
         return 0.0
     return run.timeline.messages[run.sum_fault.message].arrived or 0.0
+
+
+def _list_collectives(run: ProgramRun) -> tuple[tuple[str, ...], ...]:
+    """The first collectives as text."""
+    rows = run.collectives.head(_MAX_ROWS)
+    cells = rows.assign(nbytes=rows["nbytes"].map(format_bytes)).astype(str)
+    return tuple(cells.itertuples(index=False, name=None))
 
 
 def _list_rows(run: ProgramRun) -> tuple[tuple[str, ...], ...]:
