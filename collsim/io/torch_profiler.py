@@ -156,7 +156,9 @@ class _EventReader:
             return
         self.damages += 1
         following = _EVENT.search(self.text, self.position + 1)
-        self.position = len(self.text) if following is None else following.start()
+        self.position = len(self.text)
+        if following is not None:
+            self.position = following.start()
 
     def _read_tail(self) -> None:
         """Facts of the job stand behind the events in traces that were asked for from outside of the program."""

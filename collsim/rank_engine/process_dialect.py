@@ -581,7 +581,7 @@ class ThreadBarrier(SharedObject):
             raise threading.BrokenBarrierError
         number = len(self._waiting)
         if number + 1 == self.parties:
-            result = self._action() if self._action is not None else None
+            result = self._action and self._action()
             if isinstance(result, types.GeneratorType):  # a function of the program
                 yield from result
             self._release_all()

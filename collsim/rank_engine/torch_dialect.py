@@ -620,7 +620,8 @@ class TorchDistributed:
         for dim in range(ranks.ndim):
             lists = np.moveaxis(ranks, dim, -1).reshape(-1, ranks.shape[dim]).tolist()
             group, _ = yield from self.new_subgroups_by_enumeration(lists)
-            groups += [group] if group is not None else []
+            if group is not None:
+                groups.append(group)
         names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         return DeviceMesh(device_type, as_tensor(ranks), tuple(groups), names, self.rank)
 
@@ -794,7 +795,9 @@ def _copy_sent(sent: object, *, is_object: bool) -> object:
         return copy_object(sent)[0]
     if isinstance(sent, list):
         return [part.copy() for part in sent]
-    return sent.copy() if isinstance(sent, Tensor) else sent
+    if isinstance(sent, Tensor):
+        return sent.copy()
+    return sent
 
 
 def _store(target: Any, result: Any) -> None:

@@ -26,11 +26,15 @@ class ProcessGroup:
 
     def size(self) -> int:
         """The number of members; -1 for a group that this rank is not in."""
-        return len(self.members) if self.global_rank in self.members else -1
+        if self.global_rank not in self.members:
+            return -1
+        return len(self.members)
 
     def rank(self) -> int:
         """This rank's number in it; -1 where it is no member."""
-        return self.members.index(self.global_rank) if self.global_rank in self.members else -1
+        if self.global_rank not in self.members:
+            return -1
+        return self.members.index(self.global_rank)
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,9 @@ class DeviceMesh:
 
     def size(self, mesh_dim: int | None = None) -> int:
         """The number of ranks, of all or along a dimension."""
-        return self.mesh.numel() if mesh_dim is None else self.shape[mesh_dim]
+        if mesh_dim is None:
+            return self.mesh.numel()
+        return self.shape[mesh_dim]
 
     def get_rank(self) -> int:
         """This rank's number among all."""

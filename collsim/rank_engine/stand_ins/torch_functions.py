@@ -197,9 +197,12 @@ class TensorFunctions:
         """
         # Those that are not named, from the last one on.
         rest = list(bounds)
-        size = rest.pop() if size is None else size
-        high = rest.pop() if high is None else high
-        low = rest.pop() if rest else low
+        if size is None:
+            size = rest.pop()
+        if high is None:
+            high = rest.pop()
+        if rest:
+            low = rest.pop()
         if rest:
             raise TypeError("torch.randint takes low, high and size")
         return np.asarray(self._random.integers(low, high, size)).astype(dtype or np.int64).view(Tensor)
