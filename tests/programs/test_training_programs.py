@@ -83,6 +83,26 @@ def test_gradients_are_the_slopes_of_the_function(name):
         np.testing.assert_allclose(np.asarray(tensors[number].grad).reshape(-1), slopes, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("function", "values", "gradient"),
+    [
+        (lambda x: x.sigmoid().sum(), [-200, -100, 0, 200], [0, 0, 0.25, 0]),
+        (lambda x: x.norm(), [0, 0], [0, 0]),
+        (lambda x: x.reshape(2, 2).norm(dim=1).sum(), [3, 4, 0, 0], [0.6, 0.8, 0, 0]),
+        (lambda x: x.max() * 2, [1, 3, 3, 2], [0, 1, 1, 0]),
+        (lambda x: x.min(), [1, 1, 3, 1], [1 / 3, 1 / 3, 0, 1 / 3]),
+        (lambda x: x.clamp(min=0).sum(), [-1, 0, 1], [0, 1, 1]),
+        (lambda x: x.clamp(max=1).sum(), [0, 1, 2], [1, 1, 0]),
+    ],
+)
+def test_where_a_function_has_no_slope_the_gradient_is_that_of_torch(function, values, gradient):
+    """Of torch 2.13.0."""
+    tensor = TORCH.tensor(values, dtype=TORCH.float32, requires_grad=True)
+    with np.errstate(all="raise", under="ignore"):
+        drive(function(tensor).backward())
+    assert np.asarray(tensor.grad) == pytest.approx(gradient, abs=1e-7)
+
+
 AVERAGED_BY_HAND = """
 import torch, torch.nn as nn, torch.nn.functional as F, torch.optim as optim
 import torch.distributed as dist

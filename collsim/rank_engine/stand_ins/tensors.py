@@ -407,7 +407,7 @@ class Tensor(np.ndarray):
             RuntimeError: For a norm of matrices.
         """
         if p in ("fro", 2):
-            return as_tensor(np.sqrt(as_tensor(self * self).sum(dim, keepdim)))
+            return _compute_length(as_tensor(self * self).sum(dim, keepdim))
         if isinstance(p, str):
             raise RuntimeError(f"norm: p={p!r} is not simulated; use a number")
         sizes = as_tensor(np.abs(self))
@@ -473,6 +473,11 @@ class Tensor(np.ndarray):
 
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
         """With all elements between two bounds."""
+        # With one bound numpy takes the maximum, which shares the gradient of an element at the bound.
+        if self.dtype.kind == "f" and min is None and max is not None:
+            min = -np.inf
+        elif self.dtype.kind == "f" and max is None and min is not None:
+            max = np.inf
         return as_tensor(np.ndarray.clip(self, min, max))  # type: ignore[arg-type]
 
     def clamp_(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
@@ -715,7 +720,11 @@ def _find_extreme(
         return as_tensor(reduce(tensor, dim))
     array = np.asarray(tensor)
     if dim is None and not options and needs_gradient(tensor):
-        return as_tensor(tensor.reshape(-1)[find(array)])
+        extreme = as_tensor(reduce.reduce(array, axis=None))
+        equal = array == extreme
+        # As in torch, equal elements share the gradient.
+        shared: Tensor = record(extreme, (tensor,), lambda gradient: [gradient * equal / np.count_nonzero(equal)])
+        return shared
     if dim is None:
         out = options.pop("out", None)
         axis, keepdim = _read_axis(reduce.__name__, options, dim, keepdim)
@@ -750,6 +759,17 @@ def _rectify(tensor: Tensor) -> Tensor:
     return result
 
 
+def _compute_length(squares: Tensor) -> Tensor:
+    """The root of sums of squares, where torch takes the gradient of a sum of zeros for 0."""
+    root = np.sqrt(np.asarray(squares))
+    length: Tensor = record(
+        as_tensor(root),
+        (squares,),
+        lambda gradient: [np.divide(gradient, 2 * root, out=np.zeros_like(root), where=root != 0)],
+    )
+    return length
+
+
 def _divide(tensor: Operand, other: Operand, rounding_mode: Literal["trunc", "floor"] | None = None) -> np.ndarray:
     """The quotient, which may be rounded."""
     if rounding_mode is None:
@@ -770,7 +790,7 @@ ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     **{name: getattr(np, function) for name, function in WORDS["elementwise"].items()},
     "relu": _rectify,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sigmoid": lambda x: np.exp(-np.logaddexp(0, -x)),  # 1 / (1 + exp(-x)) has no gradient where exp(-x) is infinite
     "div": _divide,
     "sub": lambda x, other, alpha=1: np.subtract(x, other if alpha == 1 else alpha * other),
 }
