@@ -47,9 +47,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """The same order in all workers, which they are asked for: first what needs a browser. It is the longest, and all of
-    it falls to one worker, whose Chromium and app do for all; others take it over only where nothing else is left."""
-    items.sort(key=lambda item: ("chromium" not in item.fixturenames, item.path))  # those of a file stay in their order
+    """The same order in all workers, which they are asked for: early what needs a browser. It is the longest, and all of
+    it falls to one worker, whose Chromium and app do for all; others take it over only where nothing else is left. Tests
+    of the server come before: Playwright leaves a running event loop, in whose thread no other one begins."""
+    items.sort(  # those of a file stay in their order
+        key=lambda item: (item.path.parent.name != "server", "chromium" not in item.fixturenames, item.path)
+    )
 
 
 def pytest_collection_finish():

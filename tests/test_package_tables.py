@@ -310,6 +310,7 @@ SCHEMAS = {
             **dict.fromkeys(("sends", "fills", "tensor", "parts", "objects", "result", "root"), WORD),
             **dict.fromkeys(("cuts", "memory"), listed(WORD)),
             default_root={"type": "integer"},
+            joined={"const": True},
         )
     ),
     "app/scenario/pytorch.toml": table(
@@ -330,6 +331,12 @@ SCHEMAS = {
     "diagnosis/job_diagnosis.toml": table({"causes": NAMES}),
     "diagnosis/readers/network_tools.toml": table(dict.fromkeys(("losses", "errors"), listed(TEXT))),
     "io/nccl/nccl_tests.toml": table({"types": NAMES, "tests": NAMES}),
+    "io/torch_profiler.toml": table(
+        {
+            "collectives": named({"type": "array", "prefixItems": [WORD, {"enum": ["in", "out"]}], "minItems": 2}),
+            "dtypes": named({"type": "integer", "minimum": 1}),
+        }
+    ),
     "io/osu.toml": table({"columns": listed(listed(WORD, 2)), "tests": NAMES}),
     "nccl/difference.toml": table({"algorithms": NAMES, "evidence": named(WORDS)}),
     "nccl/libraries/backends.toml": table(

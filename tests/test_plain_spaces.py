@@ -20,6 +20,7 @@ ABOUT = {
     "collsim/files.py",
     "collsim/display/markup.py",
     "collsim/io/page_tables.py",
+    "collsim/io/torch_profiler.py",
     "collsim/rank_engine/pasted_source.py",
     "collsim/sandbox/frames.py",
     "collsim/teach/quiz/question.py",
