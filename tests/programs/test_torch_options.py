@@ -4,11 +4,11 @@ ends the run."""
 import ast
 import inspect
 import operator
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from drive_generators import drive
 
 from collsim.rank_engine import data_parallel
 from collsim.rank_engine.engine import Engine, RunMode
@@ -25,16 +25,6 @@ IMAGES, KERNELS, GROUPED = (
     RANDOM.normal(size=shape).astype(np.float32) for shape in ((2, 4, 7, 6), (6, 4, 3, 2), (6, 2, 2, 3))
 )
 STACK = RANDOM.normal(size=(2, 3, 5)).astype(np.float32)
-
-
-def drive(value):
-    """The result of a call that may wait."""
-    if isinstance(value, types.GeneratorType):
-        try:
-            next(value)
-        except StopIteration as end:
-            return end.value
-    return value
 
 
 def fill(module):

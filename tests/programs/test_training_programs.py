@@ -1,9 +1,8 @@
 """Programs that train: gradients as calculus has them, and what gloo of torch 2.13.0 gave on two ranks."""
 
-import types
-
 import numpy as np
 import pytest
+from drive_generators import drive
 
 from collsim.rank_engine.engine import Engine, RunMode
 from collsim.rank_engine.execute import execute
@@ -48,16 +47,6 @@ FUNCTIONS = {
     "type": (lambda a: a.to(TORCH.float64) ** 2, MATRIX),
     "a sum that grows": (lambda a, b: (a * 2).__iadd__(b).__imul__(a), MATRIX, OTHER),
 }  # fmt: skip
-
-
-def drive(value):
-    """The result of a call that may wait."""
-    if isinstance(value, types.GeneratorType):
-        try:
-            next(value)
-        except StopIteration as end:
-            return end.value
-    return value
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
