@@ -472,7 +472,12 @@ class Tensor(np.ndarray):
         return np.full(size, fill_value, dtype or self.dtype).view(Tensor)
 
     def clamp(self, min: Operand | None = None, max: Operand | None = None) -> Tensor:
-        """With all elements between two bounds."""
+        """With all elements between two bounds.
+
+        Args:
+            min: The lower bound; None for none.
+            max: The upper bound; None for none.
+        """
         # With one bound numpy takes the maximum, which shares the gradient of an element at the bound.
         if self.dtype.kind == "f" and min is None and max is not None:
             min = -np.inf
