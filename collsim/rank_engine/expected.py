@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import CollsimError, describe_unknown
+from ..errors import require_word
 
 #: A collective that a program may claim, also as torch writes it.
 ProgramCollective: TypeAlias = Literal[
@@ -74,10 +74,7 @@ def require_program_collective(collective: str) -> ProgramCollective:
     Raises:
         CollsimError: for a collective whose results are not known here.
     """
-    for name in RESULTS:
-        if name == collective:
-            return name
-    raise CollsimError(describe_unknown("collective", collective, RESULTS))
+    return cast(ProgramCollective, require_word("collective", collective, RESULTS))
 
 
 def count_output(collective: ProgramCollective | None, elements: int, ranks: int) -> int:

@@ -182,7 +182,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
         _stacklevel: Not used.
         dtype: The type of the result; None for that of the input.
     """
-    return input.to(dtype).softmax(_choose_dimension(input, dim))
+    return input.softmax(_choose_dimension(input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Tensor:
@@ -194,7 +194,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
         _stacklevel: Not used.
         dtype: The type of the result; None for that of the input.
     """
-    return input.to(dtype).log_softmax(_choose_dimension(input, dim))
+    return input.log_softmax(_choose_dimension(input, dim), dtype)
 
 
 def _choose_dimension(input: Tensor, dim: int | None) -> int:
